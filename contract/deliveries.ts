@@ -1,0 +1,47 @@
+import Type, { type Static } from 'typebox'
+import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+
+/** Closed set; the moves between them are in `docs/states.md`. */
+export const DELIVERY_STATUSES = [
+  'queued',
+  'sent',
+  'accepted',
+  'retrying',
+  'failed:auth',
+  'failed:permanent',
+  'failed:unknown',
+  'expired',
+  'skipped:consent',
+  'skipped:no_destination',
+  'skipped:duplicate',
+] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+
+const deliveryMembers = {
+  id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+  workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+  signal_tracker_id: Type.String(),
+  event_id: Type.String(),
+  destination_id: nullable(Type.String()),
+  status: Type.Unsafe<DeliveryStatus>({ type: 'string', enum: [...DELIVERY_STATUSES] }),
+  is_test: Type.Boolean(),
+  attempt_count: Type.Integer({ minimum: 0 }),
+  last_error: nullable(freeForm('What the platform or the network said last.')),
+  platform_response: nullable(freeForm("The platform's last answer, without secrets.")),
+  platform_trace_id: nullable(Type.String({ description: 'For the platform support desk.' })),
+  next_attempt_at: nullable(timestamp('When it is tried next; null when nothing is due.')),
+  created_at: timestamp('When the delivery was planned.'),
+  updated_at: nullable(timestamp('When the status last moved.')),
+}
+
+export const Delivery = named('Delivery', Type.Object(deliveryMembers))
+export type Delivery = Static<typeof Delivery>
+
+export const ExplainedDelivery = named(
+  'ExplainedDelivery',
+  Type.Object({
+    ...deliveryMembers,
+    explanation: Type.String({ description: 'What happened, why, and what happens next.' }),
+  }),
+)
+export type ExplainedDelivery = Static<typeof ExplainedDelivery>

@@ -1,0 +1,23 @@
+import Type, { type Static } from 'typebox'
+import { named } from './scalars.ts'
+
+/** Every error but a validation error: one sentence that says what to do. */
+export const MessageError = named(
+  'MessageError',
+  Type.Object({ message: Type.String({ description: 'One sentence for a person.' }) }),
+)
+export type MessageError = Static<typeof MessageError>
+
+/** 422: every wrong field at once. Keys are dotted paths into the request. */
+export const ValidationError = named(
+  'ValidationError',
+  Type.Object({
+    message: Type.String({ description: 'The first problem, and how many more there are.' }),
+    errors: Type.Unsafe<Record<string, string[]>>({
+      type: 'object',
+      additionalProperties: { type: 'array', items: { type: 'string' }, minItems: 1 },
+      description: 'Dotted field path -> sentences.',
+    }),
+  }),
+)
+export type ValidationError = Static<typeof ValidationError>

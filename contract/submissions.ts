@@ -1,0 +1,130 @@
+import Type, { type Static } from 'typebox'
+import { CURRENCY_PATTERN, DECIMAL_PATTERN } from './decimal.ts'
+import { freeForm, named } from './scalars.ts'
+
+/** Lifecycle events that may be recorded on legitimate interest. None of them carries revenue. */
+export const LIFECYCLE_EVENT_NAMES = ['signal_verification', 'consent_withdrawal'] as const
+
+export const CONTENTS_ITEMS_MAX = 50
+export const CONTENTS_BYTES_MAX = 16_384
+export const EVENT_ID_CHARACTERS_MAX = 128
+
+export const ValueData = named(
+  'ValueData',
+  Type.Object(
+    {
+      value: Type.Optional(
+        Type.String({
+          pattern: DECIMAL_PATTERN,
+          description: 'Money in major units as decimal text; kept exactly as sent.',
+        }),
+      ),
+      currency: Type.Optional(
+        Type.String({ pattern: CURRENCY_PATTERN, description: 'ISO 4217 letters.' }),
+      ),
+      order_id: Type.Optional(Type.String()),
+      contents: Type.Optional(
+        Type.Array(Type.Unknown(), {
+          maxItems: CONTENTS_ITEMS_MAX,
+          description: 'Free-form items, at most 16 KiB serialized.',
+        }),
+      ),
+      num_items: Type.Optional(Type.Integer()),
+    },
+    { description: 'Commerce data.' },
+  ),
+)
+export type ValueData = Static<typeof ValueData>
+
+const submissionMembers = {
+  event_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: EVENT_ID_CHARACTERS_MAX,
+      description: 'Idempotency key. Without it the Idempotency-Key header, else a new id.',
+    }),
+  ),
+  parent_event_id: Type.Optional(Type.String({ maxLength: EVENT_ID_CHARACTERS_MAX })),
+  event_time: Type.Optional(
+    Type.Unsafe<number | string>({
+      type: ['integer', 'string'],
+      description: 'Unix seconds, or ISO 8601 with an offset. Defaults to the time of receipt.',
+    }),
+  ),
+  event_source: Type.Optional(
+    Type.String({ format: 'uri', description: 'Absolute URI of the page.' }),
+  ),
+  action_source: Type.Optional(
+    Type.String({ maxLength: 50, default: 'website', description: 'Where it happened.' }),
+  ),
+  visitor_id: Type.Optional(
+    Type.String({ maxLength: 255, description: 'Your pseudonymous id of the visitor.' }),
+  ),
+  consent: Type.Optional(freeForm('Consent state supplied with the event.')),
+  consent_mode: Type.Optional(freeForm('Consent Mode v2 signals.')),
+  tcf: Type.Optional(freeForm('TCF v2: `string`, optional `captured_at`.')),
+  user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
+  click_ids: Type.Optional(freeForm('Advertising click identifiers.')),
+  value_data: Type.Optional(ValueData),
+}
+
+export const ConsentEvent = named(
+  'ConsentEvent',
+  Type.Object({
+    event_name: Type.String({ minLength: 1, maxLength: 100 }),
+    consent_basis: Type.Literal('consent'),
+    ...submissionMembers,
+  }),
+)
+
+export const LegitimateInterestEvent = named(
+  'LegitimateInterestEvent',
+  Type.Object({
+    event_name: Type.Unsafe<(typeof LIFECYCLE_EVENT_NAMES)[number]>({
+      type: 'string',
+      enum: [...LIFECYCLE_EVENT_NAMES],
+      maxLength: 100,
+    }),
+    consent_basis: Type.Literal('legitimate_interest'),
+    ...submissionMembers,
+  }),
+)
+
+/** The body of POST /events: one of two variants, told apart by `consent_basis` (spec: Event). */
+export const EventSubmission = named(
+  'EventSubmission',
+  Type.Unsafe<Static<typeof ConsentEvent> | Static<typeof LegitimateInterestEvent>>({
+    oneOf: [ConsentEvent, LegitimateInterestEvent],
+    discriminator: { propertyName: 'consent_basis' },
+  }),
+)
+export type EventSubmission = Static<typeof EventSubmission>
+
+export const IngestionWarning = named(
+  'IngestionWarning',
+  Type.Object({
+    code: Type.Literal('consent_captured_at_invalid'),
+    field: Type.Literal('consent.captured_at'),
+    message: Type.String(),
+  }),
+)
+export type IngestionWarning = Static<typeof IngestionWarning>
+
+export const NewEvent = named(
+  'NewEvent',
+  Type.Object({
+    event_id: Type.String(),
+    duplicate: Type.Literal(false),
+    warnings: Type.Array(IngestionWarning),
+  }),
+)
+
+export const DuplicateEvent = named(
+  'DuplicateEvent',
+  Type.Object({ event_id: Type.String(), duplicate: Type.Literal(true) }),
+)
+
+export const NewVerification = named(
+  'NewVerification',
+  Type.Object({ event_id: Type.String(), duplicate: Type.Literal(false) }),
+)
