@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { readSettings, SettingsError } from './read-settings.ts'
+import { VARIABLES } from './variables.ts'
+
+it('an empty environment gives the documented defaults', () => {
+  const settings = readSettings({})
+  assert.equal(settings.port, 3000)
+  assert.equal(settings.host, '127.0.0.1')
+  assert.match(settings.dataDirectory, /\/\.data$/)
+  assert.equal(settings.databaseUrl, undefined)
+  assert.deepEqual(settings.warnings, [])
+})
+
+it('a wrong value is refused in one sentence that names the variable and what it takes', () => {
+  const wrong: [Record<string, string>, string][] = [
+    [{ PORT: 'eighty' }, 'PORT must be a whole number from 0 to 65535, not "eighty".'],
+    [{ PORT: '70000' }, 'PORT must be a whole number from 0 to 65535, not "70000".'],
+    [
+      { SIGNALBOX_PLATFORM_URL: 'graph' },
+      'SIGNALBOX_PLATFORM_URL must be an absolute URL, not "graph".',
+    ],
+    [
+      { SIGNALBOX_PLATFORM_VERSION: '26' },
+      'SIGNALBOX_PLATFORM_VERSION must look like v26.0, not "26".',
+    ],
+  ]
+  for (const [environment, message] of wrong) {
+    assert.throws(() => readSettings(environment), { name: 'SettingsError', message })
+  }
+})
+
+it('a wrong secret is refused without showing it', () => {
+  assert.throws(
+    () => readSettings({ SIGNALBOX_CREDENTIAL_KEY: 'not-a-key-but-private' }),
+    (error: Error) => error instanceof SettingsError && !error.message.includes('private'),
+  )
+})
+
+it('a secret may come from a file, and naming both is refused', () => {
+  const path = import.meta.filename
+  assert.throws(() => readSettings({ DATABASE_URL_FILE: '/no/such/file' }), SettingsError)
+  assert.throws(
+    () => readSettings({ DATABASE_URL: 'postgres://a/b', DATABASE_URL_FILE: path }),
+    /not both/,
+  )
+})
+
+it('an unknown SIGNALBOX_ variable is a warning with the nearest name', () => {
+  const { warnings } = readSettings({ SIGNALBOX_DATADIR: 'x', SIGNALBOX_ZZZZZZZZZZZ: '1' })
+  assert.deepEqual(warnings, [
+    'SIGNALBOX_DATADIR is not a setting; did you mean SIGNALBOX_DATA_DIR?',
+    'SIGNALBOX_ZZZZZZZZZZZ is not a setting.',
+  ])
+})
+
+it('the list of given variables names them and holds no value', () => {
+  const { given } = readSettings({ DATABASE_URL: 'postgres://u:hidden@h/d', PORT: '0' })
+  assert.deepEqual(given, ['PORT', 'DATABASE_URL'])
+})
+
+it('every variable has a meaning and every default passes its own check', () => {
+  for (const [name, variable] of Object.entries(VARIABLES)) {
+    assert.ok(variable.meaning.endsWith('.'), name)
+  }
+  assert.doesNotThrow(() => readSettings({}))
+})

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { didYouMean } from './did-you-mean.ts'
+import type { Settings } from './settings.ts'
+import { VARIABLES, type Variable, type VariableName } from './variables.ts'
+
+/** A setting that stops the start. The message is one sentence and never holds a secret's value. */
+export class SettingsError extends Error {
+  override name = 'SettingsError'
+}
+
+type Environment = Record<string, string | undefined>
+
+/** Reads and checks every variable. Throws a SettingsError at the first wrong one. */
+export function readSettings(environment: Environment): Settings {
+  const text = (name: VariableName) => checkedText(environment, name)
+  const integer = (name: VariableName) => Number(text(name))
+  const origin = text('SIGNALBOX_PUBLIC_ORIGIN')
+  return {
+    port: integer('PORT'),
+    host: text('HOST') ?? '',
+    logLevel: text('LOG_LEVEL') ?? '',
+    databaseUrl: text('DATABASE_URL'),
+    dataDirectory: resolve(text('SIGNALBOX_DATA_DIR') ?? ''),
+    databasePort: integer('SIGNALBOX_DATABASE_PORT'),
+    databaseConnectionsMax: integer('SIGNALBOX_DATABASE_CONNECTIONS_MAX'),
+    publicOrigin: origin === undefined ? undefined : new URL(origin).origin,
+    platformUrl: text('SIGNALBOX_PLATFORM_URL')?.replace(/\/+$/, ''),
+    platformVersion: text('SIGNALBOX_PLATFORM_VERSION') ?? '',
+    simulatorPort: integer('SIGNALBOX_SIMULATOR_PORT'),
+    credentialKey: text('SIGNALBOX_CREDENTIAL_KEY'),
+    ingestQueueMax: integer('SIGNALBOX_INGEST_QUEUE_MAX'),
+    commitEventsMax: integer('SIGNALBOX_COMMIT_EVENTS_MAX'),
+    deliveryBatchMax: integer('SIGNALBOX_DELIVERY_BATCH_MAX'),
+    deliveryLaneRequestsMax: integer('SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX'),
+    deliveryRequestsMax: integer('SIGNALBOX_DELIVERY_REQUESTS_MAX'),
+    deliveryLeaseSeconds: integer('SIGNALBOX_DELIVERY_LEASE_SECONDS'),
+    deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS'),
+    warnings: unknownVariables(environment),
+    given: variableNames().filter(name => rawText(environment, name) !== undefined),
+    textOf: name => (isSecret(name) ? undefined : rawText(environment, name)),
+  }
+}
+
+function checkedText(environment: Environment, name: VariableName): string | undefined {
+  const variable: Variable = VARIABLES[name]
+  const given = rawText(environment, name)
+  const text = given ?? variable.default
+  if (text === undefined) return undefined
+  const fault = faultOf(variable, text)
+  if (fault === null) return text
+  const shown = variable.secret ? '' : `, not ${JSON.stringify(text)}`
+  throw new SettingsError(`${name} must ${fault}${shown}.`)
+}
+
+/** An empty value counts as unset, as in a compose file with `NAME=`. */
+function rawText(environment: Environment, name: VariableName): string | undefined {
+  const given = environment[name]?.trim() || undefined
+  const path = environment[`${name}_FILE`]?.trim() || undefined
+  if (!path || !isSecret(name)) return given
+  if (given) throw new SettingsError(`Set ${name} or ${name}_FILE, not both.`)
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined
+  } catch (cause) {
+    throw new SettingsError(`${name}_FILE names a file that cannot be read: ${path}.`, { cause })
+  }
+}
+
+function faultOf(variable: Variable, text: string): string | null {
+  switch (variable.kind) {
+    case 'text':
+      return null
+    case 'integer': {
+      const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = variable
+      const inRange = /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
+      return inRange ? null : `be a whole number from ${minimum} to ${maximum}`
+    }
+    case 'url':
+      return URL.canParse(text) ? null : 'be an absolute URL'
+    case 'choice':
+      return variable.choices?.includes(text) ? null : `be one of ${variable.choices?.join(', ')}`
+    case 'pattern':
+      return variable.pattern?.test(text) ? null : (variable.patternMeaning ?? 'match its pattern')
+  }
+}
+
+function unknownVariables(environment: Environment): string[] {
+  const known = variableNames().flatMap(name => (isSecret(name) ? [name, `${name}_FILE`] : [name]))
+  return Object.keys(environment)
+    .filter(name => name.startsWith('SIGNALBOX_') && !known.includes(name))
+    .map(name => {
+      const near = didYouMean(name, known)
+      return `${name} is not a setting${near ? `; did you mean ${near}?` : '.'}`
+    })
+}
+
+function variableNames(): VariableName[] {
+  return Object.keys(VARIABLES) as VariableName[]
+}
+
+function isSecret(name: VariableName): boolean {
+  const variable: Variable = VARIABLES[name]
+  return variable.secret === true
+}

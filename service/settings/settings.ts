@@ -1,0 +1,30 @@
+import type { VariableName } from './variables.ts'
+
+/** What the program was told, read once at the start. Times are seconds, sizes are counts. */
+export interface Settings {
+  port: number
+  host: string
+  logLevel: string
+  databaseUrl: string | undefined
+  dataDirectory: string
+  databasePort: number
+  databaseConnectionsMax: number
+  publicOrigin: string | undefined
+  platformUrl: string | undefined
+  platformVersion: string
+  simulatorPort: number
+  credentialKey: string | undefined
+  ingestQueueMax: number
+  commitEventsMax: number
+  deliveryBatchMax: number
+  deliveryLaneRequestsMax: number
+  deliveryRequestsMax: number
+  deliveryLeaseSeconds: number
+  deliveryPollSeconds: number
+  /** Sentences about variables that nobody reads; they never stop the start. */
+  warnings: string[]
+  /** Which variables were given, for the start-up summary. Values of secrets are not in it. */
+  given: VariableName[]
+  /** The text of a variable that is no secret, as it was given. */
+  textOf: (name: VariableName) => string | undefined
+}

@@ -1,0 +1,141 @@
+/** How one variable is read. `secret` values are never printed, only "set" or "unset". */
+export interface Variable {
+  kind: 'integer' | 'text' | 'url' | 'choice' | 'pattern'
+  default: string | undefined
+  meaning: string
+  secret?: true
+  minimum?: number
+  maximum?: number
+  choices?: readonly string[]
+  pattern?: RegExp
+  patternMeaning?: string
+}
+
+/**
+ * Every variable that the service reads, once. `docs/operations/settings.md` is printed from this
+ * table. A secret may also come from a file: NAME_FILE holds its path.
+ */
+export const VARIABLES = {
+  PORT: {
+    kind: 'integer',
+    default: '3000',
+    minimum: 0,
+    maximum: 65_535,
+    meaning: 'Port of the HTTP service; 0 takes any free one.',
+  },
+  HOST: { kind: 'text', default: '127.0.0.1', meaning: 'Address the HTTP service listens on.' },
+  LOG_LEVEL: {
+    kind: 'choice',
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+    meaning: 'Least severity that is logged. `debug` logs every request.',
+  },
+  DATABASE_URL: {
+    kind: 'url',
+    default: undefined,
+    secret: true,
+    meaning: 'PostgreSQL 15 to 18. Unset: the embedded PostgreSQL below the data folder.',
+  },
+  SIGNALBOX_DATA_DIR: {
+    kind: 'text',
+    default: '.data',
+    meaning: 'Folder of the embedded store, of credentials.json and of generated secrets.',
+  },
+  SIGNALBOX_DATABASE_PORT: {
+    kind: 'integer',
+    default: '0',
+    minimum: 0,
+    maximum: 65_535,
+    meaning: 'Port of the embedded PostgreSQL on 127.0.0.1; 0 takes any free one.',
+  },
+  SIGNALBOX_DATABASE_CONNECTIONS_MAX: {
+    kind: 'integer',
+    default: '10',
+    minimum: 4,
+    maximum: 200,
+    meaning: 'Connections that one process may hold.',
+  },
+  SIGNALBOX_PUBLIC_ORIGIN: {
+    kind: 'url',
+    default: undefined,
+    meaning: 'Origin in every absolute URL we write. Unset: http://HOST:PORT.',
+  },
+  SIGNALBOX_PLATFORM_URL: {
+    kind: 'url',
+    default: undefined,
+    meaning: 'Graph API to deliver to (Meta: https://graph.facebook.com). Unset: the simulator.',
+  },
+  SIGNALBOX_PLATFORM_VERSION: {
+    kind: 'pattern',
+    pattern: /^v\d+\.\d+$/,
+    patternMeaning: 'look like v26.0',
+    default: 'v26.0',
+    meaning: 'Graph API version in every request.',
+  },
+  SIGNALBOX_SIMULATOR_PORT: {
+    kind: 'integer',
+    default: '0',
+    minimum: 0,
+    maximum: 65_535,
+    meaning: 'Port of the bundled simulator; 0 takes PORT + 1, or any free one when that is taken.',
+  },
+  SIGNALBOX_CREDENTIAL_KEY: {
+    kind: 'pattern',
+    pattern: /^[0-9a-fA-F]{64}$/,
+    patternMeaning: 'be 64 hexadecimal characters (openssl rand -hex 32)',
+    default: undefined,
+    secret: true,
+    meaning: 'Encrypts platform credentials at rest. Unset: one generated in the data folder.',
+  },
+  SIGNALBOX_INGEST_QUEUE_MAX: {
+    kind: 'integer',
+    default: '10000',
+    minimum: 1,
+    maximum: 1_000_000,
+    meaning: 'Events that may wait for a commit before new ones are answered 503.',
+  },
+  SIGNALBOX_COMMIT_EVENTS_MAX: {
+    kind: 'integer',
+    default: '1000',
+    minimum: 1,
+    maximum: 5_000,
+    meaning: 'Events in one commit.',
+  },
+  SIGNALBOX_DELIVERY_BATCH_MAX: {
+    kind: 'integer',
+    default: '1000',
+    minimum: 1,
+    maximum: 1_000,
+    meaning: 'Events in one request to the platform (Meta allows 1,000).',
+  },
+  SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX: {
+    kind: 'integer',
+    default: '2',
+    minimum: 1,
+    maximum: 16,
+    meaning: 'Requests in flight to one destination from one process.',
+  },
+  SIGNALBOX_DELIVERY_REQUESTS_MAX: {
+    kind: 'integer',
+    default: '8',
+    minimum: 1,
+    maximum: 256,
+    meaning: 'Requests in flight to all destinations from one process.',
+  },
+  SIGNALBOX_DELIVERY_LEASE_SECONDS: {
+    kind: 'integer',
+    default: '60',
+    minimum: 15,
+    maximum: 3_600,
+    meaning: 'After this long, deliveries that a dead worker had claimed are taken up again.',
+  },
+  SIGNALBOX_DELIVERY_POLL_SECONDS: {
+    kind: 'integer',
+    default: '2',
+    minimum: 1,
+    maximum: 60,
+    meaning: 'How often a worker looks for due deliveries when nothing wakes it.',
+  },
+} as const satisfies Record<string, Variable>
+
+export type VariableName = keyof typeof VARIABLES
