@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { credibleTime, readCapturedAt } from './captured-at.ts'
+
+const VALID: [text: string, utc: string][] = [
+  ['2026-05-04T12:30:00Z', '2026-05-04T12:30:00.000Z'],
+  ['2026-05-04T12:30:00.1Z', '2026-05-04T12:30:00.100Z'],
+  ['2026-05-04T12:30:00.123456Z', '2026-05-04T12:30:00.123Z'],
+  ['2026-05-04T12:30:00+02:00', '2026-05-04T10:30:00.000Z'],
+  ['2026-05-04T12:30:00-05:30', '2026-05-04T18:00:00.000Z'],
+  ['2026-05-04T12:30:00-00:00', '2026-05-04T12:30:00.000Z'],
+  ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+  ['2000-02-29T23:59:59+23:59', '2000-02-29T00:00:59.000Z'],
+]
+
+const INVALID: [text: unknown, why: string][] = [
+  ['2026-02-30T00:00:00Z', 'a day that the month does not have'],
+  ['2026-02-29T00:00:00Z', '29 February outside a leap year'],
+  ['1900-02-29T00:00:00Z', '29 February of a century year'],
+  ['2026-04-31T00:00:00Z', '31 April'],
+  ['2026-13-01T00:00:00Z', 'month 13'],
+  ['2026-00-01T00:00:00Z', 'month 0'],
+  ['2026-01-00T00:00:00Z', 'day 0'],
+  ['2026-05-04T24:00:00Z', 'hour 24'],
+  ['2026-05-04T12:60:00Z', 'minute 60'],
+  ['2016-12-31T23:59:60Z', 'a leap second'],
+  ['2026-05-04T12:30:00', 'no offset'],
+  ['2026-05-04T12:30:00+0200', 'an offset without a colon'],
+  ['2026-05-04T12:30:00+24:00', 'an offset of 24 hours'],
+  ['2026-05-04T12:30:00+02:60', 'an offset of 60 minutes'],
+  ['2026-05-04T12:30:00.Z', 'a fraction without digits'],
+  ['2026-05-04T12:30:00.1234567Z', 'a fraction of 7 digits'],
+  ['2026-05-04t12:30:00Z', 'a small t'],
+  ['2026-05-04T12:30:00z', 'a small z'],
+  ['2026-05-04 12:30:00Z', 'a space for the T'],
+  ['2026-05-04T12:30Z', 'no seconds'],
+  ['2026-05-04', 'a day alone'],
+  ['+002026-05-04T12:30:00Z', 'a long year'],
+  ['2026-05-04T12:30:00Z\n', 'a line break at the end'],
+  [' 2026-05-04T12:30:00Z', 'a space at the start'],
+  ['٢٠٢٦-05-04T12:30:00Z', 'digits of another script'],
+  ['', 'the empty text'],
+  [1_777_897_800, 'Unix seconds'],
+  [true, 'a boolean'],
+  [{}, 'an object'],
+]
+
+describe('readCapturedAt', () => {
+  for (const [text, utc] of VALID) {
+    it(`reads ${text}`, () => {
+      const captured = readCapturedAt(text)
+      assert.ok(captured instanceof Date)
+      assert.equal(captured.toISOString(), utc)
+    })
+  }
+
+  for (const [value, why] of INVALID) {
+    it(`refuses ${why}`, () => assert.equal(readCapturedAt(value), 'invalid'))
+  }
+
+  it('calls null and absence missing', () => {
+    assert.equal(readCapturedAt(undefined), 'missing')
+    assert.equal(readCapturedAt(null), 'missing')
+  })
+})
+
+describe('credibleTime', () => {
+  const receivedAt = new Date('2026-11-21T12:00:00Z')
+
+  it('takes a time up to 5 minutes ahead of the receipt as it is', () => {
+    const captured = new Date('2026-11-21T12:05:00Z')
+    assert.equal(credibleTime(captured, receivedAt), '2026-11-21T12:05:00.000Z')
+  })
+
+  it('gives no credit to a time further in the future, which would outrun every withdrawal', () => {
+    assert.equal(credibleTime(new Date('2026-11-21T12:05:00.001Z'), receivedAt), null)
+  })
+
+  it('has nothing to credit when the time is missing or invalid', () => {
+    assert.equal(credibleTime('missing', receivedAt), null)
+    assert.equal(credibleTime('invalid', receivedAt), null)
+  })
+})

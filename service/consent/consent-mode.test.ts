@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readCapturedAt } from './captured-at.ts'
+import { readConsentMode } from './consent-mode.ts'
+
+const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
+const GRANTED = { ad_storage: 'granted', ad_user_data: 'granted' }
+
+describe('readConsentMode', () => {
+  it('grants when ad_storage and ad_user_data do and ad_personalization does or is absent', () => {
+    const granted = 'granted: words_granted'
+    assert.equal(verdict(GRANTED), granted)
+    assert.equal(verdict({ ...GRANTED, ad_personalization: 'granted' }), granted)
+    assert.equal(verdict({ ...GRANTED, ad_personalization: null }), granted)
+    assert.equal(verdict({ adStorage: 'GRANTED', adUserData: 'CONSENT_GRANTED' }), granted)
+  })
+
+  for (const signal of ['ad_storage', 'ad_user_data', 'ad_personalization']) {
+    it(`denies when ${signal} is denied, and names it`, () => {
+      const { state, field } = readConsentMode(
+        { ...GRANTED, [signal]: 'denied' },
+        'missing',
+        RECEIVED_AT,
+      )
+      assert.deepEqual({ state, field }, { state: 'denied', field: `consent_mode.${signal}` })
+    })
+  }
+
+  it('does not take an object of Consent Mode v1 for a grant', () => {
+    const missing = 'unknown: ad_storage_or_ad_user_data_missing'
+    assert.equal(verdict({ ad_storage: 'granted', analytics_storage: 'granted' }), missing)
+    assert.equal(verdict({ ad_user_data: 'granted' }), missing)
+    assert.equal(verdict({ ad_storage: null, ad_user_data: null }), missing)
+  })
+
+  it('does not read an unknown word, in ad_personalization either', () => {
+    const unreadable = 'unknown: words_unreadable'
+    assert.equal(verdict({ ...GRANTED, ad_user_data: 'maybe' }), unreadable)
+    assert.equal(verdict({ ...GRANTED, ad_personalization: 'maybe' }), unreadable)
+  })
+
+  it('calls an object without an advertising signal silence', () => {
+    const silent = 'unknown: no_signal'
+    assert.equal(verdict(undefined), silent)
+    assert.equal(verdict({}), silent)
+    assert.equal(verdict({ analytics_storage: 'denied', security_storage: 'granted' }), silent)
+  })
+
+  it('lets analytics_storage matter neither way', () => {
+    assert.equal(verdict({ ...GRANTED, analytics_storage: 'denied' }), 'granted: words_granted')
+  })
+
+  it('is dated by its own captured_at, else by that of the consent object', () => {
+    const consentCaptured = readCapturedAt('2026-11-10T00:00:00Z')
+    const borrowed = readConsentMode(GRANTED, consentCaptured, RECEIVED_AT)
+    assert.equal(borrowed.captured_at, '2026-11-10T00:00:00.000Z')
+    const own = { ...GRANTED, captured_at: '2026-11-12T00:00:00Z' }
+    const dated = readConsentMode(own, consentCaptured, RECEIVED_AT)
+    assert.equal(dated.captured_at, '2026-11-12T00:00:00.000Z')
+  })
+
+  it('expires by its own captured_at alone', () => {
+    const old = '2025-01-01T00:00:00Z'
+    assert.equal(verdict({ ...GRANTED, captured_at: old }), 'unknown: consent_expired')
+    const borrowed = readConsentMode(GRANTED, readCapturedAt(old), RECEIVED_AT)
+    assert.equal(borrowed.state, 'granted')
+  })
+})
+
+function verdict(consentMode: Record<string, unknown> | undefined): string {
+  const { state, why } = readConsentMode(consentMode, 'missing', RECEIVED_AT)
+  return `${state}: ${why}`
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { tcStringForTests } from './tc-string-for-tests.ts'
+import { readTcfConsent } from './tcf-consent.ts'
+import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
+
+const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
+
+/** What section E of the domain reference makes of each vector at that moment. */
+const EXPECTED = new Map([
+  ['all_ads_purposes_granted_v2_3', 'granted: tc_ad_purposes_granted'],
+  ['all_ads_purposes_granted_core_only_v2_2_shape', 'unknown: tc_disclosed_vendors_missing'],
+  ['storage_only_p1', 'denied: tc_ad_purposes_refused'],
+  ['reject_all', 'denied: tc_ad_purposes_refused'],
+  ['personalisation_without_storage_p3_p4', 'denied: tc_ad_purposes_refused'],
+  ['all_granted_but_18_months_old', 'unknown: consent_expired'],
+  ['purposes_granted_no_vendor_consent', 'granted: tc_ad_purposes_granted'],
+  ['invalid', 'unknown: tc_string_undecodable'],
+])
+
+describe('readTcfConsent', () => {
+  for (const { name, tcString } of vectors) {
+    it(`reads the vector "${name}" (${tcString.slice(0, 12)}) as ${EXPECTED.get(name)}`, () => {
+      assert.equal(verdict({ string: tcString }), EXPECTED.get(name))
+    })
+  }
+
+  it('calls an object without a string silence', () => {
+    assert.equal(verdict(undefined), 'unknown: no_signal')
+    assert.equal(verdict({}), 'unknown: no_signal')
+    const rest = { captured_at: '2026-11-20T00:00:00Z', gdprApplies: true }
+    assert.equal(verdict(rest), 'unknown: no_signal')
+  })
+
+  it('calls a string that is there and cannot be read a signal, not silence', () => {
+    for (const string of ['', null, 42, ['C'], 'x'.repeat(9_000)]) {
+      assert.equal(verdict({ string }), 'unknown: tc_string_undecodable')
+    }
+  })
+
+  it('finds a refusal under the name that TCData gives it, and names that member', () => {
+    const { state, field } = readTcfConsent(
+      { tcString: tcStringForTests({ purposes: [] }) },
+      RECEIVED_AT,
+    )
+    assert.deepEqual({ state, field }, { state: 'denied', field: 'tcf.tcString' })
+  })
+
+  for (const missing of [1, 3, 4, 7]) {
+    it(`denies when purpose ${missing} is not consented`, () => {
+      const purposes = [1, 2, 3, 4, 7, 10].filter(purpose => purpose !== missing)
+      assert.equal(verdictOf({ purposes }), 'denied: tc_ad_purposes_refused')
+    })
+  }
+
+  it('never counts legitimate interest', () => {
+    const plan = { purposes: [1, 3, 4], legitimateInterests: [7] }
+    assert.equal(verdictOf(plan), 'denied: tc_ad_purposes_refused')
+  })
+
+  it('waives purpose 1, and it alone, where the string says that it was not asked', () => {
+    const asked = { purposeOneTreatment: true, purposes: [3, 4, 7] }
+    assert.equal(verdictOf(asked), 'granted: tc_ad_purposes_granted')
+    const refused = { purposeOneTreatment: true, purposes: [3, 4] }
+    assert.equal(verdictOf(refused), 'denied: tc_ad_purposes_refused')
+  })
+
+  it('does not read a string of policy 3, granted or refused', () => {
+    assert.equal(verdictOf({ policyVersion: 3 }), 'unknown: tc_policy_too_old')
+    assert.equal(verdictOf({ policyVersion: 3, purposes: [] }), 'unknown: tc_policy_too_old')
+    assert.equal(verdictOf({ policyVersion: 4 }), 'granted: tc_ad_purposes_granted')
+  })
+
+  it('asks for disclosed vendors from 1 March 2026 on, and for at least one of them', () => {
+    const before = { created: '2026-02-28', disclosed: null }
+    assert.equal(verdictOf(before), 'granted: tc_ad_purposes_granted')
+    const after = { created: '2026-03-01', disclosed: null }
+    assert.equal(verdictOf(after), 'unknown: tc_disclosed_vendors_missing')
+    const none = { created: '2026-03-01', disclosed: { idMax: 0 } }
+    assert.equal(verdictOf(none), 'unknown: tc_disclosed_vendors_missing')
+    const ranged: [number, number][] = [[5, 9]]
+    const some = { created: '2026-03-01', disclosed: { ranges: ranged } }
+    assert.equal(verdictOf(some), 'granted: tc_ad_purposes_granted')
+  })
+
+  it('expires a string 395 days and one more after its day', () => {
+    // 396 days before the receipt is 2025-10-21T12:00Z.
+    assert.equal(verdictOf({ created: '2025-10-22' }), 'granted: tc_ad_purposes_granted')
+    assert.equal(verdictOf({ created: '2025-10-21' }), 'unknown: consent_expired')
+  })
+
+  it('expires by captured_at after 395 days, and revives no old string by a young one', () => {
+    const young = tcStringForTests()
+    const old = tcStringForTests({ created: '2025-05-01' })
+    const expired = 'unknown: consent_expired'
+    assert.equal(verdict({ string: young, captured_at: '2025-10-22T11:59:59Z' }), expired)
+    assert.equal(verdict({ string: old, captured_at: '2026-11-20T00:00:00Z' }), expired)
+  })
+
+  it('is dated by captured_at, else by the day of the string', () => {
+    const string = tcStringForTests({ created: '2026-11-02' })
+    const dated = readTcfConsent({ string, captured_at: '2026-11-02T15:00:00+01:00' }, RECEIVED_AT)
+    assert.equal(dated.captured_at, '2026-11-02T14:00:00.000Z')
+    const undated = readTcfConsent({ string, captured_at: 'noon' }, RECEIVED_AT)
+    assert.equal(undated.captured_at, '2026-11-02T00:00:00.000Z')
+  })
+
+  it('gives no credit to the date of a string from the future', () => {
+    const string = tcStringForTests({ created: '2027-01-01' })
+    const { state, captured_at } = readTcfConsent({ string }, RECEIVED_AT)
+    assert.deepEqual({ state, captured_at }, { state: 'granted', captured_at: null })
+  })
+})
+
+function verdict(tcf: Record<string, unknown> | undefined): string {
+  const { state, why } = readTcfConsent(tcf, RECEIVED_AT)
+  return `${state}: ${why}`
+}
+
+function verdictOf(plan: Parameters<typeof tcStringForTests>[0]): string {
+  return verdict({ string: tcStringForTests(plan) })
+}
