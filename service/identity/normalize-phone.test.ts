@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { normalizePhone } from './normalize-phone.ts'
+
+it('gives national numbers the code of their country', () => {
+  assert.equal(normalizePhone('(650)555-1212', 'us'), '16505551212')
+  assert.equal(normalizePhone('0612345678', 'fr'), '33612345678')
+  assert.equal(normalizePhone('0044 20 7946 0958', 'fr'), '442079460958')
+  assert.equal(normalizePhone('011441234567890', 'us'), '441234567890')
+})
+
+it('believes the + over the country', () => {
+  assert.equal(normalizePhone('+16505551212', 'fr'), '16505551212')
+})
+
+it('reads a whole international number without + even when the country is another', () => {
+  assert.equal(normalizePhone('33612345678', 'us'), '33612345678')
+  assert.equal(normalizePhone('16505551212', 'gb'), '16505551212')
+})
+
+it('reads 00 as + when no country says otherwise', () => {
+  assert.equal(normalizePhone('0044 20 7946 0958', null), '442079460958')
+})
+
+it('drops ten bare digits without a country instead of taking them for another country', () => {
+  // +65 6555 1212 is a number of Singapore and (656) 555-1212 one of Florida.
+  assert.equal(normalizePhone('6565551212', null), null)
+  assert.equal(normalizePhone('6565551212', 'sg'), '6565551212')
+  assert.equal(normalizePhone('6565551212', 'us'), '16565551212')
+})
+
+it('drops a number with an extension, which belongs to a whole office', () => {
+  for (const number of ['+1 650 555 1212 x5', '+1 650 555 1212 ext. 5', 'tel:+16505551212;ext=5'])
+    assert.equal(normalizePhone(number, 'us'), null)
+})
+
+it('drops what is no single number', () => {
+  for (const number of ['', '+', 'call me', '+1 650 555 1212 / +1 650 555 1213', '1-800-flowers'])
+    assert.equal(normalizePhone(number, 'us'), null)
+  assert.equal(normalizePhone(`+1650555${' '.repeat(100)}1212`, null), null)
+})
+
+it('survives a country that has no numbering plan of its own', () => {
+  assert.equal(normalizePhone('0612345678', 'aq'), null)
+  assert.equal(normalizePhone('+16505551212', 'aq'), '16505551212')
+})

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { droppedMax, REASONS } from './dropped.ts'
+import type { HashedKey } from './field-rules.ts'
+import { FIELD_RULES, isOtherHash } from './field-rules.ts'
+import { EMPTY_DIGEST, identifierDigest, suppliedDigest } from './identifier-digest.ts'
+import { normalizeUserData } from './normalize-user-data.ts'
+import { preparedText } from './prepared-text.ts'
+// A copy of ../shared/vectors/meta-hash-vectors.json; see vectors/README.md.
+import vectors from './vectors/meta-hash-vectors.json' with { type: 'json' }
+
+const DIGEST = identifierDigest('someone')
+
+describe("Meta's written rules", () => {
+  for (const row of vectors) {
+    const key = row.field as HashedKey
+    const outcome = row.doc_sha256 === null ? 'is dropped' : `hashes ${row.doc_normalized}`
+
+    it(`${key} ${JSON.stringify(row.input)} ${outcome}`, () => {
+      const { digests, dropped } = normalizeUserData({ [key]: row.input })
+      assert.deepEqual(digests, row.doc_sha256 === null ? {} : { [key]: [row.doc_sha256] })
+      assert.deepEqual(
+        dropped.map(({ field }) => field),
+        row.doc_sha256 === null ? [`user_data.${key}`] : [],
+      )
+
+      const prepared = preparedText(row.input)
+      const isHash = suppliedDigest(prepared) !== null || isOtherHash(key, prepared)
+      const text = prepared === '' || isHash ? null : FIELD_RULES[key].normalize(prepared, null)
+      assert.equal(text, row.doc_normalized)
+    })
+  }
+
+  it('the digests that Meta prints on its page come out, all of them', () => {
+    const published = vectors.filter(row => row.meta_published_sha256 !== undefined)
+    assert.equal(published.length, 7)
+    for (const row of published) {
+      const { digests } = normalizeUserData({ [row.field]: row.input })
+      assert.deepEqual(digests[row.field], [row.meta_published_sha256])
+    }
+  })
+})
+
+describe('hashed values from the caller', () => {
+  it('keeps a digest of any case, lower-cased, and does not hash it again', () => {
+    const { digests, dropped } = normalizeUserData({ em: DIGEST.toUpperCase(), ph: ` ${DIGEST} ` })
+    assert.deepEqual(digests, { em: [DIGEST], ph: [DIGEST] })
+    assert.deepEqual(dropped, [])
+  })
+
+  it('keeps the bare digest of the Parameter Builder form', () => {
+    for (const suffix of ['AQ', 'Ag', 'Aw', 'BA', 'BQ', 'Bg', 'AQMBAgEA']) {
+      assert.deepEqual(normalizeUserData({ em: `${DIGEST}.${suffix}` }).digests, { em: [DIGEST] })
+    }
+  })
+
+  it('drops a digest with a suffix that the Parameter Builder does not make', () => {
+    for (const suffix of ['', 'XX', 'AQAQ', 'com']) {
+      const { digests, dropped } = normalizeUserData({ em: `${DIGEST}.${suffix}` })
+      assert.deepEqual(digests, {})
+      assert.deepEqual(dropped, [{ field: 'user_data.em', reason: REASONS.email }])
+    }
+  })
+
+  it('drops the digest of an empty value', () => {
+    const { digests, dropped } = normalizeUserData({ em: EMPTY_DIGEST.toUpperCase() })
+    assert.deepEqual(digests, {})
+    assert.deepEqual(dropped, [{ field: 'user_data.em', reason: REASONS.emptyDigest }])
+  })
+
+  it('drops MD5 and SHA-1 in a name instead of hashing them as a name', () => {
+    const { digests, dropped } = normalizeUserData({ fn: DIGEST.slice(32), ln: DIGEST.slice(24) })
+    assert.deepEqual(digests, {})
+    assert.deepEqual(
+      dropped.map(({ reason }) => reason),
+      [REASONS.otherHash, REASONS.otherHash],
+    )
+  })
+
+  it('takes only digests in a field that is named as hashed', () => {
+    const { digests, dropped } = normalizeUserData({
+      hashed_email: DIGEST,
+      phone_hash: DIGEST,
+      sha256_first_name: 'Mary',
+    })
+    assert.deepEqual(digests, { em: [DIGEST], ph: [DIGEST] })
+    assert.deepEqual(dropped, [
+      { field: 'user_data.sha256_first_name', reason: REASONS.digestOnly },
+    ])
+  })
+})
+
+describe('names, lists and kinds', () => {
+  it('accepts the names that people expect beside the wire keys', () => {
+    const wire = { em: 'a@example.com', fn: 'Mary', ln: 'Smith', zp: '94035', db: '19970216' }
+    const friendly = {
+      email: 'a@example.com',
+      firstName: 'Mary',
+      'last-name': 'Smith',
+      postal_code: '94035',
+      date_of_birth: '1997-02-16',
+    }
+    assert.deepEqual(normalizeUserData(friendly).digests, normalizeUserData(wire).digests)
+  })
+
+  it('joins two names of one field and keeps each digest once', () => {
+    const { digests } = normalizeUserData({
+      em: ['a@example.com', 'A@EXAMPLE.COM '],
+      email: ['b@example.com', identifierDigest('a@example.com')],
+    })
+    assert.deepEqual(digests, {
+      em: [identifierDigest('a@example.com'), identifierDigest('b@example.com')],
+    })
+  })
+
+  it('reads ten values of a list and records that there were more', () => {
+    const many = Array.from({ length: 5_000 }, (_, index) => `p${index}@example.com`)
+    const { digests, dropped } = normalizeUserData({ em: many })
+    assert.equal(digests.em?.length, 10)
+    assert.deepEqual(dropped, [{ field: 'user_data.em', reason: REASONS.tooMany }])
+  })
+
+  it('stops at ten digests even when two names bring them', () => {
+    const numbered = (name: string) =>
+      Array.from({ length: 10 }, (_, index) => `${name}${index}@example.com`)
+    const { digests, dropped } = normalizeUserData({ em: numbered('a'), email: numbered('b') })
+    assert.equal(digests.em?.length, 10)
+    assert.equal(dropped.length, 10)
+    assert.deepEqual(dropped[0], { field: 'user_data.email[0]', reason: REASONS.tooMany })
+  })
+
+  it('names the place of the one bad value in a list', () => {
+    const { digests, dropped } = normalizeUserData({ em: ['a@example.com', 'nobody', null] })
+    assert.equal(digests.em?.length, 1)
+    assert.deepEqual(dropped, [{ field: 'user_data.em[1]', reason: REASONS.email }])
+  })
+
+  it('takes whole numbers where numbers are identifiers, and only there', () => {
+    const { digests, dropped } = normalizeUserData({
+      zp: 94_035,
+      external_id: 42,
+      ph: 16_505_551_212,
+      fn: 7,
+    })
+    assert.deepEqual(digests, {
+      zp: [identifierDigest('94035')],
+      external_id: [identifierDigest('42')],
+      ph: [identifierDigest('16505551212')],
+    })
+    assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: REASONS.wrongKind }])
+  })
+
+  it('drops numbers that JSON has already changed', () => {
+    for (const value of [2 ** 53, 1.5, -1, Number.NaN]) {
+      const { digests, dropped } = normalizeUserData({ external_id: value })
+      assert.deepEqual(digests, {})
+      assert.deepEqual(dropped, [{ field: 'user_data.external_id', reason: REASONS.unsafeInteger }])
+    }
+  })
+
+  it('treats null as absent and records blank text', () => {
+    const { digests, dropped } = normalizeUserData({ em: null, ph: undefined, fn: '  ' })
+    assert.deepEqual(digests, {})
+    assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: REASONS.empty }])
+  })
+
+  it('drops a value that is too long to be an identifier', () => {
+    const { dropped } = normalizeUserData({ external_id: 'x'.repeat(513) })
+    assert.deepEqual(dropped, [{ field: 'user_data.external_id', reason: REASONS.tooLong }])
+  })
+
+  it('drops a variable that was never filled, so that it does not join strangers', () => {
+    for (const value of ['undefined', ' NULL ', '[object Object]']) {
+      assert.deepEqual(normalizeUserData({ external_id: value }).digests, {})
+    }
+  })
+
+  it('answers an absent user_data, or one of the wrong kind, with nothing', () => {
+    for (const userData of [undefined, null, [], 'a@example.com', 7]) {
+      const identity = normalizeUserData(userData as unknown as undefined)
+      assert.deepEqual(identity, { digests: {}, plain: {}, dropped: [] })
+    }
+  })
+})
+
+describe('unknown members', () => {
+  it('records the name of an unknown member and never its value', () => {
+    const identity = normalizeUserData({ emial: 'a@example.com' })
+    assert.deepEqual(identity, {
+      digests: {},
+      plain: {},
+      dropped: [{ field: 'user_data.emial', reason: REASONS.unknown }],
+    })
+  })
+
+  it('does not repeat a name that may itself be an identifier', () => {
+    const names = ['a@example.com', '+16505551212', '16505551212', 'x'.repeat(41), DIGEST]
+    for (const name of names) {
+      const { dropped } = normalizeUserData({ [name]: 'x' })
+      assert.deepEqual(dropped, [{ field: 'user_data.*', reason: REASONS.unknown }])
+    }
+  })
+
+  it('is not led astray by __proto__ and constructor', () => {
+    const hostile = JSON.parse('{"__proto__": {"em": "a@example.com"}, "constructor": "x"}')
+    const identity = normalizeUserData(hostile)
+    assert.deepEqual(identity.digests, {})
+    assert.deepEqual(identity.plain, {})
+    assert.deepEqual(
+      identity.dropped.map(({ field }) => field),
+      ['user_data.*', 'user_data.constructor'],
+    )
+    assert.equal(({} as { em?: string }).em, undefined)
+  })
+
+  it('bounds what it reads and what it records', () => {
+    const hostile = Object.fromEntries(
+      Array.from({ length: 4_000 }, (_, index) => [`member${index}`, 'x']),
+    )
+    const { dropped } = normalizeUserData({ ...hostile, em: 'a@example.com' })
+    assert.equal(dropped.length, droppedMax)
+  })
+})
+
+describe('what travels unhashed', () => {
+  it('keeps the address, the user agent, fbc, fbp and the ids of Meta', () => {
+    const plain = {
+      client_ip_address: '8.8.8.8',
+      client_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+      fbc: 'fb.1.1554763741205.AbCdEfGhIjKlMnOpQrStUvWxYz1234567890',
+      fbp: 'fb.1.1558571054389.1098115397',
+      lead_id: '525645896321548',
+      madid: 'cdda802e-fb9c-47ad-9866-0794d394c912',
+    }
+    assert.deepEqual(normalizeUserData(plain), { digests: {}, plain, dropped: [] })
+  })
+
+  it('strips control characters from the user agent and cuts it at 1,024 characters', () => {
+    const { plain } = normalizeUserData({
+      client_user_agent: `Mo\u0000zil\r\nla\u009f ${'x'.repeat(20_000)}`,
+    })
+    assert.equal(plain.client_user_agent, `Mozilla ${'x'.repeat(1_016)}`)
+  })
+
+  it('leaves no half of a surrogate pair where the user agent was cut', () => {
+    const { plain } = normalizeUserData({ client_user_agent: `${'x'.repeat(1_023)}😀` })
+    assert.equal(plain.client_user_agent, 'x'.repeat(1_023))
+  })
+
+  it('drops bad values of unhashed fields with their reasons', () => {
+    const { plain, dropped } = normalizeUserData({
+      client_ip_address: '10.0.0.1',
+      client_user_agent: '\u0000\u0001',
+      fbc: 'IwAR2F4',
+      fbp: 'fb.1.1558571054389.random',
+      lead_id: 'lead-1',
+      madid: 'a@example.com',
+      fb_login_id: 2 ** 60,
+    })
+    assert.deepEqual(plain, {})
+    assert.deepEqual(dropped, [
+      { field: 'user_data.client_ip_address', reason: REASONS.address },
+      { field: 'user_data.client_user_agent', reason: REASONS.empty },
+      { field: 'user_data.fbc', reason: REASONS.fbc },
+      { field: 'user_data.fbp', reason: REASONS.fbp },
+      { field: 'user_data.lead_id', reason: REASONS.digits },
+      { field: 'user_data.madid', reason: REASONS.opaque },
+      { field: 'user_data.fb_login_id', reason: REASONS.unsafeInteger },
+    ])
+  })
+
+  it('keeps 64-bit ids of Meta as text, digit for digit', () => {
+    const { plain } = normalizeUserData({ fb_login_id: '9223372036854775807', lead_id: 12_345 })
+    assert.deepEqual(plain, { fb_login_id: '9223372036854775807', lead_id: '12345' })
+  })
+
+  it('takes one address, not a list of candidates', () => {
+    const { plain, dropped } = normalizeUserData({ client_ip_address: ['8.8.8.8', '1.1.1.1'] })
+    assert.deepEqual(plain, { client_ip_address: '8.8.8.8' })
+    assert.deepEqual(dropped, [
+      { field: 'user_data.client_ip_address[1]', reason: REASONS.oneOnly },
+    ])
+  })
+})

@@ -1,0 +1,87 @@
+import type { HashedKey } from './field-rules.ts'
+
+/** The keys of Meta's `user_data` that are sent as they are (Customer Information Parameters). */
+export type PlainKey =
+  | 'client_ip_address'
+  | 'client_user_agent'
+  | 'fbc'
+  | 'fbp'
+  | 'subscription_id'
+  | 'fb_login_id'
+  | 'lead_id'
+  | 'anon_id'
+  | 'madid'
+  | 'page_id'
+  | 'page_scoped_user_id'
+  | 'ctwa_clid'
+  | 'ig_account_id'
+  | 'ig_sid'
+
+export type UserDataKey =
+  | { kind: 'plain'; key: PlainKey }
+  | { kind: 'hashed'; key: HashedKey; digestOnly: boolean }
+
+/**
+ * The names under which callers send each hashed field; the first is Meta's wire key. Case, - and
+ * _ do not count, so `firstName` and `first-name` are `first_name`. With `hashed_` or `sha256_`
+ * before a name, or `_hash`, `_hashed` or `_sha256` after it, the value must be a digest already.
+ */
+const HASHED_NAMES: Record<HashedKey, string[]> = {
+  em: ['em', 'email', 'mail', 'e_mail', 'email_address'],
+  ph: ['ph', 'phone', 'phone_number', 'mobile', 'mobile_phone'],
+  fn: ['fn', 'first_name', 'given_name'],
+  ln: ['ln', 'last_name', 'family_name', 'surname'],
+  ge: ['ge', 'gender'],
+  db: ['db', 'dob', 'date_of_birth', 'birth_date', 'birthdate'],
+  ct: ['ct', 'city'],
+  st: ['st', 'state', 'province', 'region'],
+  zp: ['zp', 'zip', 'zip_code', 'postal_code', 'postcode'],
+  country: ['country', 'country_code'],
+  external_id: ['external_id'],
+}
+
+const PLAIN_NAMES: Record<PlainKey, string[]> = {
+  client_ip_address: ['client_ip_address', 'ip', 'ip_address', 'client_ip'],
+  client_user_agent: ['client_user_agent', 'user_agent'],
+  fbc: ['fbc', '_fbc'],
+  fbp: ['fbp', '_fbp'],
+  subscription_id: ['subscription_id'],
+  fb_login_id: ['fb_login_id'],
+  lead_id: ['lead_id'],
+  anon_id: ['anon_id'],
+  madid: ['madid'],
+  page_id: ['page_id'],
+  page_scoped_user_id: ['page_scoped_user_id'],
+  ctwa_clid: ['ctwa_clid'],
+  ig_account_id: ['ig_account_id'],
+  ig_sid: ['ig_sid'],
+}
+
+const KEYS = keysByName()
+const nameCharsMax = 64
+
+/** Finds what a member of `user_data` means, or null when its name is not known here. */
+export function userDataKey(name: string): UserDataKey | null {
+  return KEYS.get(name) ?? (name.length > nameCharsMax ? null : (KEYS.get(squeezed(name)) ?? null))
+}
+
+function keysByName(): Map<string, UserDataKey> {
+  const keys = new Map<string, UserDataKey>()
+  const add = (name: string, key: UserDataKey) => keys.set(name, key).set(squeezed(name), key)
+  for (const [key, names] of Object.entries(PLAIN_NAMES) as [PlainKey, string[]][])
+    for (const name of names) add(name, { kind: 'plain', key })
+  for (const [key, names] of Object.entries(HASHED_NAMES) as [HashedKey, string[]][]) {
+    for (const name of names) {
+      add(name, { kind: 'hashed', key, digestOnly: false })
+      for (const form of [`hashed_${name}`, `sha256_${name}`])
+        add(form, { kind: 'hashed', key, digestOnly: true })
+      for (const form of [`${name}_hash`, `${name}_hashed`, `${name}_sha256`])
+        add(form, { kind: 'hashed', key, digestOnly: true })
+    }
+  }
+  return keys
+}
+
+function squeezed(name: string): string {
+  return name.toLowerCase().replace(/[_-]+/g, '')
+}
