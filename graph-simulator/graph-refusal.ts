@@ -1,0 +1,129 @@
+/** What Meta's Graph API says when it refuses a request, before it is printed as JSON. */
+export interface GraphRefusal {
+  /** HTTP status; Meta answers 400 to almost everything. */
+  status: number
+  type: 'OAuthException' | 'GraphMethodException'
+  message: string
+  code: number
+  subcode?: number
+  isTransient?: boolean
+  userTitle?: string
+  userMessage?: string
+  /** Path of the guilty field, as in `error_data.blame_field_specs`. */
+  blame?: string[]
+}
+
+/**
+ * Subcodes of code 100 on the events edge. 2804003, 2804009 and 2804050 are Meta's as seen in the
+ * wild; the meaning of the others is our choice, since Meta publishes none (see README.md).
+ */
+export const EVENT_SUBCODES = {
+  malformed: 2804001,
+  tooOld: 2804003,
+  inTheFuture: 2804004,
+  badValue: 2804007,
+  purchaseValueMissing: 2804009,
+  notHashed: 2804016,
+  unknownActionSource: 2804017,
+  customerInformation: 2804050,
+} as const
+
+/** The JSON body of a refusal, without the members it lacks (Graph API "Handling Errors"). */
+export function graphRefusalBody(refusal: GraphRefusal, traceId: string): string {
+  const { message, type, code, subcode, isTransient, userTitle, userMessage, blame } = refusal
+  return JSON.stringify({
+    error: {
+      message,
+      type,
+      code,
+      ...(subcode !== undefined && { error_subcode: subcode }),
+      ...(isTransient !== undefined && { is_transient: isTransient }),
+      ...(userTitle !== undefined && { error_user_title: userTitle }),
+      ...(userMessage !== undefined && { error_user_msg: userMessage }),
+      fbtrace_id: traceId,
+      ...(blame && { error_data: { blame_field_specs: [blame] } }),
+    },
+  })
+}
+
+/** Code 100 about one field of the payload. Texts never repeat what was sent. */
+export function invalidParameter(
+  subcode: number,
+  blame: string[],
+  user: { title: string; message: string },
+): GraphRefusal {
+  return {
+    status: 400,
+    type: 'OAuthException',
+    message: 'Invalid parameter',
+    code: 100,
+    subcode,
+    isTransient: false,
+    userTitle: user.title,
+    userMessage: user.message,
+    blame,
+  }
+}
+
+/** Code 190: no token, or one that was never a token. PROBE saw 401 for an unparseable token. */
+export function invalidToken(): GraphRefusal {
+  return {
+    status: 401,
+    type: 'OAuthException',
+    message: 'Invalid OAuth access token',
+    code: 190,
+  }
+}
+
+/** Code 190 with subcode 467: a token that once worked and was taken back. */
+export function revokedToken(): GraphRefusal {
+  return {
+    status: 401,
+    type: 'OAuthException',
+    message: 'Error validating access token: the session has been invalidated.',
+    code: 190,
+    subcode: 467,
+  }
+}
+
+/** Code 100 with subcode 33: no such object, no right to it, or not this operation on it. */
+export function unsupportedRequest(method: string): GraphRefusal {
+  return {
+    status: 400,
+    type: 'GraphMethodException',
+    message:
+      `Unsupported ${method.toLowerCase()} request. The object does not exist, cannot be loaded ` +
+      'due to missing permissions, or does not support this operation.',
+    code: 100,
+    subcode: 33,
+  }
+}
+
+export function unknownVersion(): GraphRefusal {
+  return {
+    status: 400,
+    type: 'OAuthException',
+    message: '(#2635) The path must start with a Graph API version such as v26.0.',
+    code: 2635,
+  }
+}
+
+export function unknownPath(): GraphRefusal {
+  return {
+    status: 400,
+    type: 'OAuthException',
+    message: 'Unknown path components',
+    code: 2500,
+  }
+}
+
+/** Meta documents no body limit; ours carries code 100 so that a sender makes its batch smaller. */
+export function bodyTooLarge(bytesMax: number): GraphRefusal {
+  return {
+    ...invalidParameter(EVENT_SUBCODES.malformed, ['data'], {
+      title: 'Request Too Large',
+      message: `The request body is larger than ${bytesMax} bytes.`,
+    }),
+    status: 413,
+  }
+}

@@ -1,0 +1,98 @@
+import type { FaultRule } from './fault-rule.ts'
+import {
+  checkObject,
+  type FieldErrors,
+  integer,
+  list,
+  number,
+  object,
+  oneOf,
+  text,
+  timestamp,
+  truth,
+} from './field-check.ts'
+
+const RULES_MAX = 100
+const DELAY_MS_MAX = 600_000
+const BODY_LENGTH_MAX = 512 * 1_024
+const HEADERS_MAX = 50
+const INT32_MAX = 2 ** 31 - 1
+
+/** Node writes these itself; a scripted value would break the framing of the connection. */
+const FRAMING_HEADERS = ['content-length', 'transfer-encoding', 'trailer']
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/
+const HEADER_VALUE = /^[\t\x20-\x7e]{0,4096}$/
+
+const MATCH = {
+  dataset: text(1, 64),
+  event_name: text(1, 1_000),
+  event_id: text(1, 1_000),
+  test: truth,
+  from: timestamp,
+  until: timestamp,
+}
+
+const RESPOND = {
+  status: integer(200, 599),
+  code: integer(-INT32_MAX, INT32_MAX),
+  subcode: integer(-INT32_MAX, INT32_MAX),
+  message: text(0, 10_000),
+  is_transient: truth,
+  user_title: text(0, 10_000),
+  user_msg: text(0, 10_000),
+  body: text(0, BODY_LENGTH_MAX),
+  headers,
+}
+
+const RULE = {
+  match: object(MATCH),
+  times: integer(1, INT32_MAX),
+  probability: number(0, 1),
+  seed: integer(0, 2 ** 32 - 1),
+  respond: object(RESPOND, ['status']),
+  delay_ms: integer(1, DELAY_MS_MAX),
+  abort: oneOf('before_response', 'after_store'),
+  truncate: integer(0, INT32_MAX),
+}
+
+const BODY = { rules: list(rule, RULES_MAX) }
+
+/** Reads the body of POST /_simulator/faults; names every wrong field by its dotted path. */
+export function readFaultRules(body: unknown): { rules: FaultRule[] } | { errors: FieldErrors } {
+  const errors: FieldErrors = {}
+  checkObject(body, { path: '', members: BODY, required: ['rules'] }, errors)
+  if (Object.keys(errors).length > 0) return { errors }
+  return body as { rules: FaultRule[] }
+}
+
+function rule(value: unknown, path: string, errors: FieldErrors): void {
+  checkObject(value, { path, members: RULE, required: [] }, errors)
+  if (typeof value !== 'object' || value === null) return
+  const { respond, abort, truncate, delay_ms } = value as FaultRule
+  const effects = [respond, abort, truncate, delay_ms].filter(effect => effect !== undefined)
+  if (effects.length === 0)
+    errors[path] = ['Say what happens: respond, delay_ms, abort or truncate.']
+  if (abort !== undefined && (respond !== undefined || truncate !== undefined))
+    errors[`${path}.abort`] = ['An aborted request has no answer: leave out respond and truncate.']
+}
+
+function headers(value: unknown, path: string, errors: FieldErrors): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    errors[path] = ['Must be an object of header names and values.']
+    return
+  }
+  const entries = Object.entries(value)
+  if (entries.length > HEADERS_MAX) errors[path] = [`At most ${HEADERS_MAX} headers.`]
+  for (const [name, content] of entries.slice(0, HEADERS_MAX)) {
+    const sentence = headerProblem(name, content)
+    if (sentence) errors[`${path}.${name}`] = [sentence]
+  }
+}
+
+function headerProblem(name: string, content: unknown): string | undefined {
+  if (!HEADER_NAME.test(name)) return 'Is no header name.'
+  if (FRAMING_HEADERS.includes(name.toLowerCase())) return 'Is written by the simulator itself.'
+  if (typeof content !== 'string' || !HEADER_VALUE.test(content))
+    return 'Must be a string of printable ASCII, at most 4096 characters.'
+  return undefined
+}

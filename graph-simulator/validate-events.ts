@@ -1,0 +1,97 @@
+import { validateCustomerInformation } from './customer-information.ts'
+import { EVENT_SUBCODES, type GraphRefusal, invalidParameter } from './graph-refusal.ts'
+import { validateValue } from './validate-value.ts'
+
+export const EVENTS_MAX = 1_000
+
+const DAY_SECONDS = 86_400
+const AGE_DAYS_MAX = 7
+const PHYSICAL_STORE_AGE_DAYS_MAX = 62
+/** Meta documents no tolerance; five minutes is what clock skew can explain. */
+const AHEAD_SECONDS_MAX = 300
+
+const ACTION_SOURCES = new Set([
+  'email',
+  'website',
+  'app',
+  'phone_call',
+  'chat',
+  'physical_store',
+  'system_generated',
+  'business_messaging',
+  'other',
+])
+
+/**
+ * Looks at one request's events as Meta does: the first offending event refuses the whole request
+ * and nothing of it is processed. Sources: Meta "Using the API", "Server Event Parameters".
+ */
+export function validateEvents(events: unknown[], now: Date): GraphRefusal | undefined {
+  if (events.length === 0) return wrongCount('The parameter data must hold at least one event.')
+  if (events.length > EVENTS_MAX)
+    return wrongCount(`The parameter data may hold at most ${EVENTS_MAX} events.`)
+
+  const nowSeconds = Math.floor(now.getTime() / 1_000)
+  for (const event of events) {
+    const refusal = validateEvent(event, nowSeconds)
+    if (refusal) return refusal
+  }
+  return undefined
+}
+
+function validateEvent(event: unknown, nowSeconds: number): GraphRefusal | undefined {
+  if (typeof event !== 'object' || event === null || Array.isArray(event))
+    return malformed(['data'], 'Each event in data must be an object.')
+  const members = event as Record<string, unknown>
+  return (
+    validateNames(members) ??
+    validateTime(members, nowSeconds) ??
+    validateCustomerInformation(members.user_data) ??
+    validateValue(members)
+  )
+}
+
+function validateNames(event: Record<string, unknown>): GraphRefusal | undefined {
+  const { event_name, event_id, action_source } = event
+  if (typeof event_name !== 'string' || event_name === '')
+    return malformed(['event_name'], 'The parameter event_name is required.')
+  if (event_id !== undefined && event_id !== null && typeof event_id !== 'string')
+    return malformed(['event_id'], 'The parameter event_id must be a string.')
+  if (action_source === undefined || action_source === null || action_source === '')
+    return malformed(['action_source'], 'The parameter action_source is required.')
+  if (typeof action_source !== 'string' || !ACTION_SOURCES.has(action_source))
+    return invalidParameter(EVENT_SUBCODES.unknownActionSource, ['action_source'], {
+      title: 'Unknown Action Source',
+      message: `The parameter action_source must be one of ${[...ACTION_SOURCES].join(', ')}.`,
+    })
+  return undefined
+}
+
+function validateTime(
+  { event_time, action_source }: Record<string, unknown>,
+  nowSeconds: number,
+): GraphRefusal | undefined {
+  if (!Number.isSafeInteger(event_time))
+    return malformed(['event_time'], 'The parameter event_time must be whole Unix seconds.')
+  const ageSeconds = nowSeconds - (event_time as number)
+  const days = action_source === 'physical_store' ? PHYSICAL_STORE_AGE_DAYS_MAX : AGE_DAYS_MAX
+  if (ageSeconds > days * DAY_SECONDS)
+    return invalidParameter(EVENT_SUBCODES.tooOld, ['event_time'], {
+      title: 'Event Timestamp Too Old',
+      message: `Events must be sent within ${days} days of when they happened.`,
+    })
+  if (ageSeconds < -AHEAD_SECONDS_MAX)
+    return invalidParameter(EVENT_SUBCODES.inTheFuture, ['event_time'], {
+      title: 'Event Timestamp In The Future',
+      message: 'The parameter event_time must be in seconds and may not lie in the future.',
+    })
+  return undefined
+}
+
+function wrongCount(message: string): GraphRefusal {
+  return malformed(['data'], message)
+}
+
+function malformed(blame: string[], message: string): GraphRefusal {
+  return invalidParameter(EVENT_SUBCODES.malformed, blame, { title: 'Malformed Event', message })
+}
