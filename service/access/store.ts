@@ -1,0 +1,126 @@
+import type { Database } from '../db/database.ts'
+import type { TokenKind } from './token-format.ts'
+
+/** Whom a tracker's key speaks for. */
+export interface TrackerIdentity {
+  trackerId: string
+  workspaceId: number
+}
+
+/** Finds the live key with this digest, or null. On the hot path, hence prepared. */
+export async function findTrackerByKey(
+  { pool }: Database,
+  kind: TokenKind,
+  digest: Buffer,
+): Promise<TrackerIdentity | null> {
+  const { rows } = await pool.query({
+    name: 'find-tracker-by-key',
+    text: `select keys.tracker_id, trackers.workspace_id
+           from tracker_keys keys join trackers on trackers.id = keys.tracker_id
+           where keys.key_digest = $1 and keys.kind = $2 and keys.revoked_at is null`,
+    values: [digest, kind],
+  })
+  const row = rows[0]
+  return row ? { trackerId: row.tracker_id, workspaceId: row.workspace_id } : null
+}
+
+export interface NewKey {
+  trackerId: string
+  kind: TokenKind
+  digest: Buffer
+  lastCharacters: string
+  createdAt: Date
+}
+
+export async function insertKey({ query }: Database, key: NewKey): Promise<void> {
+  await query
+    .insertInto('tracker_keys')
+    .values({
+      tracker_id: key.trackerId,
+      key_digest: key.digest,
+      kind: key.kind,
+      last_characters: key.lastCharacters,
+      created_at: key.createdAt,
+    })
+    .execute()
+}
+
+/** Live keys of one kind, the oldest first. */
+export async function listLiveKeys({ query }: Database, trackerId: string, kind: TokenKind) {
+  return query
+    .selectFrom('tracker_keys')
+    .select(['key_digest', 'last_characters', 'created_at', 'last_used_at'])
+    .where('tracker_id', '=', trackerId)
+    .where('kind', '=', kind)
+    .where('revoked_at', 'is', null)
+    .orderBy('created_at')
+    .execute()
+}
+
+export interface KeyRevocation {
+  trackerId: string
+  digest: Buffer
+  revokedAt: Date
+}
+
+/** True when a live key of this tracker was revoked by this call. */
+export async function revokeKey(
+  { query }: Database,
+  { trackerId, digest, revokedAt }: KeyRevocation,
+): Promise<boolean> {
+  const result = await query
+    .updateTable('tracker_keys')
+    .set({ revoked_at: revokedAt })
+    .where('tracker_id', '=', trackerId)
+    .where('key_digest', '=', digest)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+export async function touchKey({ query }: Database, digest: Buffer, usedAt: Date): Promise<void> {
+  await query
+    .updateTable('tracker_keys')
+    .set({ last_used_at: usedAt })
+    .where('key_digest', '=', digest)
+    .execute()
+}
+
+export interface NewTracker {
+  id: string
+  name: string
+  workspaceName: string
+  createdAt: Date
+}
+
+/** Makes a workspace with one tracker; returns the workspace's id. */
+export async function insertTracker({ query }: Database, tracker: NewTracker): Promise<number> {
+  return query.transaction().execute(async transaction => {
+    const workspace = await transaction
+      .insertInto('workspaces')
+      .values({ name: tracker.workspaceName, created_at: tracker.createdAt })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    await transaction
+      .insertInto('trackers')
+      .values({
+        id: tracker.id,
+        workspace_id: workspace.id,
+        name: tracker.name,
+        created_at: tracker.createdAt,
+      })
+      .execute()
+    return workspace.id
+  })
+}
+
+/** The first tracker ever made: the demo's, on a store that `npm start` made. */
+export async function findFirstTracker({ query }: Database): Promise<TrackerIdentity | null> {
+  const row = await query
+    .selectFrom('trackers')
+    .select(['id', 'workspace_id'])
+    .orderBy('workspace_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { trackerId: row.id, workspaceId: row.workspace_id } : null
+}

@@ -1,0 +1,72 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { isStoreUnavailable } from '../db/store-availability.ts'
+import { Refusal } from './refusal.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+
+const STORE_RETRY_SECONDS = 2
+
+/** Turns whatever was thrown into a `{message}` or `{message, errors}` answer, never HTML. */
+export function answerFailure(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = refusalOf(error)
+  if (refusal.status >= 500) {
+    request.log.error({ err: error, request_id: request.id }, 'request failed')
+  }
+  const body = refusal.errors
+    ? { message: refusal.message, errors: refusal.errors }
+    : { message: refusal.message }
+  reply
+    .code(refusal.status)
+    .headers({ ...SECURITY_HEADERS, ...refusal.headers, 'request-id': request.id })
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(body))
+}
+
+function refusalOf(error: Error): Refusal {
+  if (error instanceof Refusal) return error
+  if (isStoreUnavailable(error)) {
+    return Refusal.unavailable('The store is out of reach for now; try again.', STORE_RETRY_SECONDS)
+  }
+  const { code = '' } = error as FastifyError
+  const sentence = FRAMEWORK_REFUSALS[code]
+  if (sentence) return new Refusal(sentence[0], sentence[1])
+  return new Refusal(500, 'Something went wrong on our side; the request id helps us find it.')
+}
+
+const FRAMEWORK_REFUSALS: Record<string, [status: number, message: string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'The body is larger than 64 KiB.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'Send the body as application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body does not have its announced length.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty.'],
+  FST_ERR_BAD_URL: [400, 'The path is not validly percent-encoded.'],
+  FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
+}
+
+interface RouteLister {
+  hasRoute(route: { method: string; url: string }): boolean
+  addHook(name: 'onRoute', hook: (route: { method: string | string[]; url: string }) => void): void
+}
+
+/** 405 with `Allow` when the path exists for another method, else 404. */
+export function answerUnknownRoute(app: RouteLister) {
+  const routes: { pattern: RegExp; method: string }[] = []
+  app.addHook('onRoute', ({ method, url }) => {
+    const source = url
+      .split('/')
+      .map(part => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)))
+      .join('/')
+    const pattern = new RegExp(`^${source}$`)
+    for (const name of [method].flat()) routes.push({ pattern, method: name })
+  })
+
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+    if (allowed.length === 0) {
+      answerFailure(Refusal.notFound('There is nothing at this path.'), request, reply)
+      return
+    }
+    const allow = [...new Set(allowed)].join(', ')
+    const message = `${request.method} is not allowed here; use ${allow}.`
+    answerFailure(new Refusal(405, message, { headers: { allow } }), request, reply)
+  }
+}

@@ -1,0 +1,95 @@
+import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
+import type { ErrorObject } from 'ajv'
+import type { FieldErrors } from './refusal.ts'
+
+/** Collects sentences by field; a field may be wrong in more than one way. */
+export class FieldErrorList {
+  readonly #errors = new Map<string, string[]>()
+
+  add(field: string, sentence: string): void {
+    const sentences = this.#errors.get(field)
+    if (!sentences) this.#errors.set(field, [sentence])
+    else if (!sentences.includes(sentence)) sentences.push(sentence)
+  }
+
+  has(field: string): boolean {
+    return this.#errors.has(field)
+  }
+
+  get isEmpty(): boolean {
+    return this.#errors.size === 0
+  }
+
+  toErrors(): FieldErrors {
+    return Object.fromEntries(this.#errors)
+  }
+}
+
+/** Adds one sentence for each fault that the JSON Schema validator found. */
+export function addSchemaErrors(list: FieldErrorList, faults: readonly ErrorObject[]): void {
+  for (const fault of faults) {
+    const field = fieldOf(fault)
+    list.add(field, `The ${field} field ${ruleOf(fault)}.`)
+  }
+}
+
+function fieldOf({ instancePath, keyword, params }: ErrorObject): string {
+  const path = instancePath.split('/').slice(1).map(unescapePointer)
+  if (keyword === 'required') path.push(String(params.missingProperty))
+  return path.join('.') || 'body'
+}
+
+/** RFC 6901. */
+function unescapePointer(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function ruleOf({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'type':
+      return `must be ${typePhrase(params.type)}`
+    case 'minLength':
+      return 'must not be empty'
+    case 'maxLength':
+      return `must not be greater than ${params.limit} characters`
+    case 'maxItems':
+      return `must not have more than ${params.limit} items`
+    case 'const':
+      return `must be ${String(params.allowedValue)}`
+    case 'pattern':
+      return PATTERN_RULES[String(params.pattern)] ?? 'has a wrong form'
+    case 'enum':
+      return `must be one of: ${(params.allowedValues as unknown[]).join(', ')}`
+    case 'format':
+      return params.format === 'uri' ? 'must be an absolute URI' : `must be a ${params.format}`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must not be greater than ${params.limit}`
+    default:
+      return message ?? 'is invalid'
+  }
+}
+
+/** A regular expression is no sentence. */
+const PATTERN_RULES: Record<string, string> = {
+  [DECIMAL_PATTERN]: 'must be decimal text such as "19.95", up to 15 digits and 6 after the point',
+  [CURRENCY_PATTERN]: 'must be the three letters of an ISO 4217 currency',
+}
+
+const TYPE_PHRASES: Record<string, string> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+
+function typePhrase(type: unknown): string {
+  const types = Array.isArray(type) ? type : String(type).split(',')
+  return types.map(name => TYPE_PHRASES[String(name)] ?? String(name)).join(' or ')
+}

@@ -1,0 +1,50 @@
+/** Field-level faults: dotted path -> sentences. */
+export type FieldErrors = Record<string, string[]>
+
+/**
+ * A "no" that the caller can act on. Verbs throw it, the doorframe answers it. The message is
+ * shown to the caller, so it never holds a secret or a raw identifier.
+ */
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly status: number
+  readonly errors: FieldErrors | undefined
+  readonly headers: Record<string, string>
+
+  constructor(
+    status: number,
+    message: string,
+    more: { errors?: FieldErrors; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.status = status
+    this.errors = more.errors
+    this.headers = more.headers ?? {}
+  }
+
+  /** 422 with every wrong field. */
+  static ofFields(errors: FieldErrors): Refusal {
+    return new Refusal(422, summaryOf(errors), { errors })
+  }
+
+  static unauthenticated(): Refusal {
+    return new Refusal(401, 'Unauthenticated.', { headers: { 'www-authenticate': 'Bearer' } })
+  }
+
+  static notFound(message: string): Refusal {
+    return new Refusal(404, message)
+  }
+
+  /** 503: nothing was kept, and the same request may be sent again after `retryAfterSeconds`. */
+  static unavailable(message: string, retryAfterSeconds: number): Refusal {
+    return new Refusal(503, message, { headers: { 'retry-after': String(retryAfterSeconds) } })
+  }
+}
+
+/** Laravel's form, which clients of this interface know: the first sentence and a count. */
+function summaryOf(errors: FieldErrors): string {
+  const sentences = Object.values(errors).flat()
+  const more = sentences.length - 1
+  if (more < 1) return sentences[0] ?? 'The request is invalid.'
+  return `${sentences[0]} (and ${more} more error${more > 1 ? 's' : ''})`
+}

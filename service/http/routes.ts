@@ -1,0 +1,43 @@
+import type { ServiceApp } from './service-app.ts'
+
+/** One thing that must work before traffic is sent here. Throws a sentence when it does not. */
+export interface ReadinessCheck {
+  name: string
+  check: () => Promise<void>
+}
+
+export interface Health {
+  checks: readonly ReadinessCheck[]
+  isShuttingDown: () => boolean
+}
+
+/**
+ * `/livez`: the process answers; it asks nothing else, so that a store that is down does not get
+ * the process restarted. `/readyz`: everything works; 503 with the names of what does not.
+ */
+export function healthRoutes(app: ServiceApp, { checks, isShuttingDown }: Health): void {
+  const config = { credential: 'none' } as const
+
+  app.get('/livez', { config }, async () => ({ status: 'ok' }))
+
+  app.get('/readyz', { config }, async (_request, reply) => {
+    const results = await Promise.all(checks.map(resultOf))
+    const failed = results.filter(({ status }) => status !== 'ok').map(({ name }) => name)
+    if (isShuttingDown()) failed.push('shutdown')
+    const body = { status: failed.length === 0 ? 'ok' : 'unavailable', failed }
+    if (failed.length === 0) return reply.code(200).send(body)
+    return reply.code(503).header('retry-after', '2').send(body)
+  })
+}
+
+async function resultOf({
+  name,
+  check,
+}: ReadinessCheck): Promise<{ name: string; status: string }> {
+  try {
+    await check()
+    return { name, status: 'ok' }
+  } catch {
+    return { name, status: 'failed' }
+  }
+}
