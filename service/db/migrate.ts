@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Kysely, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import type { Database } from './database.ts'
+import type { Tables } from './tables.ts'
+
+const FOLDER = join(import.meta.dirname, '..', 'migrations')
+const VERSIONS = { oldest: 15, newest: 18 }
+
+/** The store cannot be used as it is; the message says in one sentence what to do. */
+export class SchemaError extends Error {
+  override name = 'SchemaError'
+}
+
+/**
+ * Brings the schema to the newest version that this program knows, forward only. Processes that
+ * start at the same time wait for each other (Kysely holds an advisory lock). Returns the names of
+ * the migrations that ran. Throws a SchemaError on a database that a newer program has migrated.
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  await requireSupportedServer(database)
+  const migrator = migratorOf(database.query)
+  await refuseNewerSchema(migrator, database)
+  const { results = [], error } = await migrator.migrateToLatest()
+  if (error) {
+    const failed = results.find(result => result.status === 'Error')?.migrationName
+    throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
+      cause: error,
+    })
+  }
+  return results.map(result => result.migrationName)
+}
+
+/** For roles that do not migrate: throws a SchemaError unless the schema is exactly ours. */
+export async function requireCurrentSchema(database: Database): Promise<void> {
+  await requireSupportedServer(database)
+  const migrator = migratorOf(database.query)
+  await refuseNewerSchema(migrator, database)
+  const pending = await pendingMigrations(migrator)
+  if (pending.length > 0) {
+    throw new SchemaError(
+      `The database lacks ${pending.length} migration(s): run "npm run migrate" first.`,
+    )
+  }
+}
+
+/** The names of the migrations that have not run yet. */
+export async function pendingMigrations(migrator: Migrator): Promise<string[]> {
+  const migrations = await migrator.getMigrations()
+  return migrations.filter(({ executedAt }) => !executedAt).map(({ name }) => name)
+}
+
+function migratorOf(query: Kysely<Tables>): Migrator {
+  return new Migrator({ db: query, provider: { getMigrations: async () => sqlFiles() } })
+}
+
+function sqlFiles(): Record<string, Migration> {
+  const names = readdirSync(FOLDER).filter(name => name.endsWith('.sql'))
+  return Object.fromEntries(
+    names.map(name => {
+      const text = readFileSync(join(FOLDER, name), 'utf8')
+      return [
+        name.slice(0, -'.sql'.length),
+        {
+          up: db =>
+            sql
+              .raw(text)
+              .execute(db)
+              .then(() => {}),
+        },
+      ]
+    }),
+  )
+}
+
+async function requireSupportedServer({ pool }: Database): Promise<void> {
+  const { rows } = await pool.query('show server_version_num')
+  const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000)
+  if (major < VERSIONS.oldest || major > VERSIONS.newest) {
+    const range = `${VERSIONS.oldest} to ${VERSIONS.newest}`
+    throw new SchemaError(`Signalbox needs PostgreSQL ${range}; this server is version ${major}.`)
+  }
+}
+
+async function refuseNewerSchema(migrator: Migrator, { query }: Database): Promise<void> {
+  const known = new Set((await migrator.getMigrations()).map(({ name }) => name))
+  const tables = await query.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some(({ name }) => name === 'kysely_migration')) return
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(query)
+  const unknown = rows.map(({ name }) => name).filter(name => !known.has(name))
+  if (unknown.length > 0) {
+    throw new SchemaError(
+      `The database holds migration ${unknown[0]}, which this version does not know: start the ` +
+        'newer Signalbox that made it, or restore a backup.',
+    )
+  }
+}

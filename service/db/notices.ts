@@ -1,0 +1,33 @@
+import pg from 'pg'
+
+export interface Notices {
+  close(): Promise<void>
+}
+
+export interface NoticeOptions {
+  connectionString: string
+  channel: string
+  onNotice: () => void
+  /** The connection broke; notices are missed until somebody listens again. */
+  onLost: () => void
+}
+
+/** Listens on a channel with a connection of its own (LISTEN belongs to one connection). */
+export async function listenForNotices(options: NoticeOptions): Promise<Notices> {
+  const { connectionString, channel, onNotice, onLost } = options
+  const client = new pg.Client({ connectionString, application_name: 'signalbox notices' })
+  let isClosed = false
+  client.on('notification', onNotice)
+  client.on('error', () => {})
+  client.on('end', () => {
+    if (!isClosed) onLost()
+  })
+  await client.connect()
+  await client.query(`listen ${client.escapeIdentifier(channel)}`)
+  return {
+    close: async () => {
+      isClosed = true
+      await client.end()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** A column of a batch: its name, its PostgreSQL type, and how a row's value is written as text. */
+export interface BatchColumn<Row> {
+  name: string
+  type: string
+  text: (row: Row) => string | null
+}
+
+/**
+ * `unnest($1::uuid[], $2::text[], ...) as alias(tracker_id, event_id, ...)`: one parameter a
+ * column, so that the statement stays the same, and stays prepared, for any number of rows.
+ */
+export function unnestOf<Row>(
+  columns: readonly BatchColumn<Row>[],
+  { alias, firstParameter }: { alias: string; firstParameter: number },
+): string {
+  const arrays = columns.map(({ type }, index) => `$${firstParameter + index}::${type}[]`)
+  const names = columns.map(({ name }) => name)
+  return `unnest(${arrays.join(', ')}) as ${alias}(${names.join(', ')})`
+}
+
+/** The parameters for `unnestOf`: one array literal a column. */
+export function arraysOf<Row>(
+  columns: readonly BatchColumn<Row>[],
+  rows: readonly Row[],
+): string[] {
+  return columns.map(({ text }) => arrayLiteral(rows.map(text)))
+}
+
+/**
+ * PostgreSQL's array input syntax. Written here because the driver escapes each value with two
+ * regular expressions, which took a fifth of the CPU of a commit (`npm run bench -- acceptance`).
+ */
+export function arrayLiteral(values: readonly (string | null)[]): string {
+  return `{${values.map(value => (value === null ? 'NULL' : quoted(value))).join(',')}}`
+}
+
+function quoted(value: string): string {
+  if (!value.includes('"') && !value.includes('\\')) return `"${value}"`
+  return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}

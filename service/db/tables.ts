@@ -1,0 +1,124 @@
+import type { Generated } from 'kysely'
+
+/** The columns as they come from and go to PostgreSQL. `migrate.test.ts` compares them with it. */
+export interface Tables {
+  workspaces: {
+    id: Generated<number>
+    name: string
+    created_at: Date
+  }
+  trackers: {
+    id: string
+    workspace_id: number
+    name: string
+    created_at: Date
+  }
+  tracker_keys: {
+    tracker_id: string
+    key_digest: Buffer
+    kind: string
+    last_characters: string
+    created_at: Date
+    revoked_at: Date | null
+    last_used_at: Date | null
+  }
+  destinations: {
+    tracker_id: string
+    id: string
+    type: string
+    credential_source: string
+    config: string
+    platform_ad_account_id: number | null
+    sealed_credential: Buffer
+    status: string
+    status_reason: string | null
+    next_probe_at: Date | null
+    failed_probes: Generated<number>
+    test_event_code: string | null
+    test_mode_until: Date | null
+    created_at: Date
+    updated_at: Date
+  }
+  delivery_id_counters: {
+    tracker_id: string
+    last_id: number
+  }
+  events: {
+    tracker_id: string
+    event_id: string
+    created_at: Date
+    event_time: Date
+    event_name: string
+    event_class: string
+    action_source: string
+    consent_basis: string
+    measurement_class: string
+    attribution_join: string
+    enforcement_scope: string
+    consent_normalization_version: string
+    consent_captured_at: Date | null
+    event_source: string | null
+    parent_event_id: string | null
+    order_id: string | null
+    value_amount: string | null
+    value_currency: string | null
+    value_data: string | null
+    consent: string | null
+    notes: string | null
+    body_digest: Buffer
+    differing_submissions: Generated<number>
+    last_differing_at: Date | null
+  }
+  event_payloads: {
+    tracker_id: string
+    event_id: string
+    received_on: string
+    visitor_id: string | null
+    user_data: string
+    click_ids: string
+  }
+  sessions: {
+    tracker_id: string
+    visitor_id: string
+    first_seen_at: Date
+    last_seen_at: Date
+    landing_source: string | null
+    click_ids: string
+  }
+  consent_withdrawals: {
+    tracker_id: string
+    visitor_id: string
+    withdrawn_at: Date
+  }
+  deliveries: {
+    tracker_id: string
+    event_id: string
+    id: number
+    destination_id: string | null
+    status: string
+    status_reason: string
+    is_test: boolean
+    attempt_count: Generated<number>
+    next_attempt_at: Date | null
+    leased_until: Date | null
+    first_sent_at: Date | null
+    last_error: string | null
+    platform_trace_id: string | null
+    attempt_ids: Generated<string[]>
+    created_at: Date
+    updated_at: Date | null
+  }
+  send_attempts: {
+    tracker_id: string
+    id: string
+    destination_id: string
+    started_at: Date
+    duration_milliseconds: number
+    event_count: number
+    is_test: boolean
+    outcome: string
+    http_status: number | null
+    trace_id: string | null
+    answer: string | null
+  }
+}

@@ -1,0 +1,61 @@
+import type { Database } from '../db/database.ts'
+import type { SendError } from '../platforms/send-outcome.ts'
+
+/** A delivery as it is read, with the platform's last answer and the state of its destination. */
+export interface StoredDelivery {
+  id: number
+  eventId: string
+  destinationId: string | null
+  status: string
+  statusReason: string
+  isTest: boolean
+  attemptCount: number
+  lastError: SendError | null
+  platformResponse: Record<string, unknown> | null
+  platformTraceId: string | null
+  nextAttemptAt: Date | null
+  createdAt: Date
+  updatedAt: Date | null
+  /** Why the destination is inactive; null while it works. */
+  destinationProblem: string | null
+}
+
+/** The deliveries of one event, in the order in which they were planned. */
+export async function findDeliveries(
+  { pool }: Database,
+  trackerId: string,
+  eventId: string,
+): Promise<StoredDelivery[]> {
+  const { rows } = await pool.query({
+    name: 'find-deliveries',
+    text: `select deliveries.*, attempt.answer,
+             case when destination.status = 'inactive' then destination.status_reason end
+               as destination_problem
+           from deliveries
+           left join send_attempts attempt
+             on attempt.tracker_id = deliveries.tracker_id
+             and attempt.id = deliveries.attempt_ids[cardinality(deliveries.attempt_ids)]
+           left join destinations destination
+             on destination.tracker_id = deliveries.tracker_id
+             and destination.id = deliveries.destination_id
+           where deliveries.tracker_id = $1 and deliveries.event_id = $2
+           order by deliveries.id`,
+    values: [trackerId, eventId],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    eventId: row.event_id,
+    destinationId: row.destination_id,
+    status: row.status,
+    statusReason: row.status_reason,
+    isTest: row.is_test,
+    attemptCount: row.attempt_count,
+    lastError: row.last_error,
+    platformResponse: row.answer,
+    platformTraceId: row.platform_trace_id,
+    nextAttemptAt: row.next_attempt_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    destinationProblem: row.destination_problem,
+  }))
+}

@@ -1,0 +1,185 @@
+import type { Database } from '../db/database.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
+import type { Settlement } from './settlement.ts'
+import { statusesBefore } from './status-moves.ts'
+
+export const DELIVERY_CHANNEL = 'signalbox_deliveries'
+
+/** Where deliveries wait: one destination of one tracker. */
+export interface Lane {
+  trackerId: string
+  destinationId: string
+  /** The destination is inactive and due for a probe: one event, not a batch. */
+  isProbe: boolean
+}
+
+/**
+ * The lanes that have something due. Each is asked for by the lane index, so a lane with a million
+ * waiting rows costs as much as one with a single row.
+ */
+export async function findDueLanes(
+  { pool }: Database,
+  now: Date,
+  lanesMax: number,
+): Promise<Lane[]> {
+  const { rows } = await pool.query({
+    name: 'find-due-lanes',
+    text: `select lane.tracker_id, lane.id, lane.status = 'inactive' as is_probe
+           from destinations lane
+           where (lane.status = 'active' or lane.next_probe_at <= $1)
+             and exists (
+               select from deliveries
+               where deliveries.tracker_id = lane.tracker_id
+                 and deliveries.destination_id = lane.id
+                 and deliveries.next_attempt_at <= $1
+                 and (deliveries.leased_until is null or deliveries.leased_until <= $1)
+             )
+           order by random() limit $2`,
+    values: [now, lanesMax],
+  })
+  return rows.map(row => ({
+    trackerId: row.tracker_id,
+    destinationId: row.id,
+    isProbe: row.is_probe,
+  }))
+}
+
+export interface Claim {
+  lane: Lane
+  limit: number
+  claimedAt: Date
+  leaseEndsAt: Date
+}
+
+export interface ClaimedDelivery {
+  eventId: string
+  id: number
+  isTest: boolean
+  attemptCount: number
+}
+
+/**
+ * Claims due deliveries of one lane for one worker. `skip locked` lets many workers ask at once
+ * and never receive the same row; the lease brings a delivery back if its worker dies mid-send.
+ * All rows are test events or none is: the two never share a request. Neither the status nor the lease is in an index, so a claim is a heap-only update.
+ */
+export async function claimDeliveries(
+  { pool }: Database,
+  { lane, limit, claimedAt, leaseEndsAt }: Claim,
+): Promise<ClaimedDelivery[]> {
+  const { rows } = await pool.query({
+    name: 'claim-deliveries',
+    text: `with due as (
+             select tracker_id, event_id, id from deliveries
+             where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
+               and (leased_until is null or leased_until <= $3)
+               and status = any($6::text[])
+               and is_test = (
+                 select is_test from deliveries
+                 where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
+                   and (leased_until is null or leased_until <= $3)
+                 order by next_attempt_at limit 1
+               )
+             order by next_attempt_at limit $4
+             for update skip locked
+           )
+           update deliveries set
+             status = 'sent', status_reason = 'handed_over', leased_until = $5,
+             attempt_count = attempt_count + 1,
+             first_sent_at = coalesce(first_sent_at, $3), updated_at = $3
+           from due
+           where deliveries.tracker_id = $1 and deliveries.tracker_id = due.tracker_id
+             and deliveries.event_id = due.event_id and deliveries.id = due.id
+           returning deliveries.event_id, deliveries.id, deliveries.is_test,
+             deliveries.attempt_count`,
+    values: [
+      lane.trackerId,
+      lane.destinationId,
+      claimedAt,
+      limit,
+      leaseEndsAt,
+      statusesBefore('sent'),
+    ],
+  })
+  return rows.map(row => ({
+    eventId: row.event_id,
+    id: row.id,
+    isTest: row.is_test,
+    attemptCount: row.attempt_count,
+  }))
+}
+
+export interface SettledBatch {
+  trackerId: string
+  leaseEndsAt: Date
+  at: Date
+  settlements: readonly Settlement[]
+}
+
+/**
+ * Writes what became of claimed deliveries. Bound to the lease: a worker whose lease ran out, and
+ * whose rows another worker has taken, changes nothing. Returns how many rows it settled.
+ */
+export async function settleDeliveries(
+  { pool }: Database,
+  { trackerId, leaseEndsAt, at, settlements }: SettledBatch,
+): Promise<number> {
+  const column = (read: (settlement: Settlement) => string | null) =>
+    arrayLiteral(settlements.map(read))
+  const { rowCount } = await pool.query({
+    name: 'settle-deliveries',
+    text: `update deliveries set
+             status = settled.status, status_reason = settled.reason,
+             next_attempt_at = settled.next_attempt_at, leased_until = null,
+             attempt_count = attempt_count - case when settled.is_unburnt then 1 else 0 end,
+             last_error = coalesce(settled.last_error, deliveries.last_error),
+             platform_trace_id = coalesce(settled.trace_id, deliveries.platform_trace_id),
+             attempt_ids = case when settled.attempt_id is null then attempt_ids
+                                else attempt_ids || settled.attempt_id end,
+             updated_at = $3
+           from unnest($4::text[], $5::integer[], $6::text[], $7::text[], $8::timestamptz[],
+                       $9::boolean[], $10::json[], $11::text[], $12::uuid[])
+             as settled(event_id, id, status, reason, next_attempt_at, is_unburnt, last_error,
+                        trace_id, attempt_id)
+           where deliveries.tracker_id = $1 and deliveries.event_id = settled.event_id
+             and deliveries.id = settled.id and deliveries.status = 'sent'
+             and deliveries.leased_until = $2`,
+    values: [
+      trackerId,
+      leaseEndsAt,
+      at,
+      column(({ eventId }) => eventId),
+      column(({ id }) => String(id)),
+      column(({ status }) => status),
+      column(({ reason }) => reason),
+      column(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
+      column(({ isUnburnt }) => (isUnburnt ? 't' : 'f')),
+      column(({ error }) => (error ? JSON.stringify(error) : null)),
+      column(({ traceId }) => traceId),
+      column(({ attemptId }) => attemptId),
+    ],
+  })
+  return rowCount ?? 0
+}
+
+/** Wakes the workers of other processes. Losing it costs one polling interval, nothing more. */
+export async function announceDeliveries({ pool }: Database): Promise<void> {
+  await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', '')`)
+}
+
+/** A visitor withdrew: what still waits for them is not sent. Returns how many were stopped. */
+export async function skipWaitingOfVisitor(
+  { pool }: Database,
+  visitor: { trackerId: string; visitorId: string; at: Date },
+): Promise<number> {
+  const { rowCount } = await pool.query(
+    `update deliveries set status = 'skipped:consent', status_reason = 'consent_withdrawn',
+       next_attempt_at = null, updated_at = $3
+     from event_payloads payload
+     where payload.tracker_id = $1 and payload.visitor_id = $2
+       and deliveries.tracker_id = $1 and deliveries.event_id = payload.event_id
+       and deliveries.next_attempt_at is not null and deliveries.status = any($4)`,
+    [visitor.trackerId, visitor.visitorId, visitor.at, ['queued', 'retrying']],
+  )
+  return rowCount ?? 0
+}

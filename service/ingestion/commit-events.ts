@@ -1,0 +1,122 @@
+import { BriefCache } from '../db/brief-cache.ts'
+import type { Database } from '../db/database.ts'
+import { DeliveryIds } from '../delivery/delivery-ids.ts'
+import { type DestinationRoute, findDestinationRoutes } from '../delivery/destination-store.ts'
+import type { PlannedDelivery } from '../delivery/plan-store.ts'
+import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { noteDifferingSubmissions } from '../ledger/store.ts'
+import { visitorKeysOf } from '../ledger/visitor-keys.ts'
+import { findWithdrawals } from '../ledger/withdrawal-store.ts'
+import type { Platform } from '../platforms/platform.ts'
+import type { EventDraft } from './event-draft.ts'
+import { planEvent } from './plan-event.ts'
+import { insertEvents, ledgerKey } from './store.ts'
+
+/** A new destination, or test mode, is seen by new events after at most this long. */
+const ROUTE_CACHE = { lifeMilliseconds: 500, entriesMax: 10_000 }
+
+export interface CommitContext {
+  database: Database
+  platform: Platform
+  now: () => Date
+  /** Deliveries were planned: wake whoever sends them. */
+  onPlanned: () => void
+  /** Book-keeping about repeated events failed; the events themselves are safe. */
+  onNoteError: (error: unknown) => void
+}
+
+export interface CommitOutcome {
+  isNew: boolean
+}
+
+/** Makes the function that commits a group of drafts in one transaction, for `GroupCommit`. */
+export function eventCommitter(
+  context: CommitContext,
+): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
+  const { database, now } = context
+  const ids = new DeliveryIds(database)
+  const routes = new BriefCache(
+    (trackerId: string) => findDestinationRoutes(database, trackerId, now()),
+    ROUTE_CACHE,
+  )
+  return drafts => commitEvents(context, { ids, routes }, drafts)
+}
+
+interface Memory {
+  ids: DeliveryIds
+  routes: BriefCache<DestinationRoute[]>
+}
+
+async function commitEvents(
+  context: CommitContext,
+  memory: Memory,
+  drafts: readonly EventDraft[],
+): Promise<CommitOutcome[]> {
+  const firsts = firstOfEachKey(drafts)
+  const { entries, deliveries } = await planAll(context, memory, firsts)
+  const inserted = await insertEvents(context.database, entries, deliveries)
+  if (deliveries.length > 0 && inserted.size > 0) context.onPlanned()
+
+  const outcomes = drafts.map(draft => {
+    const key = ledgerKey(draft)
+    return { isNew: inserted.has(key) && firsts.get(key) === draft }
+  })
+  const repeated = drafts.filter((_, index) => outcomes[index]?.isNew === false)
+  if (repeated.length > 0) await noteRepeated(context, repeated)
+  return outcomes
+}
+
+/** The same id twice in one group: the first one is stored, as if they had come one by one. */
+function firstOfEachKey(drafts: readonly EventDraft[]): Map<string, EventDraft> {
+  const firsts = new Map<string, EventDraft>()
+  for (const draft of drafts) {
+    const key = ledgerKey(draft)
+    if (!firsts.has(key)) firsts.set(key, draft)
+  }
+  return firsts
+}
+
+async function planAll(
+  { database, platform }: CommitContext,
+  { ids, routes }: Memory,
+  drafts: Map<string, EventDraft>,
+): Promise<{ entries: LedgerEntry[]; deliveries: PlannedDelivery[] }> {
+  const entries: LedgerEntry[] = []
+  const deliveries: PlannedDelivery[] = []
+  const withdrawnAt = await findWithdrawals(database, [...drafts.values()].flatMap(visitorsOf))
+  // In the order of their keys: see `appendExpressions`.
+  for (const key of [...drafts.keys()].sort()) {
+    const draft = drafts.get(key) as EventDraft
+    const { trackerId, eventTime, body } = draft
+    const trackerRoutes = await routes.get(trackerId)
+    await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
+    const seconds = platform.windowSeconds(body.action_source ?? 'website')
+    const plan = planEvent(draft, {
+      withdrawnAt: withdrawnAt(trackerId, visitorKeysOf(draft)),
+      routes: trackerRoutes,
+      windowEndsAt: new Date(eventTime.getTime() + seconds * 1_000),
+      nextDeliveryId: () => ids.take(trackerId),
+    })
+    entries.push(plan.entry)
+    deliveries.push(...plan.deliveries)
+  }
+  return { entries, deliveries }
+}
+
+function visitorsOf(draft: EventDraft): { trackerId: string; visitorId: string }[] {
+  return visitorKeysOf(draft).map(visitorId => ({ trackerId: draft.trackerId, visitorId }))
+}
+
+/** The answer is the same for a repeated body and for another one; the trace tells them apart. */
+async function noteRepeated(
+  { database, onNoteError }: CommitContext,
+  drafts: readonly EventDraft[],
+): Promise<void> {
+  const submissions = drafts.map(({ trackerId, eventId, bodyDigest, receivedAt }) => ({
+    trackerId,
+    eventId,
+    bodyDigest,
+    at: receivedAt,
+  }))
+  await noteDifferingSubmissions(database, submissions).catch(onNoteError)
+}

@@ -1,0 +1,126 @@
+import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import type { ConsentDecision } from '../consent/consent-decision.ts'
+import { consentRecord } from '../consent/consent-record.ts'
+import { resolveClickIds } from '../identity/click-ids.ts'
+import { normalizeUserData } from '../identity/normalize-user-data.ts'
+import { scrubUrl } from '../identity/scrub-url.ts'
+import { visitorKey } from '../identity/visitor-key.ts'
+import type { EventNotes } from '../ledger/ledger-entry.ts'
+import { bodyDigest } from './body-digest.ts'
+
+/** An accepted submission with its identity hashed, before it is known who withdrew consent. */
+export interface EventDraft {
+  trackerId: string
+  eventId: string
+  receivedAt: Date
+  eventTime: Date
+  body: EventSubmission
+  decision: ConsentDecision
+  visitorId: string | null
+  digests: Record<string, string[]>
+  plain: Record<string, string>
+  clickIds: Record<string, string>
+  eventSource: string | null
+  consent: Record<string, unknown>
+  notes: EventNotes
+  bodyDigest: Buffer
+}
+
+export interface DraftGrounds {
+  trackerId: string
+  eventId: string
+  receivedAt: Date
+  eventTime: Date
+  decision: ConsentDecision
+}
+
+const NOTED_MEMBERS_MAX = 20
+
+const KNOWN_MEMBERS = new Set([
+  'event_id',
+  'event_name',
+  'parent_event_id',
+  'event_time',
+  'event_source',
+  'action_source',
+  'visitor_id',
+  'consent_basis',
+  'consent',
+  'consent_mode',
+  'tcf',
+  'user_data',
+  'click_ids',
+  'value_data',
+])
+
+/** Hashes, scrubs and cuts a submission down to what may be stored. Nothing raw outlives this. */
+export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventDraft {
+  const { trackerId, eventId, receivedAt, decision } = grounds
+  const identity = normalizeUserData(body.user_data)
+  const clicks = resolveClickIds({
+    clickIds: body.click_ids,
+    userData: body.user_data,
+    eventSource: body.event_source,
+    observedAt: receivedAt,
+  })
+  const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
+  const { dropped, dropped_unnamed: _, ...consent } = consentRecord(body)
+  return {
+    ...grounds,
+    body,
+    visitorId: body.visitor_id ? visitorKey(body.visitor_id) : null,
+    digests: identity.digests,
+    plain: identity.plain,
+    clickIds: {
+      ...clicks.clickIds,
+      ...(clicks.fbc === null ? {} : { fbc: clicks.fbc }),
+      ...(clicks.fbp === null ? {} : { fbp: clicks.fbp }),
+    },
+    eventSource: source?.url ?? null,
+    consent: consentView(consent, decision),
+    notes: {
+      dropped: [
+        ...identity.dropped,
+        ...clicks.dropped,
+        ...(source?.scrubbed ?? []).map(place => ({
+          field: `event_source (${place})`,
+          reason: 'held an identifier',
+        })),
+        ...dropped.map(field => ({ field, reason: 'not part of a consent state' })),
+      ],
+      unknownMembers: unknownMembers(body),
+    },
+    bodyDigest: bodyDigest(body, { trackerId, eventId }),
+  }
+}
+
+type StoredConsent = Omit<ReturnType<typeof consentRecord>, 'dropped' | 'dropped_unnamed'>
+
+/** The supplied state, with the other two signals and our decision as members of their own. */
+function consentView(
+  { consent, consent_mode, tcf }: StoredConsent,
+  { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
+): Record<string, unknown> {
+  const spoken = Object.entries(inputs).filter(([, { why }]) => why !== 'no_signal')
+  return {
+    ...consent,
+    ...(consent_mode && { consent_mode }),
+    ...(tcf && { tcf }),
+    decision: {
+      outcome,
+      reason,
+      granted_by,
+      denied_by,
+      inputs: Object.fromEntries(spoken),
+      rules_version,
+      captured_at,
+    },
+  }
+}
+
+/** Tolerated and ignored, but somebody may wonder later why a member had no effect. */
+function unknownMembers(body: object): string[] {
+  return Object.keys(body)
+    .filter(name => !KNOWN_MEMBERS.has(name) && /^[A-Za-z][A-Za-z_-]{0,39}$/.test(name))
+    .slice(0, NOTED_MEMBERS_MAX)
+}

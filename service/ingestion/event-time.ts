@@ -1,0 +1,57 @@
+const ISO_8601 =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/
+
+const AHEAD_SECONDS_MAX = 300
+/** Seconds of the year 5138; what is larger was counted in milliseconds. */
+const UNIX_SECONDS_MAX = 100_000_000_000
+
+export type EventTime = { at: Date } | { fault: string }
+
+/**
+ * Reads `event_time`: Unix seconds, or ISO 8601 with an offset (spec: Event). Without one, the
+ * time of receipt. Up to five minutes ahead is a clock that runs fast; more is a mistake.
+ */
+export function readEventTime(value: number | string | undefined, receivedAt: Date): EventTime {
+  if (value === undefined) return { at: receivedAt }
+  const time = typeof value === 'number' ? fromUnixSeconds(value) : fromIso8601(value)
+  if ('fault' in time) return time
+  if (time.at.getTime() > receivedAt.getTime() + AHEAD_SECONDS_MAX * 1_000) {
+    return { fault: 'The event_time field must not be more than 5 minutes in the future.' }
+  }
+  return time
+}
+
+function fromUnixSeconds(seconds: number): EventTime {
+  if (seconds >= UNIX_SECONDS_MAX) {
+    return { fault: 'The event_time field looks like milliseconds; send Unix seconds.' }
+  }
+  if (seconds < 0) return { fault: 'The event_time field must not be before 1970.' }
+  return { at: new Date(seconds * 1_000) }
+}
+
+function fromIso8601(text: string): EventTime {
+  const match = ISO_8601.exec(text)
+  const at = match ? new Date(normalized(text)) : null
+  if (!match || !at || Number.isNaN(at.getTime()) || !isCalendarDay(match)) {
+    return {
+      fault:
+        'The event_time field must be Unix seconds or ISO 8601 with an offset, ' +
+        'such as 2026-11-21T10:00:00Z.',
+    }
+  }
+  if (at.getUTCFullYear() < 1970) {
+    return { fault: 'The event_time field must not be before 1970.' }
+  }
+  return { at }
+}
+
+/** Date reads one spelling of the offset and of the fraction. */
+function normalized(text: string): string {
+  return text.replace(',', '.').replace(/([+-]\d{2})(\d{2})$/, '$1:$2')
+}
+
+/** Date rolls 30 February over to March; a caller who sends it made a mistake. */
+function isCalendarDay([, year, month, day]: RegExpExecArray): boolean {
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
+}

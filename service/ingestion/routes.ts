@@ -1,0 +1,42 @@
+import { BASE_PATH, createEvent, verifySignalIngestion } from '@signalbox/contract/operations.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import { type AcceptanceContext, acceptEvent } from './accept-event.ts'
+import { headerText } from './event-identity.ts'
+import { verifyIngestion } from './verify-ingestion.ts'
+
+export function ingestionRoutes(
+  app: ServiceApp,
+  context: AcceptanceContext & { now: () => Date; publicOrigin: () => string },
+): void {
+  const locationOf = (eventId: string) =>
+    `${context.publicOrigin()}${BASE_PATH}/events/${encodeURIComponent(eventId)}`
+
+  app.route({
+    ...createEvent,
+    async handler(request, reply) {
+      const accepted = await acceptEvent(context, {
+        tracker: request.tracker,
+        body: request.body,
+        idempotencyKey: request.headers['idempotency-key'] as string | undefined,
+        receivedAt: context.now(),
+      })
+      const event_id = accepted.eventId
+      reply.header('location', locationOf(event_id))
+      reply.header('idempotency-key', headerText(event_id))
+      if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
+      const { warnings } = accepted
+      return reply.code(202).send({ event_id, duplicate: false, warnings })
+    },
+  })
+
+  app.route({
+    ...verifySignalIngestion,
+    async handler(request, reply) {
+      const verified = await verifyIngestion(context, request.tracker, context.now())
+      const event_id = verified.eventId
+      reply.header('location', locationOf(event_id))
+      if (verified.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
+      return reply.code(202).send({ event_id, duplicate: false })
+    },
+  })
+}

@@ -1,0 +1,165 @@
+import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { dayOf, type LedgerEntry, type SessionSighting } from './ledger-entry.ts'
+
+const EVENT_COLUMNS: BatchColumn<LedgerEntry>[] = [
+  { name: 'tracker_id', type: 'uuid', text: entry => entry.trackerId },
+  { name: 'event_id', type: 'text', text: entry => entry.eventId },
+  { name: 'created_at', type: 'timestamptz', text: entry => entry.createdAt.toISOString() },
+  { name: 'event_time', type: 'timestamptz', text: entry => entry.eventTime.toISOString() },
+  { name: 'event_name', type: 'text', text: entry => entry.eventName },
+  { name: 'event_class', type: 'text', text: entry => entry.eventClass },
+  { name: 'action_source', type: 'text', text: entry => entry.actionSource },
+  { name: 'consent_basis', type: 'text', text: entry => entry.consentBasis },
+  { name: 'measurement_class', type: 'text', text: entry => entry.measurementClass },
+  { name: 'attribution_join', type: 'text', text: entry => entry.attributionJoin },
+  { name: 'enforcement_scope', type: 'text', text: entry => entry.enforcementScope },
+  {
+    name: 'consent_normalization_version',
+    type: 'text',
+    text: entry => entry.consentNormalizationVersion,
+  },
+  {
+    name: 'consent_captured_at',
+    type: 'timestamptz',
+    text: entry => entry.consentCapturedAt?.toISOString() ?? null,
+  },
+  { name: 'event_source', type: 'text', text: entry => entry.eventSource },
+  { name: 'parent_event_id', type: 'text', text: entry => entry.parentEventId },
+  { name: 'order_id', type: 'text', text: entry => entry.orderId },
+  { name: 'value_amount', type: 'numeric', text: entry => entry.valueAmount },
+  { name: 'value_currency', type: 'text', text: entry => entry.valueCurrency },
+  { name: 'value_data', type: 'json', text: entry => entry.valueData },
+  { name: 'consent', type: 'json', text: entry => entry.consent },
+  { name: 'notes', type: 'json', text: notesText },
+  { name: 'body_digest', type: 'bytea', text: entry => `\\x${entry.bodyDigest.toString('hex')}` },
+]
+
+const PAYLOAD_COLUMNS: BatchColumn<LedgerEntry>[] = [
+  { name: 'tracker_id', type: 'uuid', text: entry => entry.trackerId },
+  { name: 'event_id', type: 'text', text: entry => entry.eventId },
+  { name: 'received_on', type: 'date', text: entry => dayOf(entry.createdAt) },
+  { name: 'visitor_id', type: 'text', text: ({ payload }) => payload?.visitorId ?? null },
+  {
+    name: 'user_data',
+    type: 'json',
+    text: ({ payload }) =>
+      JSON.stringify({ digests: payload?.digests ?? {}, plain: payload?.plain ?? {} }),
+  },
+  {
+    name: 'click_ids',
+    type: 'json',
+    text: ({ payload }) => JSON.stringify(payload?.clickIds ?? {}),
+  },
+]
+
+interface Sighting extends SessionSighting {
+  trackerId: string
+  seenAt: Date
+}
+
+const SESSION_COLUMNS: BatchColumn<Sighting>[] = [
+  { name: 'tracker_id', type: 'uuid', text: sighting => sighting.trackerId },
+  { name: 'visitor_id', type: 'text', text: sighting => sighting.visitorId },
+  { name: 'seen_at', type: 'timestamptz', text: sighting => sighting.seenAt.toISOString() },
+  { name: 'landing_source', type: 'text', text: sighting => sighting.landingSource },
+  { name: 'click_ids', type: 'json', text: sighting => JSON.stringify(sighting.clickIds) },
+]
+
+interface Withdrawal {
+  entry: LedgerEntry
+  visitorId: string
+}
+
+const WITHDRAWAL_COLUMNS: BatchColumn<Withdrawal>[] = [
+  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
+  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
+  { name: 'at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
+]
+
+/** How many parameters the fragment below takes. */
+export const APPEND_PARAMETERS =
+  EVENT_COLUMNS.length + PAYLOAD_COLUMNS.length + SESSION_COLUMNS.length + WITHDRAWAL_COLUMNS.length
+
+/**
+ * The ledger's part of the acceptance statement, as common table expressions. `inserted` holds the
+ * keys of the events that are new; everything that belongs to an event joins it, so a repeated
+ * event leaves no trace. Rows are read in order of their keys, so that two processes with the same
+ * events wait for each other instead of dead-locking.
+ */
+export function appendExpressions(firstParameter: number): string {
+  const payloadParameter = firstParameter + EVENT_COLUMNS.length
+  const sessionParameter = payloadParameter + PAYLOAD_COLUMNS.length
+  const withdrawalParameter = sessionParameter + SESSION_COLUMNS.length
+  const eventNames = EVENT_COLUMNS.map(({ name }) => name).join(', ')
+  return `
+    inserted as (
+      insert into events (${eventNames})
+      select * from ${unnestOf(EVENT_COLUMNS, { alias: 'entry', firstParameter })}
+      on conflict (tracker_id, event_id) do nothing
+      returning tracker_id, event_id
+    ),
+    payloads as (
+      insert into event_payloads
+        (tracker_id, event_id, received_on, visitor_id, user_data, click_ids)
+      select payload.*
+      from ${unnestOf(PAYLOAD_COLUMNS, { alias: 'payload', firstParameter: payloadParameter })}
+      join inserted using (tracker_id, event_id)
+    ),
+    sightings as (
+      insert into sessions
+        (tracker_id, visitor_id, first_seen_at, last_seen_at, landing_source, click_ids)
+      select tracker_id, visitor_id, seen_at, seen_at, landing_source, click_ids
+      from ${unnestOf(SESSION_COLUMNS, { alias: 'sighting', firstParameter: sessionParameter })}
+      on conflict (tracker_id, visitor_id) do update set
+        last_seen_at = greatest(sessions.last_seen_at, excluded.last_seen_at),
+        landing_source = coalesce(sessions.landing_source, excluded.landing_source),
+        click_ids = (sessions.click_ids::jsonb || excluded.click_ids::jsonb)::json
+    ),
+    withdrawals as (
+      insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
+      select tracker_id, visitor_id, max(at)
+      from ${unnestOf(WITHDRAWAL_COLUMNS, { alias: 'withdrawal', firstParameter: withdrawalParameter })}
+      join inserted using (tracker_id, event_id)
+      group by tracker_id, visitor_id
+      on conflict (tracker_id, visitor_id) do update
+        set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)
+    )`
+}
+
+/** The values for `appendExpressions`. Entries are distinct and in order of their keys. */
+export function appendValues(entries: readonly LedgerEntry[]): string[] {
+  const withPayload = entries.filter(({ payload }) => payload !== null)
+  return [
+    ...arraysOf(EVENT_COLUMNS, entries),
+    ...arraysOf(PAYLOAD_COLUMNS, withPayload),
+    ...arraysOf(SESSION_COLUMNS, sightingsOf(entries)),
+    ...arraysOf(
+      WITHDRAWAL_COLUMNS,
+      entries.flatMap(entry => entry.withdrawalOf.map(visitorId => ({ entry, visitorId }))),
+    ),
+  ]
+}
+
+/** One row a visitor, because a statement may not update the same row twice. */
+function sightingsOf(entries: readonly LedgerEntry[]): Sighting[] {
+  const byVisitor = new Map<string, Sighting>()
+  for (const { trackerId, createdAt, session } of entries) {
+    if (!session) continue
+    const key = `${trackerId} ${session.visitorId}`
+    const earlier = byVisitor.get(key)
+    byVisitor.set(key, {
+      trackerId,
+      visitorId: session.visitorId,
+      seenAt: createdAt,
+      landingSource: earlier?.landingSource ?? session.landingSource,
+      clickIds: { ...earlier?.clickIds, ...session.clickIds },
+    })
+  }
+  return [...byVisitor.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}
+
+function notesText({ notes }: LedgerEntry): string | null {
+  if (notes.dropped.length === 0 && notes.unknownMembers.length === 0) return null
+  return JSON.stringify({ dropped: notes.dropped, unknown_members: notes.unknownMembers })
+}

@@ -1,0 +1,189 @@
+import { sql } from 'kysely'
+import type { Database } from '../db/database.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
+
+/** An event with its payload and session, as it lies in the store. */
+export interface StoredEvent {
+  eventId: string
+  createdAt: Date
+  eventTime: Date
+  eventName: string
+  eventClass: string
+  actionSource: string
+  consentBasis: string
+  measurementClass: string
+  attributionJoin: string
+  enforcementScope: string
+  consentNormalizationVersion: string
+  consentCapturedAt: Date | null
+  eventSource: string | null
+  parentEventId: string | null
+  orderId: string | null
+  valueAmount: string | null
+  valueCurrency: string | null
+  valueData: Record<string, unknown> | null
+  consent: Record<string, unknown> | null
+  notes: StoredNotes | null
+  differingSubmissions: number
+  lastDifferingAt: Date | null
+  payload: StoredPayload | null
+  session: StoredSession | null
+}
+
+export interface StoredNotes {
+  dropped: { field: string; reason: string }[]
+  unknown_members: string[]
+}
+
+export interface StoredPayload {
+  visitorId: string | null
+  digests: Record<string, string[]>
+  plain: Record<string, string>
+  clickIds: Record<string, string>
+}
+
+export interface StoredSession {
+  visitorId: string
+  firstSeenAt: Date
+  lastSeenAt: Date
+  landingSource: string | null
+  clickIds: Record<string, string>
+}
+
+const CHILDREN_MAX = 100
+
+const READ_EVENTS = `
+  select events.*,
+    payload.event_id is not null as has_payload,
+    payload.visitor_id, payload.user_data, payload.click_ids,
+    session.first_seen_at, session.last_seen_at, session.landing_source,
+    session.click_ids as session_click_ids
+  from events
+  left join event_payloads payload
+    on payload.tracker_id = events.tracker_id and payload.event_id = events.event_id
+    and payload.received_on = (events.created_at at time zone 'UTC')::date
+  left join sessions session
+    on session.tracker_id = payload.tracker_id and session.visitor_id = payload.visitor_id
+  where events.tracker_id = $1`
+
+/** Events by id, in no order. One statement for a batch of a thousand, hence prepared. */
+export async function findEvents(
+  { pool }: Database,
+  trackerId: string,
+  eventIds: readonly string[],
+): Promise<StoredEvent[]> {
+  const { rows } = await pool.query({
+    name: 'find-events',
+    text: `${READ_EVENTS} and events.event_id = any($2::text[])`,
+    values: [trackerId, arrayLiteral(eventIds)],
+  })
+  return rows.map(storedEvent)
+}
+
+/** The events that name this one as their parent, the oldest first, up to a hundred. */
+export async function findChildren(
+  { pool }: Database,
+  trackerId: string,
+  parentEventId: string,
+): Promise<StoredEvent[]> {
+  const { rows } = await pool.query({
+    name: 'find-children',
+    text: `${READ_EVENTS} and events.parent_event_id = $2
+           order by events.created_at, events.event_id limit ${CHILDREN_MAX}`,
+    values: [trackerId, parentEventId],
+  })
+  return rows.map(storedEvent)
+}
+
+export interface Submission {
+  trackerId: string
+  eventId: string
+  bodyDigest: Buffer
+  at: Date
+}
+
+/** Records that an id came again with another body. The first body stays. */
+export async function noteDifferingSubmissions(
+  { pool }: Database,
+  submissions: readonly Submission[],
+): Promise<void> {
+  await pool.query({
+    name: 'note-differing-submissions',
+    text: `update events set differing_submissions = differing_submissions + 1,
+             last_differing_at = repeated.at
+           from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[])
+             as repeated(tracker_id, event_id, body_digest, at)
+           where events.tracker_id = repeated.tracker_id
+             and events.event_id = repeated.event_id
+             and events.body_digest <> repeated.body_digest`,
+    values: [
+      arrayLiteral(submissions.map(({ trackerId }) => trackerId)),
+      arrayLiteral(submissions.map(({ eventId }) => eventId)),
+      arrayLiteral(submissions.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex')}`)),
+      arrayLiteral(submissions.map(({ at }) => at.toISOString())),
+    ],
+  })
+}
+
+/**
+ * Makes the payload partitions of the days from `from` on, so that the default one stays empty.
+ * A day that already has rows in the default partition keeps them there.
+ */
+export async function ensurePayloadPartitions(
+  { query }: Database,
+  from: Date,
+  days: number,
+): Promise<void> {
+  for (let index = 0; index < days; index += 1) {
+    const start = new Date(from.getTime() + index * 86_400_000).toISOString().slice(0, 10)
+    const end = new Date(from.getTime() + (index + 1) * 86_400_000).toISOString().slice(0, 10)
+    const name = `event_payloads_${start.replaceAll('-', '_')}`
+    const { rows } = await sql<{ found: string | null; strays: boolean }>`
+      select to_regclass(${name})::text as found, exists (
+        select from event_payloads_default where received_on = ${start}::date
+      ) as strays`.execute(query)
+    if (rows[0]?.found || rows[0]?.strays) continue
+    await sql`create table if not exists ${sql.table(name)} partition of event_payloads
+      for values from (${sql.lit(start)}) to (${sql.lit(end)})`.execute(query)
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
+function storedEvent(row: any): StoredEvent {
+  return {
+    eventId: row.event_id,
+    createdAt: row.created_at,
+    eventTime: row.event_time,
+    eventName: row.event_name,
+    eventClass: row.event_class,
+    actionSource: row.action_source,
+    consentBasis: row.consent_basis,
+    measurementClass: row.measurement_class,
+    attributionJoin: row.attribution_join,
+    enforcementScope: row.enforcement_scope,
+    consentNormalizationVersion: row.consent_normalization_version,
+    consentCapturedAt: row.consent_captured_at,
+    eventSource: row.event_source,
+    parentEventId: row.parent_event_id,
+    orderId: row.order_id,
+    valueAmount: row.value_amount,
+    valueCurrency: row.value_currency,
+    valueData: row.value_data,
+    consent: row.consent,
+    notes: row.notes,
+    differingSubmissions: row.differing_submissions,
+    lastDifferingAt: row.last_differing_at,
+    payload: row.has_payload
+      ? { visitorId: row.visitor_id, ...row.user_data, clickIds: row.click_ids }
+      : null,
+    session: row.first_seen_at
+      ? {
+          visitorId: row.visitor_id,
+          firstSeenAt: row.first_seen_at,
+          lastSeenAt: row.last_seen_at,
+          landingSource: row.landing_source,
+          clickIds: row.session_click_ids,
+        }
+      : null,
+  }
+}

@@ -1,0 +1,49 @@
+import { decimalToken } from '@signalbox/contract/decimal.ts'
+import type { OutboundEvent } from '../platform.ts'
+
+/** Meta wants fewer than 23 characters with at least two letters. */
+const PARTNER_AGENT = 'signalbox'
+
+/** The body of `POST /{version}/{dataset}/events` (Meta: Conversions API, Using the API). */
+export function metaPayload(
+  events: readonly OutboundEvent[],
+  testEventCode: string | null,
+): Record<string, unknown> {
+  return {
+    data: events.map(serverEvent),
+    partner_agent: PARTNER_AGENT,
+    ...(testEventCode === null ? {} : { test_event_code: testEventCode }),
+  }
+}
+
+/** Meta: Server Event Parameters. */
+function serverEvent(event: OutboundEvent): Record<string, unknown> {
+  const customData = customDataOf(event)
+  return {
+    event_name: event.eventName,
+    event_time: Math.floor(event.eventTime.getTime() / 1_000),
+    event_id: event.eventId,
+    action_source: event.actionSource,
+    ...(event.eventSource === null ? {} : { event_source_url: event.eventSource }),
+    user_data: { ...event.digests, ...event.plain },
+    ...(Object.keys(customData).length === 0 ? {} : { custom_data: customData }),
+  }
+}
+
+/** Meta: Standard Parameters. The value is written digit by digit, never as a float. */
+function customDataOf(event: OutboundEvent): Record<string, unknown> {
+  const contents = event.contents.filter(isItem)
+  const contentIds = contents.map(({ id }) => String(id)).filter(id => id !== 'undefined')
+  return {
+    ...(event.valueAmount === null ? {} : { value: decimalToken(event.valueAmount) }),
+    ...(event.valueCurrency === null ? {} : { currency: event.valueCurrency }),
+    ...(event.orderId === null ? {} : { order_id: event.orderId }),
+    ...(event.numItems === null ? {} : { num_items: event.numItems }),
+    ...(contents.length === 0 ? {} : { contents, content_type: 'product' }),
+    ...(contentIds.length === 0 ? {} : { content_ids: contentIds }),
+  }
+}
+
+function isItem(item: unknown): item is { id?: unknown } {
+  return typeof item === 'object' && item !== null && !Array.isArray(item)
+}

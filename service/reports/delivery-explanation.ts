@@ -1,0 +1,126 @@
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { StoredDelivery } from '../delivery/read-store.ts'
+import type { StoredEvent } from '../ledger/store.ts'
+
+/**
+ * What happened to a delivery, why, and what happens next, for a marketer as well as an engineer.
+ * What was left out of the event, or came again under its id, follows as a sentence of its own.
+ */
+export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): string {
+  return [statusSentence(delivery, event), ...noteSentences(event)].join(' ')
+}
+
+function statusSentence(delivery: StoredDelivery, event: StoredEvent): string {
+  const status = delivery.status as DeliveryStatus
+  const words = platformWords(delivery)
+  const next = delivery.nextAttemptAt?.toISOString()
+  switch (status) {
+    case 'queued':
+      return delivery.destinationProblem
+        ? `Waiting: the destination is paused (${sentence(delivery.destinationProblem)}) ` +
+            'It goes out as soon as the destination works again; no attempt is used up.'
+        : 'Waiting to be sent with the next batch to this destination.'
+    case 'sent':
+      return 'Handed over to the platform; its answer is not known yet.'
+    case 'accepted': {
+      const attempts = delivery.attemptCount === 1 ? 'the first attempt' : attemptsOf(delivery)
+      const test = delivery.isTest ? ' as a test event' : ''
+      return (
+        `The platform accepted the event${test} with ${attempts}` +
+        `${delivery.platformTraceId ? ` (trace ${delivery.platformTraceId})` : ''}. ` +
+        'Nothing more happens.'
+      )
+    }
+    case 'retrying':
+      return `${attemptsSentence(delivery)} ${words} It is tried again at ${next}.`
+    case 'failed:auth':
+      return `The platform refused the destination's credential. ${words} Replay it once mended.`
+    case 'failed:permanent':
+      return permanentSentence(delivery, words)
+    case 'failed:unknown':
+      return `Given up after ${attemptsOf(delivery)}: the platform stops taking an event of this age. ${words}`
+    case 'expired':
+      return (
+        `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
+        'accepts. It stays in the ledger.'
+      )
+    case 'skipped:consent':
+      return consentSentence(delivery, event)
+    case 'skipped:no_destination':
+      return 'Not sent: the tracker has no destination. Connect one and send new events.'
+    case 'skipped:duplicate':
+      return 'Not sent: the same event has already been delivered to this destination.'
+  }
+}
+
+function permanentSentence(delivery: StoredDelivery, words: string): string {
+  switch (delivery.statusReason) {
+    case 'payload_expired':
+      return 'Not sent: the identity payload of the event is gone, so nothing could be matched.'
+    case 'refused_before_sending':
+      return `Not sent, because the platform would refuse it. ${words} Correct it and send it anew.`
+    default:
+      return `The platform refused the event for good. ${words} Correct it and send it anew.`
+  }
+}
+
+function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): string {
+  if (statusReason === 'consent_withdrawn') {
+    const asked = event.consentCapturedAt
+      ? `the consent of ${event.consentCapturedAt.toISOString()} is older than the withdrawal`
+      : 'no later consent is known'
+    return `Not sent: the visitor withdrew consent, and ${asked}. It stays in the ledger.`
+  }
+  return (
+    'Not sent: consent signals came with the event, but none of them could be read as granted ' +
+    `(${statusReason}). It stays in the ledger.`
+  )
+}
+
+function platformWords({ lastError }: StoredDelivery): string {
+  if (!lastError) return ''
+  const code = lastError.code === null ? '' : `code ${codeOf(lastError)}: `
+  return sentence(`${code}${lastError.user_message ?? lastError.message}`)
+}
+
+function codeOf({ code, subcode }: { code: number | null; subcode: number | null }): string {
+  return subcode === null ? String(code) : `${code}/${subcode}`
+}
+
+function attemptsSentence(delivery: StoredDelivery): string {
+  return delivery.attemptCount === 1
+    ? 'The first attempt failed.'
+    : `The last of ${attemptsOf(delivery)} failed.`
+}
+
+function attemptsOf({ attemptCount }: StoredDelivery): string {
+  return `${attemptCount} attempt${attemptCount === 1 ? '' : 's'}`
+}
+
+function sentence(text: string): string {
+  const trimmed = text.trim().replace(/\.*$/, '')
+  return trimmed === '' ? '' : `${trimmed[0]?.toUpperCase()}${trimmed.slice(1)}.`
+}
+
+function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredEvent): string[] {
+  const sentences: string[] = []
+  if (notes && notes.dropped.length > 0) {
+    const dropped = notes.dropped.map(({ field, reason }) => `${field} (${trimmedReason(reason)})`)
+    sentences.push(`Left out on the way in: ${dropped.join(', ')}.`)
+  }
+  if (notes && notes.unknown_members.length > 0) {
+    sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)
+  }
+  if (differingSubmissions > 0) {
+    const times = differingSubmissions === 1 ? 'once' : `${differingSubmissions} times`
+    sentences.push(
+      `The same id came again ${times} with a different body, last at ` +
+        `${lastDifferingAt?.toISOString()}; the first body was kept.`,
+    )
+  }
+  return sentences
+}
+
+function trimmedReason(reason: string): string {
+  return reason.replace(/\.$/, '')
+}

@@ -1,0 +1,65 @@
+import { decimalToken } from '@signalbox/contract/decimal.ts'
+import type { Delivery } from '@signalbox/contract/deliveries.ts'
+import type { Event, LineageEvent } from '@signalbox/contract/events.ts'
+import type { StoredEvent } from '../ledger/store.ts'
+
+/** Whose event it is, as reads name it. */
+export interface EventOwner {
+  workspaceId: number
+  /** The tracker's id; in the single-event read the workspace's, as a decimal string (spec). */
+  signalTrackerId: string
+}
+
+/** An event as a list shows it, with its deliveries. */
+export function eventView(event: StoredEvent, owner: EventOwner, deliveries: Delivery[]): Event {
+  return { ...lineageView(event, owner), deliveries }
+}
+
+/** An event as a parent or a child: the same members without the deliveries. */
+export function lineageView(event: StoredEvent, owner: EventOwner): LineageEvent {
+  return {
+    id: event.eventId,
+    workspace_id: owner.workspaceId,
+    signal_tracker_id: owner.signalTrackerId,
+    parent_event_id: event.parentEventId,
+    event_name: event.eventName,
+    event_time: event.eventTime.toISOString(),
+    action_source: event.actionSource,
+    event_class: event.eventClass as Event['event_class'],
+    order_id: event.orderId,
+    value_amount: event.valueAmount === null ? null : decimalToken(event.valueAmount),
+    value_currency: event.valueCurrency,
+    created_at: event.createdAt.toISOString(),
+    consent_basis: event.consentBasis as Event['consent_basis'],
+    measurement_class: event.measurementClass as Event['measurement_class'],
+    attribution_join: event.attributionJoin as Event['attribution_join'],
+    enforcement_scope: event.enforcementScope as Event['enforcement_scope'],
+    consent_normalization_version: event.consentNormalizationVersion,
+    consent: event.consent,
+    ...identityMembers(event),
+    value_data: event.valueData,
+    event_source: event.eventSource,
+    payload_expired: isPayloadExpired(event),
+  }
+}
+
+/** Identity that has expired, or that a lifecycle event never had, is shown as empty. */
+function identityMembers({ payload, session }: StoredEvent) {
+  if (!payload) return { user_data_hashed: {}, click_ids: {}, session: null }
+  return {
+    user_data_hashed: payload.digests,
+    click_ids: payload.clickIds,
+    session: session && {
+      visitor_id: session.visitorId,
+      first_seen_at: session.firstSeenAt.toISOString(),
+      last_seen_at: session.lastSeenAt.toISOString(),
+      landing_source: session.landingSource,
+      click_ids: session.clickIds,
+    },
+  }
+}
+
+/** Events on legitimate interest never had a payload, so theirs cannot expire. */
+function isPayloadExpired({ payload, consentBasis }: StoredEvent): boolean {
+  return payload === null && consentBasis === 'consent'
+}
