@@ -25,6 +25,8 @@ export interface ServerOptions {
 
 export interface Server {
   app: ServiceApp
+  /** Everything around the service is there: `/readyz` may say so. */
+  markReady(): void
   /** Stops accepting, answers what was accepted, and commits it. */
   close(): Promise<void>
 }
@@ -34,13 +36,13 @@ export function createServer(options: ServerOptions): Server {
   const { database, logger, now, publicOrigin } = options
   const app = createServiceApp(logger)
   const commits = eventCommits(options)
-  let isShuttingDown = false
+  let pause: string | null = 'start'
 
   const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
   guardRoutes(app, trackerAuthentication(database, { now, onTouchError }))
   healthRoutes(app, {
     checks: [{ name: 'store', check: () => database.reach() }],
-    isShuttingDown: () => isShuttingDown,
+    pause: () => pause,
   })
   app.register(
     async api => {
@@ -56,11 +58,14 @@ export function createServer(options: ServerOptions): Server {
   )
 
   const close = async () => {
-    isShuttingDown = true
+    pause = 'shutdown'
     await app.close()
     await commits.drain()
   }
-  return { app, close }
+  const markReady = () => {
+    pause = null
+  }
+  return { app, markReady, close }
 }
 
 function eventCommits(options: ServerOptions) {

@@ -8,14 +8,15 @@ export interface ReadinessCheck {
 
 export interface Health {
   checks: readonly ReadinessCheck[]
-  isShuttingDown: () => boolean
+  /** Why the process takes no traffic for now, such as `start` or `shutdown`; null when it does. */
+  pause: () => string | null
 }
 
 /**
  * `/livez`: the process answers; it asks nothing else, so that a store that is down does not get
  * the process restarted. `/readyz`: everything works; 503 with the names of what does not.
  */
-export function healthRoutes(app: ServiceApp, { checks, isShuttingDown }: Health): void {
+export function healthRoutes(app: ServiceApp, { checks, pause }: Health): void {
   const config = { credential: 'none' } as const
 
   app.get('/livez', { config }, async () => ({ status: 'ok' }))
@@ -23,7 +24,8 @@ export function healthRoutes(app: ServiceApp, { checks, isShuttingDown }: Health
   app.get('/readyz', { config }, async (_request, reply) => {
     const results = await Promise.all(checks.map(resultOf))
     const failed = results.filter(({ status }) => status !== 'ok').map(({ name }) => name)
-    if (isShuttingDown()) failed.push('shutdown')
+    const reason = pause()
+    if (reason !== null) failed.push(reason)
     const body = { status: failed.length === 0 ? 'ok' : 'unavailable', failed }
     if (failed.length === 0) return reply.code(200).send(body)
     return reply.code(503).header('retry-after', '2').send(body)

@@ -61,6 +61,8 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
     requestIdHeader: false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     forceCloseConnections: 'idle',
+    // While closing, what was accepted is still answered in our own words.
+    return503OnClosing: false,
     frameworkErrors: answerFailure,
     clientErrorHandler: answerBrokenRequest,
   }).withTypeProvider<ContractTypes>()

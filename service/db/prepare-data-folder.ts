@@ -1,0 +1,17 @@
+import { lchownSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * Makes the data folder when it is missing and returns its real path. As root it is made so that
+ * PostgreSQL's account may pass through it but not list it, and below somebody's folder it is
+ * theirs. A folder that was there before is left as it is.
+ */
+export function prepareDataFolder(path: string): string {
+  const asRoot = process.geteuid?.() === 0
+  const firstMade = mkdirSync(path, { recursive: true, mode: asRoot ? 0o711 : 0o700 })
+  if (asRoot && firstMade !== undefined) {
+    const { uid, gid } = statSync(dirname(firstMade))
+    if (uid !== 0) lchownSync(path, uid, gid)
+  }
+  return realpathSync(path)
+}

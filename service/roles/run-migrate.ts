@@ -1,0 +1,14 @@
+import { migrate } from '../db/migrate.ts'
+import { openStore } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+
+/** Brings the schema up to date and ends. Safe to run from several places at once. */
+export async function runMigrate({ settings, logger, tell }: RoleContext): Promise<void> {
+  const store = await openStore({ settings, logger, role: 'migrate', embedded: 'join' })
+  try {
+    const ran = await migrate(store.database)
+    tell(ran.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${ran.join(', ')}\n`)
+  } finally {
+    await store.close()
+  }
+}

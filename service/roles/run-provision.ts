@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import { requireCurrentSchema } from '../db/migrate.ts'
+import { credentialKey } from '../provisioning/credential-key.ts'
+import { type Credentials, writeCredentialsFile } from '../provisioning/credentials-file.ts'
+import { provisionTracker } from '../provisioning/provision-tracker.ts'
+import type { Settings } from '../settings/settings.ts'
+import { openStore } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+import { StartError } from './start-error.ts'
+
+const USAGE = 'Usage: npm run provision -- --out FILE [--name WORKSPACE]'
+
+/** Makes a further workspace, tracker and destination and writes their credentials to a file. */
+export async function runProvision(
+  { settings, logger, now, tell }: RoleContext,
+  argumentList: readonly string[],
+): Promise<void> {
+  const { out, name } = readArguments(argumentList)
+  const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
+  try {
+    await requireCurrentSchema(store.database)
+    const provisioned = await provisionTracker(store.database, {
+      workspaceName: name,
+      at: now(),
+      credentialKey: credentialKey(settings.credentialKey, settings.dataDirectory),
+    })
+    const path = resolve(out)
+    writeCredentialsFile(path, {
+      base_url: baseUrl(settings),
+      tracker_id: provisioned.trackerId,
+      tracker_secret: provisioned.trackerSecret,
+      destination_id: provisioned.destinationId,
+      simulator_url: demoCredentials(settings)?.simulator_url ?? null,
+    })
+    tell(`Credentials of workspace ${provisioned.workspaceId} are in ${path}\n`)
+  } finally {
+    await store.close()
+  }
+}
+
+function readArguments(argumentList: readonly string[]): { out: string; name: string } {
+  try {
+    const { values } = parseArgs({
+      args: [...argumentList],
+      options: { out: { type: 'string' }, name: { type: 'string', default: 'Workspace' } },
+    })
+    if (values.out) return { out: values.out, name: values.name }
+  } catch (cause) {
+    throw new StartError(USAGE, { cause })
+  }
+  throw new StartError(USAGE)
+}
+
+/** The running service wrote where it listens; without its file, the settings must say it. */
+function baseUrl(settings: Settings): string {
+  if (settings.publicOrigin) return `${settings.publicOrigin}${BASE_PATH}`
+  return (
+    demoCredentials(settings)?.base_url ?? `http://${settings.host}:${settings.port}${BASE_PATH}`
+  )
+}
+
+function demoCredentials({ dataDirectory }: Settings): Credentials | null {
+  try {
+    return JSON.parse(readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { ServiceLogger } from '../http/service-app.ts'
+import { StartError } from './start-error.ts'
+
+const PROGRAM = fileURLToPath(import.meta.resolve('@signalbox/graph-simulator/main.ts'))
+
+export interface SimulatorProcess {
+  url: string
+  /** Resolves with a sentence when the simulator ends without `stop`. */
+  exited: Promise<string>
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the bundled Graph API simulator as a program of its own, as it would be across a network.
+ * It ends with us, however we end: its standard input closes. When the preferred port is taken, it
+ * takes any free one.
+ */
+export async function startSimulatorProcess(
+  preferredPort: number,
+  logger: ServiceLogger,
+): Promise<SimulatorProcess> {
+  try {
+    return await spawnSimulator(preferredPort)
+  } catch (error) {
+    if (preferredPort === 0 || !(error instanceof StartError)) throw error
+    logger.warn({ port: preferredPort }, 'the simulator takes another port; this one is taken')
+    return spawnSimulator(0)
+  }
+}
+
+async function spawnSimulator(port: number): Promise<SimulatorProcess> {
+  const child = spawn(process.execPath, [PROGRAM, '--exit-with-parent'], {
+    env: { SIMULATOR_HOST: '127.0.0.1', SIMULATOR_PORT: String(port) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  let complaint = ''
+  child.stderr.on('data', chunk => {
+    complaint = `${complaint}${chunk}`.slice(-500)
+  })
+  let isStopping = false
+  const url = await firstLine(child.stdout)
+  if (url === null) {
+    await ended
+    throw new StartError(`The simulator did not start: ${complaint.trim()}`)
+  }
+  return {
+    url,
+    exited: new Promise(resolve => {
+      ended.then(() => {
+        if (!isStopping) resolve(`The simulator ended: ${complaint.trim() || 'no reason given'}`)
+      })
+    }),
+    stop: async () => {
+      isStopping = true
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** The address that the simulator prints when it is ready; null when it ends before. */
+async function firstLine(output: NodeJS.ReadableStream): Promise<string | null> {
+  for await (const line of createInterface({ input: output })) {
+    return (JSON.parse(line) as { listening: string }).listening
+  }
+  return null
+}

@@ -1,0 +1,113 @@
+import { listenForNotices, type Notices } from '../db/notices.ts'
+import { DELIVERY_CHANNEL } from '../delivery/store.ts'
+import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
+import { dayOf } from '../ledger/ledger-entry.ts'
+import { ensurePayloadPartitions } from '../ledger/store.ts'
+import { metaPlatform } from '../platforms/meta/client.ts'
+import type { Platform } from '../platforms/platform.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+
+const PLATFORM_MILLISECONDS_MAX = 10_000
+const PARTITION_DAYS_AHEAD = 14
+
+export function platformOf({ platformVersion }: Settings, platformUrl: string): Platform {
+  return metaPlatform({
+    baseUrl: platformUrl,
+    version: platformVersion,
+    timeoutMilliseconds: PLATFORM_MILLISECONDS_MAX,
+  })
+}
+
+/** Payload partitions for the next two weeks: made at every start, and daily by the workers. */
+export async function preparePartitions(store: Store, { now }: RoleContext): Promise<void> {
+  await ensurePayloadPartitions(store.database, now(), PARTITION_DAYS_AHEAD)
+}
+
+export interface DeliveryOptions {
+  platform: Platform
+  credentialKey: Buffer
+}
+
+/** Starts a worker, and wakes it whenever any process announces new deliveries. */
+export async function startDelivery(
+  context: RoleContext,
+  store: Store,
+  { platform, credentialKey }: DeliveryOptions,
+): Promise<DeliveryWorker> {
+  const { settings, logger, now } = context
+  const ears = new Ears(context, store)
+  const daily = onceADay(() => preparePartitions(store, context))
+  const worker = startDeliveryWorker({
+    context: {
+      database: store.database,
+      platform,
+      credentialKey,
+      batchMax: settings.deliveryBatchMax,
+      leaseSeconds: settings.deliveryLeaseSeconds,
+      now,
+      chance: Math.random,
+    },
+    limits: {
+      requestsMax: settings.deliveryRequestsMax,
+      laneRequestsMax: settings.deliveryLaneRequestsMax,
+      pollSeconds: settings.deliveryPollSeconds,
+    },
+    onError: err => logger.error({ err }, 'delivery stumbled; it goes on'),
+    onPoll: async () => {
+      await ears.listen(() => worker.wake())
+      await daily(now())
+    },
+  })
+  return {
+    wake: worker.wake,
+    stop: async () => {
+      await worker.stop()
+      await ears.close()
+    },
+  }
+}
+
+/** Runs a task at the first call on each UTC day; a call that fails is made again. */
+function onceADay(task: () => Promise<void>): (now: Date) => Promise<void> {
+  let done = ''
+  return async now => {
+    const today = dayOf(now)
+    if (done === today) return
+    await task()
+    done = today
+  }
+}
+
+/** The listening connection, made again at the next poll after it broke. */
+class Ears {
+  readonly #context: RoleContext
+  readonly #store: Store
+  #notices: Notices | null = null
+
+  constructor(context: RoleContext, store: Store) {
+    this.#context = context
+    this.#store = store
+  }
+
+  async listen(onNotice: () => void): Promise<void> {
+    if (this.#notices) return
+    try {
+      this.#notices = await listenForNotices({
+        connectionString: this.#store.connectionString,
+        channel: DELIVERY_CHANNEL,
+        onNotice,
+        onLost: () => {
+          this.#notices = null
+        },
+      })
+    } catch (err) {
+      this.#context.logger.warn({ err }, 'not listening for new deliveries; polling instead')
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#notices?.close()
+  }
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
+import type { Database } from '../service/db/database.ts'
+import { type DeliveryContext, deliverLane } from '../service/delivery/deliver-lane.ts'
+import { findDueLanes } from '../service/delivery/store.ts'
+import { metaPlatform } from '../service/platforms/meta/client.ts'
+import {
+  type ProvisionedTracker,
+  provisionTracker,
+} from '../service/provisioning/provision-tracker.ts'
+import { serviceLog } from '../service/roles/service-log.ts'
+import { createServer, type Server } from '../service/server.ts'
+import { TestClock } from './test-clock.ts'
+import { testStore } from './test-store.ts'
+
+/** A service with its store and simulator, all real and listening, on one clock. */
+export interface ServiceUnderTest {
+  url: string
+  simulatorUrl: string
+  database: Database
+  connectionString: string
+  clock: TestClock
+  tracker: ProvisionedTracker
+  server: Server
+  delivery: DeliveryContext
+  /** Everything that was logged, as text. */
+  logged(): string
+  newTracker(): Promise<ProvisionedTracker>
+  request(method: string, path: string, options?: RequestOptions): Promise<Reply>
+  /** POST /api/v1/events as the first tracker. */
+  submit(body: unknown, headers?: Record<string, string>): Promise<Reply>
+  /** GET /api/v1/events/{id} as the first tracker. */
+  read(eventId: string): Promise<Reply>
+  /** Sends everything that is due at this moment of the clock. Returns how many it claimed. */
+  deliver(): Promise<number>
+  received(query?: string): Promise<{ count: number; events: Record<string, never>[] }>
+}
+
+export interface RequestOptions {
+  secret?: string | null
+  body?: unknown
+  rawBody?: string | Uint8Array<ArrayBuffer>
+  headers?: Record<string, string>
+}
+
+export interface Reply {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on the shape of any answer
+  body: any
+}
+
+export interface UnderTestOptions {
+  ingestQueueMax?: number
+  batchMax?: number
+  startAt?: string
+}
+
+const ROUNDS_MAX = 100
+
+/** Starts everything for one test and ends it with the test. */
+export async function serviceUnderTest(
+  test: TestContext,
+  options: UnderTestOptions = {},
+): Promise<ServiceUnderTest> {
+  const clock = new TestClock(options.startAt)
+  const { database, connectionString } = await testStore(test)
+  const simulator = await startSimulator({ host: '127.0.0.1', port: 0, now: clock.now })
+  test.after(() => simulator.close())
+  const lines: string[] = []
+  const logger = serviceLog('debug', { write: line => void lines.push(line) })
+  const platform = metaPlatform({
+    baseUrl: simulator.url,
+    version: 'v26.0',
+    timeoutMilliseconds: 5_000,
+  })
+  const credentialKey = randomBytes(32)
+  let origin = ''
+  const server = createServer({
+    database,
+    platform,
+    logger,
+    now: clock.now,
+    publicOrigin: () => origin,
+    ingestQueueMax: options.ingestQueueMax ?? 10_000,
+    commitEventsMax: 1_000,
+    onPlanned: () => {},
+  })
+  await server.app.listen({ host: '127.0.0.1', port: 0 })
+  test.after(() => server.close())
+  server.markReady()
+  origin = `http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}`
+
+  const newTracker = () =>
+    provisionTracker(database, { workspaceName: 'Test', at: clock.now(), credentialKey })
+  const tracker = await newTracker()
+  const delivery: DeliveryContext = {
+    database,
+    platform,
+    credentialKey,
+    batchMax: options.batchMax ?? 1_000,
+    leaseSeconds: 60,
+    now: clock.now,
+    chance: () => 0.5,
+  }
+  const request = requester(origin, tracker.trackerSecret)
+  return {
+    url: origin,
+    simulatorUrl: simulator.url,
+    database,
+    connectionString,
+    clock,
+    tracker,
+    server,
+    delivery,
+    logged: () => lines.join(''),
+    newTracker,
+    request,
+    submit: (body, headers = {}) => request('POST', '/api/v1/events', { body, headers }),
+    read: eventId => request('GET', `/api/v1/events/${encodeURIComponent(eventId)}`),
+    deliver: () => deliverDue(delivery),
+    received: async (query = '') =>
+      (await fetch(`${simulator.url}/_simulator/received?${query}`)).json() as never,
+  }
+}
+
+async function deliverDue(context: DeliveryContext): Promise<number> {
+  let claimed = 0
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const lanes = await findDueLanes(context.database, context.now(), 100)
+    if (lanes.length === 0) return claimed
+    for (const lane of lanes) {
+      const run = await deliverLane(context, lane, () => {})
+      claimed += run.claimedCount
+    }
+  }
+  throw new Error('the lanes never became empty')
+}
+
+function requester(origin: string, trackerSecret: string) {
+  return async (method: string, path: string, options: RequestOptions = {}): Promise<Reply> => {
+    const { secret = trackerSecret, body, rawBody, headers = {} } = options
+    const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(`${origin}${path}`, {
+      method,
+      headers: {
+        ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(sent === undefined ? {} : { body: sent }),
+    })
+    const text = await response.text()
+    const { status } = response
+    return { status, headers: response.headers, text, body: text === '' ? null : JSON.parse(text) }
+  }
+}
