@@ -16,6 +16,10 @@ export const createEvent = {
   config: {
     operationId: 'createEvent',
     summary: 'Submit one conversion event',
+    description:
+      'Stores the event durably and plans its deliveries, or answers that an event with this id ' +
+      'is there already. Give every event an id of your own: then a request that got no answer ' +
+      'can be sent again without counting twice.',
     credential: 'tracker',
     requestHeaders: ['Idempotency-Key'],
     responseHeaders: ['Location', 'Idempotency-Key'],
@@ -27,6 +31,7 @@ export const createEvent = {
       202: NewEvent,
       400: MessageError,
       401: MessageError,
+      403: MessageError,
       413: MessageError,
       415: MessageError,
       422: ValidationError,
@@ -42,6 +47,9 @@ export const verifySignalIngestion = {
   config: {
     operationId: 'verifySignalIngestion',
     summary: 'Prove that the tracker can write to the event ledger',
+    description:
+      'Records one event without identity, once a tracker. It is delivered nowhere and is no ' +
+      'evidence that real events arrive.',
     credential: 'tracker',
     requestHeaders: [],
     responseHeaders: ['Location'],
@@ -50,7 +58,11 @@ export const verifySignalIngestion = {
     response: {
       200: DuplicateEvent,
       202: NewVerification,
+      400: MessageError,
       401: MessageError,
+      403: MessageError,
+      413: MessageError,
+      415: MessageError,
       500: MessageError,
       503: MessageError,
     },
@@ -63,6 +75,9 @@ export const getEvent = {
   config: {
     operationId: 'getEvent',
     summary: 'Read one event with its lineage and its deliveries',
+    description:
+      'Each member of `deliveries` explains in one sentence what happened, why, and what ' +
+      'happens next.',
     credential: 'tracker',
     requestHeaders: [],
     responseHeaders: [],
@@ -73,6 +88,7 @@ export const getEvent = {
       200: EventDetail,
       400: MessageError,
       401: MessageError,
+      403: MessageError,
       404: MessageError,
       500: MessageError,
       503: MessageError,

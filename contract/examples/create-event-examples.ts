@@ -1,0 +1,119 @@
+import { ERROR_EXAMPLES } from './error-examples.ts'
+import type { OperationExamples } from './operation-examples.ts'
+
+export const CREATE_EVENT_EXAMPLES: OperationExamples = {
+  request: {
+    purchase: {
+      summary: 'A purchase on consent',
+      value: {
+        event_id: 'order-1001',
+        event_name: 'Purchase',
+        event_time: '2026-11-21T11:58:00Z',
+        consent_basis: 'consent',
+        action_source: 'website',
+        event_source: 'https://shop.example/checkout/thanks',
+        visitor_id: 'visitor-7f3a',
+        consent: { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z' },
+        user_data: { em: 'jane@example.com', client_user_agent: 'Mozilla/5.0' },
+        value_data: {
+          value: '19.95',
+          currency: 'EUR',
+          order_id: '1001',
+          contents: [{ id: 'mug-blue', quantity: 1, item_price: '19.95' }],
+          num_items: 1,
+        },
+      },
+    },
+    undated_consent: {
+      summary: 'A purchase whose consent bears no time: stored, with a warning',
+      value: {
+        event_id: 'order-1002',
+        event_name: 'Purchase',
+        consent_basis: 'consent',
+        consent: { advertising: 'granted' },
+        user_data: { em: 'jane@example.com' },
+        value_data: { value: '5', currency: 'EUR', order_id: '1002' },
+      },
+    },
+    withdrawal: {
+      summary: 'A visitor withdraws consent',
+      value: {
+        event_id: 'withdrawal-7f3a',
+        event_name: 'consent_withdrawal',
+        consent_basis: 'legitimate_interest',
+        visitor_id: 'visitor-7f3a',
+      },
+    },
+  },
+  responses: {
+    ...ERROR_EXAMPLES,
+    200: {
+      purchase: {
+        summary: 'The purchase once more',
+        value: { event_id: 'order-1001', duplicate: true },
+      },
+    },
+    202: {
+      purchase: {
+        summary: 'Stored',
+        value: { event_id: 'order-1001', duplicate: false, warnings: [] },
+      },
+      undated_consent: {
+        summary: 'Stored, with a warning',
+        value: {
+          event_id: 'order-1002',
+          duplicate: false,
+          warnings: [
+            {
+              code: 'consent_captured_at_invalid',
+              field: 'consent.captured_at',
+              message:
+                'consent.captured_at is missing: say when consent was captured, since the event ' +
+                'carries identity.',
+            },
+          ],
+        },
+      },
+      withdrawal: {
+        summary: 'Stored; what waited for the visitor is not sent',
+        value: { event_id: 'withdrawal-7f3a', duplicate: false, warnings: [] },
+      },
+    },
+    422: {
+      several_faults: {
+        summary: 'Every wrong field at once',
+        value: {
+          message: 'The event_name field is required. (and 1 more error)',
+          errors: {
+            event_name: ['The event_name field is required.'],
+            'value_data.value': [
+              'The value_data.value field must be decimal text such as "19.95", up to 15 digits ' +
+                'and 6 after the point.',
+            ],
+          },
+        },
+      },
+      denied: {
+        summary: 'A signal that denies',
+        value: {
+          message:
+            'The consent.ad_user_data field denies: use consent only with granted downstream ' +
+            'advertising state.',
+          errors: {
+            'consent.ad_user_data': [
+              'The consent.ad_user_data field denies: use consent only with granted downstream ' +
+                'advertising state.',
+            ],
+          },
+        },
+      },
+    },
+    503: {
+      queue_full: {
+        summary: 'Too many events wait for a commit',
+        value: { message: 'Too many events are waiting; try again.' },
+      },
+      ...ERROR_EXAMPLES[503],
+    },
+  },
+}

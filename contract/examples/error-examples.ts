@@ -1,0 +1,42 @@
+import type { MediaExamples } from './operation-examples.ts'
+
+/** Answers that are the same for every operation, as the service writes them. */
+export const ERROR_EXAMPLES = {
+  400: {
+    not_json: { summary: 'Not JSON', value: { message: 'The body is not valid JSON.' } },
+  },
+  401: {
+    unauthenticated: { summary: 'No valid secret', value: { message: 'Unauthenticated.' } },
+  },
+  403: {
+    from_a_browser: {
+      summary: 'A secret in a browser',
+      value: {
+        message:
+          'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
+          'revoke it, and send events from your server.',
+      },
+    },
+  },
+  413: {
+    too_large: { summary: 'Too large', value: { message: 'The body is larger than 64 KiB.' } },
+  },
+  415: {
+    wrong_type: {
+      summary: 'Another media type',
+      value: { message: 'Send the body as application/json.' },
+    },
+  },
+  500: {
+    fault: {
+      summary: 'A fault of the service',
+      value: { message: 'Something went wrong on our side; the request id helps us find it.' },
+    },
+  },
+  503: {
+    store_away: {
+      summary: 'No store',
+      value: { message: 'The store is out of reach for now; try again.' },
+    },
+  },
+} satisfies Record<number, MediaExamples>

@@ -1,0 +1,22 @@
+import type { Operation } from '../operations.ts'
+import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
+import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
+import { VERIFY_SIGNAL_INGESTION_EXAMPLES } from './verify-signal-ingestion-examples.ts'
+
+/** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
+export type MediaExamples = Record<string, { summary: string; value: unknown }>
+
+/**
+ * The examples of an operation. A 202 answer bears the name of the request that it answers, and
+ * `answers.test.ts` sends the one and expects the other, so no example is made up.
+ */
+export interface OperationExamples {
+  request?: MediaExamples
+  responses: Record<number, MediaExamples>
+}
+
+export const OPERATION_EXAMPLES: Record<Operation['config']['operationId'], OperationExamples> = {
+  createEvent: CREATE_EVENT_EXAMPLES,
+  verifySignalIngestion: VERIFY_SIGNAL_INGESTION_EXAMPLES,
+  getEvent: GET_EVENT_EXAMPLES,
+}

@@ -1,0 +1,77 @@
+import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
+import { operationObject } from './operation-object.ts'
+import { BASE_PATH, OPERATIONS, type Operation } from './operations.ts'
+import { RESPONSE_HEADERS } from './response-headers.ts'
+
+/** Of the contract, not of the program; clients are generated from one version and pinned to it. */
+export const API_VERSION = '0.5.0'
+
+type Json = Record<string, unknown>
+
+/**
+ * The contract as an OpenAPI 3.1.0 document, made from the operations that the service itself
+ * routes by. It is the same at every call: members stand in the order in which they are declared.
+ *
+ * It carries no `x-signed`: that marker promises a signature, and this document has none yet.
+ */
+export function openapiDocument(): Json {
+  const register = new SchemaRegister()
+  const paths = pathsOf(OPERATIONS, register)
+  return {
+    openapi: '3.1.0',
+    info: INFO,
+    servers: SERVERS,
+    security: [{ trackerSecret: [] }],
+    tags: [
+      { name: 'Events', description: 'Submit conversion events and see what became of them.' },
+    ],
+    paths,
+    components: {
+      schemas: register.schemas(),
+      headers: RESPONSE_HEADERS,
+      securitySchemes: { trackerSecret: TRACKER_SECRET },
+    },
+  }
+}
+
+const INFO = {
+  title: 'Signalbox Conversion Events API',
+  version: API_VERSION,
+  description:
+    'Server-side conversion events: accepted once, decided by consent, delivered to an ' +
+    'advertising platform, explained. Every body is JSON in UTF-8. Times are UTC, ISO 8601 with ' +
+    'milliseconds. Members that may be null are always present.',
+  license: { name: 'MIT', identifier: 'MIT' },
+}
+
+const SERVERS = [
+  {
+    url: '{base_url}',
+    variables: {
+      base_url: {
+        default: `http://127.0.0.1:3000${BASE_PATH}`,
+        description: `The public origin of the service with ${BASE_PATH}.`,
+      },
+    },
+  },
+]
+
+const TRACKER_SECRET = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'sbx_sk_ and 72 hexadecimal digits',
+  description:
+    'The secret of one signal tracker. It opens the events of that tracker and nothing else. ' +
+    'Keep it on a server: never in a browser, a URL, a log or a repository.',
+}
+
+function pathsOf(operations: readonly Operation[], register: SchemaRegister): Json {
+  const paths: Record<string, Json> = {}
+  for (const operation of operations) {
+    const path = operation.url.replaceAll(/:(\w+)/g, '{$1}')
+    const method = operation.method.toLowerCase()
+    const object = operationObject(operation, schema => hoistNamedSchemas(schema, register))
+    paths[path] = { ...paths[path], [method]: object }
+  }
+  return paths
+}

@@ -1,0 +1,80 @@
+import { type MediaExamples, OPERATION_EXAMPLES } from './examples/operation-examples.ts'
+import type { Operation } from './operations.ts'
+import { responseDescription } from './response-description.ts'
+import { headersOf } from './response-headers.ts'
+
+type Json = Record<string, unknown>
+
+/** Turns a schema into what is printed in its place. */
+export type Hoist = (schema: object) => Json
+
+/** One operation as an Operation Object (OpenAPI 3.1.0). Throws when an answer lacks an example. */
+export function operationObject(operation: Operation, hoist: Hoist): Json {
+  const { config, schema } = operation
+  const { operationId, summary, description } = config
+  const parameters = [...pathParameters(schema, hoist), ...headerParameters(config.requestHeaders)]
+  return {
+    operationId,
+    summary,
+    description,
+    tags: ['Events'],
+    ...(parameters.length > 0 && { parameters }),
+    ...requestBody(operation, hoist),
+    responses: responsesOf(operation, hoist),
+  }
+}
+
+const PATH_EXAMPLES: Record<string, string> = { event: 'order-1001' }
+
+function pathParameters(schema: Operation['schema'], hoist: Hoist): Json[] {
+  if (!('params' in schema)) return []
+  return Object.entries(schema.params.properties).map(([name, property]) => {
+    const { description, ...rest } = hoist(property)
+    const example = PATH_EXAMPLES[name]
+    return { name, in: 'path', required: true, description, schema: rest, example }
+  })
+}
+
+const REQUEST_HEADERS: Record<string, Json> = {
+  'Idempotency-Key': {
+    description:
+      'The id of the event, bare or quoted, at most 128 characters. It must match event_id when ' +
+      'both are given.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'order-1001',
+  },
+}
+
+function headerParameters(names: readonly string[]): Json[] {
+  return names.map(name => ({ name, in: 'header', required: false, ...REQUEST_HEADERS[name] }))
+}
+
+function requestBody({ config, schema }: Operation, hoist: Hoist): Json {
+  if (!('body' in schema)) return {}
+  const { request } = OPERATION_EXAMPLES[config.operationId]
+  return { requestBody: { required: true, content: content(hoist(schema.body), request) } }
+}
+
+function responsesOf({ config, schema }: Operation, hoist: Hoist): Json {
+  const { operationId, responseHeaders } = config
+  const { responses: examples } = OPERATION_EXAMPLES[operationId]
+  const responses = Object.entries(schema.response).map(([status, body]) => [
+    status,
+    {
+      description: responseDescription(operationId, Number(status)),
+      headers: Object.fromEntries(
+        headersOf(Number(status), responseHeaders).map(name => [
+          name,
+          { $ref: `#/components/headers/${name}` },
+        ]),
+      ),
+      content: content(hoist(body), examples[Number(status)]),
+    },
+  ])
+  return Object.fromEntries(responses)
+}
+
+function content(schema: Json, examples: MediaExamples | undefined): Json {
+  if (!examples) throw new Error('a body has no example')
+  return { 'application/json': { schema, examples } }
+}

@@ -1,0 +1,48 @@
+/** The headers that the document names; each is present on every answer that lists it. */
+export const RESPONSE_HEADERS = {
+  'Request-Id': {
+    description: 'Names this request; quote it when you ask for help.',
+    required: true,
+    schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
+  },
+  Location: {
+    description: 'Absolute URL of the event; read it to see what became of its deliveries.',
+    required: true,
+    schema: { type: 'string', format: 'uri' },
+  },
+  'Idempotency-Key': {
+    description: 'The id of the event, wherever it came from.',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+  },
+  'WWW-Authenticate': {
+    description: 'The scheme that is asked for.',
+    required: true,
+    schema: { type: 'string', const: 'Bearer' },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the same request is sent again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'X-Should-Retry': {
+    description: 'The same request would get the same answer: do not send it again.',
+    required: true,
+    schema: { type: 'string', const: 'false' },
+  },
+} as const
+
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS
+
+/** The headers of one answer: those of every answer, of its status, and of its operation. */
+export function headersOf(
+  status: number,
+  ofOperation: readonly ResponseHeader[],
+): ResponseHeader[] {
+  const names: ResponseHeader[] = ['Request-Id']
+  if (status < 300) names.push(...ofOperation)
+  if (status === 401) names.push('WWW-Authenticate')
+  if (status >= 400 && status < 500) names.push('X-Should-Retry')
+  if (status === 503) names.push('Retry-After')
+  return names
+}
