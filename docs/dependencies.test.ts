@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+const rows = [
+  ...read('docs/decisions/0002-dependencies.md').matchAll(/^\| `([^`]+)` +\|(.+)\|$/gm),
+].map(([, name = '', rest = '']) => ({ name, cells: rest.split('|').map(cell => cell.trim()) }))
+
+it('decision 0002 has one row for every dependency, and none for anything else', () => {
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'))
+  const declared = [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+  assert.deepEqual(rows.map(({ name }) => name).sort(), declared.sort())
+})
+
+it('each row says what for, the alternatives, the health and the licence', () => {
+  for (const { name, cells } of rows) {
+    assert.equal(cells.length, 4, name)
+    for (const cell of cells) assert.ok(cell, name)
+  }
+})
+
+it('the licence of each row is the one that the package names', () => {
+  for (const { name, cells } of rows) {
+    const { license } = JSON.parse(read(`node_modules/${name}/package.json`))
+    assert.equal(cells.at(-1), license, name)
+  }
+})

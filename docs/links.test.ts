@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { it } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+const isOurs = (path: string) => !/(^|\/)(node_modules|\.data|\.git)(\/|$)/.test(path)
+
+const pages = globSync('**/*.md', { cwd: root, exclude: path => !isOurs(path) })
+  .filter(isOurs)
+  .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+it('finds the pages that a reader begins with', () => {
+  const paths = pages.map(({ path }) => path)
+  for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/filled-gaps.md']) {
+    assert.ok(paths.includes(page), `${page} is missing`)
+  }
+})
+
+it('every relative link leads to a file that is there, and to a heading in it', () => {
+  const broken = pages.flatMap(page =>
+    linksOf(page.text)
+      .filter(target => !leadsSomewhere(page, target))
+      .map(target => `${page.path}: ${target}`),
+  )
+  assert.deepEqual(broken, [])
+})
+
+it('every npm script that a page names is in package.json', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const named = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/\bnpm (?:run (?:--?s(?:ilent)? )?([\w:-]+)|(start|test)\b)/g)].map(
+      ([, run, plain]) => ({ path, script: run ?? plain ?? '' }),
+    ),
+  )
+  assert.ok(named.length > 10)
+  const unknown = named.filter(({ script }) => !(script in scripts))
+  assert.deepEqual(unknown, [])
+})
+
+it('every path of the repository in backticks is there', () => {
+  const named = pages.flatMap(({ path, text }) =>
+    repositoryPathsOf(text).map(name => ({ page: path, name })),
+  )
+  assert.ok(named.length > 50)
+  const missing = named.filter(({ page, name }) => {
+    const places = [root, join(root, 'service'), join(root, dirname(page))]
+    return !places.some(place => existsSync(join(place, name)) || matches(place, name))
+  })
+  assert.deepEqual(missing, [])
+})
+
+interface Page {
+  path: string
+  text: string
+}
+
+function linksOf(text: string): string[] {
+  const prose = text.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter(target => !/^[a-z]+:/i.test(target))
+}
+
+function leadsSomewhere(page: Page, target: string): boolean {
+  const [file = '', heading] = target.split('#')
+  const path = file === '' ? page.path : join(dirname(page.path), decodeURI(file))
+  if (!existsSync(join(root, path))) return false
+  if (heading === undefined) return true
+  const text = readFileSync(join(root, path), 'utf8')
+  return [...text.matchAll(/^#+ (.+)$/gm)].some(([, words = '']) => slugOf(words) === heading)
+}
+
+/** As the usual viewers make an anchor of a heading. */
+function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-')
+}
+
+/** Folders that a path in our pages may begin with; a room is named without `service/`. */
+const FOLDERS = ['', 'service'].flatMap(place =>
+  readdirSync(join(root, place), { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => name)
+    .filter(isOurs),
+)
+const PATH = /^[\w.@-]+(?:\/[\w.@*{},-]+)*\/?$/
+
+/** What stands in backticks and looks like a path of the repository. */
+function repositoryPathsOf(text: string): string[] {
+  return [...text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\s]+)`/g)]
+    .map(([, name = '']) => name)
+    .filter(name => name.includes('/') && PATH.test(name))
+    .filter(name => FOLDERS.includes(name.split('/')[0] ?? '') && !name.includes('NNNN'))
+}
+
+function matches(place: string, pattern: string): boolean {
+  return /[*{]/.test(pattern) && globSync(pattern, { cwd: place }).length > 0
+}

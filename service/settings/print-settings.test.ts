@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { it } from 'node:test'
+import { printSettings, SETTINGS_PAGE } from './print-settings.ts'
+import { VARIABLES } from './variables.ts'
+
+it('the page is fresh; run node service/settings/print-settings.ts when it is not', () => {
+  assert.equal(readFileSync(SETTINGS_PAGE, 'utf8'), printSettings())
+})
+
+it('gives every variable one row of five cells', () => {
+  const rows = printSettings()
+    .split('\n')
+    .filter(line => line.startsWith('| `'))
+  const names = rows.map(row => row.split('`')[1])
+  assert.deepEqual(names, Object.keys(VARIABLES))
+  for (const row of rows) assert.equal(row.split(/(?<!\\)\|/).length, 7, row)
+})
+
+it('shows default, range and meaning of a number, and marks a secret', () => {
+  const page = printSettings().replaceAll(/ +\|/g, ' |')
+  assert.match(page, /^\| `PORT` \| `3000` \| integer, 0 to 65535 \| \| Port of the HTTP service/m)
+  assert.match(page, /^\| `DATABASE_URL` \| unset \| absolute URL \| yes \| PostgreSQL 15 to 18/m)
+})
