@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import type { Database } from '../service/db/database.ts'
-import { type DeliveryContext, deliverLane } from '../service/delivery/deliver-lane.ts'
+import { deliverLane } from '../service/delivery/deliver-lane.ts'
+import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import { findDueLanes } from '../service/delivery/store.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import {
@@ -130,7 +131,8 @@ export async function serviceUnderTest(
 async function deliverDue(context: DeliveryContext): Promise<number> {
   let claimed = 0
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const lanes = await findDueLanes(context.database, context.now(), 100)
+    const due = { now: context.now(), lanesMax: 100, leaveOut: [] }
+    const lanes = await findDueLanes(context.database, due)
     if (lanes.length === 0) return claimed
     for (const lane of lanes) {
       const run = await deliverLane(context, lane, () => {})

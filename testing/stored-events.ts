@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import type { Database } from '../service/db/database.ts'
+import type { PlannedDelivery } from '../service/delivery/plan-store.ts'
+import { insertEvents } from '../service/ingestion/store.ts'
+import type { LedgerEntry } from '../service/ledger/ledger-entry.ts'
+
+export const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
+export const DESTINATION_ID = '0190bbbb-0000-7000-8000-000000000001'
+export const STORED_AT = new Date('2026-11-21T12:00:00.000Z')
+
+/** A granted purchase as the ledger keeps it; members can be replaced. */
+export function ledgerEntry(changes: Partial<LedgerEntry> = {}): LedgerEntry {
+  return {
+    trackerId: TRACKER_ID,
+    eventId: 'event-1',
+    createdAt: STORED_AT,
+    eventTime: STORED_AT,
+    eventName: 'Purchase',
+    eventClass: 'conversion',
+    actionSource: 'website',
+    consentBasis: 'consent',
+    measurementClass: 'advertising',
+    attributionJoin: 'allowed',
+    enforcementScope: 'event',
+    consentNormalizationVersion: '1',
+    consentCapturedAt: null,
+    eventSource: null,
+    parentEventId: null,
+    orderId: null,
+    valueAmount: '19.90',
+    valueCurrency: 'EUR',
+    valueData: null,
+    consent: null,
+    notes: { dropped: [], unknownMembers: [] },
+    bodyDigest: randomBytes(32),
+    payload: { visitorId: null, digests: { em: ['e'.repeat(64)] }, plain: {}, clickIds: {} },
+    session: null,
+    withdrawalOf: [],
+    ...changes,
+  }
+}
+
+/** A delivery that waits for the sample destination; members can be replaced. */
+export function plannedDelivery(changes: Partial<PlannedDelivery> = {}): PlannedDelivery {
+  return {
+    trackerId: TRACKER_ID,
+    eventId: 'event-1',
+    id: 1,
+    destinationId: DESTINATION_ID,
+    status: 'queued',
+    statusReason: 'accepted_for_delivery',
+    isTest: false,
+    createdAt: STORED_AT,
+    ...changes,
+  }
+}
+
+/** Stores entries in the order of their keys, as acceptance does. Returns the ids that were new. */
+export async function storeEntries(
+  database: Database,
+  entries: readonly LedgerEntry[],
+  deliveries: readonly PlannedDelivery[] = [],
+): Promise<string[]> {
+  const inOrder = entries.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1))
+  const inserted = await insertEvents(database, inOrder, deliveries)
+  return [...inserted].map(key => key.split(' ').slice(1).join(' ')).sort()
+}
