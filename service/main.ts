@@ -1,6 +1,8 @@
 import closeWithGrace from 'close-with-grace'
 import { EmbeddedPostgresError } from './db/embedded-postgres-error.ts'
 import { SchemaError } from './db/migrate.ts'
+import type { ServiceLogger } from './http/service-app.ts'
+import { CredentialKeyError } from './provisioning/credential-key.ts'
 import { CredentialsFileError } from './provisioning/credentials-file.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
 import { runAll } from './roles/run-all.ts'
@@ -9,31 +11,26 @@ import { runMigrate } from './roles/run-migrate.ts'
 import { runProvision } from './roles/run-provision.ts'
 import { runServe } from './roles/run-serve.ts'
 import { serviceLog } from './roles/service-log.ts'
-import { StartError } from './roles/start-error.ts'
+import { refuseArguments, StartError } from './roles/start-error.ts'
 import { readSettings, SettingsError } from './settings/read-settings.ts'
 
 const SHUTDOWN_MILLISECONDS_MAX = 30_000
 
 /** One program, several roles; `all` runs everything that one machine needs. */
-const RUNNING_ROLES: Record<string, (context: RoleContext) => Promise<RunningRole>> = {
-  all: runAll,
-  serve: runServe,
-  deliver: runDeliver,
-}
-const ONE_OFF_ROLES: Record<string, (context: RoleContext, rest: string[]) => Promise<void>> = {
-  migrate: runMigrate,
-  provision: runProvision,
-}
-
-const [role = 'all', ...rest] = process.argv.slice(2)
-try {
-  await run(role, rest)
-} catch (error) {
-  process.stderr.write(`${sentenceOf(error)}\n`)
-  process.exit(1)
-}
+const RUNNING_ROLES = new Map<string, (context: RoleContext) => Promise<RunningRole>>([
+  ['all', runAll],
+  ['serve', runServe],
+  ['deliver', runDeliver],
+])
+const ONE_OFF_ROLES = new Map<string, (context: RoleContext, rest: string[]) => Promise<void>>([
+  ['migrate', runMigrate],
+  ['provision', runProvision],
+])
 
 let isFatal = false
+
+const [role = 'all', ...rest] = process.argv.slice(2)
+await run(role, rest).catch(fail)
 
 async function run(name: string, rest: string[]): Promise<void> {
   const settings = readSettings(process.env)
@@ -46,34 +43,47 @@ async function run(name: string, rest: string[]): Promise<void> {
     tell: text => process.stderr.write(text),
     onFatal: sentence => {
       logger.fatal(sentence)
+      if (isFatal) return
       isFatal = true
       process.kill(process.pid, 'SIGTERM')
     },
   }
-  const oneOff = ONE_OFF_ROLES[name]
+  const oneOff = ONE_OFF_ROLES.get(name)
+  const start = RUNNING_ROLES.get(name)
   if (oneOff) return oneOff(context, rest)
-
-  const start = RUNNING_ROLES[name]
-  if (!start) {
-    const known = [...Object.keys(RUNNING_ROLES), ...Object.keys(ONE_OFF_ROLES)].join(', ')
-    throw new StartError(`There is no role ${name}; use one of ${known}.`)
+  if (start) {
+    refuseArguments(name, rest)
+    return runUntilSignal(start(context), logger)
   }
-  // A signal during the start waits for its end, so that nothing half-open is left behind.
-  const starting = start(context)
-  const grace = closeWithGrace(
-    { delay: SHUTDOWN_MILLISECONDS_MAX, logger: false },
+  const known = [...RUNNING_ROLES.keys(), ...ONE_OFF_ROLES.keys()].join(', ')
+  throw new StartError(`There is no role ${name}; use one of ${known}.`)
+}
+
+/** A signal during the start waits for its end, so that nothing half-open is left behind. */
+async function runUntilSignal(starting: Promise<RunningRole>, logger: ServiceLogger) {
+  closeWithGrace(
+    {
+      delay: SHUTDOWN_MILLISECONDS_MAX,
+      logger: false,
+      onTimeout: () => logger.fatal('not everything ended in time; the rest is cut off'),
+    },
     async ({ err }) => {
       if (err) logger.fatal({ err }, 'the program stops on an error')
-      const running = await starting.catch(() => null)
-      await running?.close()
+      const running = await starting.catch(fail)
+      await running.close().catch(error => {
+        logger.error({ err: error }, 'not everything closed cleanly')
+        isFatal = true
+      })
       // A supervisor starts a program again that did not end well.
       if (isFatal) process.exit(1)
     },
   )
-  await starting.catch(error => {
-    grace.uninstall()
-    throw error
-  })
+  await starting.catch(fail)
+}
+
+function fail(error: unknown): never {
+  process.stderr.write(`${sentenceOf(error)}\n`)
+  process.exit(1)
 }
 
 /** Expected troubles are one sentence; a bug shows where it is. */
@@ -83,6 +93,7 @@ function sentenceOf(error: unknown): string {
     error instanceof StartError ||
     error instanceof SchemaError ||
     error instanceof EmbeddedPostgresError ||
+    error instanceof CredentialKeyError ||
     error instanceof CredentialsFileError
   if (isExpected) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -1,25 +1,59 @@
-import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { prepareDataFolder } from '../db/prepare-data-folder.ts'
+import { syncFolder, writePrivateFile } from '../db/private-file.ts'
 
 const KEY_BYTES = 32
 const FILE = 'credential-key'
 
+/** The key cannot be read or kept; the message is one sentence and never holds the key. */
+export class CredentialKeyError extends Error {
+  override name = 'CredentialKeyError'
+}
+
 /**
  * The key that encrypts platform credentials at rest: the setting, or one that the first start
- * generates in the data folder (mode 0600). Every process on one store needs the same key.
+ * generates in the data folder (mode 0600). Every process on one store needs the same key. Throws
+ * a CredentialKeyError.
  */
 export function credentialKey(setting: string | undefined, dataDirectory: string): Buffer {
   if (setting !== undefined) return Buffer.from(setting, 'hex')
   const path = join(dataDirectory, FILE)
+  const key = Buffer.from(keptText(path, dataDirectory), 'hex')
+  if (key.length === KEY_BYTES) return key
+  throw new CredentialKeyError(
+    `${path} does not hold a key of ${KEY_BYTES} bytes: restore it from a backup.`,
+  )
+}
+
+function keptText(path: string, dataDirectory: string): string {
   try {
-    mkdirSync(dataDirectory, { recursive: true })
-    // `wx` fails when the file is there, so that two starts at once agree on one key.
-    writeFileSync(path, randomBytes(KEY_BYTES).toString('hex'), { mode: 0o600, flag: 'wx' })
+    if (!existsSync(path)) keepNewKey(prepareDataFolder(dataDirectory))
+    return readFileSync(path, 'utf8').trim()
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new CredentialKeyError(
+      `The key in ${path} cannot be read or made (${code}): let this account write the folder, ` +
+        'or set SIGNALBOX_CREDENTIAL_KEY.',
+      { cause },
+    )
+  }
+}
+
+/**
+ * Written aside first, so that a kill leaves either no key or a whole one; then linked to its
+ * name, which fails when it is taken, so that two starts at once agree on one key.
+ */
+function keepNewKey(folder: string): void {
+  const aside = `${FILE}.${randomUUID()}`
+  writePrivateFile(folder, aside, randomBytes(KEY_BYTES).toString('hex'))
+  try {
+    linkSync(join(folder, aside), join(folder, FILE))
+    syncFolder(folder)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(join(folder, aside), { force: true })
   }
-  const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex')
-  if (key.length === KEY_BYTES) return key
-  throw new Error(`${path} does not hold a key of ${KEY_BYTES} bytes; restore it from a backup.`)
 }

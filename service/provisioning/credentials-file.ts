@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { writePrivateFile } from '../db/private-file.ts'
 
 /** What a newcomer, a script or a test needs to use one tracker. */
 export interface Credentials {
@@ -12,28 +12,60 @@ export interface Credentials {
   simulator_url: string | null
 }
 
+export class CredentialsFileError extends Error {
+  override name = 'CredentialsFileError'
+}
+
 const OWNER_ONLY = 0o600
 
 /**
- * Writes the file whole or not at all, readable by its owner alone: first beside its place, then
- * moved there. Throws one sentence that names the path.
+ * Writes the file whole or not at all, readable by its owner alone. Throws a CredentialsFileError,
+ * one sentence that names the path.
  */
 export function writeCredentialsFile(path: string, credentials: Credentials): void {
-  const draft = `${path}.${randomUUID()}`
   try {
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: OWNER_ONLY })
-    chmodSync(draft, OWNER_ONLY)
-    renameSync(draft, path)
+    makeFolderOf(path)
+    writePrivateFile(dirname(path), basename(path), `${JSON.stringify(credentials, null, 2)}\n`)
   } catch (cause) {
-    rmSync(draft, { force: true })
-    const { code } = cause as NodeJS.ErrnoException
-    throw new CredentialsFileError(`The credentials cannot be written to ${path} (${code}).`, {
-      cause,
-    })
+    throw unwritable(path, cause)
   }
 }
 
-export class CredentialsFileError extends Error {
-  override name = 'CredentialsFileError'
+/**
+ * Takes the place of a file that will be written later, so that a place that cannot be written is
+ * heard of before a secret is issued for it. Throws a CredentialsFileError, also when something is
+ * there already: it may hold the only copy of another secret. Returns the way back.
+ */
+export function reserveCredentialsFile(path: string): () => void {
+  try {
+    makeFolderOf(path)
+    closeSync(openSync(path, 'wx', OWNER_ONLY))
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw unwritable(path, cause)
+    throw new CredentialsFileError(`${path} is there already: name a file that is not.`, { cause })
+  }
+  return () => rmSync(path, { force: true })
+}
+
+/** What the file says, or null when it is missing or says something else. */
+export function readCredentialsFile(path: string): Credentials | null {
+  try {
+    const found = JSON.parse(readFileSync(path, 'utf8')) as Partial<Credentials> | null
+    const needed = [found?.tracker_id, found?.tracker_secret, found?.destination_id]
+    return needed.every(member => typeof member === 'string') ? (found as Credentials) : null
+  } catch {
+    return null
+  }
+}
+
+/** A path that leads through a file is then refused as what it is, ENOTDIR. */
+function makeFolderOf(path: string): void {
+  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true })
+}
+
+function unwritable(path: string, cause: unknown): CredentialsFileError {
+  const { code } = cause as NodeJS.ErrnoException
+  return new CredentialsFileError(`The credentials cannot be written to ${path} (${code}).`, {
+    cause,
+  })
 }

@@ -27,22 +27,37 @@ export async function provisionTracker(
   { workspaceName, at, credentialKey }: ProvisioningRequest,
 ): Promise<ProvisionedTracker> {
   const trackerId = randomUUID()
-  const destinationId = randomUUID()
   const workspaceId = await insertTracker(database, {
     id: trackerId,
     name: `${workspaceName} tracker`,
     workspaceName,
     createdAt: at,
   })
-  await insertDestination(database, {
-    trackerId,
-    id: destinationId,
-    datasetId: newDatasetId(),
-    sealedCredential: sealCredential(credentialKey, destinationId, `simulator-${randomUUID()}`),
-    createdAt: at,
-  })
+  const destinationId = await provisionDestination(database, { trackerId, at, credentialKey })
   const trackerSecret = await issueTrackerSecret(database, { trackerId, issuedAt: at })
   return { trackerId, trackerSecret, destinationId, workspaceId }
+}
+
+export interface DestinationRequest {
+  trackerId: string
+  at: Date
+  credentialKey: Buffer
+}
+
+/** Makes the tracker's destination and returns its id. */
+export async function provisionDestination(
+  database: Database,
+  { trackerId, at, credentialKey }: DestinationRequest,
+): Promise<string> {
+  const id = randomUUID()
+  await insertDestination(database, {
+    trackerId,
+    id,
+    datasetId: newDatasetId(),
+    sealedCredential: sealCredential(credentialKey, id, `simulator-${randomUUID()}`),
+    createdAt: at,
+  })
+  return id
 }
 
 /** Fifteen digits, as Meta's dataset ids have. */

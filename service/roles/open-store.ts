@@ -40,6 +40,12 @@ export async function openStore(request: StoreRequest): Promise<Store> {
     await database.close()
     await embedded?.stop()
   }
+  try {
+    await database.reach()
+  } catch (error) {
+    await close()
+    throw settings.databaseUrl === undefined ? error : unreachable(settings.databaseUrl, error)
+  }
   return { database, connectionString, embedded, close }
 }
 
@@ -57,4 +63,27 @@ async function runningStore({ dataDirectory }: Settings): Promise<string> {
   throw new StartError(
     `No PostgreSQL runs on ${dataDirectory}: start "npm start" first, or set DATABASE_URL.`,
   )
+}
+
+/** Names the server and the trouble, never the account or the password in the address. */
+function unreachable(databaseUrl: string, cause: unknown): StartError {
+  const { hostname, port } = new URL(databaseUrl)
+  const server = hostname === '' ? '' : ` at ${hostname}${port === '' ? '' : `:${port}`}`
+  const code = String((cause as { code?: unknown }).code ?? 'no answer')
+  return new StartError(
+    `${UNREACHABLE[code] ?? 'DATABASE_URL cannot be used'}${server} (${code}).`,
+    {
+      cause,
+    },
+  )
+}
+
+/** By Node's code, or by PostgreSQL's SQLSTATE. */
+const UNREACHABLE: Record<string, string> = {
+  ECONNREFUSED: 'No PostgreSQL listens where DATABASE_URL points,',
+  ENOTFOUND: 'DATABASE_URL names a host that is not known,',
+  '28P01': 'The user or the password in DATABASE_URL is refused by the PostgreSQL',
+  '28000': 'The user in DATABASE_URL is refused by the PostgreSQL',
+  '3D000': 'The database in DATABASE_URL does not exist in the PostgreSQL',
+  '57P03': 'PostgreSQL is still starting: try again; it runs',
 }

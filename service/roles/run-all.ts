@@ -43,12 +43,13 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     closers.push(service.close)
 
     const credentialsPath = join(settings.dataDirectory, 'credentials.json')
-    await provisionDemo(store.database, {
+    const hasCredentials = await provisionDemo(store.database, {
       path: credentialsPath,
       baseUrl: `${service.origin}${BASE_PATH}`,
       simulatorUrl: simulator?.url ?? null,
       at: now(),
       credentialKey: key,
+      isStoreOurs: store.embedded !== null,
     })
     service.markReady()
     context.tell(
@@ -56,7 +57,8 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
         origin: service.origin,
         store: storeLine(settings, store),
         platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
-        credentialsPath,
+        credentialsPath: hasCredentials ? credentialsPath : null,
+        at: now(),
         given: settings.given,
         environment: settings.textOf,
       }),

@@ -1,9 +1,14 @@
 import { migrate } from '../db/migrate.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext } from './role.ts'
+import { refuseArguments } from './start-error.ts'
 
 /** Brings the schema up to date and ends. Safe to run from several places at once. */
-export async function runMigrate({ settings, logger, tell }: RoleContext): Promise<void> {
+export async function runMigrate(
+  { settings, logger, tell }: RoleContext,
+  argumentList: readonly string[],
+): Promise<void> {
+  refuseArguments('migrate', argumentList)
   const store = await openStore({ settings, logger, role: 'migrate', embedded: 'join' })
   try {
     const ran = await migrate(store.database)

@@ -1,10 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { credentialKey } from '../provisioning/credential-key.ts'
-import { type Credentials, writeCredentialsFile } from '../provisioning/credentials-file.ts'
+import {
+  type Credentials,
+  readCredentialsFile,
+  reserveCredentialsFile,
+  writeCredentialsFile,
+} from '../provisioning/credentials-file.ts'
 import { provisionTracker } from '../provisioning/provision-tracker.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openStore } from './open-store.ts'
@@ -18,16 +22,20 @@ export async function runProvision(
   { settings, logger, now, tell }: RoleContext,
   argumentList: readonly string[],
 ): Promise<void> {
-  const { out, name } = readArguments(argumentList)
+  const { path, workspaceName } = readArguments(argumentList)
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
+    const key = credentialKey(settings.credentialKey, settings.dataDirectory)
+    const giveBack = reserveCredentialsFile(path)
     const provisioned = await provisionTracker(store.database, {
-      workspaceName: name,
+      workspaceName,
       at: now(),
-      credentialKey: credentialKey(settings.credentialKey, settings.dataDirectory),
+      credentialKey: key,
+    }).catch(error => {
+      giveBack()
+      throw error
     })
-    const path = resolve(out)
     writeCredentialsFile(path, {
       base_url: baseUrl(settings),
       tracker_id: provisioned.trackerId,
@@ -41,13 +49,13 @@ export async function runProvision(
   }
 }
 
-function readArguments(argumentList: readonly string[]): { out: string; name: string } {
+function readArguments(argumentList: readonly string[]): { path: string; workspaceName: string } {
   try {
     const { values } = parseArgs({
       args: [...argumentList],
       options: { out: { type: 'string' }, name: { type: 'string', default: 'Workspace' } },
     })
-    if (values.out) return { out: values.out, name: values.name }
+    if (values.out) return { path: resolve(values.out), workspaceName: values.name }
   } catch (cause) {
     throw new StartError(USAGE, { cause })
   }
@@ -63,9 +71,5 @@ function baseUrl(settings: Settings): string {
 }
 
 function demoCredentials({ dataDirectory }: Settings): Credentials | null {
-  try {
-    return JSON.parse(readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'))
-  } catch {
-    return null
-  }
+  return readCredentialsFile(join(dataDirectory, 'credentials.json'))
 }

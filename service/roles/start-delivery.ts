@@ -48,6 +48,10 @@ export async function startDelivery(
       leaseSeconds: settings.deliveryLeaseSeconds,
       now,
       chance: Math.random,
+      onDestinationMoved: move => {
+        if (move.status === 'active') logger.info(move, 'a destination works again')
+        else logger.error(move, 'a destination is paused: the platform refuses it')
+      },
     },
     limits: {
       requestsMax: settings.deliveryRequestsMax,

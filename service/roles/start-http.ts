@@ -7,10 +7,13 @@ import { StartError } from './start-error.ts'
 
 export interface HttpService {
   origin: string
-  port: number
   markReady(): void
+  /** Answers what was asked and commits what was accepted; a client that stalls is cut off. */
   close(): Promise<void>
 }
+
+/** A body has at most 64 KiB, so one that takes longer is not coming. */
+const DRAIN_MILLISECONDS_MAX = 5_000
 
 export interface HttpOptions {
   database: Database
@@ -44,7 +47,12 @@ export async function startHttp(
   }
   const { port } = server.app.server.address() as AddressInfo
   origin ||= `http://${urlHost(host)}:${port}`
-  return { origin, port, markReady: server.markReady, close: () => server.close() }
+  const close = async () => {
+    const impatience = AbortSignal.timeout(DRAIN_MILLISECONDS_MAX)
+    impatience.addEventListener('abort', () => server.app.server.closeAllConnections())
+    await server.close()
+  }
+  return { origin, markReady: server.markReady, close }
 }
 
 /** An address that means "all of them" cannot be called; this machine can call itself. */

@@ -4,24 +4,30 @@ export interface StartFacts {
   origin: string
   store: string
   platform: string
+  /** Null when the store has trackers whose secrets are kept elsewhere. */
   credentialsPath: string | null
+  /** When the service was ready, as the first purchase's moment of consent. */
+  at: Date
   given: readonly VariableName[]
   environment: (name: VariableName) => string | undefined
 }
 
 /** What a person wants to know once the service runs. Secrets are shown only as "set". */
 export function startSummary(facts: StartFacts): string {
+  const { credentialsPath } = facts
   const lines = [
     `Signalbox is ready at ${facts.origin}`,
     '',
     `  store      ${facts.store}`,
     `  platform   ${facts.platform}`,
-    ...(facts.credentialsPath ? [`  keys       ${facts.credentialsPath}`] : []),
+    `  keys       ${credentialsPath ?? NO_KEYS}`,
     ...(facts.given.length > 0 ? [`  settings   ${settingsLine(facts)}`] : []),
-    ...(facts.credentialsPath ? ['', ...firstEvent(facts.origin, facts.credentialsPath)] : []),
+    ...(credentialsPath === null ? [] : ['', ...firstEvent(facts, credentialsPath)]),
   ]
   return `${lines.join('\n')}\n`
 }
+
+const NO_KEYS = 'not here; make a further tracker by "npm run provision -- --out FILE"'
 
 function settingsLine({ given, environment }: StartFacts): string {
   return given
@@ -33,28 +39,39 @@ function settingsLine({ given, environment }: StartFacts): string {
 }
 
 /** Copy and paste: the secret is read from the file, so it never stands in a shell's history. */
-function firstEvent(origin: string, path: string): string[] {
+function firstEvent({ origin, at }: StartFacts, credentialsPath: string): string[] {
   return [
     'Send a first purchase:',
     '',
-    `  curl -i ${origin}/api/v1/events \\`,
-    `    -H "Authorization: Bearer $(${secretReader(path)})" \\`,
+    `  curl -i ${shellWord(`${origin}/api/v1/events`)} \\`,
+    `    -H "Authorization: Bearer $(${secretReader(credentialsPath)})" \\`,
     `    -H 'Content-Type: application/json' \\`,
-    `    -d '${FIRST_EVENT}'`,
+    `    -d ${shellWord(JSON.stringify(firstPurchase(at)))}`,
     '',
     'and ask what became of it:',
     '',
-    `  curl -s ${origin}/api/v1/events/order-1001 \\`,
-    `    -H "Authorization: Bearer $(${secretReader(path)})"`,
+    `  curl -s ${shellWord(`${origin}/api/v1/events/order-1001`)} \\`,
+    `    -H "Authorization: Bearer $(${secretReader(credentialsPath)})"`,
   ]
 }
 
-const FIRST_EVENT =
-  '{"event_id":"order-1001","event_name":"Purchase","consent_basis":"consent",' +
-  '"consent":{"advertising":"granted"},"user_data":{"em":"jane@example.com"},' +
-  '"value_data":{"value":"19.95","currency":"EUR","order_id":"1001"}}'
+function firstPurchase(at: Date) {
+  return {
+    event_id: 'order-1001',
+    event_name: 'Purchase',
+    consent_basis: 'consent',
+    consent: { advertising: 'granted', captured_at: at.toISOString() },
+    user_data: { em: 'jane@example.com' },
+    value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
+  }
+}
 
 /** sed is everywhere; jq is not. */
 function secretReader(path: string): string {
-  return `sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' '${path}'`
+  return `sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' ${shellWord(path)}`
+}
+
+/** Quoted for a shell, whatever is in it: a folder's name may hold spaces, `$` or a quote. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { TestClock } from '../../testing/test-clock.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { findTrackerByKey, insertTracker } from '../access/store.ts'
+import { tokenDigest } from '../access/token-format.ts'
+import type { Database } from '../db/database.ts'
+import { findDestination, findDestinationRoutes } from '../delivery/destination-store.ts'
+import { openCredential } from '../delivery/sealed-credential.ts'
+import { type Credentials, readCredentialsFile } from './credentials-file.ts'
+import { type DemoRequest, provisionDemo } from './provision-demo.ts'
+import { provisionTracker } from './provision-tracker.ts'
+
+const CREDENTIAL_KEY = Buffer.alloc(32, 7)
+
+it('an empty store gets a tracker with a secret and a destination that opens', async test => {
+  const { database, start } = await demo(test)
+  const credentials = await start()
+  assert.ok(await opens(database, credentials))
+  const { tracker_id, destination_id } = credentials
+  const destination = await findDestination(database, tracker_id, destination_id)
+  assert.match(destination?.datasetId ?? '', /^\d{15}$/)
+  const sealed = destination?.sealedCredential ?? Buffer.alloc(0)
+  assert.match(openCredential(CREDENTIAL_KEY, destination_id, sealed), /^simulator-/)
+})
+
+it('a later start keeps the secret and corrects the addresses', async test => {
+  const { database, start } = await demo(test)
+  const first = await start()
+  const second = await start({ baseUrl: 'http://127.0.0.1:2/api/v1', simulatorUrl: null })
+  assert.deepEqual(second, {
+    ...first,
+    base_url: 'http://127.0.0.1:2/api/v1',
+    simulator_url: null,
+  })
+  assert.ok(await opens(database, second))
+})
+
+it('a lost or spoilt file gets a new secret for the same tracker, and the old one dies', async test => {
+  const { database, start, path } = await demo(test)
+  let known = await start()
+  for (const spoil of [() => rmSync(path), () => writeFileSync(path, '{"tracker_id":')]) {
+    spoil()
+    const renewed = await start()
+    assert.equal(renewed.tracker_id, known.tracker_id)
+    assert.equal(renewed.destination_id, known.destination_id)
+    assert.ok(await opens(database, renewed))
+    assert.equal(await opens(database, known), false)
+    known = renewed
+  }
+})
+
+it('a file that was written for another store is made true for this one', async test => {
+  const elsewhere = await demo(test)
+  const foreign = await elsewhere.start()
+  const { database, start, path } = await demo(test)
+  const ours = await start()
+  writeFileSync(path, JSON.stringify(foreign))
+  const renewed = await start()
+  assert.equal(renewed.tracker_id, ours.tracker_id)
+  assert.ok(await opens(database, renewed))
+})
+
+it('a file with the secret of a tracker that was provisioned later is left as it is', async test => {
+  const { database, start, path, at } = await demo(test)
+  const first = await start()
+  const request = { workspaceName: 'Shop', at, credentialKey: CREDENTIAL_KEY }
+  const other = await provisionTracker(database, request)
+  const chosen = {
+    ...first,
+    tracker_id: other.trackerId,
+    tracker_secret: other.trackerSecret,
+    destination_id: other.destinationId,
+  }
+  writeFileSync(path, JSON.stringify(chosen))
+  assert.deepEqual(await start(), chosen)
+  assert.ok(await opens(database, first))
+})
+
+it('a start that was killed before it made the destination is completed', async test => {
+  const { database, start, at } = await demo(test)
+  const id = '00000000-0000-4000-8000-000000000001'
+  await insertTracker(database, { id, name: 'x', workspaceName: 'x', createdAt: at })
+  const credentials = await start()
+  assert.equal(credentials.tracker_id, id)
+  assert.ok(await opens(database, credentials))
+  const routes = await findDestinationRoutes(database, id, at)
+  assert.deepEqual(routes, [{ id: credentials.destination_id, isTest: false }])
+})
+
+it("in somebody else's store that has trackers no secret is made and none dies", async test => {
+  const { database, start, path, request } = await demo(test)
+  const first = await start({ isStoreOurs: false })
+  assert.ok(await opens(database, first))
+  assert.deepEqual(await start({ isStoreOurs: false }), first)
+
+  rmSync(path)
+  assert.equal(await provisionDemo(database, { ...request, isStoreOurs: false }), false)
+  assert.equal(existsSync(path), false)
+  assert.ok(await opens(database, first))
+})
+
+async function demo(test: TestContext) {
+  const { database } = await testStore(test)
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-demo-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'credentials.json')
+  const at = new TestClock().now()
+  const request: DemoRequest = {
+    path,
+    baseUrl: 'http://127.0.0.1:1/api/v1',
+    simulatorUrl: 'http://127.0.0.1:3',
+    at,
+    credentialKey: CREDENTIAL_KEY,
+    isStoreOurs: true,
+  }
+  const start = async (changes: Partial<DemoRequest> = {}): Promise<Credentials> => {
+    assert.equal(await provisionDemo(database, { ...request, ...changes }), true)
+    const written = readCredentialsFile(path)
+    assert.ok(written)
+    return written
+  }
+  return { database, path, at, request, start }
+}
+
+async function opens(database: Database, credentials: Credentials): Promise<boolean> {
+  const digest = tokenDigest(credentials.tracker_secret)
+  const tracker = await findTrackerByKey(database, 'tracker_secret', digest)
+  return tracker?.trackerId === credentials.tracker_id
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { installation, type StartOptions } from '../../testing/program-under-test.ts'
+import { databaseUrl, testDatabaseUrl } from '../../testing/test-store.ts'
+
+interface Refusal extends StartOptions {
+  sentence: string | RegExp
+}
+
+const REFUSALS: Record<string, Refusal> = {
+  'a role that does not exist': {
+    role: 'server',
+    sentence: 'There is no role server; use one of all, serve, deliver, migrate, provision.\n',
+  },
+  'a role named like a member that every object has': {
+    role: 'constructor',
+    sentence: 'There is no role constructor; use one of all, serve, deliver, migrate, provision.\n',
+  },
+  'an argument that nobody would read': {
+    role: 'all',
+    arguments: ['--port=80'],
+    sentence:
+      'The role all takes no arguments, not --port=80: settings are environment variables, ' +
+      'such as PORT=8080.\n',
+  },
+  'an argument of a role that runs once': {
+    role: 'migrate',
+    arguments: ['down'],
+    sentence: /^The role migrate takes no arguments, not down: [^\n]+\n$/,
+  },
+  'a wrong setting': {
+    environment: { PORT: 'http' },
+    sentence: 'PORT must be a whole number from 0 to 65535, not "http".\n',
+  },
+  'a worker that does not know where to deliver': {
+    role: 'deliver',
+    sentence:
+      'Set SIGNALBOX_PLATFORM_URL for the role deliver (Meta: https://graph.facebook.com).\n',
+  },
+  'a service without a store to join': {
+    role: 'serve',
+    sentence: /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.\n$/,
+  },
+  'a tracker without a store to keep it': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/credentials.json'],
+    sentence: /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.\n$/,
+  },
+  'a tracker without a file for its secret': {
+    role: 'provision',
+    arguments: ['--name', 'Shop'],
+    sentence: 'Usage: npm run provision -- --out FILE [--name WORKSPACE]\n',
+  },
+  'a store that nobody serves, without showing the password': {
+    role: 'serve',
+    environment: { DATABASE_URL: 'postgres://jane:hidden@127.0.0.1:9/signalbox' },
+    sentence: 'No PostgreSQL listens where DATABASE_URL points, at 127.0.0.1:9 (ECONNREFUSED).\n',
+  },
+}
+
+describe('a start that cannot succeed', { concurrency: true }, () => {
+  it('what cannot start says why in one sentence, ends with code 1 and leaves nothing', async test => {
+    const place = installation(test)
+    const refusals = Object.entries(REFUSALS).map(async ([what, { sentence, ...options }]) => {
+      const program = place.start(options)
+      assert.deepEqual(await program.ended, { code: 1, signal: null }, what)
+      if (typeof sentence === 'string') assert.equal(program.terminal(), sentence, what)
+      else assert.match(program.terminal(), sentence, what)
+    })
+    await Promise.all(refusals)
+    assert.equal(existsSync(place.dataFolder), false)
+  })
+
+  it('a store that refuses us is told apart from one that is not there', async test => {
+    const place = installation(test)
+    const known = await testDatabaseUrl(test, 'template0')
+    const wrongPassword = new URL(known)
+    wrongPassword.password = 'hidden'
+    const server = `at 127.0.0.1:${wrongPassword.port}`
+    const stranger = place.start({
+      role: 'serve',
+      environment: { DATABASE_URL: wrongPassword.href },
+    })
+    const lost = place.start({
+      role: 'serve',
+      environment: { DATABASE_URL: databaseUrl('nowhere') },
+    })
+    assert.deepEqual(await stranger.ended, { code: 1, signal: null })
+    assert.equal(
+      stranger.terminal(),
+      `The user or the password in DATABASE_URL is refused by the PostgreSQL ${server} (28P01).\n`,
+    )
+    assert.deepEqual(await lost.ended, { code: 1, signal: null })
+    assert.equal(
+      lost.terminal(),
+      `The database in DATABASE_URL does not exist in the PostgreSQL ${server} (3D000).\n`,
+    )
+  })
+
+  it('a port that is taken ends the start, and the store that was started for it', async test => {
+    const other = createServer().listen({ host: '127.0.0.1', port: 0 })
+    test.after(() => other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const place = installation(test)
+    const program = place.start({ environment: { PORT: String(port) } })
+    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.equal(
+      program.terminal(),
+      `Port ${port} on 127.0.0.1 is taken by another program: set PORT to a free one.\n`,
+    )
+    assert.equal(place.postgresProcessId(), null)
+    assert.equal(existsSync(join(place.dataFolder, 'owner.json')), false)
+    assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
+  })
+
+  it('a key file that was cut short is refused, not replaced', async test => {
+    const place = installation(test)
+    const path = join(place.dataFolder, 'credential-key')
+    mkdirSync(place.dataFolder, { mode: 0o755 })
+    writeFileSync(path, 'abc')
+    const program = place.start()
+    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.equal(
+      program.terminal(),
+      `${path} does not hold a key of 32 bytes: restore it from a backup.\n`,
+    )
+    assert.equal(place.postgresProcessId(), null)
+  })
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { eventually, installation, type ReadyProgram } from '../../testing/program-under-test.ts'
+import type { Credentials } from '../provisioning/credentials-file.ts'
+
+// A shell would take this name apart if it were not quoted.
+const FOLDER_NAME = "jane's $HOME data"
+
+it('the first start on an empty folder needs nothing else', async test => {
+  const place = installation(test, FOLDER_NAME)
+  const program = await place.startReady({ environment: { SIGNALBOX_DATADIR: '/elsewhere' } })
+  const part = (promise: string, run: (part: TestContext) => Promise<void>) =>
+    test.test(promise, run)
+
+  await part('200 from /livez and /readyz', async () => {
+    const livez = await fetch(`${program.url}/livez`)
+    assert.deepEqual([livez.status, await livez.json()], [200, { status: 'ok' }])
+    const readyz = await fetch(`${program.url}/readyz`)
+    assert.deepEqual([readyz.status, await readyz.json()], [200, { status: 'ok', failed: [] }])
+  })
+
+  await part('it works below a folder that only its owner may enter, root or not', async () => {
+    assert.equal(statSync(dirname(place.dataFolder)).mode & 0o777, 0o700)
+    assert.notEqual(place.postgresProcessId(), null)
+  })
+
+  await part('credentials.json is for its owner alone and has exactly five members', async () => {
+    const path = join(place.dataFolder, 'credentials.json')
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    const credentials = place.credentials()
+    assert.deepEqual(Object.keys(credentials), [
+      'base_url',
+      'tracker_id',
+      'tracker_secret',
+      'destination_id',
+      'simulator_url',
+    ])
+    assert.equal(credentials.base_url, `${program.url}/api/v1`)
+    assert.match(credentials.tracker_secret, /^sbx_sk_[0-9a-f]{72}$/)
+    assert.equal((await fetch(`${credentials.simulator_url}/_simulator/health`)).status, 200)
+  })
+
+  await part('neither the terminal nor the log holds a secret', async () => {
+    const said = program.terminal() + program.log()
+    for (const name of ['postgres.password', 'credential-key']) {
+      const secret = readFileSync(join(place.dataFolder, name), 'utf8').trim()
+      assert.ok(secret.length > 30)
+      assert.ok(!said.includes(secret), name)
+    }
+    assert.ok(!said.includes(place.credentials().tracker_secret))
+    assert.ok(said.includes(join(place.dataFolder, 'credentials.json')))
+  })
+
+  await part('the printed curl commands work, and the purchase reaches the simulator', async () => {
+    const [send = '', ask = ''] = curlCommands(program)
+    const answer = await bash(send)
+    assert.match(answer, /^HTTP\/1.1 202 Accepted\r\n/)
+    const [, body = ''] = answer.split('\r\n\r\n')
+    const accepted = { event_id: 'order-1001', duplicate: false, warnings: [] }
+    assert.deepEqual(JSON.parse(body), accepted)
+
+    await eventually('the purchase is accepted', async () => {
+      const { deliveries } = JSON.parse(await bash(ask))
+      return deliveries[0].status === 'accepted'
+    })
+    const { simulator_url } = place.credentials()
+    const received = await fetch(`${simulator_url}/_simulator/received?event_id=order-1001`)
+    const { count, events } = (await received.json()) as { count: number; events: unknown[] }
+    assert.equal(count, 1)
+    assert.deepEqual((events[0] as { custom_data: unknown }).custom_data, {
+      value: 19.95,
+      currency: 'EUR',
+      order_id: '1001',
+    })
+  })
+
+  await part('a variable that nobody reads is warned of, with the nearest name', async () => {
+    const warnings = logLines(program).filter(({ level }) => level === 'warn')
+    assert.deepEqual(
+      warnings.map(({ msg }) => msg),
+      ['SIGNALBOX_DATADIR is not a setting; did you mean SIGNALBOX_DATA_DIR?'],
+    )
+  })
+
+  await part('provision makes a further tracker beside it, for the same simulator', async () => {
+    const path = join(place.dataFolder, 'shop.json')
+    const provision = place.start({ role: 'provision', arguments: ['--out', path] })
+    assert.deepEqual(await provision.ended, { code: 0, signal: null })
+    const demo = place.credentials()
+    const shop: Credentials = JSON.parse(readFileSync(path, 'utf8'))
+    assert.deepEqual(Object.keys(shop), Object.keys(demo))
+    assert.equal(shop.base_url, demo.base_url)
+    assert.equal(shop.simulator_url, demo.simulator_url)
+    assert.notEqual(shop.tracker_id, demo.tracker_id)
+    const headers = { authorization: `Bearer ${shop.tracker_secret}` }
+    const foreign = await fetch(`${shop.base_url}/events/order-1001`, { headers })
+    assert.equal(foreign.status, 404)
+  })
+
+  await part('a second one on the same folder is refused, and the first goes on', async () => {
+    const second = place.start()
+    assert.deepEqual(await second.ended, { code: 1, signal: null })
+    assert.equal(
+      second.terminal(),
+      `Another Signalbox (process ${program.process.pid}) is already using ` +
+        `${place.dataFolder}: stop that one, or give this one a SIGNALBOX_DATA_DIR of its own.\n`,
+    )
+    assert.equal((await fetch(`${program.url}/readyz`)).status, 200)
+    assert.equal(place.credentials().base_url, `${program.url}/api/v1`)
+  })
+
+  await part('at its end it leaves its data and no mark of a running service', async () => {
+    assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+    assert.ok(existsSync(join(place.dataFolder, 'credentials.json')))
+    assert.ok(!existsSync(join(place.dataFolder, 'owner.json')))
+    assert.equal(place.postgresProcessId(), null)
+  })
+})
+
+/** The commands as somebody would copy them: from `curl` to the last line without a `\`. */
+function curlCommands(program: ReadyProgram): string[] {
+  const commands = program.terminal().matchAll(/^ {2}(curl(?:.*\\\n)*.*)$/gm)
+  return [...commands].map(([, command = '']) => command)
+}
+
+async function bash(command: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-c', command])
+  return stdout
+}
+
+function logLines(program: ReadyProgram): { level: string; msg: string }[] {
+  return program
+    .log()
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+}

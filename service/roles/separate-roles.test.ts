@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import {
+  eventually,
+  type Installation,
+  installation,
+  spawnProgram,
+} from '../../testing/program-under-test.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { testDatabaseUrl } from '../../testing/test-store.ts'
+import type { Credentials } from '../provisioning/credentials-file.ts'
+
+const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
+const EVENTS_A_TRACKER = 100
+const UNIX_SUCCESS = { code: 0, signal: null }
+
+it('the roles share a PostgreSQL of somebody else as processes of their own', async test => {
+  const place = installation(test)
+  const environment = { DATABASE_URL: await testDatabaseUrl(test, 'template0') }
+  const part = (promise: string, run: () => Promise<void>) => test.test(promise, run)
+
+  await part('serve refuses a database that was never migrated, in one sentence', async () => {
+    const program = place.start({ role: 'serve', environment })
+    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.match(
+      program.terminal(),
+      /^The database lacks \d+ migration\(s\): run "npm run migrate" first\.\n$/,
+    )
+  })
+
+  await part('migrate may run from two places at once, and again', async () => {
+    const both = [1, 2].map(() => place.start({ role: 'migrate', environment }))
+    for (const program of both) assert.deepEqual(await program.ended, UNIX_SUCCESS)
+    const said = both.map(program => program.terminal()).sort()
+    assert.match(said[0] ?? '', /^Migrated: 0001-ledger-and-deliveries\b.*\n$/)
+    assert.equal(said[1], 'The schema is up to date.\n')
+  })
+
+  const serve = place.start({ role: 'serve', environment })
+  const [, url = ''] = await serve.says(/^Signalbox serves at (\S+)$/m)
+  const trackers = await provisionTwo(place, { ...environment, SIGNALBOX_PUBLIC_ORIGIN: url })
+
+  await part('provision writes the same five members as npm start, for the owner', async () => {
+    for (const { path, credentials } of trackers) {
+      assert.equal(statSync(path).mode & 0o777, 0o600)
+      assert.deepEqual(Object.keys(credentials), [
+        'base_url',
+        'tracker_id',
+        'tracker_secret',
+        'destination_id',
+        'simulator_url',
+      ])
+      assert.equal(credentials.base_url, `${url}/api/v1`)
+      assert.equal(credentials.simulator_url, null)
+    }
+  })
+
+  await part('provision does not write over a file, which may hold the only secret', async () => {
+    const [{ path }] = trackers
+    const before = readFileSync(path, 'utf8')
+    const program = place.start({ role: 'provision', arguments: ['--out', path], environment })
+    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.equal(program.terminal(), `${path} is there already: name a file that is not.\n`)
+    assert.equal(readFileSync(path, 'utf8'), before)
+  })
+
+  await part('404 to a tracker that asks for an event of another one', async () => {
+    const [ours, theirs] = trackers
+    assert.equal(await submit(ours.credentials, 'private'), 202)
+    assert.equal((await read(theirs.credentials, 'private')).status, 404)
+    assert.equal((await read(ours.credentials, 'private')).status, 200)
+    assert.equal(await submit(theirs.credentials, 'private'), 202)
+  })
+
+  await part('two workers deliver what serve accepted, each event once', async () => {
+    const simulatorUrl = await startSimulator(test)
+    const workers = [1, 2].map(() =>
+      place.start({
+        role: 'deliver',
+        environment: { ...environment, SIGNALBOX_PLATFORM_URL: simulatorUrl },
+      }),
+    )
+    for (const worker of workers) await worker.says(/^Signalbox delivers to http/)
+    for (const { credentials } of trackers) {
+      for (let count = 1; count <= EVENTS_A_TRACKER; count += 1) {
+        assert.equal(await submit(credentials, `shared-${count}`), 202)
+      }
+    }
+    const expected = trackers.length * (EVENTS_A_TRACKER + 1)
+    await eventually('everything is received', async () => {
+      const { unique_events } = await summary(simulatorUrl)
+      return unique_events === expected
+    })
+    assert.deepEqual((await summary(simulatorUrl)).receipts, expected)
+    for (const worker of workers) assert.deepEqual(await worker.end('SIGTERM'), UNIX_SUCCESS)
+  })
+
+  await part('all joins them and leaves the secrets of their trackers alone', async () => {
+    const all = await place.startReady({ environment })
+    assert.match(all.terminal(), /^ {2}store {6}PostgreSQL at DATABASE_URL\n/m)
+    assert.match(all.terminal(), /^ {2}keys {7}not here; make a further tracker /m)
+    assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
+    const base_url = `${all.url}/api/v1`
+    for (const { credentials } of trackers) {
+      assert.equal((await read({ ...credentials, base_url }, 'private')).status, 200)
+    }
+    assert.deepEqual(await all.end('SIGTERM'), UNIX_SUCCESS)
+  })
+
+  await part('serve ends with code 0 and leaves the PostgreSQL alone', async () => {
+    assert.deepEqual(await serve.end('SIGTERM'), UNIX_SUCCESS)
+    const again = place.start({ role: 'migrate', environment })
+    assert.deepEqual(await again.ended, UNIX_SUCCESS)
+    assert.equal(place.postgresProcessId(), null)
+  })
+})
+
+interface Provisioned {
+  path: string
+  credentials: Credentials
+}
+
+async function provisionTwo(
+  place: Installation,
+  environment: Record<string, string>,
+): Promise<[Provisioned, Provisioned]> {
+  const provision = async (name: string): Promise<Provisioned> => {
+    const path = join(dirname(place.dataFolder), 'trackers', `${name}.json`)
+    const program = place.start({
+      role: 'provision',
+      arguments: ['--out', path, '--name', name],
+      environment,
+    })
+    assert.deepEqual(await program.ended, UNIX_SUCCESS)
+    assert.match(program.terminal(), /^Credentials of workspace \d+ are in \S+\.json\n$/)
+    const credentials: Credentials = JSON.parse(readFileSync(path, 'utf8'))
+    assert.ok(!program.terminal().includes(credentials.tracker_secret))
+    return { path, credentials }
+  }
+  return Promise.all([provision('first'), provision('second')])
+}
+
+async function submit(
+  { base_url, tracker_secret }: Credentials,
+  event_id: string,
+): Promise<number> {
+  const response = await fetch(`${base_url}/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tracker_secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(samplePurchase({ event_id, consent: { ad_user_data: 'granted' } })),
+  })
+  return response.status
+}
+
+function read({ base_url, tracker_secret }: Credentials, eventId: string): Promise<Response> {
+  const headers = { authorization: `Bearer ${tracker_secret}` }
+  return fetch(`${base_url}/events/${eventId}`, { headers })
+}
+
+async function startSimulator(test: TestContext): Promise<string> {
+  const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
+  test.after(() => program.end('SIGKILL'))
+  await eventually('the simulator listens', () => program.log().includes('\n'))
+  return (JSON.parse(program.log()) as { listening: string }).listening
+}
+
+async function summary(url: string): Promise<{ unique_events: number; receipts: number }> {
+  return (await fetch(`${url}/_simulator/summary`)).json() as never
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { seededChance } from '@signalbox/graph-simulator/seeded-chance.ts'
+import pg from 'pg'
+import { type EventLoad, startEventLoad } from '../../testing/event-load.ts'
+import {
+  eventually,
+  type Installation,
+  installation,
+  spawnProgram,
+} from '../../testing/program-under-test.ts'
+import { findRunningEmbeddedPostgres } from '../db/embedded-postgres.ts'
+
+const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
+
+/** The shortest lease: what a killed worker had in hand is taken up again after so long. */
+const LEASE_SECONDS = 15
+const LOAD_MILLISECONDS = { min: 150, max: 900 }
+
+describe('kill -9 in the middle of load', { concurrency: true }, () => {
+  it('of the service, ten times: every acknowledged event is there exactly once', async test => {
+    await loadThroughKills(test, { kills: 10, withPostgres: false })
+  })
+
+  it('of the service and its PostgreSQL, three times: the same', async test => {
+    await loadThroughKills(test, { kills: 3, withPostgres: true })
+  })
+})
+
+interface Kills {
+  kills: number
+  withPostgres: boolean
+}
+
+async function loadThroughKills(test: TestContext, { kills, withPostgres }: Kills): Promise<void> {
+  const simulatorUrl = await startSlowSimulator(test)
+  const place = installation(test)
+  const environment = {
+    SIGNALBOX_PLATFORM_URL: simulatorUrl,
+    SIGNALBOX_DELIVERY_LEASE_SECONDS: String(LEASE_SECONDS),
+  }
+  const chance = seededMoments(test)
+  let program = await place.startReady({ environment })
+  let target = place.credentials()
+  const load = startEventLoad({ connections: 16, pauseMilliseconds: 3, target: () => target })
+
+  for (let kill = 1; kill <= kills; kill += 1) {
+    const before = load.acknowledged.size
+    await eventually('the load runs', () => load.acknowledged.size > before)
+    const { min, max } = LOAD_MILLISECONDS
+    await delay(min + chance() * (max - min))
+    const ended = program.end('SIGKILL')
+    if (withPostgres) process.kill(place.postgresProcessId() ?? 0, 'SIGKILL')
+    assert.deepEqual(await ended, { code: null, signal: 'SIGKILL' })
+    program = await place.startReady({ environment })
+    target = place.credentials()
+  }
+  await load.stop()
+  assert.deepEqual(load.surprises, [])
+  assert.ok(load.retries() >= kills)
+  await assertExactlyOnce(test, { place, simulatorUrl, load })
+}
+
+interface Outcome {
+  place: Installation
+  simulatorUrl: string
+  load: EventLoad
+}
+
+interface StoredEvent {
+  event_id: string
+  deliveries: string[]
+}
+
+async function assertExactlyOnce(test: TestContext, { place, simulatorUrl, load }: Outcome) {
+  const ids = [...load.acknowledged].sort()
+  const stored = await settledEvents(place)
+  assert.deepEqual(
+    stored,
+    ids.map(event_id => ({ event_id, deliveries: ['accepted'] })),
+  )
+  const receipts = await receivedEvents(simulatorUrl)
+  const counted = receipts.filter(({ deduplicated }) => !deduplicated)
+  assert.deepEqual(counted.map(({ event_id }) => event_id).sort(), ids)
+  test.diagnostic(
+    `${ids.length} events, ${load.retries()} sent again by clients, ` +
+      `${receipts.length - counted.length} sent again to the platform`,
+  )
+}
+
+const STORED_EVENTS = `
+  select event_id, array(
+    select status from deliveries where tracker_id = events.tracker_id and event_id = events.event_id
+  ) as deliveries
+  from events order by event_id collate "C"`
+
+/** What the store holds once nothing is under way any more. */
+async function settledEvents(place: Installation): Promise<StoredEvent[]> {
+  const connectionString = await findRunningEmbeddedPostgres(place.dataFolder)
+  const client = new pg.Client({ connectionString: connectionString ?? '' })
+  await client.connect()
+  try {
+    await eventually('every delivery is settled', async () => {
+      const waiting = 'select from deliveries where next_attempt_at is not null limit 1'
+      return (await client.query(waiting)).rowCount === 0
+    })
+    const { rows } = await client.query<StoredEvent>(STORED_EVENTS)
+    return rows
+  } finally {
+    await client.end()
+  }
+}
+
+interface Receipt {
+  event_id: string
+  deduplicated: boolean
+}
+
+const RECEIPTS_MAX = 10_000
+
+async function receivedEvents(simulatorUrl: string): Promise<Receipt[]> {
+  const response = await fetch(`${simulatorUrl}/_simulator/received?limit=${RECEIPTS_MAX}`)
+  const { count, events } = (await response.json()) as { count: number; events: Receipt[] }
+  assert.equal(events.length, count, 'the simulator cannot list all that it received')
+  return events
+}
+
+/**
+ * A program of its own, so that it outlives the kills. Half of its answers come late: events are
+ * then kept by the platform while the service does not know it yet, which is when a kill hurts.
+ */
+async function startSlowSimulator(test: TestContext): Promise<string> {
+  const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
+  test.after(() => program.end('SIGKILL'))
+  await eventually('the simulator listens', () => program.log().includes('\n'))
+  const { listening } = JSON.parse(program.log()) as { listening: string }
+  const rules = [{ probability: 0.5, seed: 7, delay_ms: 200 }]
+  await fetch(`${listening}/_simulator/faults`, {
+    method: 'POST',
+    body: JSON.stringify({ rules }),
+  })
+  return listening
+}
+
+/** SIGNALBOX_TEST_SEED repeats the moments of a run that failed. */
+function seededMoments(test: TestContext): () => number {
+  const seed = Number(process.env.SIGNALBOX_TEST_SEED ?? randomInt(2 ** 31))
+  test.diagnostic(`SIGNALBOX_TEST_SEED=${seed}`)
+  return seededChance(seed)
+}

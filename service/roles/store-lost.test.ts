@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import {
+  answers,
+  type Installation,
+  installation,
+  type ReadyProgram,
+} from '../../testing/program-under-test.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { commandLineOf } from '../db/process-identity.ts'
+
+describe('a service that loses what it stands on', { concurrency: true }, () => {
+  // What it cannot go on without, it does not replace by itself: it says so and ends with code 1,
+  // and whoever supervises it (systemd, Docker, Kubernetes) starts it again, store included.
+  it('a service that loses its PostgreSQL or its simulator ends for a supervisor', async test => {
+    const place = installation(test)
+    const first = await place.startReady()
+    assert.equal(await submit(place), 202)
+
+    await test.test('PostgreSQL is killed: a fatal line, exit code 1, nothing left', async () => {
+      const simulator = place.credentials().simulator_url ?? ''
+      const postgres = place.postgresProcessId() ?? 0
+      process.kill(postgres, 'SIGKILL')
+      assert.deepEqual(await first.ended, { code: 1, signal: null })
+      assert.deepEqual(fatalLines(first), [
+        `The embedded PostgreSQL (process ${postgres}) ended by the signal SIGKILL.`,
+      ])
+      assert.equal(await answers(simulator), false)
+    })
+
+    const second = await place.startReady()
+    await test.test('the next start recovers what was acknowledged', async () => {
+      assert.equal(await submit(place), 200)
+    })
+
+    await test.test(
+      'the simulator is killed: a fatal line, exit code 1, nothing left',
+      async () => {
+        process.kill(simulatorOf(second), 'SIGKILL')
+        assert.deepEqual(await second.ended, { code: 1, signal: null })
+        assert.deepEqual(fatalLines(second), ['The simulator ended: no reason given'])
+        assert.equal(place.postgresProcessId(), null)
+      },
+    )
+  })
+
+  it('a PostgreSQL that was adopted after a kill is missed just the same', async test => {
+    const place = installation(test)
+    const killed = await place.startReady()
+    await killed.end('SIGKILL')
+    const heir = await place.startReady()
+    assert.match(heir.terminal(), /\(adopted from an earlier run\)/)
+    const postgres = place.postgresProcessId() ?? 0
+    process.kill(postgres, 'SIGKILL')
+    assert.deepEqual(await heir.ended, { code: 1, signal: null })
+    assert.deepEqual(fatalLines(heir), [`The embedded PostgreSQL (process ${postgres}) is gone.`])
+  })
+})
+
+async function submit(place: Installation): Promise<number> {
+  const { base_url, tracker_secret } = place.credentials()
+  const response = await fetch(`${base_url}/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tracker_secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(samplePurchase({ consent: { ad_user_data: 'granted' } })),
+  })
+  return response.status
+}
+
+function fatalLines(program: ReadyProgram): string[] {
+  const lines = program.log().trim().split('\n')
+  return lines
+    .map(line => JSON.parse(line) as { level: string; msg: string })
+    .filter(({ level }) => level === 'fatal')
+    .map(({ msg }) => msg)
+}
+
+/** The one child of the service that is no PostgreSQL. */
+function simulatorOf({ process: { pid } }: ReadyProgram): number {
+  const children = existsSync('/proc/self/task')
+    ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
+  const simulator = children
+    .split(/\s+/)
+    .map(Number)
+    .find(child => commandLineOf(child)?.some(word => word.includes('graph-simulator')))
+  assert.ok(simulator)
+  return simulator
+}
