@@ -1,3 +1,4 @@
+import { Refusal } from '../http/refusal.ts'
 import type { RouteConfig, ServiceApp } from '../http/service-app.ts'
 import type { AuthenticateTracker } from './authenticate-tracker.ts'
 import type { TrackerIdentity } from './store.ts'
@@ -24,6 +25,13 @@ export function guardRoutes(app: ServiceApp, authenticate: AuthenticateTracker):
   })
   app.addHook('onRequest', async request => {
     if (request.routeOptions.config.credential !== 'tracker') return
-    request.tracker = await authenticate(request.headers.authorization)
+    const { authorization, origin } = request.headers
+    request.tracker = await authenticate(authorization)
+    // Only browsers send it. A secret that a page holds is a secret that everybody has.
+    if (origin !== undefined) throw new Refusal(403, SECRET_IN_BROWSER)
   })
 }
+
+const SECRET_IN_BROWSER =
+  'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
+  'revoke it, and send events from your server.'

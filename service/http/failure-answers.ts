@@ -7,7 +7,9 @@ const STORE_RETRY_SECONDS = 2
 
 /** Turns whatever was thrown into a `{message}` or `{message, errors}` answer, never HTML. */
 export function answerFailure(error: Error, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = refusalOf(error)
+  const refusal = isCutOff(request)
+    ? new Refusal(400, 'The request ended before its body did.')
+    : refusalOf(error)
   if (refusal.status >= 500) {
     request.log.error({ err: error, request_id: request.id }, 'request failed')
   }
@@ -16,9 +18,24 @@ export function answerFailure(error: Error, request: FastifyRequest, reply: Fast
     : { message: refusal.message }
   reply
     .code(refusal.status)
-    .headers({ ...SECURITY_HEADERS, ...refusal.headers, 'request-id': request.id })
+    .headers({
+      ...SECURITY_HEADERS,
+      ...(isHopeless(refusal.status) ? { 'x-should-retry': 'false' } : {}),
+      ...refusal.headers,
+      'request-id': request.id,
+    })
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(body))
+}
+
+/** The caller hung up in the middle of its body, which is no fault of the store or of ours. */
+function isCutOff({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete
+}
+
+/** The same request would get the same answer: a client's retry would only cost both of us. */
+function isHopeless(status: number): boolean {
+  return status < 500 && status !== 429
 }
 
 function refusalOf(error: Error): Refusal {
@@ -26,9 +43,12 @@ function refusalOf(error: Error): Refusal {
   if (isStoreUnavailable(error)) {
     return Refusal.unavailable('The store is out of reach for now; try again.', STORE_RETRY_SECONDS)
   }
-  const { code = '' } = error as FastifyError
+  const { code = '', statusCode = 500 } = error as FastifyError
   const sentence = FRAMEWORK_REFUSALS[code]
   if (sentence) return new Refusal(sentence[0], sentence[1])
+  if (code.startsWith('FST_') && statusCode < 500) {
+    return new Refusal(statusCode, 'The request cannot be read.')
+  }
   return new Refusal(500, 'Something went wrong on our side; the request id helps us find it.')
 }
 
@@ -38,6 +58,7 @@ const FRAMEWORK_REFUSALS: Record<string, [status: number, message: string]> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body does not have its announced length.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty.'],
   FST_ERR_BAD_URL: [400, 'The path is not validly percent-encoded.'],
+  FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing at this path.'],
   FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
 }
 

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyRequest,
   type FastifyTypeProvider,
   fastify,
   LogController,
@@ -11,8 +11,11 @@ import {
   type RawServerDefault,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import { answerBrokenRequest, expectAnswer } from './answer-broken-request.ts'
 import { answerFailure, answerUnknownRoute } from './failure-answers.ts'
 import { readJsonBody } from './json-body.ts'
+import { Refusal } from './refusal.ts'
+import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const BODY_BYTES_MAX = 65_536
@@ -36,10 +39,10 @@ export type ServiceApp = FastifyInstance<
   ContractTypes
 >
 
-/** What may be asked of a route beyond its schemas. `credential` is enforced in `server.ts`. */
 /** Where the doorframe writes its lines. */
 export type ServiceLogger = FastifyBaseLogger
 
+/** What may be asked of a route beyond its schemas. `access/` enforces the credential. */
 export interface RouteConfig {
   operationId?: string
   credential?: 'tracker' | 'none'
@@ -54,12 +57,14 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    // Node would answer a missing Host by itself, with an empty body; see `beginAnswers`.
+    http: { requireHostHeader: false },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MILLISECONDS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     routerOptions: { maxParamLength: PATH_PARAMETER_CHARACTERS_MAX },
     requestIdHeader: false,
-    genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    genReqId: newRequestId,
     forceCloseConnections: 'idle',
     // While closing, what was accepted is still answered in our own words.
     return503OnClosing: false,
@@ -69,34 +74,68 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
 
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
+  readBodies(app)
+  answerWhatNodeWould(app)
+  app.setErrorHandler(answerFailure)
+  beginAnswers(app)
+  app.addHook('onResponse', async (request, reply) => logAnswer(request, reply))
+  hangUpWhileClosing(app)
+  return app
+}
+
+/** What every answer has, and the two refusals that need no route. */
+function beginAnswers(app: ServiceApp): void {
+  const answerUnknown = answerUnknownRoute(app)
+  app.setNotFoundHandler(answerUnknown)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(SECURITY_HEADERS)
+    reply.header('request-id', request.id)
+    const { headers, httpVersionMajor, httpVersionMinor } = request.raw
+    if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
+      throw new Refusal(400, 'An HTTP/1.1 request must name a Host.')
+    }
+    // Here and not only after the body: nobody reads what is sent to a path that is not there.
+    if (request.is404) answerUnknown(request, reply)
+  })
+}
+
+/** Fastify says so only to requests that begin later; the rest would hold us up by staying. */
+function hangUpWhileClosing(app: ServiceApp): void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isClosing) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** JSON is the only kind of body; an empty one is no body, whatever it is called. */
+function readBodies(app: ServiceApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (_: unknown, bytes: Buffer) => readJsonBody(bytes),
+    async ({ headers }: FastifyRequest, bytes: Buffer) => {
+      const coding = headers['content-encoding'] ?? 'identity'
+      if (coding !== 'identity') throw new Refusal(415, 'Send the body without a content coding.')
+      return readJsonBody(bytes)
+    },
   )
-  app.setErrorHandler(answerFailure)
-  app.setNotFoundHandler(answerUnknownRoute(app))
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(SECURITY_HEADERS)
-    reply.header('request-id', request.id)
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, bytes: Buffer) => {
+    if (bytes.length > 0) throw new Refusal(415, 'Send the body as application/json.')
+    return undefined
   })
-  app.addHook('onResponse', async (request, reply) => logAnswer(request, reply))
-  return app
 }
 
-/** Bytes that are no HTTP request at all never reach a route; they are answered here. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const status = isTooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const message = isTooLarge ? 'The request headers are too large.' : 'Not a valid HTTP request.'
-  const body = JSON.stringify({ message })
-  const requestId = `req_${randomUUID().replaceAll('-', '')}`
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nrequest-id: ${requestId}\r\n` +
-      `cache-control: no-store\r\nconnection: close\r\n\r\n${body}`,
+/** Node answers an unknown expectation by itself, and CONNECT not at all, when nobody listens. */
+function answerWhatNodeWould({ server }: ServiceApp): void {
+  server.on('request', expectAnswer)
+  // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('connect', (_request, socket) =>
+    answerBrokenRequest(new Error('CONNECT'), socket as Socket),
   )
 }
 

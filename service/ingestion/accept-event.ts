@@ -71,7 +71,7 @@ function readIdentity(
   const given = typeof event_id === 'string' ? event_id : undefined
   const identity = eventIdentity(given, idempotencyKey)
   if ('eventId' in identity) return identity.eventId
-  for (const { field, sentence } of identity.conflict) faults.add(field, sentence)
+  faults.add(identity.conflict.field, identity.conflict.sentence)
   return null
 }
 

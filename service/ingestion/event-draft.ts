@@ -2,7 +2,10 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import type { ConsentDecision } from '../consent/consent-decision.ts'
 import { consentRecord } from '../consent/consent-record.ts'
 import { resolveClickIds } from '../identity/click-ids.ts'
+import { REASONS } from '../identity/dropped.ts'
+import { FIELD_RULES } from '../identity/field-rules.ts'
 import { normalizeUserData } from '../identity/normalize-user-data.ts'
+import { preparedText } from '../identity/prepared-text.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import { visitorKey } from '../identity/visitor-key.ts'
 import type { EventNotes } from '../ledger/ledger-entry.ts'
@@ -64,11 +67,13 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
     observedAt: receivedAt,
   })
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
+  const scrubbed = source?.scrubbed.map(place => `event_source (${place})`) ?? []
   const { dropped, dropped_unnamed: _, ...consent } = consentRecord(body)
+  const visitorId = visitorOf(body.visitor_id)
   return {
     ...grounds,
     body,
-    visitorId: body.visitor_id ? visitorKey(body.visitor_id) : null,
+    visitorId,
     digests: identity.digests,
     plain: identity.plain,
     clickIds: {
@@ -82,16 +87,28 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
       dropped: [
         ...identity.dropped,
         ...clicks.dropped,
-        ...(source?.scrubbed ?? []).map(place => ({
-          field: `event_source (${place})`,
-          reason: 'held an identifier',
-        })),
-        ...dropped.map(field => ({ field, reason: 'not part of a consent state' })),
+        ...noted(scrubbed, 'held an identifier'),
+        ...noted(dropped, 'not part of a consent state'),
+        ...noted(body.visitor_id && !visitorId ? ['visitor_id'] : [], REASONS.placeholder),
       ],
       unknownMembers: unknownMembers(body),
     },
     bodyDigest: bodyDigest(body, { trackerId, eventId }),
   }
+}
+
+function noted(fields: string[], reason: string): EventNotes['dropped'] {
+  return fields.map(field => ({ field, reason }))
+}
+
+/**
+ * Null for blank text and for what a variable leaves that was never filled ("undefined"): it would
+ * make one visitor of all who share the mistake, and join one's clicks to another's purchase.
+ */
+function visitorOf(visitorId = ''): string | null {
+  const prepared = preparedText(visitorId)
+  const isFilled = prepared !== '' && FIELD_RULES.external_id.normalize(prepared, null) !== null
+  return isFilled ? visitorKey(visitorId) : null
 }
 
 type StoredConsent = Omit<ReturnType<typeof consentRecord>, 'dropped' | 'dropped_unnamed'>

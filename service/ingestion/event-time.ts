@@ -1,5 +1,7 @@
-const ISO_8601 =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/
+const DAY = String.raw`(\d{4})-(\d{2})-(\d{2})`
+const TIME = String.raw`\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?`
+const OFFSET = String.raw`(?:Z|[+-]\d{2}:?\d{2})`
+const ISO_8601 = new RegExp(`^${DAY}T${TIME}${OFFSET}$`)
 
 const AHEAD_SECONDS_MAX = 300
 /** Seconds of the year 5138; what is larger was counted in milliseconds. */

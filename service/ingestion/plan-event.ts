@@ -68,10 +68,7 @@ function ledgerEntry(draft: EventDraft, fate: Fate): LedgerEntry {
     bodyDigest: draft.bodyDigest,
     payload: payloadOf(draft),
     session: isGranted ? sessionOf(draft) : null,
-    withdrawalOf:
-      body.event_name === 'consent_withdrawal' && draft.visitorId !== null
-        ? withdrawalKeys(draft.visitorId)
-        : [],
+    withdrawalOf: body.event_name === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
   }
 }
 

@@ -22,7 +22,7 @@ export function ingestionRoutes(
       })
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id))
-      reply.header('idempotency-key', headerText(event_id))
+      echoKey(reply, event_id)
       if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
       const { warnings } = accepted
       return reply.code(202).send({ event_id, duplicate: false, warnings })
@@ -39,4 +39,23 @@ export function ingestionRoutes(
       return reply.code(202).send({ event_id, duplicate: false })
     },
   })
+}
+
+interface Answer {
+  header(name: string, value: string): unknown
+  type(contentType: string): unknown
+  serializer(serialize: (body: unknown) => string): unknown
+}
+
+/**
+ * Names the event in the header that may have named it. Node writes the headers in the encoding of
+ * the body: as UTF-8 when that is text, which would encode the bytes of the id a second time.
+ */
+function echoKey(reply: Answer, eventId: string): void {
+  const text = headerText(eventId)
+  reply.header('idempotency-key', text)
+  if (/^[ -~]*$/.test(text)) return
+  reply.type('application/json; charset=utf-8')
+  // Fastify sends bytes as well as text; its types know only of text.
+  reply.serializer(body => Buffer.from(JSON.stringify(body)) as unknown as string)
 }

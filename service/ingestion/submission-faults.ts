@@ -5,7 +5,7 @@ import { identityMember } from '../identity/identity-member.ts'
 /** A body as it came; members may be missing or of any type. */
 export type RawSubmission = Record<string, unknown>
 
-/** Members that are stored or sent as text. PostgreSQL takes no NUL, and UTF-8 no half character. */
+/** Stored or sent as text: PostgreSQL takes no NUL there, and UTF-8 no half of a character. */
 const TEXT_MEMBERS = [
   'event_id',
   'event_name',
@@ -31,6 +31,7 @@ export function addSubmissionFaults(faults: FieldErrorList, body: RawSubmission)
   const value = isObject(body.value_data) ? body.value_data : {}
   addTextFault(faults, 'value_data.order_id', value.order_id)
   addContentsFaults(faults, value.contents)
+  addDigitsFault(faults, 'value_data.num_items', value.num_items)
   if (body.event_name === 'Purchase' && value.value !== undefined && value.currency === undefined) {
     faults.add('value_data.currency', 'The value_data.currency field is required with a value.')
   }
@@ -53,7 +54,8 @@ function addLegitimateInterestFaults(
   if (identityMember(body.user_data) !== null) {
     faults.add(
       'user_data',
-      `The user_data field must carry no identity on legitimate interest, which covers only ${names}.`,
+      'The user_data field must carry no identity on legitimate interest, which covers only ' +
+        `${names}.`,
     )
   }
 }
@@ -69,16 +71,26 @@ function addContentsFaults(faults: FieldErrorList, contents: unknown): void {
   if (Buffer.byteLength(JSON.stringify(contents)) > CONTENTS_BYTES_MAX) {
     faults.add(field, `The ${field} field must not be greater than 16 KiB.`)
   }
-  if (holdsUnsafeNumber(contents)) {
-    faults.add(field, `The ${field} field holds a number that would lose digits; send it as text.`)
-  }
+  addDigitsFault(faults, field, contents)
 }
 
-/** JSON numbers are read as doubles: an integer beyond 2^53 would come back as another one. */
+function addDigitsFault(faults: FieldErrorList, field: string, value: unknown): void {
+  if (!holdsUnsafeNumber(value)) return
+  faults.add(field, `The ${field} field holds a number too large to keep all its digits.`)
+}
+
+/**
+ * JSON numbers are read as doubles: an integer beyond 2^53 would come back as another one, and one
+ * beyond 10^308 as null.
+ */
 function holdsUnsafeNumber(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  if (typeof value === 'number') return !Number.isFinite(value) || isRounded(value)
   if (typeof value !== 'object' || value === null) return false
   return Object.values(value).some(holdsUnsafeNumber)
+}
+
+function isRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

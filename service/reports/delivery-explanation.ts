@@ -7,60 +7,81 @@ import type { StoredEvent } from '../ledger/store.ts'
  * What was left out of the event, or came again under its id, follows as a sentence of its own.
  */
 export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): string {
-  return [statusSentence(delivery, event), ...noteSentences(event)].join(' ')
+  return [...statusSentences(delivery, event), ...noteSentences(event)]
+    .filter(text => text !== '')
+    .join(' ')
 }
 
-function statusSentence(delivery: StoredDelivery, event: StoredEvent): string {
+function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[] {
   const status = delivery.status as DeliveryStatus
   const words = platformWords(delivery)
-  const next = delivery.nextAttemptAt?.toISOString()
   switch (status) {
     case 'queued':
-      return delivery.destinationProblem
-        ? `Waiting: the destination is paused (${sentence(delivery.destinationProblem)}) ` +
-            'It goes out as soon as the destination works again; no attempt is used up.'
-        : 'Waiting to be sent with the next batch to this destination.'
+      return [queuedSentence(delivery)]
     case 'sent':
-      return 'Handed over to the platform; its answer is not known yet.'
-    case 'accepted': {
-      const attempts = delivery.attemptCount === 1 ? 'the first attempt' : attemptsOf(delivery)
-      const test = delivery.isTest ? ' as a test event' : ''
-      return (
-        `The platform accepted the event${test} with ${attempts}` +
-        `${delivery.platformTraceId ? ` (trace ${delivery.platformTraceId})` : ''}. ` +
-        'Nothing more happens.'
-      )
-    }
+      return ['Handed over to the platform; its answer is not known yet.']
+    case 'accepted':
+      return [acceptedSentence(delivery), 'Nothing more happens.']
     case 'retrying':
-      return `${attemptsSentence(delivery)} ${words} It is tried again at ${next}.`
+      return [attemptsSentence(delivery), words, nextSentence(delivery)]
     case 'failed:auth':
-      return `The platform refused the destination's credential. ${words} Replay it once mended.`
+      return ["The platform refused the destination's credential.", words, 'Replay it once mended.']
     case 'failed:permanent':
-      return permanentSentence(delivery, words)
+      return permanentSentences(delivery, words)
     case 'failed:unknown':
-      return `Given up after ${attemptsOf(delivery)}: the platform stops taking an event of this age. ${words}`
+      return [
+        `Given up after ${attemptsOf(delivery)}: the platform stops taking an event of this age.`,
+        words,
+      ]
     case 'expired':
-      return (
+      return [
         `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
-        'accepts. It stays in the ledger.'
-      )
+          'accepts. It stays in the ledger.',
+      ]
     case 'skipped:consent':
-      return consentSentence(delivery, event)
+      return [consentSentence(delivery, event)]
     case 'skipped:no_destination':
-      return 'Not sent: the tracker has no destination. Connect one and send new events.'
+      return ['Not sent: the tracker has no destination. Connect one and send new events.']
     case 'skipped:duplicate':
-      return 'Not sent: the same event has already been delivered to this destination.'
+      return ['Not sent: the same event has already been delivered to this destination.']
   }
 }
 
-function permanentSentence(delivery: StoredDelivery, words: string): string {
-  switch (delivery.statusReason) {
+function queuedSentence({ destinationProblem }: StoredDelivery): string {
+  if (destinationProblem === null) {
+    return 'Waiting to be sent with the next batch to this destination.'
+  }
+  return (
+    `Waiting: the destination is paused (${sentence(destinationProblem)}) ` +
+    'It goes out as soon as the destination works again; no attempt is used up.'
+  )
+}
+
+function acceptedSentence(delivery: StoredDelivery): string {
+  const { attemptCount, isTest, platformTraceId } = delivery
+  const attempts = attemptCount === 1 ? 'the first attempt' : attemptsOf(delivery)
+  const test = isTest ? ' as a test event' : ''
+  const trace = platformTraceId ? ` (trace ${platformTraceId})` : ''
+  return `The platform accepted the event${test} with ${attempts}${trace}.`
+}
+
+function permanentSentences({ statusReason }: StoredDelivery, words: string): string[] {
+  switch (statusReason) {
     case 'payload_expired':
-      return 'Not sent: the identity payload of the event is gone, so nothing could be matched.'
+      return ['Not sent: the identity payload of the event is gone, so nothing could be matched.']
+    case 'no_test_code':
+      return [
+        'Not sent: it is a test event and the destination has no test_event_code, without which ' +
+          'the platform would count it as live.',
+      ]
     case 'refused_before_sending':
-      return `Not sent, because the platform would refuse it. ${words} Correct it and send it anew.`
+      return [
+        'Not sent, because the platform would refuse it.',
+        words,
+        'Correct it and send it anew.',
+      ]
     default:
-      return `The platform refused the event for good. ${words} Correct it and send it anew.`
+      return ['The platform refused the event for good.', words, 'Correct it and send it anew.']
   }
 }
 
@@ -79,8 +100,9 @@ function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): 
 
 function platformWords({ lastError }: StoredDelivery): string {
   if (!lastError) return ''
-  const code = lastError.code === null ? '' : `code ${codeOf(lastError)}: `
-  return sentence(`${code}${lastError.user_message ?? lastError.message}`)
+  const code = lastError.code === null ? '' : `Code ${codeOf(lastError)}: `
+  const words = sentence(lastError.user_message || lastError.message)
+  return words === '' ? '' : `${code}${words}`
 }
 
 function codeOf({ code, subcode }: { code: number | null; subcode: number | null }): string {
@@ -93,13 +115,20 @@ function attemptsSentence(delivery: StoredDelivery): string {
     : `The last of ${attemptsOf(delivery)} failed.`
 }
 
+function nextSentence({ nextAttemptAt }: StoredDelivery): string {
+  return nextAttemptAt ? `It is tried again at ${nextAttemptAt.toISOString()}.` : ''
+}
+
 function attemptsOf({ attemptCount }: StoredDelivery): string {
   return `${attemptCount} attempt${attemptCount === 1 ? '' : 's'}`
 }
 
+/** The platform's texts come with and without a full stop, in any case and in any language. */
 function sentence(text: string): string {
-  const trimmed = text.trim().replace(/\.*$/, '')
-  return trimmed === '' ? '' : `${trimmed[0]?.toUpperCase()}${trimmed.slice(1)}.`
+  const trimmed = text.trim().replace(/[.\s]+$/, '')
+  if (trimmed === '') return ''
+  const end = /[!?…。！？]$/.test(trimmed) ? '' : '.'
+  return `${trimmed.slice(0, 1).toUpperCase()}${trimmed.slice(1)}${end}`
 }
 
 function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredEvent): string[] {
@@ -113,9 +142,9 @@ function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredE
   }
   if (differingSubmissions > 0) {
     const times = differingSubmissions === 1 ? 'once' : `${differingSubmissions} times`
+    const last = lastDifferingAt ? `, last at ${lastDifferingAt.toISOString()}` : ''
     sentences.push(
-      `The same id came again ${times} with a different body, last at ` +
-        `${lastDifferingAt?.toISOString()}; the first body was kept.`,
+      `The same id came again ${times} with a different body${last}; the first body was kept.`,
     )
   }
   return sentences

@@ -43,9 +43,13 @@ export function lineageView(event: StoredEvent, owner: EventOwner): LineageEvent
   }
 }
 
-/** Identity that has expired, or that a lifecycle event never had, is shown as empty. */
-function identityMembers({ payload, session }: StoredEvent) {
+/**
+ * Identity that has expired, or that a lifecycle event never had, is shown as empty. An event that
+ * may not be joined to its visitor's clicks is not shown with them either.
+ */
+function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
   if (!payload) return { user_data_hashed: {}, click_ids: {}, session: null }
+  const session = attributionJoin === 'allowed' ? event.session : null
   return {
     user_data_hashed: payload.digests,
     click_ids: payload.clickIds,

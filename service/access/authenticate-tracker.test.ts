@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { issueTrackerSecret } from './issue-tracker-secret.ts'
+import { revokeTrackerSecret } from './revoke-tracker-secret.ts'
+import { insertKey } from './store.ts'
+import { newToken, TOKEN_MARKS, type TokenKind, tokenDigest } from './token-format.ts'
+
+const OPERATIONS = [
+  ['POST', '/api/v1/events'],
+  ['POST', '/api/v1/verification-events'],
+  ['GET', '/api/v1/events/order-1001'],
+] as const
+
+it('401 answers every operation without a tracker secret alike', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerSecret } = service.tracker
+  await service.submit(samplePurchase())
+  const headers: (string | undefined)[] = [
+    undefined,
+    'Bearer',
+    'Bearer garbage',
+    `Basic ${btoa(`${trackerSecret}:`)}`,
+    trackerSecret,
+    `Bearer ${trackerSecret} ${trackerSecret}`,
+    `Bearer ${trackerSecret.slice(0, -1)}`,
+    `Bearer ${trackerSecret.toUpperCase()}`,
+    `Bearer ${newToken('tracker_secret')}`,
+  ]
+  for (const [method, path] of OPERATIONS) {
+    for (const authorization of headers) {
+      const reply = await service.request(method, path, {
+        secret: null,
+        ...(authorization === undefined ? {} : { headers: { authorization } }),
+        ...(method === 'POST' ? { body: samplePurchase({ event_id: 'intruder' }) } : {}),
+      })
+      assert.equal(reply.status, 401, `${method} ${path} ${authorization}`)
+      assert.equal(reply.text, '{"message":"Unauthenticated."}')
+      assert.equal(reply.headers.get('www-authenticate'), 'Bearer')
+    }
+  }
+  assert.equal((await service.read('intruder')).status, 404)
+})
+
+it('401 refuses every other kind of credential, even one that the store knows', async test => {
+  const service = await serviceUnderTest(test)
+  const kinds = Object.keys(TOKEN_MARKS) as TokenKind[]
+  for (const kind of kinds.filter(name => name !== 'tracker_secret')) {
+    const secret = newToken(kind)
+    await insertKey(service.database, {
+      trackerId: service.tracker.trackerId,
+      kind,
+      digest: tokenDigest(secret),
+      lastCharacters: secret.slice(-4),
+      createdAt: service.clock.now(),
+    })
+    for (const [method, path] of OPERATIONS) {
+      const reply = await service.request(method, path, { secret })
+      assert.equal(reply.status, 401, `${kind} on ${method} ${path}`)
+      assert.deepEqual(reply.body, { message: 'Unauthenticated.' })
+    }
+  }
+})
+
+it('401 does not look at anything else first: neither path, query, cookie nor body', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerSecret } = service.tracker
+  const hidden = { headers: { cookie: `secret=${trackerSecret}`, 'x-api-key': trackerSecret } }
+  const path = `/api/v1/events/order-1001?access_token=${trackerSecret}`
+  assert.equal((await service.request('GET', path, { secret: null, ...hidden })).status, 401)
+  const body = samplePurchase({ access_token: trackerSecret, event_time: 'wrong' })
+  const submitted = await service.request('POST', '/api/v1/events', { secret: null, body })
+  assert.equal(submitted.status, 401)
+  assert.ok(!service.logged().includes(trackerSecret))
+})
+
+it('202 takes the scheme in any case', async test => {
+  const service = await serviceUnderTest(test)
+  for (const [scheme, status] of [
+    ['bearer', 202],
+    ['BEARER', 200],
+    ['Bearer', 200],
+  ] as const) {
+    const authorization = `${scheme} ${service.tracker.trackerSecret}`
+    const reply = await service.submit(samplePurchase(), { authorization })
+    assert.equal(reply.status, status, scheme)
+  }
+})
+
+it('202 takes both secrets of a rotation, and 401 refuses the revoked one alone', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerId, trackerSecret: oldSecret } = service.tracker
+  const at = service.clock.now()
+  const newSecret = await issueTrackerSecret(service.database, { trackerId, issuedAt: at })
+  await assert.rejects(
+    issueTrackerSecret(service.database, { trackerId, issuedAt: at }),
+    /has 2 live secrets; revoke one first/,
+  )
+  assert.equal(await statusWith(service, oldSecret), 202)
+  assert.equal(await statusWith(service, newSecret), 200)
+  const revocation = { trackerId, secret: oldSecret, revokedAt: at }
+  const stranger = { ...revocation, trackerId: (await service.newTracker()).trackerId }
+  assert.equal(await revokeTrackerSecret(service.database, stranger), false)
+  assert.equal(await revokeTrackerSecret(service.database, revocation), true)
+  assert.equal(await revokeTrackerSecret(service.database, revocation), false)
+  await refusedWithin(service, oldSecret)
+  assert.equal(await statusWith(service, newSecret), 200)
+})
+
+it('401 refuses a revoked secret within a second, however many requests keep coming', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerId, trackerSecret } = service.tracker
+  assert.equal(await statusWith(service, trackerSecret), 202)
+  await revokeTrackerSecret(service.database, {
+    trackerId,
+    secret: trackerSecret,
+    revokedAt: service.clock.now(),
+  })
+  await refusedWithin(service, trackerSecret)
+  assert.equal(await statusWith(service, trackerSecret), 401)
+})
+
+it('keeps when a secret was last used, and of the secret no more than its digest', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerSecret } = service.tracker
+  const usedAt = async () => {
+    const { rows } = await service.database.pool.query('select * from tracker_keys')
+    assert.ok(!JSON.stringify(rows).includes(trackerSecret.slice(7, 40)))
+    return rows[0].last_used_at as Date | null
+  }
+  assert.equal(await usedAt(), null)
+  await statusWith(service, trackerSecret)
+  // It is written beside the request, which does not wait for it.
+  for (let asks = 0; asks < ASKS_MAX && (await usedAt()) === null; asks += 1);
+  assert.deepEqual(await usedAt(), service.clock.now())
+})
+
+const ASKS_MAX = 10_000
+const REFUSAL_MILLISECONDS_MAX = 1_000
+
+/** Asks without a pause until the answer is 401. Only answers sent in time count as good. */
+async function refusedWithin(service: ServiceUnderTest, secret: string): Promise<void> {
+  const start = performance.now()
+  for (let asks = 0; asks < ASKS_MAX; asks += 1) {
+    const askedAt = performance.now()
+    if ((await statusWith(service, secret)) === 401) return
+    assert.ok(askedAt - start < REFUSAL_MILLISECONDS_MAX, 'a revoked secret was taken too long')
+  }
+  assert.fail('the secret was never refused')
+}
+
+async function statusWith(service: ServiceUnderTest, secret: string): Promise<number> {
+  const body = samplePurchase()
+  return (await service.request('POST', '/api/v1/events', { secret, body })).status
+}

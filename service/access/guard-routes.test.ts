@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createServiceApp } from '../http/service-app.ts'
+import { serviceLog } from '../roles/service-log.ts'
+import { guardRoutes } from './guard-routes.ts'
+
+it('refuses to start with a route that names no credential', () => {
+  const app = createServiceApp(serviceLog('silent'))
+  guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
+  const open = () => app.get('/open', async () => ({}))
+  assert.throws(open, /the route \/open names no credential/)
+})
+
+it('asks for the tracker on tracker routes alone', async () => {
+  const app = createServiceApp(serviceLog('silent'))
+  const asked: (string | undefined)[] = []
+  const tracker = { trackerId: 'tracker-1', workspaceId: 7 }
+  guardRoutes(app, async authorization => {
+    asked.push(authorization)
+    return tracker
+  })
+  app.get('/free', { config: { credential: 'none' } }, async request => ({ of: request.tracker }))
+  app.get('/own', { config: { credential: 'tracker' } }, async request => ({ of: request.tracker }))
+  const headers = { authorization: 'Bearer x' }
+  assert.deepEqual((await app.inject({ url: '/free', headers })).json(), { of: null })
+  assert.deepEqual(asked, [])
+  assert.deepEqual((await app.inject({ url: '/own', headers })).json(), { of: tracker })
+  assert.deepEqual(asked, ['Bearer x'])
+})
+
+it('403 refuses a good secret that a browser sent, and says why', async test => {
+  const service = await serviceUnderTest(test)
+  const origin = { origin: 'https://shop.example' }
+  const reply = await service.submit(samplePurchase(), origin)
+  assert.equal(reply.status, 403)
+  assert.deepEqual(reply.body, {
+    message:
+      'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
+      'revoke it, and send events from your server.',
+  })
+  assert.equal(reply.headers.get('access-control-allow-origin'), null)
+  assert.equal((await service.read('order-1001')).status, 404)
+  const unknown = await service.request('POST', '/api/v1/events', {
+    secret: 'garbage',
+    body: samplePurchase(),
+    headers: origin,
+  })
+  assert.equal(unknown.status, 401)
+  const health = await service.request('GET', '/livez', { secret: null, headers: origin })
+  assert.equal(health.status, 200)
+})

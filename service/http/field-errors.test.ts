@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import Type, { type TSchema } from 'typebox'
+import { compileBodySchema } from './body-schema.ts'
+import { addSchemaErrors, FieldErrorList } from './field-errors.ts'
+import { Refusal } from './refusal.ts'
+
+it('keeps the order of the fields, and a sentence once a field', () => {
+  const list = new FieldErrorList()
+  assert.ok(list.isEmpty)
+  list.add('b', 'First.')
+  list.add('a', 'Second.')
+  list.add('b', 'Third.')
+  list.add('b', 'First.')
+  assert.ok(!list.isEmpty)
+  assert.ok(list.has('a'))
+  assert.ok(!list.has('c'))
+  assert.deepEqual(Object.entries(list.toErrors()), [
+    ['b', ['First.', 'Third.']],
+    ['a', ['Second.']],
+  ])
+})
+
+it('has a sentence for every rule that a schema of the contract can break', () => {
+  for (const [schema, value, sentence] of [
+    [Type.String(), 1, 'must be a string'],
+    [Type.Integer(), 'x', 'must be an integer'],
+    [Type.Number(), 'x', 'must be a number'],
+    [Type.Boolean(), 'x', 'must be true or false'],
+    [Type.Array(Type.Unknown()), 'x', 'must be a list'],
+    [Type.Object({}), 'x', 'must be an object'],
+    [Type.Unsafe({ type: ['integer', 'string'] }), [], 'must be an integer or a string'],
+    [Type.Null(), 'x', 'must be null'],
+    [Type.String({ minLength: 1 }), '', 'must not be empty'],
+    [Type.String({ maxLength: 2 }), 'abc', 'must not be greater than 2 characters'],
+    [Type.Array(Type.Unknown(), { maxItems: 1 }), [1, 2], 'must not have more than 1 items'],
+    [Type.Literal('a'), 'b', 'must be a'],
+    [Type.Unsafe({ enum: ['a', 'b'] }), 'c', 'must be one of: a, b'],
+    [Type.String({ pattern: '^x$' }), 'y', 'has a wrong form'],
+    [Type.String({ format: 'uri' }), 'y', 'must be an absolute URI'],
+    [Type.Integer({ minimum: 1 }), 0, 'must be at least 1'],
+    [Type.Integer({ maximum: 1 }), 2, 'must not be greater than 1'],
+  ] as [TSchema, unknown, string][]) {
+    const faults = faultsOf(Type.Object({ field: schema }), { field: value })
+    assert.deepEqual(faults, { field: [`The field field ${sentence}.`] })
+  }
+})
+
+it('names nested fields by a dotted path, with the slashes of their names as they are', () => {
+  const item = Type.Object({ 'a/b~c': Type.Integer(), needed: Type.Integer() })
+  const schema = Type.Object({ list: Type.Array(item) })
+  assert.deepEqual(Object.keys(faultsOf(schema, { list: [{ 'a/b~c': 'x' }] })).sort(), [
+    'list.0.a/b~c',
+    'list.0.needed',
+  ])
+})
+
+it('sums up in the first sentence and a count', () => {
+  const messageOf = (errors: Record<string, string[]>) => Refusal.ofFields(errors).message
+  assert.equal(messageOf({ a: ['One.'] }), 'One.')
+  assert.equal(messageOf({ a: ['One.'], b: ['Two.'] }), 'One. (and 1 more error)')
+  assert.equal(messageOf({ a: ['One.', 'Two.'], b: ['Three.'] }), 'One. (and 2 more errors)')
+  assert.equal(messageOf({}), 'The request is invalid.')
+})
+
+function faultsOf(schema: TSchema, value: unknown): Record<string, string[]> {
+  const list = new FieldErrorList()
+  addSchemaErrors(list, compileBodySchema(schema)(value) ?? [])
+  return list.toErrors()
+}

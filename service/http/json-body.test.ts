@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { readJsonBody } from './json-body.ts'
+import { Refusal } from './refusal.ts'
+
+it('reads what JSON.parse reads', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' }), value => {
+      const text = JSON.stringify(value)
+      assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text))
+    }),
+  )
+})
+
+it('takes an empty body for none', () => {
+  assert.equal(readJsonBody(Buffer.alloc(0)), undefined)
+})
+
+it('refuses bytes that are no UTF-8 before it looks for JSON', () => {
+  for (const bytes of [[0xff], [0x22, 0xe9, 0x22], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf8]]) {
+    assert.equal(refusalOf(Buffer.from(bytes)), '400 The body is not valid UTF-8.')
+  }
+})
+
+it('refuses what is no JSON, without repeating any of it', () => {
+  for (const text of ['{', 'secret', '{"a":1}x', "{'a':1}", '{"a":01}', '\u{feff}1', '"\t"']) {
+    assert.equal(refusalOf(Buffer.from(text)), '400 The body is not valid JSON.')
+  }
+})
+
+it('counts 32 levels of objects and lists, and not what stands in text', () => {
+  const deep = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
+  assert.doesNotThrow(() => readJsonBody(Buffer.from(deep(32))))
+  const tooDeep = '400 The body is nested deeper than 32 levels.'
+  assert.equal(refusalOf(Buffer.from(`[${deep(32)}]`)), tooDeep)
+  assert.equal(refusalOf(Buffer.from(`[1,${deep(32)}]`)), tooDeep)
+  assert.equal(refusalOf(Buffer.from(deep(20_000))), tooDeep)
+  const inText = JSON.stringify({ text: deep(2_000) })
+  assert.deepEqual(readJsonBody(Buffer.from(inText)), JSON.parse(inText))
+})
+
+it('leaves __proto__ members out, however they are written and wherever they stand', () => {
+  for (const name of ['__proto__', '\\u005f_proto__', '__pro\\u0074o__']) {
+    const text = `{"a":{"${name}":{"b":1},"c":[{"${name}":1}]},"${name}":null}`
+    const body = readJsonBody(Buffer.from(text)) as Record<string, Record<string, unknown>>
+    assert.deepEqual(Object.keys(body), ['a'])
+    assert.deepEqual(body, { a: { c: [{}] } })
+    assert.equal(Object.getPrototypeOf(body.a), Object.prototype)
+  }
+  const kept = '{"text":"__proto__","constructor":1,"a\\u0062":2}'
+  assert.deepEqual(readJsonBody(Buffer.from(kept)), { text: '__proto__', constructor: 1, ab: 2 })
+})
+
+function refusalOf(bytes: Buffer): string {
+  try {
+    return JSON.stringify(readJsonBody(bytes))
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return `${error.status} ${error.message}`
+  }
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { bodyDigest } from './body-digest.ts'
+
+const EVENT = { trackerId: '00000000-0000-4000-8000-000000000001', eventId: 'order-1' }
+
+it('is the same for the same members in any order, at any depth', () => {
+  const one = { a: 1, b: { c: [1, { d: 2, e: 3 }], f: null } }
+  const other = { b: { f: null, c: [1, { e: 3, d: 2 }] }, a: 1 }
+  assert.deepEqual(digestOf(one), digestOf(other))
+})
+
+it('is another one for another value, order of a list, type or nesting', () => {
+  const bodies = [
+    {},
+    { a: 1 },
+    { a: '1' },
+    { a: null },
+    { a: [1] },
+    { a: [1, 2] },
+    { a: [2, 1] },
+    { a: { b: 1 } },
+    { 'a":{"b': 1 },
+    { a: true },
+    { b: 1 },
+    { a: '19.95' },
+    { a: '19.950' },
+  ]
+  const digests = new Set(bodies.map(body => digestOf(body).toString('hex')))
+  assert.equal(digests.size, bodies.length)
+})
+
+it('does not look at event_id, which may come in the header instead', () => {
+  assert.deepEqual(digestOf({ event_id: 'order-1', a: 1 }), digestOf({ a: 1 }))
+})
+
+it('tells nobody that two events have the same body', () => {
+  const body = { a: 1 }
+  const ofTracker = { ...EVENT, trackerId: '00000000-0000-4000-8000-000000000002' }
+  assert.notDeepEqual(bodyDigest(body, EVENT), bodyDigest(body, { ...EVENT, eventId: 'order-2' }))
+  assert.notDeepEqual(bodyDigest(body, EVENT), bodyDigest(body, ofTracker))
+})
+
+it('survives JSON: what is parsed again has the same digest', () => {
+  const anyBody = fc.dictionary(fc.string(), fc.jsonValue({ stringUnit: 'binary' }))
+  fc.assert(
+    fc.property(anyBody, body => {
+      const reparsed = JSON.parse(JSON.stringify(body)) as Record<string, unknown>
+      const turned = Object.fromEntries(Object.entries(reparsed).reverse())
+      assert.deepEqual(digestOf(turned), digestOf(body))
+      assert.equal(digestOf(body).length, 32)
+    }),
+  )
+})
+
+function digestOf(body: Record<string, unknown>): Buffer {
+  return bodyDigest(body, EVENT)
+}

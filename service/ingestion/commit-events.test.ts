@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { decideConsent } from '../consent/consent-decision.ts'
+import { type CommitOutcome, eventCommitter } from './commit-events.ts'
+import { draftEvent, type EventDraft } from './event-draft.ts'
+import { GroupCommit } from './group-commit.ts'
+
+/** SQLSTATE: PostgreSQL takes no NUL in text. The checks at the border never let one through. */
+const NUL_IN_TEXT = '22021'
+
+it('stores and answers the neighbours of a draft that PostgreSQL refuses', async test => {
+  const service = await serviceUnderTest(test)
+  const commits = committer(service)
+  const drafts = Array.from({ length: 9 }, (_, index) =>
+    draftOf(service, `event-${index}`, index === 4 ? 'bad\0name' : 'Purchase'),
+  )
+  const results = await Promise.allSettled(drafts.map(draft => commits.submit(draft)))
+  for (const [index, result] of results.entries()) {
+    const read = await service.read(`event-${index}`)
+    if (index === 4) {
+      assert.equal(result.status === 'rejected' && result.reason.code, NUL_IN_TEXT)
+      assert.equal(read.status, 404)
+    } else {
+      assert.deepEqual(result, { status: 'fulfilled', value: { isNew: true } })
+      assert.equal(read.body.deliveries.length, 1)
+    }
+  }
+})
+
+it('tells the first of equal ids in one group from the others', async test => {
+  const service = await serviceUnderTest(test)
+  const names = ['Purchase', 'Purchase', 'Lead', 'Refund']
+  const drafts = names.map(name => draftOf(service, 'same', name))
+  const commits = committer(service)
+  const outcomes = await Promise.all(drafts.map(draft => commits.submit(draft)))
+  assert.deepEqual(
+    outcomes.map(({ isNew }) => isNew),
+    [true, false, false, false],
+  )
+  const { event, deliveries } = (await service.read('same')).body
+  assert.equal(event.event_name, 'Purchase')
+  assert.match(deliveries[0].explanation, /came again 2 times with a different body/)
+})
+
+it('answers repeated events even when the book-keeping about them fails', async test => {
+  const service = await serviceUnderTest(test)
+  const failures: unknown[] = []
+  const commits = committer(service, error => failures.push(error))
+  await commits.submit(draftOf(service, 'same', 'Purchase'))
+  await service.database.pool.query(
+    'alter table events add constraint never check (differing_submissions = 0)',
+  )
+  assert.deepEqual(await commits.submit(draftOf(service, 'same', 'Lead')), { isNew: false })
+  assert.equal(failures.length, 1)
+})
+
+it('wakes the senders for planned deliveries, and not for repeated or lifecycle events', async test => {
+  const service = await serviceUnderTest(test)
+  let wakes = 0
+  const commits = committer(service, assert.ifError, () => {
+    wakes += 1
+  })
+  const purchase = draftOf(service, 'one', 'Purchase')
+  await commits.submit(purchase)
+  assert.equal(wakes, 1)
+  await commits.submit(purchase)
+  await commits.submit(draftOf(service, 'bye', 'consent_withdrawal'))
+  assert.equal(wakes, 1)
+})
+
+function committer(
+  { database, delivery, clock }: ServiceUnderTest,
+  onNoteError: (error: unknown) => void = assert.ifError,
+  onPlanned: () => void = () => {},
+): GroupCommit<EventDraft, CommitOutcome> {
+  const { platform } = delivery
+  return new GroupCommit({
+    commit: eventCommitter({ database, platform, now: clock.now, onPlanned, onNoteError }),
+    itemsMax: 1_000,
+    queueMax: 1_000,
+  })
+}
+
+function draftOf(service: ServiceUnderTest, eventId: string, event_name: string): EventDraft {
+  const body = samplePurchase({ event_name }) as unknown as EventSubmission
+  const receivedAt = service.clock.now()
+  const moment = { receivedAt, eventTime: receivedAt }
+  const decision = decideConsent(body, { ...moment, identityPresent: true })
+  const { trackerId } = service.tracker
+  return draftEvent(body, { trackerId, eventId, decision, ...moment })
+}

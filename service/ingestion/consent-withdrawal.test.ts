@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+it('202 stops what waits for the visitor who withdraws, and for nobody else', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  await service.submit(samplePurchase({ event_id: 'of-other', visitor_id: 'visitor-2' }))
+  const theirs = await service.newTracker()
+  const secret = theirs.trackerSecret
+  await service.request('POST', '/api/v1/events', { secret, body: samplePurchase() })
+  service.clock.forward(60)
+  await withdraw(service, 'visitor-1')
+  const { event, deliveries } = (await service.read('order-1001')).body
+  assert.equal(deliveries[0].status, 'skipped:consent')
+  assert.equal(deliveries[0].next_attempt_at, null)
+  assert.equal(deliveries[0].updated_at, '2026-11-21T12:01:00.000Z')
+  assert.equal(
+    deliveries[0].explanation,
+    'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T11:00:00.000Z is ' +
+      'older than the withdrawal. It stays in the ledger.',
+  )
+  assert.equal(event.consent.decision.outcome, 'granted')
+  assert.equal((await service.read('of-other')).body.deliveries[0].status, 'queued')
+  assert.equal(await service.deliver(), 2)
+})
+
+it('202 holds later events of the visitor until consent is given anew', async test => {
+  const service = await serviceUnderTest(test)
+  await withdraw(service, 'visitor-1')
+  service.clock.forward(3_600)
+  for (const [event_id, consent, status] of [
+    ['before', { ad_user_data: 'granted', captured_at: '2026-11-21T11:59:59Z' }, 'skipped:consent'],
+    ['at', { ad_user_data: 'granted', captured_at: '2026-11-21T12:00:00Z' }, 'skipped:consent'],
+    ['undated', { ad_user_data: 'granted' }, 'skipped:consent'],
+    ['attested', { captured_at: '2026-11-21T12:30:00Z' }, 'skipped:consent'],
+    ['after', { ad_user_data: 'granted', captured_at: '2026-11-21T12:30:00Z' }, 'queued'],
+  ] as const) {
+    const reply = await service.submit(samplePurchase({ event_id, consent }))
+    assert.equal(reply.status, 202, event_id)
+    const { event, deliveries } = (await service.read(event_id)).body
+    assert.equal(deliveries[0].status, status, event_id)
+    const isHeld = status === 'skipped:consent'
+    assert.equal(event.attribution_join, isHeld ? 'none' : 'allowed')
+    assert.equal(event.measurement_class, isHeld ? 'ledger_only' : 'advertising')
+    assert.equal(event.consent.decision.outcome, isHeld ? 'withheld' : 'granted')
+    if (isHeld) assert.equal(event.consent.decision.reason, 'consent_withdrawn')
+  }
+})
+
+it('202 knows the visitor by an e-mail or phone digest, and by external_id', async test => {
+  const service = await serviceUnderTest(test)
+  for (const [name, visitor_id, person] of [
+    ['mail', 'Jane@Example.com ', { user_data: { em: 'jane@example.com' } }],
+    ['mail-id', 'john@example.com', { user_data: { external_id: 'JOHN@example.com' } }],
+    ['phone', '+49 1512 3456789', { user_data: { ph: '4915123456789' } }],
+    ['id', 'customer-9', { user_data: { external_id: 'customer-9' } }],
+    ['visitor', 'visitor-9', { visitor_id: 'visitor-9' }],
+  ] as const) {
+    await service.submit(purchaseOf(`waiting-${name}`, person))
+    service.clock.forward(1)
+    await withdraw(service, visitor_id)
+    await service.submit(purchaseOf(`later-${name}`, person))
+    const later = (await service.read(`later-${name}`)).body.deliveries[0]
+    assert.equal(later.status, 'skipped:consent', `later ${name}`)
+  }
+  await service.deliver()
+  for (const name of ['mail', 'mail-id', 'phone', 'id', 'visitor']) {
+    const waiting = (await service.read(`waiting-${name}`)).body.deliveries[0]
+    assert.equal(waiting.status, 'skipped:consent', `waiting ${name}`)
+  }
+  assert.equal((await service.received()).count, 0)
+})
+
+it('202 takes a withdrawal on the basis of consent, with the person and the denial', async test => {
+  const service = await serviceUnderTest(test)
+  const person = { user_data: { em: 'jane@example.com' } }
+  await service.submit(purchaseOf('waiting', person))
+  const reply = await service.submit({
+    event_id: 'bye',
+    event_name: 'consent_withdrawal',
+    consent_basis: 'consent',
+    consent: { ad_user_data: 'denied' },
+    ...person,
+  })
+  assert.equal(reply.status, 202)
+  const { event, deliveries } = (await service.read('bye')).body
+  assert.equal(event.event_class, 'lifecycle')
+  assert.equal(event.consent.decision.reason, 'consent_withdrawal')
+  assert.deepEqual(deliveries, [])
+  await service.deliver()
+  assert.equal((await service.read('waiting')).body.deliveries[0].status, 'skipped:consent')
+})
+
+it('202 keeps the latest withdrawal, and 200 for a repeated one moves nothing', async test => {
+  const service = await serviceUnderTest(test)
+  await withdraw(service, 'visitor-1', 'bye-1')
+  service.clock.forward(600)
+  await withdraw(service, 'visitor-1', 'bye-2')
+  service.clock.forward(600)
+  assert.equal(await withdraw(service, 'visitor-1', 'bye-1'), 200)
+  const between = { ad_user_data: 'granted', captured_at: '2026-11-21T12:05:00Z' }
+  await service.submit(samplePurchase({ event_id: 'between', consent: between }))
+  assert.equal((await service.read('between')).body.deliveries[0].status, 'skipped:consent')
+  const after = { ad_user_data: 'granted', captured_at: '2026-11-21T12:15:00Z' }
+  await service.submit(samplePurchase({ event_id: 'after', consent: after }))
+  assert.equal((await service.read('after')).body.deliveries[0].status, 'queued')
+})
+
+async function withdraw(
+  service: ServiceUnderTest,
+  visitor_id: string,
+  event_id: string | undefined = undefined,
+): Promise<number> {
+  const reply = await service.submit({
+    event_id,
+    visitor_id,
+    event_name: 'consent_withdrawal',
+    consent_basis: 'legitimate_interest',
+  })
+  return reply.status
+}
+
+/** A purchase of somebody who is known only as `person` says. */
+function purchaseOf(event_id: string, person: object): Record<string, unknown> {
+  return samplePurchase({ event_id, visitor_id: undefined, ...person })
+}

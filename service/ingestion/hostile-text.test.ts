@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+
+/** PostgreSQL takes no NUL in text, and UTF-8 has no half of a surrogate pair. */
+const UNSTORABLE = ['a\0b', 'a\ud83d', '\udc00b']
+
+it('422 names each text member that no database can hold', async test => {
+  const service = await serviceUnderTest(test)
+  const members = ['event_id', 'event_name', 'parent_event_id', 'action_source', 'visitor_id']
+  for (const text of UNSTORABLE) {
+    const bad = Object.fromEntries(members.map(name => [name, text]))
+    const reply = await service.submit(
+      samplePurchase({ ...bad, value_data: { value: '1', currency: 'EUR', order_id: text } }),
+    )
+    assert.equal(reply.status, 422)
+    const expected = [...members, 'value_data.order_id']
+    assert.deepEqual(Object.keys(reply.body.errors).sort(), expected.sort())
+    for (const field of expected) {
+      const sentence = `The ${field} field must be valid Unicode text without NUL.`
+      assert.ok(reply.body.errors[field].includes(sentence))
+    }
+    const source = await service.submit(
+      samplePurchase({ event_source: `https://a.example/${text}` }),
+    )
+    assert.equal(source.status, 422)
+    assert.deepEqual(Object.keys(source.body.errors), ['event_source'])
+  }
+})
+
+it('202 gives contents back with NUL and half characters in names and values', async test => {
+  const service = await serviceUnderTest(test)
+  const contents = [...UNSTORABLE, ...UNSTORABLE.map(name => ({ [name]: name }))]
+  const value_data = { value: '1', currency: 'EUR', contents }
+  assert.equal((await service.submit(samplePurchase({ value_data }))).status, 202)
+  const { event } = (await service.read('order-1001')).body
+  assert.deepEqual(event.value_data.contents, contents)
+})
+
+it('202 drops what cannot be kept of user_data, click_ids and consent, not the event', async test => {
+  const service = await serviceUnderTest(test)
+  for (const [index, text] of UNSTORABLE.entries()) {
+    const reply = await service.submit(
+      samplePurchase({
+        event_id: `hostile-${index}`,
+        consent: { ad_user_data: 'granted', version: text, [text]: 'granted' },
+        consent_mode: { [text]: text },
+        tcf: { captured_at: text, [text]: text },
+        user_data: { em: text, fn: text, anon_id: text, client_user_agent: text, [text]: text },
+        click_ids: { fbclid: text, gclid: text, [text]: text },
+        [text]: text,
+      }),
+    )
+    assert.equal(reply.status, 202)
+    const read = await service.read(`hostile-${index}`)
+    assert.equal(read.status, 200)
+    assert.deepEqual(read.body.event.click_ids, {})
+    assert.deepEqual(Object.keys(read.body.event.user_data_hashed), ['fn'])
+    assert.equal(read.body.event.consent.version, undefined)
+  }
+})
+
+it('202 leaves no way from a member name to a prototype', async test => {
+  const service = await serviceUnderTest(test)
+  const reach = '{"polluted":true}'
+  const rawBody = JSON.stringify(samplePurchase({ contents: 0 }))
+    .replace(/^\{/, `{"__proto__":${reach},"\\u005f_proto__":${reach},"constructor":${reach},`)
+    .replace('"user_data":{', `"user_data":{"__proto__":${reach},"toString":"x",`)
+    .replace('"consent":{', `"consent":{"__proto__":{"ad_user_data":"denied"},"constructor":1,`)
+    .replace('"value_data":{', `"value_data":{"__proto__":{"value":"99"},`)
+  const reply = await service.request('POST', '/api/v1/events', { rawBody })
+  assert.equal(reply.status, 202)
+  assert.equal(({} as { polluted?: unknown }).polluted, undefined)
+  const { event } = (await service.read('order-1001')).body
+  assert.equal(event.consent.decision.outcome, 'granted')
+  assert.equal(event.value_data.value, '19.95')
+})
+
+it('400 refuses bytes that are no UTF-8 and text that is no JSON', async test => {
+  const service = await serviceUnderTest(test)
+  const valid = Buffer.from(JSON.stringify(samplePurchase({ event_name: 'Kauf-ü' })))
+  const latin1 = Buffer.from(JSON.stringify(samplePurchase({ event_name: 'Kauf-ü' })), 'latin1')
+  const encodedSurrogate = Buffer.concat([
+    Buffer.from('{"event_name":"'),
+    Buffer.from([0xed, 0xa0, 0x80]),
+    Buffer.from('"}'),
+  ])
+  for (const [message, bodies] of [
+    ['The body is not valid UTF-8.', [latin1, encodedSurrogate, valid.subarray(0, 60).fill(255)]],
+    [
+      'The body is not valid JSON.',
+      ['{', '{"a":1,}', "{'a':1}", 'event_name=Purchase', '{"a":NaN}', '\u{feff}{}', '{}{}', '\0'],
+    ],
+    ['The body is nested deeper than 32 levels.', ['['.repeat(33) + ']'.repeat(33)]],
+  ] as const) {
+    for (const body of bodies) {
+      const rawBody = typeof body === 'string' ? body : new Uint8Array(body)
+      const reply = await service.request('POST', '/api/v1/events', { rawBody })
+      assert.equal(reply.status, 400, String(body))
+      assert.deepEqual(reply.body, { message })
+    }
+  }
+})
+
+it('400 answers a body of brackets alone without running out of stack', async test => {
+  const service = await serviceUnderTest(test)
+  const brackets = '['.repeat(32_000)
+  for (const rawBody of [
+    brackets + ']'.repeat(32_000),
+    `{"a":"\\u0041","b":${brackets}${']'.repeat(32_000)}}`,
+    brackets,
+    '{"a":'.repeat(10_000),
+  ]) {
+    const reply = await service.request('POST', '/api/v1/events', { rawBody })
+    assert.equal(reply.status, 400)
+    assert.deepEqual(Object.keys(reply.body), ['message'])
+  }
+  assert.equal((await service.submit(samplePurchase())).status, 202)
+})

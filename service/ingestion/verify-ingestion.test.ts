@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const PATH = '/api/v1/verification-events'
+
+it('202 then 200 name the one verification event of the tracker', async test => {
+  const service = await serviceUnderTest(test)
+  const location = `${service.url}/api/v1/events/signal-verification`
+  const first = await service.request('POST', PATH)
+  assert.equal(first.status, 202)
+  assert.deepEqual(first.body, { event_id: 'signal-verification', duplicate: false })
+  assert.equal(first.headers.get('location'), location)
+  assert.equal(first.headers.get('idempotency-key'), null)
+  service.clock.forward(86_400)
+  const second = await service.request('POST', PATH)
+  assert.equal(second.status, 200)
+  assert.deepEqual(second.body, { event_id: 'signal-verification', duplicate: true })
+  assert.equal(second.headers.get('location'), location)
+})
+
+it('202 stores a modeled event without identity, deliveries or an attributed join', async test => {
+  const service = await serviceUnderTest(test)
+  await service.request('POST', PATH)
+  const { body } = await service.read('signal-verification')
+  const { event } = body
+  assert.equal(event.event_name, 'signal_verification')
+  assert.equal(event.event_class, 'verification')
+  assert.equal(event.measurement_class, 'modeled')
+  assert.equal(event.attribution_join, 'none')
+  assert.equal(event.enforcement_scope, 'ledger')
+  assert.equal(event.consent_basis, 'legitimate_interest')
+  assert.equal(event.action_source, 'system_generated')
+  assert.equal(event.payload_expired, false)
+  assert.deepEqual(event.user_data_hashed, {})
+  assert.deepEqual(event.click_ids, {})
+  assert.equal(event.session, null)
+  assert.deepEqual(event.deliveries, [])
+  assert.deepEqual(body.deliveries, [])
+  const { rows } = await service.database.pool.query('select count(*) from event_payloads')
+  assert.equal(rows[0].count, 0)
+  assert.equal(await service.deliver(), 0)
+})
+
+it('202 goes to each tracker, and to one of many requests at once', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerSecret: secret } = await service.newTracker()
+  const ours = await Promise.all(
+    Array.from({ length: 20 }, () => service.request('POST', PATH).then(({ status }) => status)),
+  )
+  assert.deepEqual(ours.sort(), [...Array(19).fill(200), 202])
+  assert.equal((await service.request('POST', PATH, { secret })).status, 202)
+})
+
+it('202 reads no body: neither a JSON one nor an empty one of any type matters', async test => {
+  const service = await serviceUnderTest(test)
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const empty = await service.request('POST', PATH, { rawBody: '', headers: form })
+  assert.equal(empty.status, 202)
+  const body = { event_id: 'mine', event_name: 'Purchase', consent_basis: 'consent' }
+  const ignored = await service.request('POST', PATH, { body })
+  assert.deepEqual(ignored.body, { event_id: 'signal-verification', duplicate: true })
+  assert.equal((await service.read('mine')).status, 404)
+})
+
+it('401 asks for the tracker secret before it writes', async test => {
+  const service = await serviceUnderTest(test)
+  const reply = await service.request('POST', PATH, { secret: null })
+  assert.equal(reply.status, 401)
+  assert.deepEqual(reply.body, { message: 'Unauthenticated.' })
+  assert.equal((await service.read('signal-verification')).status, 404)
+})

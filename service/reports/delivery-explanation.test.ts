@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
+import type { StoredDelivery } from '../delivery/read-store.ts'
+import type { StoredEvent } from '../ledger/store.ts'
+import type { SendError } from '../platforms/send-outcome.ts'
+import { explainDelivery } from './delivery-explanation.ts'
+
+const AT = new Date('2026-11-21T12:00:00.000Z')
+
+it('says for each status what happened, why, and what happens next', () => {
+  for (const [changes, explanation] of [
+    [{ status: 'queued' }, 'Waiting to be sent with the next batch to this destination.'],
+    [
+      { status: 'queued', destinationProblem: 'the platform refuses the credential.' },
+      'Waiting: the destination is paused (The platform refuses the credential.) It goes out as ' +
+        'soon as the destination works again; no attempt is used up.',
+    ],
+    [{ status: 'sent' }, 'Handed over to the platform; its answer is not known yet.'],
+    [
+      { status: 'accepted', attemptCount: 1, platformTraceId: 'Abc' },
+      'The platform accepted the event with the first attempt (trace Abc). Nothing more happens.',
+    ],
+    [
+      { status: 'accepted', attemptCount: 3, isTest: true },
+      'The platform accepted the event as a test event with 3 attempts. Nothing more happens.',
+    ],
+    [
+      { status: 'retrying', attemptCount: 2, nextAttemptAt: AT, lastError: failure() },
+      'The last of 2 attempts failed. Code 2: Service unavailable. It is tried again at ' +
+        '2026-11-21T12:00:00.000Z.',
+    ],
+    [
+      { status: 'failed:unknown', attemptCount: 9, lastError: failure({ code: null }) },
+      'Given up after 9 attempts: the platform stops taking an event of this age. ' +
+        'Service unavailable.',
+    ],
+    [{ status: 'skipped:no_destination' }, /^Not sent: the tracker has no destination\./],
+    [{ status: 'skipped:duplicate' }, /^Not sent: the same event has already been delivered/],
+    [{ status: 'expired' }, /^Not sent: the event of 2026-11-21T11:00:00\.000Z is older than/],
+    [
+      { status: 'failed:permanent', statusReason: 'payload_expired' },
+      /identity payload .+ is gone/,
+    ],
+  ] as [Partial<StoredDelivery>, string | RegExp][]) {
+    const said = explain(changes)
+    if (typeof explanation === 'string') assert.equal(said, explanation)
+    else assert.match(said, explanation)
+  }
+})
+
+it('has whole sentences for every status, with and without words of the platform', () => {
+  for (const status of DELIVERY_STATUSES) {
+    for (const lastError of [null, failure(), failure({ message: ' ', user_message: '' })]) {
+      const said = explain({ status, lastError, attemptCount: 1 })
+      assert.match(said, /^[A-Z].*[.)]$/, status)
+      assert.doesNotMatch(said, /undefined|null|NaN| {2}|\.\./, status)
+    }
+  }
+})
+
+it('prefers what the platform says to its user, with code and subcode', () => {
+  const lastError = failure({ code: 100, subcode: 2804003, user_message: 'der Zeitpunkt ist alt' })
+  assert.equal(
+    explain({ status: 'failed:permanent', lastError }),
+    'The platform refused the event for good. Code 100/2804003: Der Zeitpunkt ist alt. ' +
+      'Correct it and send it anew.',
+  )
+})
+
+it('tells a withdrawal from consent that nobody could read', () => {
+  const withdrawn = { status: 'skipped:consent', statusReason: 'consent_withdrawn' }
+  assert.equal(
+    explain(withdrawn, { consentCapturedAt: AT }),
+    'Not sent: the visitor withdrew consent, and the consent of 2026-11-21T12:00:00.000Z is ' +
+      'older than the withdrawal. It stays in the ledger.',
+  )
+  assert.match(explain(withdrawn), /withdrew consent, and no later consent is known\./)
+  const unread = { status: 'skipped:consent', statusReason: 'no_signal' }
+  assert.match(explain(unread), /^Not sent: consent signals came with the event, .+\(no_signal\)/)
+})
+
+it('adds what was left out, ignored or sent again, a sentence each', () => {
+  const notes = {
+    dropped: [
+      { field: 'user_data.ph', reason: 'This is not a whole phone number.' },
+      { field: 'click_ids.x', reason: 'This field is not known here.' },
+    ],
+    unknown_members: ['utm_source', 'campaign'],
+  }
+  const repeated = { notes, differingSubmissions: 2, lastDifferingAt: AT }
+  assert.equal(
+    explain({ status: 'sent' }, repeated),
+    'Handed over to the platform; its answer is not known yet. Left out on the way in: ' +
+      'user_data.ph (This is not a whole phone number), click_ids.x (This field is not known ' +
+      'here). Ignored unknown members: utm_source, campaign. The same id came again 2 times with ' +
+      'a different body, last at 2026-11-21T12:00:00.000Z; the first body was kept.',
+  )
+})
+
+function explain(delivery: Partial<StoredDelivery>, event: Partial<StoredEvent> = {}): string {
+  return explainDelivery({ ...DELIVERY, ...delivery }, { ...EVENT, ...event })
+}
+
+function failure(changes: Partial<SendError> = {}): SendError {
+  return {
+    class: 'retry',
+    code: 2,
+    subcode: null,
+    message: 'service unavailable.',
+    user_title: null,
+    user_message: null,
+    http_status: 500,
+    ...changes,
+  }
+}
+
+const DELIVERY: StoredDelivery = {
+  id: 1,
+  eventId: 'order-1',
+  destinationId: 'destination-1',
+  status: 'queued',
+  statusReason: 'accepted_for_delivery',
+  isTest: false,
+  attemptCount: 0,
+  lastError: null,
+  platformResponse: null,
+  platformTraceId: null,
+  nextAttemptAt: null,
+  createdAt: AT,
+  updatedAt: null,
+  destinationProblem: null,
+}
+
+const EVENT: StoredEvent = {
+  eventId: 'order-1',
+  createdAt: AT,
+  eventTime: new Date('2026-11-21T11:00:00.000Z'),
+  eventName: 'Purchase',
+  eventClass: 'conversion',
+  actionSource: 'website',
+  consentBasis: 'consent',
+  measurementClass: 'advertising',
+  attributionJoin: 'allowed',
+  enforcementScope: 'event',
+  consentNormalizationVersion: '1',
+  consentCapturedAt: null,
+  eventSource: null,
+  parentEventId: null,
+  orderId: null,
+  valueAmount: null,
+  valueCurrency: null,
+  valueData: null,
+  consent: null,
+  notes: null,
+  differingSubmissions: 0,
+  lastDifferingAt: null,
+  payload: null,
+  session: null,
+}
