@@ -1,0 +1,130 @@
+import type { AcceptanceFigures } from './acceptance.ts'
+import { type AcceptanceRound, acceptedCount } from './acceptance-round.ts'
+import type { DeliveringFigures } from './acceptance-while-delivering.ts'
+import type { BenchFindings } from './bench-plan.ts'
+import type { LoadResult } from './load-plan.ts'
+import { type Aim, aimText, type Measure, measured, measuredText } from './measure.ts'
+import type { ProcessMemory } from './process-cost.ts'
+import { figureText, textTable } from './text-table.ts'
+
+/** The aims are the specification's, for the largest number of connections. */
+const MEASURES: Measure<AcceptanceRound>[] = [
+  {
+    name: '(a) service, durable events/s',
+    digits: 0,
+    read: ({ service }) => service.eventsPerSecond,
+  },
+  { name: '    p50 ms', digits: 1, read: ({ service }) => service.p50Milliseconds },
+  {
+    name: '    p99 ms',
+    digits: 1,
+    read: ({ service }) => service.p99Milliseconds,
+    aim: { limit: 100, direction: 'at most' },
+  },
+  { name: '    events in a commit', digits: 1, read: ({ rowsPerCommit }) => rowsPerCommit },
+  {
+    name: '    CPU s per 1,000, service',
+    digits: 3,
+    read: ({ serviceCpuSeconds }) => serviceCpuSeconds,
+  },
+  {
+    name: '    CPU s per 1,000, PostgreSQL',
+    digits: 3,
+    read: ({ storeCpuSeconds }) => storeCpuSeconds,
+  },
+  {
+    name: '(b) without the store, events/s',
+    digits: 0,
+    read: ({ storeless }) => storeless.eventsPerSecond,
+  },
+  { name: '    p99 ms', digits: 1, read: ({ storeless }) => storeless.p99Milliseconds },
+  {
+    name: '(c) without HTTP, events/s',
+    digits: 0,
+    read: ({ bareEventsPerSecond }) => bareEventsPerSecond,
+  },
+  {
+    name: 'a/b',
+    digits: 2,
+    read: ({ service, storeless }) => service.eventsPerSecond / storeless.eventsPerSecond,
+    aim: { limit: 0.35, direction: 'at least' },
+  },
+  {
+    name: 'a/c',
+    digits: 2,
+    read: ({ service, bareEventsPerSecond }) => service.eventsPerSecond / bareEventsPerSecond,
+    aim: { limit: 0.6, direction: 'at least' },
+  },
+]
+const MEMORY_AIM: Aim = { limit: 250, direction: 'at most' }
+
+/** The figures as a table, each the median of its rounds, and what is wrong with the answers. */
+export function reportAcceptance(figures: AcceptanceFigures): BenchFindings {
+  const { machine, generatorPerSecond, loads, rows, memory, whileDelivering } = figures
+  const first = loads[0]?.rounds ?? []
+  const text = [
+    machine,
+    `medians of ${first.length} rounds; requests of ${first[0]?.service.requestBytes} bytes; ` +
+      `the load generator alone reaches ${figureText(generatorPerSecond, 0)} a second`,
+    '',
+    textTable(loadRows(loads)),
+    '',
+    `memory of the service (RSS): ${memoryText(memory)}; ` +
+      aimText(MEMORY_AIM, memory?.peakMegabytes ?? null),
+    `(a') accepting while delivering: ${deliveringText(whileDelivering)}`,
+    '',
+    `rows ${rows.events}, deliveries ${rows.deliveries}, 2xx answers ${rows.accepted}`,
+    `rows ${whileDelivering.events}, 2xx answers ${whileDelivering.accepted} (a')`,
+  ].join('\n')
+  return { text, faults: faultsOf(figures) }
+}
+
+function loadRows(loads: AcceptanceFigures['loads']): string[][] {
+  const largest = loads.at(-1)?.rounds ?? []
+  return [
+    ['connections', ...loads.map(({ connections }) => String(connections)), ''],
+    ...MEASURES.map(measure => [
+      measure.name,
+      ...loads.map(({ rounds }) => measuredText(measure, rounds)),
+      aimText(measure.aim, measured(measure, largest)),
+    ]),
+  ]
+}
+
+function memoryText(memory: ProcessMemory | null): string {
+  if (!memory) return 'not known'
+  const { megabytes, peakMegabytes } = memory
+  return `${figureText(megabytes, 0)} MB, at its peak ${figureText(peakMegabytes, 0)} MB`
+}
+
+function deliveringText({ load, delivered, events, memory }: DeliveringFigures): string {
+  return [
+    `${figureText(load.eventsPerSecond, 0)} events/s`,
+    `p50 ${figureText(load.p50Milliseconds, 1)} ms`,
+    `p99 ${figureText(load.p99Milliseconds, 1)} ms`,
+    `${figureText((100 * delivered) / events, 0)} % delivered when the load ended`,
+    memoryText(memory),
+  ].join(', ')
+}
+
+function faultsOf({ loads, rows, whileDelivering }: AcceptanceFigures): string[] {
+  const rounds = loads.flatMap(load => load.rounds)
+  const results = rounds.flatMap(({ service, storeless }) => [service, storeless])
+  const faults = [...results, whileDelivering.load].flatMap(otherAnswers)
+  if (rows.events !== rows.accepted || rows.deliveries !== rows.accepted) {
+    faults.push(
+      `The store holds ${rows.events} events and ${rows.deliveries} deliveries for ` +
+        `${rows.accepted} answers of 202.`,
+    )
+  }
+  const { events, accepted } = whileDelivering
+  if (events !== accepted) faults.push(`Role all stored ${events} for ${accepted} answers of 202.`)
+  return faults
+}
+
+function otherAnswers(result: LoadResult): string[] {
+  const total = Object.values(result.answers).reduce((sum, count) => sum + count, 0)
+  if (total > 0 && total === acceptedCount(result) && result.brokenCount === 0) return []
+  const answers = JSON.stringify(result.answers)
+  return [`Not every request was answered 202: ${answers}, ${result.brokenCount} broken.`]
+}

@@ -1,0 +1,115 @@
+import {
+  type AcceptanceRound,
+  type AcceptanceStage,
+  acceptedCount,
+  measureRound,
+  type Target,
+} from './acceptance-round.ts'
+import { type DeliveringFigures, measureWhileDelivering } from './acceptance-while-delivering.ts'
+import type { BenchPlan, Closers } from './bench-plan.ts'
+import { type BenchStore, openBenchStore } from './bench-store.ts'
+import { forkProgram } from './forked-program.ts'
+import { describeMachine } from './machine.ts'
+import { type ProcessMemory, processMemory } from './process-cost.ts'
+import { runLoad } from './run-load.ts'
+import { startServiceProcess } from './service-process.ts'
+
+export interface AcceptanceFigures {
+  machine: string
+  /** What the load generator reaches against a server that does nothing. */
+  generatorPerSecond: number
+  /** In the order of the plan's connections. */
+  loads: { connections: number; rounds: AcceptanceRound[] }[]
+  rows: RowCounts
+  /** Of the service, after all rounds; null where there is no /proc. */
+  memory: ProcessMemory | null
+  whileDelivering: DeliveringFigures
+}
+
+/** What the table holds, against what the clients were told. */
+export interface RowCounts {
+  events: number
+  deliveries: number
+  accepted: number
+}
+
+const READY_SECONDS_MAX = 30
+
+/**
+ * Measures acceptance three ways in turn, several times over: (a) `serve` on the embedded store,
+ * (b) the same server without the store, (c) the store without the server. Then once more with
+ * role `all`, which delivers at the same time.
+ */
+export async function measureAcceptance(
+  plan: BenchPlan,
+  closers: Closers,
+): Promise<AcceptanceFigures> {
+  const store = await openBenchStore()
+  closers.push(store.close)
+  const machine = await describeMachine(store.database, store.dataDirectory)
+  const generatorPerSecond = await measureGenerator(plan)
+  const stage = await openStage(store, closers)
+  const loads = plan.connections.map(connections => ({
+    connections,
+    rounds: [] as AcceptanceRound[],
+  }))
+  for (let round = 0; round < plan.rounds; round += 1) {
+    for (const { connections, rounds } of loads) {
+      rounds.push(await measureRound(stage, { ...plan, connections }))
+    }
+  }
+  const accepted = loads
+    .flatMap(({ rounds }) => rounds)
+    .reduce((sum, { service }) => sum + acceptedCount(service), 0)
+  const memory = processMemory(stage.service.processId)
+  await stage.service.stop()
+  return {
+    machine,
+    generatorPerSecond,
+    loads,
+    rows: { ...(await countRows(store)), accepted },
+    memory,
+    whileDelivering: await measureWhileDelivering(plan, closers),
+  }
+}
+
+async function measureGenerator(plan: BenchPlan): Promise<number> {
+  const constant = await forkProgram({
+    program: 'constant-server.ts',
+    answerSecondsMax: READY_SECONDS_MAX,
+  })
+  const target = { origin: (constant.message as Target).origin, trackerSecret: 'none' }
+  const connections = plan.connections.at(-1) as number
+  const { eventsPerSecond } = await runLoad({ ...plan, ...target, connections })
+  await constant.stop()
+  return eventsPerSecond
+}
+
+interface RunningStage extends AcceptanceStage {
+  service: AcceptanceStage['service'] & { stop: () => Promise<void> }
+}
+
+async function openStage(store: BenchStore, closers: Closers): Promise<RunningStage> {
+  const { dataDirectory, tracker } = store
+  const service = await startServiceProcess({ role: 'serve', dataDirectory })
+  closers.push(service.stop)
+  const storeless = await forkProgram({
+    program: 'storeless.ts',
+    answerSecondsMax: READY_SECONDS_MAX,
+  })
+  closers.push(storeless.stop)
+  return {
+    store,
+    service: { ...service, origin: service.url, trackerSecret: tracker.trackerSecret },
+    storeless: storeless.message as Target,
+    bare: await store.newDatabase('bare'),
+  }
+}
+
+async function countRows({ database }: BenchStore): Promise<Omit<RowCounts, 'accepted'>> {
+  const { rows } = await database.pool.query(
+    `select (select count(*)::integer from events) as events,
+       (select count(*)::integer from deliveries) as deliveries`,
+  )
+  return rows[0]
+}

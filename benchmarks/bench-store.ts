@@ -1,0 +1,95 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../service/db/database.ts'
+import { startEmbeddedPostgres } from '../service/db/embedded-postgres.ts'
+import { migrate } from '../service/db/migrate.ts'
+import { ensurePayloadPartitions } from '../service/ledger/store.ts'
+import { credentialKey } from '../service/provisioning/credential-key.ts'
+import {
+  type ProvisionedTracker,
+  provisionTracker,
+} from '../service/provisioning/provision-tracker.ts'
+import { closeAll } from '../service/roles/close-all.ts'
+
+/** An embedded PostgreSQL of the benchmark's own, with every safety of the real one on. */
+export interface BenchStore extends BenchDatabase {
+  dataDirectory: string
+  /** The postmaster's. */
+  processId: number
+  /** A second migrated database on the same server. */
+  newDatabase(name: string): Promise<BenchDatabase>
+  /** A further tracker with one destination, made as `npm run provision` makes it. */
+  newTracker(): Promise<ProvisionedTracker>
+  close(): Promise<void>
+}
+
+/** The first one is what the service uses when it joins this store. */
+export interface BenchDatabase {
+  database: Database
+  tracker: ProvisionedTracker
+}
+
+const CONNECTIONS_MAX = 4
+const PARTITION_DAYS = 2
+
+/** Starts the store in a new folder, and removes it when it is closed. */
+export async function openBenchStore(): Promise<BenchStore> {
+  const dataDirectory = benchFolder()
+  const closers = [async () => rmSync(dataDirectory, { recursive: true, force: true })]
+  const open = async (connectionString: string) => {
+    const database = openBenchDatabase(connectionString)
+    closers.push(database.close)
+    await migrate(database)
+    await ensurePayloadPartitions(database, new Date(), PARTITION_DAYS)
+    return { database, tracker: await newTracker(database, dataDirectory) }
+  }
+  try {
+    const { connectionString, processId, stop } = await startEmbeddedPostgres({
+      dataDirectory,
+      port: 0,
+    })
+    closers.push(stop)
+    const { database, tracker } = await open(connectionString)
+    const newDatabase = async (name: string) => {
+      await database.pool.query(`create database ${name}`)
+      return open(Object.assign(new URL(connectionString), { pathname: name }).href)
+    }
+    return {
+      dataDirectory,
+      processId,
+      database,
+      tracker,
+      newTracker: () => newTracker(database, dataDirectory),
+      newDatabase,
+      close: () => closeAll(closers),
+    }
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
+
+/** A few connections for looking on from outside. */
+export function openBenchDatabase(connectionString: string): Database {
+  return openDatabase({
+    connectionString,
+    connectionsMax: CONNECTIONS_MAX,
+    applicationName: 'signalbox bench',
+    onIdleError: () => {},
+  })
+}
+
+function newTracker(database: Database, dataDirectory: string): Promise<ProvisionedTracker> {
+  return provisionTracker(database, {
+    workspaceName: 'Benchmark',
+    at: new Date(),
+    credentialKey: credentialKey(undefined, dataDirectory),
+  })
+}
+
+/** Below the repository, not below /tmp, which is memory on many machines and flushes nothing. */
+export function benchFolder(): string {
+  const parent = join(import.meta.dirname, '..', '.data')
+  mkdirSync(parent, { recursive: true })
+  return mkdtempSync(join(parent, 'bench-'))
+}

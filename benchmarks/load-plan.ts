@@ -1,0 +1,26 @@
+/** What one run of the load generator is asked for. */
+export interface LoadPlan {
+  origin: string
+  trackerSecret: string
+  /** Each has one request in flight and sends the next one when the answer is there. */
+  connections: number
+  /** Requests of this time count as sent, but not for speed. */
+  warmUpSeconds: number
+  seconds: number
+  /** Twelve hexadecimal digits of every id in this run, so that no two runs send one id. */
+  mark: string
+}
+
+/** What came back. `answers` covers the warm-up too; the speed is that of the time after it. */
+export interface LoadResult {
+  eventsPerSecond: number
+  p50Milliseconds: number
+  p99Milliseconds: number
+  /** HTTP status -> answers. */
+  answers: Record<string, number>
+  /** Connections that broke. */
+  brokenCount: number
+  requestBytes: number
+  /** Processor time of the generator itself. */
+  cpuSeconds: number
+}

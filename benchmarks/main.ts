@@ -1,0 +1,47 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { closeAll } from '../service/roles/close-all.ts'
+import { measureAcceptance } from './acceptance.ts'
+import { reportAcceptance } from './acceptance-report.ts'
+import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
+import { measureDelivery } from './delivery.ts'
+import { reportDelivery } from './delivery-report.ts'
+import { readBenchCommand } from './read-bench-command.ts'
+import { resultsEntry } from './results-entry.ts'
+
+/** `npm run bench -- NAME`. Ends with 1 when answers or rows are wrong, never for being slow. */
+const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promise<BenchFindings>> =
+  {
+    acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
+    delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),
+  }
+const RESULTS = join(import.meta.dirname, 'results.md')
+
+const args = process.argv.slice(2)
+const command = readBenchCommand(args)
+if ('problem' in command) {
+  process.stderr.write(`${command.problem}\n`)
+  process.exit(1)
+}
+
+const closers: Closers = []
+let closing: Promise<void> | undefined
+const close = () => {
+  closing ??= closeAll(closers)
+  return closing
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void close().finally(() => process.exit(1)))
+}
+try {
+  const { text, faults } = await BENCHMARKS[command.name](command.plan, closers)
+  process.stdout.write(`${text}\n`)
+  for (const fault of faults) process.stderr.write(`${fault}\n`)
+  if (faults.length > 0) process.exitCode = 1
+  else if (command.write) appendFileSync(RESULTS, resultsEntry({ args, text, at: new Date() }))
+} catch (error) {
+  // An interrupted run breaks somewhere, as its programs end; that is no news.
+  if (!closing) throw error
+} finally {
+  await close()
+}

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** What a process has taken of the machine. Read from /proc, so null where there is none. */
+export interface ProcessMemory {
+  megabytes: number
+  /** The most that it ever held. */
+  peakMegabytes: number
+}
+
+/** Linux counts processor time in ticks of this length on all common architectures. */
+const TICK_SECONDS = 0.01
+const KIBIBYTES_PER_MEGABYTE = 1_000_000 / 1_024
+
+export function processMemory(processId: number): ProcessMemory | null {
+  const status = readProc(`${processId}/status`)
+  const megabytes = (name: string) =>
+    Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status ?? '')?.[1]) / KIBIBYTES_PER_MEGABYTE
+  return status === null
+    ? null
+    : { megabytes: megabytes('VmRSS'), peakMegabytes: megabytes('VmHWM') }
+}
+
+/** Processor seconds of a process since it began. */
+export function processSeconds(processId: number): number | null {
+  const fields = statFields(processId)
+  return fields && (Number(fields[UTIME]) + Number(fields[UTIME + 1])) * TICK_SECONDS
+}
+
+/** Processor seconds of a process, its children that live, and those that have ended. */
+export function familySeconds(processId: number): number | null {
+  const own = statFields(processId)
+  if (!own) return null
+  const ticks = [UTIME, UTIME + 1, UTIME + 2, UTIME + 3].map(index => Number(own[index]))
+  const ended = ticks.reduce((sum, count) => sum + count, 0) * TICK_SECONDS
+  const living = childrenOf(processId).map(child => processSeconds(child) ?? 0)
+  return living.reduce((sum, seconds) => sum + seconds, ended)
+}
+
+/** proc_pid_stat(5): the fields after the command's name, the first of which is the state. */
+const PARENT = 1
+const UTIME = 11
+
+function statFields(processId: number): string[] | null {
+  const text = readProc(`${processId}/stat`)
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? null
+}
+
+function childrenOf(parent: number): number[] {
+  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+  return processes.map(Number).filter(id => Number(statFields(id)?.[PARENT]) === parent)
+}
+
+function readProc(path: string): string | null {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { AuthenticateTracker } from '../service/access/authenticate-tracker.ts'
+import { guardRoutes } from '../service/access/guard-routes.ts'
+import type { TrackerIdentity } from '../service/access/store.ts'
+import { newToken, tokenDigest, tokenKind } from '../service/access/token-format.ts'
+import { bearerToken } from '../service/http/bearer.ts'
+import { Refusal } from '../service/http/refusal.ts'
+import { createServiceApp } from '../service/http/service-app.ts'
+import type { CommitOutcome } from '../service/ingestion/commit-events.ts'
+import type { EventDraft } from '../service/ingestion/event-draft.ts'
+import { GroupCommit } from '../service/ingestion/group-commit.ts'
+import { ingestionRoutes } from '../service/ingestion/routes.ts'
+import { serviceLog } from '../service/roles/service-log.ts'
+
+/** The defaults of SIGNALBOX_COMMIT_EVENTS_MAX and SIGNALBOX_INGEST_QUEUE_MAX. */
+const COMMIT_EVENTS_MAX = 1_000
+const QUEUE_MAX = 10_000
+
+/**
+ * A program: the service's doorframe, guard, route, validation, consent, hashing and group commit
+ * as they are, but the commit answers "new" without a store. It builds what `service/server.ts`
+ * builds, less the rooms that only ask the store. It is the peer of `serve`: what the database
+ * costs is the difference between the two.
+ */
+const secret = newToken('tracker_secret')
+const app = createServiceApp(serviceLog('warn'))
+let origin = ''
+guardRoutes(app, authenticateFrom(new Map([[digestOf(secret), someTracker()]])))
+app.register(
+  async api =>
+    ingestionRoutes(api, {
+      commits: new GroupCommit<EventDraft, CommitOutcome>({
+        commit: async drafts => drafts.map(() => ({ isNew: true })),
+        itemsMax: COMMIT_EVENTS_MAX,
+        queueMax: QUEUE_MAX,
+      }),
+      stopWaiting: async () => {},
+      now: () => new Date(),
+      publicOrigin: () => origin,
+    }),
+  { prefix: BASE_PATH },
+)
+await app.listen({ host: '127.0.0.1', port: 0 })
+origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+process.once('disconnect', () => process.exit(0))
+process.send?.({ origin, trackerSecret: secret })
+
+/** The steps of `trackerAuthentication`, with a map in place of its table. */
+function authenticateFrom(trackers: ReadonlyMap<string, TrackerIdentity>): AuthenticateTracker {
+  return async authorization => {
+    const token = bearerToken(authorization)
+    if (token === null || tokenKind(token) !== 'tracker_secret') throw Refusal.unauthenticated()
+    const tracker = trackers.get(digestOf(token))
+    if (!tracker) throw Refusal.unauthenticated()
+    return tracker
+  }
+}
+
+function digestOf(token: string): string {
+  return tokenDigest(token).toString('base64')
+}
+
+function someTracker(): TrackerIdentity {
+  return { trackerId: randomUUID(), workspaceId: 1 }
+}
