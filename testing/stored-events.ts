@@ -36,6 +36,7 @@ export function ledgerEntry(changes: Partial<LedgerEntry> = {}): LedgerEntry {
     payload: { visitorId: null, digests: { em: ['e'.repeat(64)] }, plain: {}, clickIds: {} },
     session: null,
     withdrawalOf: [],
+    presumedConsenting: [],
     ...changes,
   }
 }
@@ -62,6 +63,6 @@ export async function storeEntries(
   deliveries: readonly PlannedDelivery[] = [],
 ): Promise<string[]> {
   const inOrder = entries.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1))
-  const inserted = await insertEvents(database, inOrder, deliveries)
+  const { inserted } = await insertEvents(database, inOrder, deliveries)
   return [...inserted].map(key => key.split(' ').slice(1).join(' ')).sort()
 }

@@ -85,8 +85,9 @@ async function requireSupportedServer({ pool }: Database): Promise<void> {
 
 async function refuseNewerSchema(migrator: Migrator, { query }: Database): Promise<void> {
   const known = new Set((await migrator.getMigrations()).map(({ name }) => name))
-  const tables = await query.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some(({ name }) => name === 'kysely_migration')) return
+  const { rows: found } = await sql<{ name: string | null }>`
+    select to_regclass('kysely_migration')::text as name`.execute(query)
+  if (found[0]?.name === null) return
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(query)
   const unknown = rows.map(({ name }) => name).filter(name => !known.has(name))
   if (unknown.length > 0) {

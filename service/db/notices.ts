@@ -12,18 +12,33 @@ export interface NoticeOptions {
   onLost: () => void
 }
 
+/** A server that takes the connection and stays silent must not hold up whoever asks. */
+const CONNECT_MILLISECONDS_MAX = 5_000
+
 /** Listens on a channel with a connection of its own (LISTEN belongs to one connection). */
 export async function listenForNotices(options: NoticeOptions): Promise<Notices> {
   const { connectionString, channel, onNotice, onLost } = options
-  const client = new pg.Client({ connectionString, application_name: 'signalbox notices' })
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'signalbox notices',
+    connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
+    query_timeout: CONNECT_MILLISECONDS_MAX,
+    keepAlive: true,
+  })
   let isClosed = false
   client.on('notification', onNotice)
   client.on('error', () => {})
   client.on('end', () => {
     if (!isClosed) onLost()
   })
-  await client.connect()
-  await client.query(`listen ${client.escapeIdentifier(channel)}`)
+  try {
+    await client.connect()
+    await client.query(`listen ${client.escapeIdentifier(channel)}`)
+  } catch (error) {
+    isClosed = true
+    client.end().catch(() => {})
+    throw error
+  }
   return {
     close: async () => {
       isClosed = true

@@ -13,7 +13,11 @@ export function unnestOf<Row>(
   columns: readonly BatchColumn<Row>[],
   { alias, firstParameter }: { alias: string; firstParameter: number },
 ): string {
-  const arrays = columns.map(({ type }, index) => `$${firstParameter + index}::${type}[]`)
+  const arrays = columns.map(({ type }, index) =>
+    type === 'json'
+      ? `string_to_array($${firstParameter + index}::text, E'\\x1f', '')::json[]`
+      : `$${firstParameter + index}::${type}[]`,
+  )
   const names = columns.map(({ name }) => name)
   return `unnest(${arrays.join(', ')}) as ${alias}(${names.join(', ')})`
 }
@@ -23,7 +27,18 @@ export function arraysOf<Row>(
   columns: readonly BatchColumn<Row>[],
   rows: readonly Row[],
 ): string[] {
-  return columns.map(({ text }) => arrayLiteral(rows.map(text)))
+  return columns.map(({ type, text }) => {
+    const values = rows.map(text)
+    return type === 'json' ? jsonList(values) : arrayLiteral(values)
+  })
+}
+
+/**
+ * JSON texts in a row. JSON escapes control characters, so U+001F can stand between them and no
+ * quote needs a backslash; an empty text is NULL.
+ */
+function jsonList(values: readonly (string | null)[]): string {
+  return values.map(value => value ?? '').join('\x1f')
 }
 
 /**

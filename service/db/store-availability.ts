@@ -5,14 +5,21 @@ const SYSTEM_CODES = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
+  'EAI_AGAIN',
   'EHOSTUNREACH',
+  'ENETUNREACH',
 ])
 
 /**
- * PostgreSQL error classes that pass by themselves: 08 connection, 53 insufficient resources
- * (disk full, too many connections), 57P admin shutdown and crash recovery, 58 system error.
+ * PostgreSQL errors that pass by themselves: class 08 connection, 53 insufficient resources (disk
+ * full, too many connections), 57P admin shutdown and crash recovery, 57014 a statement that took
+ * too long, 58 system error, 25006 a standby that has not been promoted yet.
  */
-const SQLSTATE_PREFIXES = ['08', '53', '57P', '58']
+const SQLSTATE_PREFIXES = ['08', '53', '57P', '57014', '58', '25006']
+
+/** What the driver says about a connection without giving it a code. */
+const DRIVER_SENTENCES =
+  /timeout exceeded when trying to connect|Connection terminated|is not queryable|read timeout/
 
 /** Is the store out of reach for now, as opposed to a statement that is wrong? */
 export function isStoreUnavailable(error: unknown): boolean {
@@ -24,6 +31,5 @@ export function isStoreUnavailable(error: unknown): boolean {
       return SQLSTATE_PREFIXES.some(prefix => code.startsWith(prefix))
     }
   }
-  // pg gives these two no code.
-  return /timeout exceeded when trying to connect|Connection terminated/.test(error.message)
+  return DRIVER_SENTENCES.test(error.message)
 }

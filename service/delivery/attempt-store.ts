@@ -25,7 +25,7 @@ export async function insertAttempt({ query }: Database, attempt: SendAttempt): 
       duration_milliseconds: Math.round(attempt.durationMilliseconds),
       event_count: attempt.eventCount,
       is_test: attempt.isTest,
-      outcome: outcome.kind,
+      outcome,
       http_status: httpStatus,
       trace_id: traceId,
       answer: answer && JSON.stringify(answer),

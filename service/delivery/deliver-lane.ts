@@ -1,51 +1,21 @@
-import { randomUUID } from 'node:crypto'
-import type { Database } from '../db/database.ts'
-import { findEvents, type StoredEvent } from '../ledger/store.ts'
-import { visitorKeysOf } from '../ledger/visitor-keys.ts'
-import { findWithdrawals } from '../ledger/withdrawal-store.ts'
-import type { Platform } from '../platforms/platform.ts'
-import { insertAttempt } from './attempt-store.ts'
+import { type ClaimedBatch, loadBatch } from './claimed-batch.ts'
+import type { DeliveryContext } from './delivery-context.ts'
 import {
   type Destination,
-  findDestination,
   pauseDestination,
+  postponeProbe,
   resumeDestination,
 } from './destination-store.ts'
-import { laneVerdict, probeWaitSeconds } from './lane-refusal.ts'
-import { reviewDelivery, windowEnd } from './review-delivery.ts'
-import { openCredential } from './sealed-credential.ts'
-import { type SentBatch, type SentRequest, sendEvents } from './send-events.ts'
-import { type Settlement, settleByAnswer, settleUnsent } from './settlement.ts'
-import { type ClaimedDelivery, claimDeliveries, type Lane, settleDeliveries } from './store.ts'
-
-/** A request is not started when the lease might end before its answer: ten seconds and some. */
-const REQUEST_MILLISECONDS_MAX = 12_000
-
-export interface DeliveryContext {
-  database: Database
-  platform: Platform
-  credentialKey: Buffer
-  batchMax: number
-  leaseSeconds: number
-  now: () => Date
-  /** From 0 to 1, for the jitter of retries. */
-  chance: () => number
-}
+import { type LaneVerdict, probeWaitSeconds } from './lane-verdict.ts'
+import { reviewBatch } from './review-batch.ts'
+import { sendBatch } from './send-batch.ts'
+import { claimDeliveries, type Lane } from './store.ts'
 
 export interface LaneRun {
   claimedCount: number
   /** The claim was as large as it may be, so more is probably waiting. */
   isFull: boolean
-  /** The platform asked this lane to stay away for so long; 0 when it did not. */
-  waitSeconds: number
-}
-
-interface Batch {
-  destination: Destination
-  isTest: boolean
-  leaseEndsAt: Date
-  claimed: Map<number, ClaimedDelivery>
-  events: Map<string, StoredEvent>
+  verdict: LaneVerdict
 }
 
 /**
@@ -58,145 +28,66 @@ export async function deliverLane(
   lane: Lane,
   onClaimed: (isFull: boolean) => void,
 ): Promise<LaneRun> {
-  const { database, now, batchMax, leaseSeconds } = context
+  const { database, platform, now, leaseSeconds } = context
   const claimedAt = now()
   const leaseEndsAt = new Date(claimedAt.getTime() + leaseSeconds * 1_000)
+  const batchMax = Math.min(context.batchMax, platform.batchMax)
   const limit = lane.isProbe ? 1 : batchMax
   const claimed = await claimDeliveries(database, { lane, limit, claimedAt, leaseEndsAt })
   const isFull = claimed.length === batchMax
   onClaimed(isFull)
-  const first = claimed[0]
-  if (!first) return { claimedCount: 0, isFull, waitSeconds: 0 }
+  const claimedCount = claimed.length
+  if (claimedCount === 0) return { claimedCount, isFull, verdict: { kind: 'untried' } }
 
-  const destination = await findDestination(database, lane.trackerId, lane.destinationId)
-  if (!destination) throw new Error(`destination ${lane.destinationId} is gone`)
-  const batch: Batch = {
-    destination,
-    isTest: first.isTest,
-    leaseEndsAt,
-    claimed: new Map(claimed.map(delivery => [delivery.id, delivery])),
-    events: await eventsOf(database, lane.trackerId, claimed),
-  }
-  const { settlements, sent } = await reviewAndSend(context, batch)
+  const batch = await loadBatch(database, { lane, claimed, leaseEndsAt })
+  const verdict = await deliverBatch(context, batch)
+  if (lane.isProbe) await judgeProbe(context, batch.destination, verdict)
+  else if (verdict.kind === 'refused') await pause(context, batch.destination, verdict.reason)
+  return { claimedCount, isFull, verdict }
+}
+
+async function deliverBatch(context: DeliveryContext, batch: ClaimedBatch): Promise<LaneVerdict> {
+  const sendings = await reviewBatch(context, batch)
+  return sendBatch(context, batch, sendings)
+}
+
+/** Every request in flight to the lane may be refused; the first one pauses it and is told. */
+async function pause(
+  { database, now, onDestinationMoved }: DeliveryContext,
+  { trackerId, id: destinationId }: Destination,
+  reason: string,
+): Promise<void> {
   const at = now()
-  await settleDeliveries(database, { trackerId: lane.trackerId, leaseEndsAt, at, settlements })
-  const waitSeconds = await updateLane(context, destination, sent)
-  return { claimedCount: claimed.length, isFull, waitSeconds }
+  const nextProbeAt = new Date(at.getTime() + probeWaitSeconds(0) * 1_000)
+  const pausing = { trackerId, destinationId, reason, at, nextProbeAt }
+  const wasActive = await pauseDestination(database, pausing)
+  if (wasActive) onDestinationMoved?.({ trackerId, destinationId, status: 'inactive', reason })
 }
 
-async function eventsOf(
-  database: Database,
-  trackerId: string,
-  claimed: readonly ClaimedDelivery[],
-): Promise<Map<string, StoredEvent>> {
-  const ids = claimed.map(({ eventId }) => eventId)
-  const events = await findEvents(database, trackerId, ids)
-  return new Map(events.map(event => [event.eventId, event]))
-}
-
-async function reviewAndSend(
-  context: DeliveryContext,
-  batch: Batch,
-): Promise<{ settlements: Settlement[]; sent: SentBatch }> {
-  const { platform, now } = context
-  const withdrawnAt = await withdrawalsOf(context.database, batch)
+/** A probe that works resumes the lane; one that told nothing is followed by another at once. */
+async function judgeProbe(
+  { database, now, onDestinationMoved }: DeliveryContext,
+  { trackerId, id: destinationId, failedProbes, statusReason }: Destination,
+  verdict: LaneVerdict,
+): Promise<void> {
   const at = now()
-  const reviews = [...batch.claimed.values()].map(delivery => {
-    const event = batch.events.get(delivery.eventId)
-    return reviewDelivery(delivery, {
-      event,
-      withdrawnAt: event ? withdrawnAt(event) : null,
-      platform,
-      at,
-    })
-  })
-  const settlements = reviews.flatMap(({ settle }) => settle ?? [])
-  const sendings = reviews.flatMap(({ send }) => send ?? [])
-  if (sendings.length === 0) return { settlements, sent: { requests: [], unsent: [] } }
-
-  const sent = await sendEvents(senderOf(context, batch), sendings)
-  for (const request of sent.requests) {
-    settlements.push(...(await keepAttempt(context, batch, request)))
+  const postpone = (reason: string | null, waitSeconds: number) => {
+    const seconds = Math.max(waitSeconds, probeWaitSeconds(failedProbes + 1))
+    const nextProbeAt = new Date(at.getTime() + seconds * 1_000)
+    return postponeProbe(database, { trackerId, destinationId, reason, at, nextProbeAt })
   }
-  const handBack = { reason: 'handed_back', error: null }
-  for (const { id, event } of sent.unsent) {
-    settlements.push({
-      ...settleUnsent({ id, eventId: event.eventId }, 'queued', handBack),
-      nextAttemptAt: at,
-    })
-  }
-  return { settlements, sent }
-}
-
-function senderOf({ platform, credentialKey, now }: DeliveryContext, batch: Batch) {
-  const { destination, isTest, leaseEndsAt } = batch
-  return {
-    platform,
-    now,
-    target: {
-      datasetId: destination.datasetId,
-      accessToken: openCredential(credentialKey, destination.id, destination.sealedCredential),
-      testEventCode: isTest ? destination.testEventCode : null,
-    },
-    mayStart: () => now().getTime() + REQUEST_MILLISECONDS_MAX < leaseEndsAt.getTime(),
-  }
-}
-
-async function withdrawalsOf(database: Database, { destination, events }: Batch) {
-  const { trackerId } = destination
-  const keys = new Set([...events.values()].flatMap(({ payload }) => visitorKeysOf(payload)))
-  const visitors = [...keys].map(visitorId => ({ trackerId, visitorId }))
-  const latest = await findWithdrawals(database, visitors)
-  return ({ payload }: StoredEvent) => latest(trackerId, visitorKeysOf(payload))
-}
-
-/** Keeps the request and its answer, and says what the answer means for each event in it. */
-async function keepAttempt(
-  { database, platform, now, chance }: DeliveryContext,
-  { destination, isTest, claimed, events }: Batch,
-  { result, decided, ...request }: SentRequest,
-): Promise<Settlement[]> {
-  const attemptId = randomUUID()
-  const { trackerId, id: destinationId } = destination
-  await insertAttempt(database, {
-    ...request,
-    id: attemptId,
-    trackerId,
-    destinationId,
-    isTest,
-    result,
-  })
-  const at = now()
-  return decided.map(({ id, event }) => {
-    const stored = events.get(event.eventId)
-    const attemptCount = claimed.get(id)?.attemptCount ?? 1
-    const windowEndsAt = windowEnd(stored ?? event, platform)
-    const delivery = { id, eventId: event.eventId, attemptCount, windowEndsAt }
-    return settleByAnswer(delivery, result, { at, attemptId, chance: chance() })
-  })
-}
-
-/** Pauses a lane that the platform refuses, resumes one that works again. */
-async function updateLane(
-  { database, now }: DeliveryContext,
-  { trackerId, id: destinationId, status, failedProbes }: Destination,
-  sent: SentBatch,
-): Promise<number> {
-  const verdict = laneVerdict(sent)
-  const at = now()
   switch (verdict.kind) {
-    case 'works':
-      if (status === 'inactive') await resumeDestination(database, { trackerId, destinationId, at })
-      return 0
-    case 'refused': {
-      const nextProbeAt = new Date(at.getTime() + probeWaitSeconds(failedProbes) * 1_000)
-      const { reason } = verdict
-      await pauseDestination(database, { trackerId, destinationId, reason, at, nextProbeAt })
-      return 0
+    case 'works': {
+      const wasInactive = await resumeDestination(database, { trackerId, destinationId, at })
+      const move = { trackerId, destinationId, status: 'active', reason: null } as const
+      if (wasInactive) onDestinationMoved?.(move)
+      return
     }
+    case 'refused':
+      return postpone(verdict.reason, 0)
     case 'throttled':
-      return verdict.waitSeconds
-    case 'unclear':
-      return 0
+    case 'unreachable':
+      return postpone(statusReason, verdict.waitSeconds)
+    case 'untried':
   }
 }

@@ -67,7 +67,7 @@ export interface NewDestination {
   createdAt: Date
 }
 
-/** Makes an active Meta destination, and the tracker's delivery counter when it is the first. */
+/** Makes an active Meta destination. */
 export async function insertDestination(
   { query }: Database,
   destination: NewDestination,
@@ -91,17 +91,37 @@ export async function insertDestination(
 export interface LanePause {
   trackerId: string
   destinationId: string
-  reason: string
+  reason: string | null
   at: Date
   nextProbeAt: Date
 }
 
-/** The platform refuses the destination itself: its lane waits, and is probed now and then. */
-export async function pauseDestination({ query }: Database, pause: LanePause): Promise<void> {
-  await query
+/**
+ * The platform refuses the destination itself: its lane waits, and is probed now and then. False
+ * when it was inactive already.
+ */
+export async function pauseDestination({ query }: Database, pause: LanePause): Promise<boolean> {
+  const { numUpdatedRows } = await query
     .updateTable('destinations')
     .set({
       status: 'inactive',
+      status_reason: pause.reason,
+      next_probe_at: pause.nextProbeAt,
+      failed_probes: 0,
+      updated_at: pause.at,
+    })
+    .where('tracker_id', '=', pause.trackerId)
+    .where('id', '=', pause.destinationId)
+    .where('status', '=', 'active')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** A probe did not get through: the destination stays inactive until a later one. */
+export async function postponeProbe({ query }: Database, pause: LanePause): Promise<void> {
+  await query
+    .updateTable('destinations')
+    .set({
       status_reason: pause.reason,
       next_probe_at: pause.nextProbeAt,
       failed_probes: sql`failed_probes + 1`,
@@ -109,14 +129,16 @@ export async function pauseDestination({ query }: Database, pause: LanePause): P
     })
     .where('tracker_id', '=', pause.trackerId)
     .where('id', '=', pause.destinationId)
+    .where('status', '=', 'inactive')
     .execute()
 }
 
+/** The destination works again. False when it was active already. */
 export async function resumeDestination(
   { query }: Database,
   lane: { trackerId: string; destinationId: string; at: Date },
-): Promise<void> {
-  await query
+): Promise<boolean> {
+  const { numUpdatedRows } = await query
     .updateTable('destinations')
     .set({
       status: 'active',
@@ -128,5 +150,6 @@ export async function resumeDestination(
     .where('tracker_id', '=', lane.trackerId)
     .where('id', '=', lane.destinationId)
     .where('status', '=', 'inactive')
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }

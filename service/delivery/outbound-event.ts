@@ -1,12 +1,10 @@
+import { fbclidOfFbc } from '../identity/fbc-and-fbp.ts'
 import type { StoredEvent } from '../ledger/store.ts'
 import type { OutboundEvent } from '../platforms/platform.ts'
 
-/** Click and browser ids that the platform takes from an earlier visit of the same person. */
-const JOINED_IDS = ['fbc', 'fbp'] as const
-
 /**
  * A stored event as an adapter sends it. Where the event has no click id of its own, the one that
- * the visitor's session saw with consent is joined to it (decisions section 4).
+ * the visitor's session saw with consent before it is joined to it (decisions section 4).
  */
 export function outboundEvent(event: StoredEvent): OutboundEvent {
   const payload = event.payload
@@ -32,12 +30,34 @@ function clamped({ eventTime, createdAt }: StoredEvent): Date {
   return new Date(Math.min(Number(eventTime), Number(createdAt)))
 }
 
-function joinedIds({ attributionJoin, payload, session }: StoredEvent): Record<string, string> {
-  if (attributionJoin !== 'allowed') return {}
-  const found: Record<string, string> = {}
-  for (const name of JOINED_IDS) {
-    const id = payload?.clickIds[name] ?? session?.clickIds[name]
-    if (id !== undefined) found[name] = id
-  }
-  return found
+/** The clock that names the time of the event may be so far behind ours, which saw the click. */
+const CLOCKS_APART_MILLISECONDS_MAX = 300_000
+
+/** Click and browser id, the event's own or from an earlier visit of the same person. */
+function joinedIds(event: StoredEvent): Record<string, string> {
+  if (event.attributionJoin !== 'allowed') return {}
+  const fbc = joinedFbc(event)
+  const fbp = event.payload?.clickIds.fbp ?? event.session?.clickIds.fbp
+  return { ...(fbc !== undefined && { fbc }), ...(fbp !== undefined && { fbp }) }
+}
+
+/**
+ * The click that led here. One that the session saw before keeps the time at which it was first
+ * seen; one that it saw only after the event led somewhere else.
+ */
+function joinedFbc({ payload, session, eventTime }: StoredEvent): string | undefined {
+  const own = payload?.clickIds.fbc
+  const seen = session?.clickIds.fbc
+  if (seen === undefined) return own
+  if (own !== undefined) return fbclidOfFbc(own) === fbclidOfFbc(seen) ? earlier(own, seen) : own
+  return clickedAt(seen) <= Number(eventTime) + CLOCKS_APART_MILLISECONDS_MAX ? seen : undefined
+}
+
+function earlier(first: string, second: string): string {
+  return clickedAt(second) < clickedAt(first) ? second : first
+}
+
+/** The creation time inside an fbc: `fb.<index>.<ms>.<fbclid>`. */
+function clickedAt(fbc: string): number {
+  return Number(fbc.split('.')[2])
 }

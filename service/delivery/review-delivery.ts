@@ -3,7 +3,7 @@ import type { StoredEvent } from '../ledger/store.ts'
 import type { Platform } from '../platforms/platform.ts'
 import { outboundEvent } from './outbound-event.ts'
 import type { Sending } from './send-events.ts'
-import { type Settlement, settleUnsent } from './settlement.ts'
+import { type Settlement, settleUnsent, type UnsentStatus } from './settlement.ts'
 import type { ClaimedDelivery } from './store.ts'
 
 /** The event goes out, or it is settled without the platform. */
@@ -12,6 +12,8 @@ export type Review = { send: Sending; settle: null } | { send: null; settle: Set
 export interface ReviewGrounds {
   event: StoredEvent | undefined
   withdrawnAt: Date | null
+  /** The destination has a `test_event_code`. */
+  hasTestCode: boolean
   platform: Platform
   at: Date
 }
@@ -22,7 +24,7 @@ const WINDOW_MARGIN_MILLISECONDS = 60_000
 /** Looks at a claimed delivery once more, at the moment of sending: may it still leave? */
 export function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, platform, at }: ReviewGrounds,
+  { event, withdrawnAt, hasTestCode, platform, at }: ReviewGrounds,
 ): Review {
   if (!event?.payload) {
     return settled(delivery, 'failed:permanent', 'payload_expired')
@@ -31,7 +33,9 @@ export function reviewDelivery(
     return settled(delivery, 'skipped:consent', 'consent_withdrawn')
   }
   const end = windowEnd(event, platform).getTime() - WINDOW_MARGIN_MILLISECONDS
-  if (at.getTime() >= end) return settled(delivery, 'expired', 'outside_window')
+  if (at.getTime() >= end) return tooLate(delivery)
+  // Without a code the platform would count it as live.
+  if (delivery.isTest && !hasTestCode) return settled(delivery, 'failed:permanent', 'no_test_code')
 
   const outbound = outboundEvent(event)
   const error = platform.findFault(outbound)
@@ -45,6 +49,14 @@ export function reviewDelivery(
   return { send: { id: delivery.id, event: outbound }, settle: null }
 }
 
+/** After an attempt the platform may have the event, so that one is not called unsent. */
+function tooLate(delivery: ClaimedDelivery): Review {
+  const wasTried = delivery.attemptCount > 1
+  return wasTried
+    ? settled(delivery, 'failed:unknown', 'time_used_up')
+    : settled(delivery, 'expired', 'outside_window')
+}
+
 /** When the platform stops taking the event. */
 export function windowEnd(
   event: Pick<StoredEvent, 'eventTime' | 'actionSource'>,
@@ -53,11 +65,7 @@ export function windowEnd(
   return new Date(event.eventTime.getTime() + platform.windowSeconds(event.actionSource) * 1_000)
 }
 
-function settled(
-  delivery: ClaimedDelivery,
-  status: 'failed:permanent' | 'skipped:consent' | 'expired',
-  reason: string,
-): Review {
+function settled(delivery: ClaimedDelivery, status: UnsentStatus, reason: string): Review {
   return { send: null, settle: settleUnsent(delivery, status, { reason, error: null }) }
 }
 

@@ -19,44 +19,45 @@ export interface Sender {
   platform: Platform
   target: PlatformTarget
   now: () => Date
-  /** False once the lease is too short for another request. */
+  /** False once the lease is too short for another request, or the worker stops. */
   mayStart: () => boolean
+  /** Called after each answer, before the next request: a crash loses one answer at most. */
+  onAnswered: (request: SentRequest) => Promise<void>
 }
 
 export interface SentBatch {
-  requests: SentRequest[]
-  /** Not handed over, because the lease ran short; somebody else takes them up. */
+  /** Null when nothing was sent at all. */
+  lastAnswer: SendAnswer | null
+  /** Not handed over; somebody takes them up later. */
   unsent: readonly Sending[]
 }
 
 /**
  * Sends a batch. When the platform refuses it for its content, the batch is halved until the
  * guilty events stand alone, and the rest go through: at most two requests a level, so a batch of
- * a thousand with one bad event takes about twenty.
+ * a thousand with one bad event takes about twenty. What is left is not sent when the platform
+ * refuses the destination or asks us to stay away.
  */
 export async function sendEvents(sender: Sender, sendings: readonly Sending[]): Promise<SentBatch> {
-  const requests: SentRequest[] = []
   const waiting: (readonly Sending[])[] = [sendings]
+  let lastAnswer: SendAnswer | null = null
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
-    if (!sender.mayStart()) return { requests, unsent: [...batch, ...waiting.flat()] }
+    if (!sender.mayStart()) return { lastAnswer, unsent: [...batch, ...waiting.flat()] }
     const request = await sendOnce(sender, batch)
-    requests.push(request)
-    const { outcome } = request.result
-    if (outcome.kind === 'permanent' && outcome.divisible && batch.length > 1) {
+    lastAnswer = request.result
+    if (lastAnswer.outcome === 'permanent' && batch.length > 1) {
       const middle = Math.ceil(batch.length / 2)
       waiting.push(batch.slice(middle), batch.slice(0, middle))
       request.decided = []
-    } else if (refusesTheLane(outcome.kind)) {
-      // The platform refuses us, not these events: what has not been sent shares the answer.
-      request.decided = [...batch, ...waiting.flat()]
-      break
     }
+    await sender.onAnswered(request)
+    if (endsTheRun(lastAnswer)) break
   }
-  return { requests, unsent: [] }
+  return { lastAnswer, unsent: waiting.flat() }
 }
 
-function refusesTheLane(kind: SendAnswer['outcome']['kind']): boolean {
-  return kind === 'auth' || kind === 'config' || kind === 'throttle'
+function endsTheRun({ outcome, waitSeconds }: SendAnswer): boolean {
+  return outcome === 'auth' || outcome === 'config' || waitSeconds > 0
 }
 
 async function sendOnce(

@@ -35,12 +35,12 @@ export interface SettlementMoment {
 /** Turns the platform's answer into the fate of one delivery that was in the request. */
 export function settleByAnswer(
   delivery: SettledDelivery,
-  { outcome, error, traceId }: SendAnswer,
+  { outcome, waitSeconds, error, traceId }: SendAnswer,
   { at, attemptId, chance }: SettlementMoment,
 ): Settlement {
   const base = { eventId: delivery.eventId, id: delivery.id, error, traceId, attemptId }
   const final = { ...base, nextAttemptAt: null, isUnburnt: false }
-  switch (outcome.kind) {
+  switch (outcome) {
     case 'accepted':
       return { ...final, status: 'accepted', reason: 'accepted' }
     case 'permanent':
@@ -57,22 +57,28 @@ export function settleByAnswer(
     case 'retry':
     case 'throttle':
     case 'unknown': {
-      const waitSecondsMin = outcome.kind === 'throttle' ? outcome.waitSeconds : 0
       const { attemptCount } = delivery
-      const seconds = backoffSeconds({ attemptCount, waitSecondsMin, chance })
+      const seconds = backoffSeconds({ attemptCount, waitSecondsMin: waitSeconds, chance })
       const nextAttemptAt = new Date(at.getTime() + seconds * 1_000)
       if (nextAttemptAt >= delivery.windowEndsAt) {
         return { ...final, status: 'failed:unknown', reason: 'time_used_up' }
       }
-      return { ...base, status: 'retrying', reason: outcome.kind, nextAttemptAt, isUnburnt: false }
+      return { ...base, status: 'retrying', reason: outcome, nextAttemptAt, isUnburnt: false }
     }
   }
 }
 
+export interface DeliveryKey {
+  eventId: string
+  id: number
+}
+
+export type UnsentStatus = 'expired' | 'skipped:consent' | 'failed:permanent' | 'failed:unknown'
+
 /** The fate of a delivery that is not handed over at all. */
 export function settleUnsent(
-  { eventId, id }: { eventId: string; id: number },
-  status: 'expired' | 'skipped:consent' | 'failed:permanent' | 'queued',
+  { eventId, id }: DeliveryKey,
+  status: UnsentStatus,
   { reason, error }: { reason: string; error: SendError | null },
 ): Settlement {
   return {
@@ -83,6 +89,21 @@ export function settleUnsent(
     nextAttemptAt: null,
     isUnburnt: true,
     error,
+    traceId: null,
+    attemptId: null,
+  }
+}
+
+/** Claimed and not sent after all: it waits as before, and the attempt does not count. */
+export function handBack({ eventId, id }: DeliveryKey, at: Date): Settlement {
+  return {
+    eventId,
+    id,
+    status: 'queued',
+    reason: 'handed_back',
+    nextAttemptAt: at,
+    isUnburnt: true,
+    error: null,
     traceId: null,
     attemptId: null,
   }

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type DeliveryContext, deliverLane } from './deliver-lane.ts'
+import { deliverLane, type LaneRun } from './deliver-lane.ts'
+import type { DeliveryContext } from './delivery-context.ts'
+import { QuietLanes } from './quiet-lanes.ts'
 import { findDueLanes, type Lane } from './store.ts'
 
 export interface WorkerLimits {
@@ -26,7 +28,7 @@ export interface WorkerOptions {
   onPoll?: () => Promise<void>
 }
 
-const ERROR_PAUSE_MILLISECONDS = 1_000
+const ERROR_PAUSE_SECONDS = 1
 
 /** Starts the loop that delivers whatever is due, lane by lane. */
 export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
@@ -44,14 +46,17 @@ export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
 
 class WorkerLoop {
   readonly #options: WorkerOptions
+  readonly #context: DeliveryContext
+  /** Requests in flight by destination. */
   readonly #inFlight = new Map<string, number>()
-  readonly #quietUntil = new Map<string, number>()
+  readonly #quiet = new QuietLanes()
   readonly #runs = new Set<Promise<void>>()
   #alarm = new AbortController()
   #isStopped = false
 
   constructor(options: WorkerOptions) {
     this.#options = options
+    this.#context = { ...options.context, isStopping: () => this.#isStopped }
   }
 
   wake(): void {
@@ -66,76 +71,104 @@ class WorkerLoop {
   async run(): Promise<void> {
     while (!this.#isStopped) {
       this.#alarm = new AbortController()
+      // What is done now and then must not keep deliveries from going out when it fails.
+      await this.#options.onPoll?.().catch(this.#options.onError)
+      const startedAt = seconds()
       try {
-        await this.#options.onPoll?.()
         await this.#startDueLanes()
       } catch (error) {
         this.#options.onError(error)
-        await this.#sleep(ERROR_PAUSE_MILLISECONDS)
+        await this.#sleep(ERROR_PAUSE_SECONDS)
         continue
       }
-      await this.#sleep(this.#options.limits.pollSeconds * 1_000)
+      // However many lanes there are and however often it is woken, it looks half of the time.
+      await delay((seconds() - startedAt) * 1_000)
+      await this.#sleep(this.#options.limits.pollSeconds)
     }
     await Promise.all(this.#runs)
   }
 
   async #startDueLanes(): Promise<void> {
-    const { context, limits } = this.#options
-    if (this.#runs.size >= limits.requestsMax) return
-    const lanes = await findDueLanes(context.database, context.now(), limits.requestsMax * 2)
-    for (const lane of lanes) {
-      if (this.#runs.size >= limits.requestsMax || this.#isStopped) return
+    const lanesMax = this.#options.limits.requestsMax - this.#runs.size
+    if (lanesMax <= 0 || this.#isStopped) return
+    const { database, now } = this.#context
+    const busy = [...this.#inFlight.keys()].filter(id => this.#freeRequests(id) <= 0)
+    const leaveOut = [...this.#quiet.quietAt(seconds()), ...busy]
+    for (const lane of await findDueLanes(database, { now: now(), lanesMax, leaveOut })) {
+      if (this.#isStopped) return
       if (this.#mayStart(lane)) this.#start(lane)
     }
   }
 
-  #mayStart(lane: Lane): boolean {
-    const key = keyOf(lane)
-    if ((this.#quietUntil.get(key) ?? 0) > performance.now()) return false
-    const requestsMax = lane.isProbe ? 1 : this.#options.limits.laneRequestsMax
-    return (this.#inFlight.get(key) ?? 0) < requestsMax
+  /** Asked again after the look: an answer may have come in meanwhile. */
+  #mayStart({ destinationId, isProbe }: Lane): boolean {
+    if (this.#quiet.isQuiet(destinationId, seconds())) return false
+    if (isProbe && this.#inFlight.has(destinationId)) return false
+    return this.#freeRequests(destinationId) > 0
+  }
+
+  #freeRequests(destinationId: string): number {
+    const requestsMax = this.#quiet.isOnTrial(destinationId)
+      ? 1
+      : this.#options.limits.laneRequestsMax
+    return requestsMax - (this.#inFlight.get(destinationId) ?? 0)
   }
 
   #start(lane: Lane): void {
-    const key = keyOf(lane)
-    this.#inFlight.set(key, (this.#inFlight.get(key) ?? 0) + 1)
-    const run = this.#deliver(lane, key).finally(() => {
+    const { destinationId } = lane
+    this.#inFlight.set(destinationId, (this.#inFlight.get(destinationId) ?? 0) + 1)
+    const run = this.#deliver(lane).finally(() => {
       if (this.#runs.size >= this.#options.limits.requestsMax) this.wake()
-      const left = (this.#inFlight.get(key) ?? 1) - 1
-      if (left > 0) this.#inFlight.set(key, left)
-      else this.#inFlight.delete(key)
+      const left = (this.#inFlight.get(destinationId) ?? 1) - 1
+      if (left > 0) this.#inFlight.set(destinationId, left)
+      else this.#inFlight.delete(destinationId)
       this.#runs.delete(run)
     })
     this.#runs.add(run)
   }
 
-  async #deliver(lane: Lane, key: string): Promise<void> {
+  async #deliver(lane: Lane): Promise<void> {
     try {
       const wakeWhenFull = (isFull: boolean) => {
         if (isFull) this.wake()
       }
-      const run = await deliverLane(this.#options.context, lane, wakeWhenFull)
-      if (run.waitSeconds > 0) this.#keepQuiet(key, run.waitSeconds)
-      if (run.isFull || lane.isProbe) this.wake()
+      const run = await deliverLane(this.#context, lane, wakeWhenFull)
+      this.#heed(lane.destinationId, run)
+      // What came in meanwhile, or waits in the other test mode, should not wait for a poll.
+      if (run.claimedCount > 0) this.wake()
     } catch (error) {
       this.#options.onError(error)
-      this.#keepQuiet(key, ERROR_PAUSE_MILLISECONDS / 1_000)
+      this.#quiet.keepQuiet(lane.destinationId, ERROR_PAUSE_SECONDS, seconds())
     }
   }
 
-  #keepQuiet(key: string, seconds: number): void {
-    const now = performance.now()
-    for (const [other, until] of this.#quietUntil) {
-      if (until <= now) this.#quietUntil.delete(other)
+  /** Leaves the lane alone as long as its last answer asks for. */
+  #heed(destinationId: string, { verdict }: LaneRun): void {
+    switch (verdict.kind) {
+      case 'works':
+        this.#quiet.works(destinationId)
+        break
+      case 'unreachable':
+        this.#quiet.failed(destinationId, seconds())
+        break
+      case 'throttled':
+        break
+      case 'refused':
+      case 'untried':
+        return
     }
-    this.#quietUntil.set(key, now + seconds * 1_000)
+    if (verdict.waitSeconds > 0) {
+      this.#quiet.keepQuiet(destinationId, verdict.waitSeconds, seconds())
+    }
   }
 
-  async #sleep(milliseconds: number): Promise<void> {
-    await delay(milliseconds, undefined, { signal: this.#alarm.signal }).catch(() => {})
+  async #sleep(seconds: number): Promise<void> {
+    const { signal } = this.#alarm
+    await delay(seconds * 1_000, undefined, { signal }).catch(() => {})
   }
 }
 
-function keyOf({ trackerId, destinationId }: Lane): string {
-  return `${trackerId} ${destinationId}`
+/** Of a clock that only goes forward, whatever happens to the time of day. */
+function seconds(): number {
+  return performance.now() / 1_000
 }

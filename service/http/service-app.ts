@@ -64,6 +64,8 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     routerOptions: { maxParamLength: PATH_PARAMETER_CHARACTERS_MAX },
     requestIdHeader: false,
+    // Lines name the request themselves; a logger a request costs a tenth of its processor time.
+    childLoggerFactory: () => logger,
     genReqId: newRequestId,
     forceCloseConnections: 'idle',
     // While closing, what was accepted is still answered in our own words.

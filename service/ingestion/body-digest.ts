@@ -10,15 +10,16 @@ export function bodyDigest(
   { trackerId, eventId }: { trackerId: string; eventId: string },
 ): Buffer {
   const { event_id: _, ...rest } = body
-  return hash('sha256', `${trackerId}\n${eventId}\n${canonicalJson(rest)}`, 'buffer')
+  return hash('sha256', `${trackerId}\n${eventId}\n${JSON.stringify(ordered(rest))}`, 'buffer')
 }
 
-/** The doorframe has bounded the depth of the body. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.keys(value)
-    .sort()
-    .map(name => `${JSON.stringify(name)}:${canonicalJson((value as never)[name])}`)
-  return `{${members.join(',')}}`
+/** Members in order of their names. The doorframe has bounded the depth of the body. */
+function ordered(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(ordered)
+  const members: Record<string, unknown> = {}
+  for (const name of Object.keys(value).sort()) {
+    members[name] = ordered((value as Record<string, unknown>)[name])
+  }
+  return members
 }

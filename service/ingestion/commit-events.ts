@@ -9,7 +9,7 @@ import { visitorKeysOf } from '../ledger/visitor-keys.ts'
 import { findWithdrawals } from '../ledger/withdrawal-store.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { EventDraft } from './event-draft.ts'
-import { planEvent } from './plan-event.ts'
+import { type PlanGrounds, planEvent } from './plan-event.ts'
 import { insertEvents, ledgerKey } from './store.ts'
 
 /** A new destination, or test mode, is seen by new events after at most this long. */
@@ -53,9 +53,7 @@ async function commitEvents(
   drafts: readonly EventDraft[],
 ): Promise<CommitOutcome[]> {
   const firsts = firstOfEachKey(drafts)
-  const { entries, deliveries } = await planAll(context, memory, firsts)
-  const inserted = await insertEvents(context.database, entries, deliveries)
-  if (deliveries.length > 0 && inserted.size > 0) context.onPlanned()
+  const inserted = await storeAll(context, memory, firsts)
 
   const outcomes = drafts.map(draft => {
     const key = ledgerKey(draft)
@@ -76,14 +74,42 @@ function firstOfEachKey(drafts: readonly EventDraft[]): Map<string, EventDraft> 
   return firsts
 }
 
-async function planAll(
-  { database, platform }: CommitContext,
-  { ids, routes }: Memory,
+/**
+ * Stores the drafts as if nobody had withdrawn consent; the statement leaves out those for whom
+ * that is wrong, and they are stored again with what is known of them.
+ */
+async function storeAll(
+  context: CommitContext,
+  memory: Memory,
   drafts: Map<string, EventDraft>,
+): Promise<Set<string>> {
+  const { database, onPlanned } = context
+  const plan = await planAll(context, memory, { drafts, withdrawnAt: () => 'unasked' })
+  const { inserted, withdrawn } = await insertEvents(database, plan.entries, plan.deliveries)
+  if (withdrawn.size > 0) {
+    const again = new Map([...drafts].filter(([key]) => withdrawn.has(key)))
+    const latest = await findWithdrawals(database, [...again.values()].flatMap(visitorsOf))
+    const withdrawnAt = (draft: EventDraft) => latest(draft.trackerId, visitorKeysOf(draft))
+    const { entries, deliveries } = await planAll(context, memory, { drafts: again, withdrawnAt })
+    const second = await insertEvents(database, entries, deliveries)
+    for (const key of second.inserted) inserted.add(key)
+  }
+  if (plan.deliveries.length > 0 && inserted.size > 0) onPlanned()
+  return inserted
+}
+
+interface Planning {
+  drafts: Map<string, EventDraft>
+  withdrawnAt: (draft: EventDraft) => PlanGrounds['withdrawnAt']
+}
+
+async function planAll(
+  { platform }: CommitContext,
+  { ids, routes }: Memory,
+  { drafts, withdrawnAt }: Planning,
 ): Promise<{ entries: LedgerEntry[]; deliveries: PlannedDelivery[] }> {
   const entries: LedgerEntry[] = []
   const deliveries: PlannedDelivery[] = []
-  const withdrawnAt = await findWithdrawals(database, [...drafts.values()].flatMap(visitorsOf))
   // In the order of their keys: see `appendExpressions`.
   for (const key of [...drafts.keys()].sort()) {
     const draft = drafts.get(key) as EventDraft
@@ -92,7 +118,7 @@ async function planAll(
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
     const seconds = platform.windowSeconds(body.action_source ?? 'website')
     const plan = planEvent(draft, {
-      withdrawnAt: withdrawnAt(trackerId, visitorKeysOf(draft)),
+      withdrawnAt: withdrawnAt(draft),
       routes: trackerRoutes,
       windowEndsAt: new Date(eventTime.getTime() + seconds * 1_000),
       nextDeliveryId: () => ids.take(trackerId),

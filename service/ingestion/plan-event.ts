@@ -3,12 +3,12 @@ import { checkWithdrawal } from '../consent/withdrawal.ts'
 import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
-import { withdrawalKeys } from '../ledger/visitor-keys.ts'
+import { visitorKeysOf, withdrawalKeys } from '../ledger/visitor-keys.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanGrounds {
-  /** The latest withdrawal of the event's visitor, if any. */
-  withdrawnAt: Date | null
+  /** The latest withdrawal of the visitor, if any; `unasked` presumes that there is none. */
+  withdrawnAt: Date | null | 'unasked'
   routes: readonly DestinationRoute[]
   /** When the platform stops taking this event. */
   windowEndsAt: Date
@@ -23,8 +23,14 @@ export function planEvent(
   draft: EventDraft,
   grounds: PlanGrounds,
 ): { entry: LedgerEntry; deliveries: PlannedDelivery[] } {
-  const fate = fateOf(draft, grounds.withdrawnAt)
-  return { entry: ledgerEntry(draft, fate), deliveries: deliveriesOf(draft, fate, grounds) }
+  const isPresumed = grounds.withdrawnAt === 'unasked'
+  const fate = fateOf(draft, grounds.withdrawnAt === 'unasked' ? null : grounds.withdrawnAt)
+  const presumedConsenting =
+    isPresumed && draft.decision.outcome === 'granted' ? visitorKeysOf(draft) : []
+  return {
+    entry: { ...ledgerEntry(draft, fate), presumedConsenting },
+    deliveries: deliveriesOf(draft, fate, grounds),
+  }
 }
 
 function fateOf({ decision }: EventDraft, withdrawnAt: Date | null): Fate {
@@ -39,7 +45,9 @@ function fateOf({ decision }: EventDraft, withdrawnAt: Date | null): Fate {
   }
 }
 
-function ledgerEntry(draft: EventDraft, fate: Fate): LedgerEntry {
+type Entry = Omit<LedgerEntry, 'presumedConsenting'>
+
+function ledgerEntry(draft: EventDraft, fate: Fate): Entry {
   const { body, decision, eventTime, receivedAt } = draft
   const value = body.value_data
   const isGranted = fate === 'deliver'

@@ -52,14 +52,26 @@ const PAYLOAD_COLUMNS: BatchColumn<LedgerEntry>[] = [
   },
 ]
 
+/** A visitor as seen up to and with one event of the group: earlier ones are merged into it. */
 interface Sighting extends SessionSighting {
   trackerId: string
+  eventId: string
+  /** Counts the visitor's events in the group; the last that is new speaks for all. */
+  ordinal: number
+  firstSeenAt: Date
   seenAt: Date
 }
 
 const SESSION_COLUMNS: BatchColumn<Sighting>[] = [
   { name: 'tracker_id', type: 'uuid', text: sighting => sighting.trackerId },
+  { name: 'event_id', type: 'text', text: sighting => sighting.eventId },
   { name: 'visitor_id', type: 'text', text: sighting => sighting.visitorId },
+  { name: 'ordinal', type: 'integer', text: sighting => String(sighting.ordinal) },
+  {
+    name: 'first_seen_at',
+    type: 'timestamptz',
+    text: ({ firstSeenAt }) => firstSeenAt.toISOString(),
+  },
   { name: 'seen_at', type: 'timestamptz', text: sighting => sighting.seenAt.toISOString() },
   { name: 'landing_source', type: 'text', text: sighting => sighting.landingSource },
   { name: 'click_ids', type: 'json', text: sighting => JSON.stringify(sighting.clickIds) },
@@ -77,25 +89,62 @@ const WITHDRAWAL_COLUMNS: BatchColumn<Withdrawal>[] = [
   { name: 'at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
 ]
 
+interface Presumption {
+  entry: LedgerEntry
+  visitorId: string
+}
+
+const PRESUMPTION_COLUMNS: BatchColumn<Presumption>[] = [
+  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
+  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
+]
+
 /** How many parameters the fragment below takes. */
 export const APPEND_PARAMETERS =
-  EVENT_COLUMNS.length + PAYLOAD_COLUMNS.length + SESSION_COLUMNS.length + WITHDRAWAL_COLUMNS.length
+  EVENT_COLUMNS.length +
+  PAYLOAD_COLUMNS.length +
+  SESSION_COLUMNS.length +
+  WITHDRAWAL_COLUMNS.length +
+  PRESUMPTION_COLUMNS.length
 
 /**
  * The ledger's part of the acceptance statement, as common table expressions. `inserted` holds the
  * keys of the events that are new; everything that belongs to an event joins it, so a repeated
- * event leaves no trace. Rows are read in order of their keys, so that two processes with the same
- * events wait for each other instead of dead-locking.
+ * event leaves no trace. `withdrawn` holds the events whose person has withdrawn consent although
+ * they were made as if not: to ask before would cost every commit a round trip, for almost nobody.
+ * Rows are written in order of their keys, so that two processes with the same events or visitors
+ * wait for each other instead of dead-locking. A click that is seen again keeps the time at which
+ * it was first seen (domain reference B3).
  */
 export function appendExpressions(firstParameter: number): string {
   const payloadParameter = firstParameter + EVENT_COLUMNS.length
   const sessionParameter = payloadParameter + PAYLOAD_COLUMNS.length
   const withdrawalParameter = sessionParameter + SESSION_COLUMNS.length
+  const withdrawals = unnestOf(WITHDRAWAL_COLUMNS, {
+    alias: 'withdrawal',
+    firstParameter: withdrawalParameter,
+  })
+  const presumptions = unnestOf(PRESUMPTION_COLUMNS, {
+    alias: 'presumed',
+    firstParameter: withdrawalParameter + WITHDRAWAL_COLUMNS.length,
+  })
   const eventNames = EVENT_COLUMNS.map(({ name }) => name).join(', ')
   return `
+    withdrawn as materialized (
+      select distinct presumed.tracker_id, presumed.event_id
+      from ${presumptions}
+      join consent_withdrawals withdrawal
+        on withdrawal.tracker_id = presumed.tracker_id
+        and withdrawal.visitor_id = presumed.visitor_id
+    ),
     inserted as (
       insert into events (${eventNames})
       select * from ${unnestOf(EVENT_COLUMNS, { alias: 'entry', firstParameter })}
+      where not exists (
+        select from withdrawn
+        where withdrawn.tracker_id = entry.tracker_id and withdrawn.event_id = entry.event_id
+      )
       on conflict (tracker_id, event_id) do nothing
       returning tracker_id, event_id
     ),
@@ -109,19 +158,25 @@ export function appendExpressions(firstParameter: number): string {
     sightings as (
       insert into sessions
         (tracker_id, visitor_id, first_seen_at, last_seen_at, landing_source, click_ids)
-      select tracker_id, visitor_id, seen_at, seen_at, landing_source, click_ids
+      select distinct on (tracker_id, visitor_id)
+        tracker_id, visitor_id, first_seen_at, seen_at, landing_source, click_ids
       from ${unnestOf(SESSION_COLUMNS, { alias: 'sighting', firstParameter: sessionParameter })}
+      join inserted using (tracker_id, event_id)
+      order by tracker_id, visitor_id, ordinal desc
       on conflict (tracker_id, visitor_id) do update set
         last_seen_at = greatest(sessions.last_seen_at, excluded.last_seen_at),
         landing_source = coalesce(sessions.landing_source, excluded.landing_source),
-        click_ids = (sessions.click_ids::jsonb || excluded.click_ids::jsonb)::json
+        click_ids = (sessions.click_ids::jsonb || excluded.click_ids::jsonb || case
+          when split_part(sessions.click_ids ->> 'fbc', '.', 4) =
+               split_part(excluded.click_ids ->> 'fbc', '.', 4)
+          then jsonb_build_object('fbc', sessions.click_ids ->> 'fbc') else '{}' end)::json
     ),
     withdrawals as (
       insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
       select tracker_id, visitor_id, max(at)
-      from ${unnestOf(WITHDRAWAL_COLUMNS, { alias: 'withdrawal', firstParameter: withdrawalParameter })}
+      from ${withdrawals}
       join inserted using (tracker_id, event_id)
-      group by tracker_id, visitor_id
+      group by tracker_id, visitor_id order by tracker_id, visitor_id
       on conflict (tracker_id, visitor_id) do update
         set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)
     )`
@@ -138,25 +193,33 @@ export function appendValues(entries: readonly LedgerEntry[]): string[] {
       WITHDRAWAL_COLUMNS,
       entries.flatMap(entry => entry.withdrawalOf.map(visitorId => ({ entry, visitorId }))),
     ),
+    ...arraysOf(
+      PRESUMPTION_COLUMNS,
+      entries.flatMap(entry => entry.presumedConsenting.map(visitorId => ({ entry, visitorId }))),
+    ),
   ]
 }
 
-/** One row a visitor, because a statement may not update the same row twice. */
+/** A statement may not update a row twice, so each row of a visitor holds the ones before it. */
 function sightingsOf(entries: readonly LedgerEntry[]): Sighting[] {
-  const byVisitor = new Map<string, Sighting>()
-  for (const { trackerId, createdAt, session } of entries) {
-    if (!session) continue
+  const latest = new Map<string, Sighting>()
+  return entries.flatMap(({ trackerId, eventId, createdAt, session }) => {
+    if (!session) return []
     const key = `${trackerId} ${session.visitorId}`
-    const earlier = byVisitor.get(key)
-    byVisitor.set(key, {
+    const earlier = latest.get(key)
+    const sighting = {
       trackerId,
+      eventId,
       visitorId: session.visitorId,
+      ordinal: (earlier?.ordinal ?? 0) + 1,
+      firstSeenAt: earlier?.firstSeenAt ?? createdAt,
       seenAt: createdAt,
       landingSource: earlier?.landingSource ?? session.landingSource,
       clickIds: { ...earlier?.clickIds, ...session.clickIds },
-    })
-  }
-  return [...byVisitor.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+    }
+    latest.set(key, sighting)
+    return [sighting]
+  })
 }
 
 function notesText({ notes }: LedgerEntry): string | null {

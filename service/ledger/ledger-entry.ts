@@ -31,6 +31,11 @@ export interface LedgerEntry {
   session: SessionSighting | null
   /** A withdrawal of consent: the keys of the person who withdrew. Empty for other events. */
   withdrawalOf: string[]
+  /**
+   * The entry was made as if none of these keys of the person had withdrawn consent. When one has,
+   * it is not stored but reported, to be made again. Empty when the withdrawal was looked up.
+   */
+  presumedConsenting: string[]
 }
 
 /** What was left out on the way in, for whoever asks later. Never holds a value. */

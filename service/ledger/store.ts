@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
+import { dayOf } from './ledger-entry.ts'
 
 /** An event with its payload and session, as it lies in the store. */
 export interface StoredEvent {
@@ -102,20 +103,30 @@ export interface Submission {
   at: Date
 }
 
-/** Records that an id came again with another body. The first body stays. */
+/**
+ * Records how often an id came again with another body. The first body stays. Counted before the
+ * update, because an update takes each row once, however many submissions match it.
+ */
 export async function noteDifferingSubmissions(
   { pool }: Database,
   submissions: readonly Submission[],
 ): Promise<void> {
   await pool.query({
     name: 'note-differing-submissions',
-    text: `update events set differing_submissions = differing_submissions + 1,
-             last_differing_at = repeated.at
-           from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[])
-             as repeated(tracker_id, event_id, body_digest, at)
-           where events.tracker_id = repeated.tracker_id
-             and events.event_id = repeated.event_id
-             and events.body_digest <> repeated.body_digest`,
+    text: `update events set
+             differing_submissions = differing_submissions + differing.times,
+             last_differing_at = differing.at
+           from (
+             select first.tracker_id, first.event_id, count(*)::integer as times, max(at) as at
+             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[])
+               as repeated(tracker_id, event_id, body_digest, at)
+             join events first on first.tracker_id = repeated.tracker_id
+               and first.event_id = repeated.event_id
+               and first.body_digest <> repeated.body_digest
+             group by first.tracker_id, first.event_id
+           ) differing
+           where events.tracker_id = differing.tracker_id
+             and events.event_id = differing.event_id`,
     values: [
       arrayLiteral(submissions.map(({ trackerId }) => trackerId)),
       arrayLiteral(submissions.map(({ eventId }) => eventId)),
@@ -125,9 +136,16 @@ export async function noteDifferingSubmissions(
   })
 }
 
+const DAY_MILLISECONDS = 86_400_000
+const PARTITION_LOCK_MILLISECONDS_MAX = 500
+const LOCK_NOT_AVAILABLE = '55P03'
+const CHECK_VIOLATION = '23514'
+
 /**
  * Makes the payload partitions of the days from `from` on, so that the default one stays empty.
- * A day that already has rows in the default partition keeps them there.
+ * A day that already has rows in the default partition keeps them there. When a backup or a long
+ * report holds the table, the rest is left for a later call: waiting for it would make every read
+ * and write behind us wait too, and the days are made long before they come.
  */
 export async function ensurePayloadPartitions(
   { query }: Database,
@@ -135,17 +153,37 @@ export async function ensurePayloadPartitions(
   days: number,
 ): Promise<void> {
   for (let index = 0; index < days; index += 1) {
-    const start = new Date(from.getTime() + index * 86_400_000).toISOString().slice(0, 10)
-    const end = new Date(from.getTime() + (index + 1) * 86_400_000).toISOString().slice(0, 10)
+    const start = dayOf(new Date(from.getTime() + index * DAY_MILLISECONDS))
+    const end = dayOf(new Date(from.getTime() + (index + 1) * DAY_MILLISECONDS))
     const name = `event_payloads_${start.replaceAll('-', '_')}`
     const { rows } = await sql<{ found: string | null; strays: boolean }>`
       select to_regclass(${name})::text as found, exists (
         select from event_payloads_default where received_on = ${start}::date
       ) as strays`.execute(query)
     if (rows[0]?.found || rows[0]?.strays) continue
-    await sql`create table if not exists ${sql.table(name)} partition of event_payloads
-      for values from (${sql.lit(start)}) to (${sql.lit(end)})`.execute(query)
+    try {
+      await makePartition(query, { name, start, end })
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (code === LOCK_NOT_AVAILABLE) return
+      // A row of that day came into the default partition since we looked.
+      if (code !== CHECK_VIOLATION) throw error
+    }
   }
+}
+
+/** Two processes at the same day take turns: "if not exists" alone lets both try, and one fail. */
+async function makePartition(
+  query: Database['query'],
+  { name, start, end }: { name: string; start: string; end: string },
+): Promise<void> {
+  await query.transaction().execute(async transaction => {
+    const wait = sql.lit(PARTITION_LOCK_MILLISECONDS_MAX)
+    await sql`set local lock_timeout = ${wait}`.execute(transaction)
+    await sql`select pg_advisory_xact_lock(hashtext('event_payloads'))`.execute(transaction)
+    await sql`create table if not exists ${sql.table(name)} partition of event_payloads
+      for values from (${sql.lit(start)}) to (${sql.lit(end)})`.execute(transaction)
+  })
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.

@@ -32,7 +32,7 @@ export interface Platform {
   readonly batchMax: number
   /** How long after it happened the platform still takes an event. */
   windowSeconds(actionSource: string): number
-  /** Why the platform would refuse this event, so that it does not cost its batch; null when fine. */
+  /** Why the platform would refuse this event, before it costs its batch; null when fine. */
   findFault(event: OutboundEvent): SendError | null
   /** Sends one batch. Never throws: what goes wrong on the way is an outcome. */
   send(target: PlatformTarget, events: readonly OutboundEvent[]): Promise<SendAnswer>

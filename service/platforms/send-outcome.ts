@@ -3,25 +3,25 @@
  * not an exception (house rule 9).
  * - accepted: the platform has every event.
  * - retry: it may work later; nothing is wrong with the events.
- * - throttle: too many requests; wait at least `waitSeconds`.
+ * - throttle: too many requests.
  * - auth, config: the destination's credential or set-up is refused; the events are not to blame.
- * - permanent: the platform refuses the content. `divisible`: one bad event fails a whole batch,
- *   so halves may still go through.
+ * - permanent: the platform refuses the content. One bad event fails a whole batch, so its halves
+ *   may still go through.
  * - unknown: no usable answer; the platform may or may not have the events. Retried with the same
  *   id and time, which the platform deduplicates.
  */
 export type SendOutcome =
-  | { kind: 'accepted' }
-  | { kind: 'retry' }
-  | { kind: 'throttle'; waitSeconds: number }
-  | { kind: 'auth' }
-  | { kind: 'config' }
-  | { kind: 'permanent'; divisible: boolean }
-  | { kind: 'unknown' }
+  | 'accepted'
+  | 'retry'
+  | 'throttle'
+  | 'auth'
+  | 'config'
+  | 'permanent'
+  | 'unknown'
 
 /** Why it was not accepted, in the platform's words. Shown to the tracker as `last_error`. */
 export interface SendError {
-  class: Exclude<SendOutcome['kind'], 'accepted'> | 'local'
+  class: Exclude<SendOutcome, 'accepted'> | 'local'
   code: number | null
   subcode: number | null
   message: string
@@ -33,6 +33,8 @@ export interface SendError {
 /** One request and its answer, ready to be kept. It holds no credential. */
 export interface SendAnswer {
   outcome: SendOutcome
+  /** How long the platform asks us to stay away, in seconds; 0 when it asks for nothing. */
+  waitSeconds: number
   httpStatus: number | null
   traceId: string | null
   answer: Record<string, unknown> | null

@@ -1,4 +1,5 @@
-import type { SendAnswer, SendError, SendOutcome } from '../send-outcome.ts'
+import type { SendAnswer, SendError } from '../send-outcome.ts'
+import { classOfMetaCode } from './answer-class.ts'
 
 const TEXT_CHARACTERS_MAX = 500
 
@@ -7,6 +8,8 @@ export interface MetaResponse {
   body: string
   /** How long the rate-limit headers ask us to wait, in seconds; 0 when they say nothing. */
   waitSeconds: number
+  /** The trace id from the headers, for answers whose body names none. */
+  traceId: string | null
 }
 
 /** Reads Meta's answer to a batch of `sentCount` events (Meta: Graph API, Handling Errors). */
@@ -16,9 +19,8 @@ export function readMetaAnswer(response: MetaResponse, sentCount: number): SendA
   if (error) return refused(response, error)
   if (response.status === 200 && body?.events_received === sentCount) {
     return {
-      outcome: { kind: 'accepted' },
-      httpStatus: 200,
-      traceId: textMember(body, 'fbtrace_id'),
+      ...frameOf(response, body),
+      outcome: 'accepted',
       answer: { events_received: sentCount, messages: body.messages ?? [] },
       error: null,
     }
@@ -27,13 +29,14 @@ export function readMetaAnswer(response: MetaResponse, sentCount: number): SendA
 }
 
 /** The request went out, or not even that, and no answer came back. */
-export function noAnswer(kind: 'retry' | 'unknown', message: string): SendAnswer {
+export function noAnswer(outcome: 'retry' | 'unknown', message: string): SendAnswer {
   return {
-    outcome: { kind },
+    outcome,
+    waitSeconds: 0,
     httpStatus: null,
     traceId: null,
     answer: null,
-    error: errorOf(kind, { message }),
+    error: errorOf(outcome, { message }),
   }
 }
 
@@ -41,16 +44,16 @@ function refused(response: MetaResponse, error: Record<string, unknown>): SendAn
   const code = integerMember(error, 'code')
   const subcode = integerMember(error, 'error_subcode')
   const isTransient = error.is_transient === true
-  const outcome = outcomeOf({ code, subcode, isTransient, waitSeconds: response.waitSeconds })
+  const { outcome, waitSecondsMin } = classOfMetaCode({ code, subcode, isTransient })
   return {
+    ...frameOf(response, error),
     outcome,
-    httpStatus: response.status,
-    traceId: textMember(error, 'fbtrace_id'),
+    waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
     answer: { error: publicMembers(error) },
-    error: errorOf(outcome.kind, {
+    error: errorOf(outcome, {
       code,
       subcode,
-      message: textMember(error, 'message') ?? 'The platform gave no reason.',
+      message: textMember(error, 'message') || 'The platform gave no reason.',
       user_title: textMember(error, 'error_user_title'),
       user_message: textMember(error, 'error_user_msg'),
       http_status: response.status,
@@ -58,34 +61,7 @@ function refused(response: MetaResponse, error: Record<string, unknown>): SendAn
   }
 }
 
-interface MetaCode {
-  code: number | null
-  subcode: number | null
-  isTransient: boolean
-  waitSeconds: number
-}
-
-const ACCESS_SUBCODE = 33
-const THROTTLE_WAIT_SECONDS_MIN = 60
-const THROTTLE_CODES = new Set([4, 17, 32, 613])
-const RETRY_CODES = new Set([1, 2, 341, 368, 5_000])
-const AUTH_CODES = new Set([102, 190])
-const CONFIG_CODES = new Set([3, 10, 104, 803, 2_500, 2_635])
-
-/** By code and subcode alone: text, `type` and the HTTP status mean nothing reliable at Meta. */
-function outcomeOf({ code, subcode, isTransient, waitSeconds }: MetaCode): SendOutcome {
-  if (code === null) return { kind: 'unknown' }
-  if (AUTH_CODES.has(code)) return { kind: 'auth' }
-  if (THROTTLE_CODES.has(code) || (code >= 80_000 && code <= 80_014)) {
-    return { kind: 'throttle', waitSeconds: Math.max(waitSeconds, THROTTLE_WAIT_SECONDS_MIN) }
-  }
-  if (isTransient || code < 0 || RETRY_CODES.has(code)) return { kind: 'retry' }
-  if (CONFIG_CODES.has(code) || (code >= 200 && code <= 299)) return { kind: 'config' }
-  if (code === 100 && subcode === ACCESS_SUBCODE) return { kind: 'config' }
-  if (code === 100) return { kind: 'permanent', divisible: true }
-  if (code === 506) return { kind: 'permanent', divisible: false }
-  return { kind: 'unknown' }
-}
+const TOO_LARGE = 413
 
 /** HTML from a proxy, an empty or cut body, or fewer events received than were sent. */
 function unreadable(response: MetaResponse, body: Record<string, unknown> | null): SendAnswer {
@@ -93,22 +69,32 @@ function unreadable(response: MetaResponse, body: Record<string, unknown> | null
   const message =
     received === undefined
       ? `The platform answered HTTP ${response.status} without a readable body.`
-      : `The platform reports ${JSON.stringify(received)} events received, not as many as sent.`
+      : `The platform reports ${briefly(received)} events received, not as many as sent.`
+  // Whoever is in between and takes no such body never will; halves of the batch may pass.
+  const outcome = response.status === TOO_LARGE ? 'permanent' : 'unknown'
   return {
-    outcome: { kind: 'unknown' },
-    httpStatus: response.status,
-    traceId: textMember(body, 'fbtrace_id'),
+    ...frameOf(response, body),
+    outcome,
     answer: received === undefined ? null : { events_received: received },
-    error: errorOf('unknown', { message, http_status: response.status }),
+    error: errorOf(outcome, { message, http_status: response.status }),
+  }
+}
+
+/** What every answer has, whatever it means. */
+function frameOf(response: MetaResponse, named: Record<string, unknown> | null) {
+  return {
+    waitSeconds: response.waitSeconds,
+    httpStatus: response.status,
+    traceId: traceMember(named) ?? response.traceId,
   }
 }
 
 function errorOf(
-  kind: SendOutcome['kind'],
+  outcome: SendError['class'],
   known: Partial<SendError> & { message: string },
 ): SendError {
   return {
-    class: kind === 'accepted' ? 'unknown' : kind,
+    class: outcome,
     code: null,
     subcode: null,
     user_title: null,
@@ -153,6 +139,12 @@ function objectMember(body: Record<string, unknown> | null, name: string) {
   return isObject(value) ? value : null
 }
 
+/** The store takes no NUL; a trace id that is not plain visible text is not one. */
+function traceMember(named: Record<string, unknown> | null): string | null {
+  const text = textMember(named, 'fbtrace_id')
+  return text !== null && /^[!-~]+$/.test(text) ? text : null
+}
+
 function textMember(body: Record<string, unknown> | null, name: string): string | null {
   const value = body?.[name]
   return typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : null
@@ -165,4 +157,8 @@ function integerMember(body: Record<string, unknown>, name: string): number | nu
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function briefly(value: unknown): string {
+  return JSON.stringify(value).slice(0, TEXT_CHARACTERS_MAX)
 }

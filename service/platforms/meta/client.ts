@@ -9,6 +9,7 @@ const BATCH_EVENTS_MAX = 1_000
 const DAY_SECONDS = 86_400
 const WINDOW_DAYS = { default: 7, physical_store: 62 }
 const ANSWER_BYTES_MAX = 65_536
+const TRACE_CHARACTERS_MAX = 100
 
 export interface MetaOptions {
   /** The Graph API's origin, or the simulator's. */
@@ -36,20 +37,23 @@ async function sendBatch(
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   try {
-    const response = await fetch(`${baseUrl}/${version}/${target.datasetId}/events`, {
+    const dataset = encodeURIComponent(target.datasetId)
+    const response = await fetch(`${baseUrl}/${version}/${dataset}/events`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${target.accessToken}`,
         'content-type': 'application/json',
       },
       body: JSON.stringify(metaPayload(events, target.testEventCode)),
+      // Elsewhere the token would be told to whoever the answer names.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMilliseconds),
     })
     const answer = {
       status: response.status,
-      body: await readText(response),
+      body: withoutToken(await readText(response), target.accessToken),
       waitSeconds: usageWaitSeconds(name => response.headers.get(name)),
+      traceId: response.headers.get('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
     }
     return readMetaAnswer(answer, events.length)
   } catch (error) {
@@ -69,8 +73,20 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
+/** Meta repeats a malformed token in its message, and answers are kept and shown. */
+function withoutToken(text: string, token: string): string {
+  return token === '' ? text : text.replaceAll(token, '[redacted]')
+}
+
 /** Nothing reached the platform: a plain retry. Anything later leaves the outcome unknown. */
-const NEVER_SENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
+const NEVER_SENT_CODES = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
 
 function transportFailure(error: unknown): SendAnswer {
   if (error instanceof Error && error.name === 'TimeoutError') {

@@ -33,7 +33,7 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
 /** Meta: Standard Parameters. The value is written digit by digit, never as a float. */
 function customDataOf(event: OutboundEvent): Record<string, unknown> {
   const contents = event.contents.filter(isItem)
-  const contentIds = contents.map(({ id }) => String(id)).filter(id => id !== 'undefined')
+  const contentIds = contents.flatMap(({ id }) => (isContentId(id) ? String(id) : []))
   return {
     ...(event.valueAmount === null ? {} : { value: decimalToken(event.valueAmount) }),
     ...(event.valueCurrency === null ? {} : { currency: event.valueCurrency }),
@@ -42,6 +42,10 @@ function customDataOf(event: OutboundEvent): Record<string, unknown> {
     ...(contents.length === 0 ? {} : { contents, content_type: 'product' }),
     ...(contentIds.length === 0 ? {} : { content_ids: contentIds }),
   }
+}
+
+function isContentId(id: unknown): id is string | number {
+  return typeof id === 'number' || (typeof id === 'string' && id !== '')
 }
 
 function isItem(item: unknown): item is { id?: unknown } {

@@ -1,16 +1,42 @@
+/** Meta throttles at 100 percent; a little before that a lane slows down by itself. */
+const FULL_PERCENT = 100
+const NEARLY_FULL_PERCENT = 90
+const FULL_WAIT_SECONDS = 60
+const NEARLY_FULL_WAIT_SECONDS = 10
+/** Whatever a header says, a lane is looked at again within a day. */
+const WAIT_SECONDS_MAX = 86_400
+
+const USAGE_PERCENTS = ['call_count', 'total_time', 'total_cputime', 'acc_id_util_pct']
+
 /**
  * How long Meta's rate-limit headers ask us to stay away, in seconds (Meta: Marketing API Rate
- * Limiting). `X-Business-Use-Case-Usage` counts in minutes, `X-Ad-Account-Usage` in seconds.
- * 0 when no header asks for anything; a header that cannot be read counts as absent.
+ * Limiting). `X-Business-Use-Case-Usage` counts in minutes, `X-Ad-Account-Usage` in seconds,
+ * `X-App-Usage` names only percentages. 0 when no header asks for anything; a header that cannot be
+ * read counts as absent.
  */
 export function usageWaitSeconds(header: (name: string) => string | null): number {
-  const businesses = Object.values(parse(header('x-business-use-case-usage')))
-  const minutes = businesses
-    .flat()
-    .map(usage => numberMember(usage, 'estimated_time_to_regain_access'))
-  const seconds = numberMember(parse(header('x-ad-account-usage')), 'reset_time_duration')
-  const isAccountFull = numberMember(parse(header('x-ad-account-usage')), 'acc_id_util_pct') >= 100
-  return Math.max(0, ...minutes.map(value => value * 60), isAccountFull ? seconds : 0)
+  const app = parse(header('x-app-usage'))
+  const account = parse(header('x-ad-account-usage'))
+  const businesses = Object.values(parse(header('x-business-use-case-usage'))).flat()
+
+  const percent = Math.max(...[app, account, ...businesses].map(percentOf))
+  const minutes = businesses.map(usage => numberMember(usage, 'estimated_time_to_regain_access'))
+  const reset = percentOf(account) >= FULL_PERCENT ? seconds(account) : 0
+  const asked = Math.max(reset, waitOfPercent(percent), ...minutes.map(value => value * 60))
+  return Math.min(asked, WAIT_SECONDS_MAX)
+}
+
+function waitOfPercent(percent: number): number {
+  if (percent >= FULL_PERCENT) return FULL_WAIT_SECONDS
+  return percent >= NEARLY_FULL_PERCENT ? NEARLY_FULL_WAIT_SECONDS : 0
+}
+
+function percentOf(usage: unknown): number {
+  return Math.max(...USAGE_PERCENTS.map(name => numberMember(usage, name)))
+}
+
+function seconds(account: unknown): number {
+  return numberMember(account, 'reset_time_duration')
 }
 
 function parse(text: string | null): Record<string, unknown> {
@@ -24,5 +50,5 @@ function parse(text: string | null): Record<string, unknown> {
 
 function numberMember(value: unknown, name: string): number {
   const member = (value as Record<string, unknown> | null)?.[name]
-  return typeof member === 'number' && Number.isFinite(member) ? member : 0
+  return typeof member === 'number' && member > 0 ? member : 0
 }

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { createServer, type Socket } from 'node:net'
+import { it, type TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { testDatabaseUrl, testStore } from '../../testing/test-store.ts'
+import { type Database, openDatabase } from './database.ts'
+
+async function oneValue({ pool }: Database, expression: string): Promise<unknown> {
+  const { rows } = await pool.query(`select ${expression} as value`)
+  return rows[0].value
+}
+
+interface Watched {
+  database: Database
+  connectionString: string
+  /** Resolves when the first error of a connection is reported. */
+  broke: Promise<Error>
+}
+
+async function watchedStore(test: TestContext, connectionsMax: number): Promise<Watched> {
+  const connectionString = await testDatabaseUrl(test, 'template0')
+  const { promise: broke, resolve } = Promise.withResolvers<Error>()
+  const database = openDatabase({
+    connectionString,
+    connectionsMax,
+    applicationName: 'database test',
+    onIdleError: resolve,
+  })
+  test.after(() => database.close())
+  return { database, connectionString, broke }
+}
+
+it('leaves numeric as the text it is, digit by digit', async test => {
+  const { database } = await testStore(test)
+  for (const text of ['123456789012345.678900', '19.90', '-0.000001', '0.00', '1000']) {
+    assert.equal(await oneValue(database, `'${text}'::numeric`), text)
+  }
+})
+
+it('reads bigint as a number and refuses one that would lose digits', async test => {
+  const { database } = await testStore(test)
+  assert.equal(await oneValue(database, '9007199254740991::bigint'), Number.MAX_SAFE_INTEGER)
+  assert.equal(await oneValue(database, '(-9007199254740991)::bigint'), Number.MIN_SAFE_INTEGER)
+  assert.equal(await oneValue(database, '(select count(*) from generate_series(1, 3))'), 3)
+  for (const text of ['9007199254740992', '9223372036854775807', '-9007199254740993']) {
+    await assert.rejects(oneValue(database, `(${text})::bigint`), RangeError)
+  }
+  await database.reach()
+})
+
+it('reads a date as the day that is written, in any time zone of the machine', async test => {
+  const { database } = await testStore(test)
+  for (const day of ['2026-11-21', '1970-01-01', '2024-02-29']) {
+    assert.equal(await oneValue(database, `'${day}'::date`), day)
+  }
+})
+
+it('reads timestamptz as a moment, json as its value and uuid[] as a list', async test => {
+  const { database } = await testStore(test)
+  assert.deepEqual(
+    await oneValue(database, "'2026-11-21 14:00:00.123+02'::timestamptz"),
+    new Date('2026-11-21T12:00:00.123Z'),
+  )
+  assert.deepEqual(await oneValue(database, `'{"a":[1,null]}'::json`), { a: [1, null] })
+  const id = '00000000-0000-4000-8000-000000000000'
+  assert.deepEqual(await oneValue(database, `array['${id}']::uuid[]`), [id])
+})
+
+it('shows its name in pg_stat_activity', async test => {
+  const { database } = await watchedStore(test, 1)
+  assert.equal(await oneValue(database, "current_setting('application_name')"), 'database test')
+})
+
+it('outlives a connection that breaks while it lies in the pool', async test => {
+  const { database, broke } = await watchedStore(test, 1)
+  const { database: killer } = await testStore(test)
+  const pid = await oneValue(database, 'pg_backend_pid()')
+  await killer.pool.query('select pg_terminate_backend($1)', [pid])
+  assert.ok((await broke) instanceof Error)
+  await database.reach()
+})
+
+it('outlives a connection that breaks between two statements of a transaction', async test => {
+  const { database, broke } = await watchedStore(test, 1)
+  const { database: killer } = await testStore(test)
+  const work = database.query.transaction().execute(async transaction => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(transaction)
+    await killer.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+    await broke
+    await sql`select 1`.execute(transaction)
+  })
+  await assert.rejects(work)
+  await database.reach()
+})
+
+it('says so when no connection can be had, instead of waiting for ever', async test => {
+  const { connectionString } = await watchedStore(test, 1)
+  const sockets = new Set<Socket>()
+  const silent = createServer(socket => void sockets.add(socket))
+  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+  test.after(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise(resolve => silent.close(resolve))
+  })
+  const url = new URL(connectionString)
+  url.port = String((silent.address() as { port: number }).port)
+  const database = openDatabase({
+    connectionString: url.href,
+    connectionsMax: 1,
+    applicationName: 'database test',
+    onIdleError: () => {},
+  })
+  await assert.rejects(database.reach(), /timeout/)
+  await database.close()
+})

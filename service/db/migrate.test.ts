@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { testDatabaseUrl, testStore } from '../../testing/test-store.ts'
+import { type Database, openDatabase } from './database.ts'
+import { migrate, requireCurrentSchema, SchemaError } from './migrate.ts'
+
+const MIGRATIONS = ['0001-ledger-and-deliveries']
+
+async function emptyStore(test: TestContext, count: number): Promise<Database[]> {
+  const connectionString = await testDatabaseUrl(test, 'template0')
+  return Array.from({ length: count }, () => {
+    const options = { connectionString, connectionsMax: 2, applicationName: 'migrate test' }
+    const database = openDatabase({ ...options, onIdleError: () => {} })
+    test.after(() => database.close())
+    return database
+  })
+}
+
+async function tableNames({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select table_name from information_schema.tables
+     where table_schema = 'public' and table_name not like 'kysely%' order by table_name`,
+  )
+  return rows.map(row => row.table_name)
+}
+
+it('makes the whole schema on an empty database and says what it ran', async test => {
+  const [database] = (await emptyStore(test, 1)) as [Database]
+  assert.deepEqual(await migrate(database), MIGRATIONS)
+  const tables = await tableNames(database)
+  assert.ok(tables.includes('deliveries') && tables.includes('event_payloads'))
+  await requireCurrentSchema(database)
+})
+
+it('does nothing the second time', async test => {
+  const [database] = (await emptyStore(test, 1)) as [Database]
+  await migrate(database)
+  const before = await tableNames(database)
+  assert.deepEqual(await migrate(database), [])
+  assert.deepEqual(await tableNames(database), before)
+})
+
+it('runs each migration once when several processes start together', async test => {
+  const databases = await emptyStore(test, 3)
+  const ran = await Promise.all(databases.map(migrate))
+  assert.deepEqual(ran.flat(), MIGRATIONS)
+  for (const database of databases) await requireCurrentSchema(database)
+})
+
+it('refuses a database that a newer program has migrated, in one sentence', async test => {
+  const { database } = await testStore(test)
+  await database.pool.query(
+    `insert into kysely_migration (name, timestamp) values ('9999-from-the-future', '')`,
+  )
+  const refusal = (error: unknown) => {
+    assert.ok(error instanceof SchemaError)
+    assert.match(error.message, /^The database holds migration 9999-from-the-future, .*backup\.$/)
+    return true
+  }
+  await assert.rejects(migrate(database), refusal)
+  await assert.rejects(requireCurrentSchema(database), refusal)
+})
+
+it('tells a role that does not migrate what is missing', async test => {
+  const [database] = (await emptyStore(test, 1)) as [Database]
+  await assert.rejects(requireCurrentSchema(database), error => {
+    assert.ok(error instanceof SchemaError)
+    assert.equal(error.message, 'The database lacks 1 migration(s): run "npm run migrate" first.')
+    return true
+  })
+})
+
+it('keeps nothing of a migration that fails, and names it', async test => {
+  const [database] = (await emptyStore(test, 1)) as [Database]
+  await database.pool.query('create table sessions (somebody_elses integer)')
+  await assert.rejects(migrate(database), error => {
+    assert.ok(error instanceof SchemaError)
+    assert.equal(
+      error.message,
+      'Migration 0001-ledger-and-deliveries failed; nothing of it was kept.',
+    )
+    assert.equal((error.cause as { code?: string }).code, '42P07')
+    return true
+  })
+  assert.deepEqual(await tableNames(database), ['sessions'])
+
+  await database.pool.query('drop table sessions')
+  assert.deepEqual(await migrate(database), MIGRATIONS)
+})

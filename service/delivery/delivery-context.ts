@@ -1,0 +1,26 @@
+import type { Database } from '../db/database.ts'
+import type { Platform } from '../platforms/platform.ts'
+
+/** What delivering needs from outside. Times are seconds, sizes are counts. */
+export interface DeliveryContext {
+  database: Database
+  platform: Platform
+  credentialKey: Buffer
+  batchMax: number
+  leaseSeconds: number
+  now: () => Date
+  /** From 0 to 1, for the jitter of retries. */
+  chance: () => number
+  /** True once nothing new may be sent; what is claimed is handed back. */
+  isStopping?: () => boolean
+  /** A destination was paused or works again: called once for each such change, for an alert. */
+  onDestinationMoved?: (move: DestinationMove) => void
+}
+
+export interface DestinationMove {
+  trackerId: string
+  destinationId: string
+  status: 'active' | 'inactive'
+  /** Why it is inactive; null when it works again. */
+  reason: string | null
+}

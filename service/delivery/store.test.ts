@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  DESTINATION_ID,
+  ledgerEntry,
+  plannedDelivery,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import type { Database } from '../db/database.ts'
+import type { PlannedDelivery } from './plan-store.ts'
+import type { Settlement } from './settlement.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from './store.ts'
+
+const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
+
+function after(seconds: number): Date {
+  return new Date(STORED_AT.getTime() + seconds * 1_000)
+}
+
+/** A store with so many deliveries waiting in one lane, one second after the other. */
+async function storeWithLane(
+  test: TestContext,
+  count: number,
+  planOf: (index: number) => Partial<PlannedDelivery> = () => ({}),
+): Promise<Database> {
+  const { database } = await testStore(test)
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  await storeEntries(
+    database,
+    numbers.map(id => ledgerEntry({ eventId: `event-${id}` })),
+    numbers.map(id =>
+      plannedDelivery({
+        id,
+        eventId: `event-${id}`,
+        createdAt: after(id - count),
+        ...planOf(id),
+      }),
+    ),
+  )
+  return database
+}
+
+interface ClaimChanges {
+  at?: number
+  limit?: number
+  leaseSeconds?: number
+}
+
+function claim(
+  database: Database,
+  { at = 0, limit = 1_000, leaseSeconds = 60 }: ClaimChanges = {},
+) {
+  const claimedAt = after(at)
+  const leaseEndsAt = after(at + leaseSeconds)
+  return claimDeliveries(database, { lane: LANE, limit, claimedAt, leaseEndsAt })
+}
+
+function accepted({ eventId, id }: ClaimedDelivery): Settlement {
+  return {
+    eventId,
+    id,
+    status: 'accepted',
+    reason: 'accepted',
+    nextAttemptAt: null,
+    isUnburnt: false,
+    error: null,
+    traceId: 'A1',
+    attemptId: '0190cccc-0000-7000-8000-000000000001',
+  }
+}
+
+function settle(database: Database, leaseEnd: number, settlements: Settlement[]): Promise<number> {
+  const leaseEndsAt = after(leaseEnd)
+  return settleDeliveries(database, {
+    trackerId: TRACKER_ID,
+    leaseEndsAt,
+    at: leaseEndsAt,
+    settlements,
+  })
+}
+
+async function row({ pool }: Database, id: number) {
+  const { rows } = await pool.query('select * from deliveries where id = $1', [id])
+  return rows[0]
+}
+
+it('claims the oldest first, up to the limit, and writes the lease', async test => {
+  const database = await storeWithLane(test, 5)
+  const claimed = await claim(database, { limit: 3 })
+  assert.deepEqual(claimed.map(({ id }) => id).sort(), [1, 2, 3])
+  assert.deepEqual(claimed[0]?.attemptCount, 1)
+  const { status, leased_until, attempt_count, first_sent_at } = await row(database, 1)
+  assert.deepEqual([status, attempt_count], ['sent', 1])
+  assert.deepEqual([leased_until, first_sent_at], [after(60), STORED_AT])
+})
+
+it('claims nothing that is not due yet', async test => {
+  const database = await storeWithLane(test, 2, () => ({ createdAt: after(10) }))
+  assert.deepEqual(await claim(database, { at: 9 }), [])
+  assert.equal((await claim(database, { at: 10 })).length, 2)
+})
+
+it('never gives a row to two workers that ask at once', async test => {
+  const database = await storeWithLane(test, 1_000)
+  const claims = Array.from({ length: 8 }, () => claim(database, { limit: 200 }))
+  const ids = (await Promise.all(claims)).flat().map(({ id }) => id)
+  assert.equal(new Set(ids).size, ids.length)
+  for (let round = 0; round < 5; round += 1) {
+    ids.push(...(await claim(database, { limit: 200 })).map(({ id }) => id))
+  }
+  assert.equal(new Set(ids).size, 1_000)
+  assert.equal(ids.length, 1_000)
+})
+
+it('does not wait for rows that another worker is just claiming', async test => {
+  const database = await storeWithLane(test, 4)
+  const other = await database.pool.connect()
+  try {
+    await other.query('begin')
+    await other.query('select from deliveries where id <= 2 for update')
+    const claimed = await claim(database)
+    assert.deepEqual(claimed.map(({ id }) => id).sort(), [3, 4])
+  } finally {
+    other.release(true)
+  }
+})
+
+it('brings a delivery back when the lease has ended, and counts the attempt', async test => {
+  const database = await storeWithLane(test, 1)
+  await claim(database)
+  assert.deepEqual(await claim(database, { at: 59 }), [])
+  const [again] = await claim(database, { at: 60 })
+  assert.equal(again?.attemptCount, 2)
+  assert.deepEqual((await row(database, 1)).first_sent_at, STORED_AT)
+})
+
+it('lets a worker whose lease has ended change nothing', async test => {
+  const database = await storeWithLane(test, 2)
+  const [first, second] = (await claim(database)) as [ClaimedDelivery, ClaimedDelivery]
+  await claim(database, { at: 60, limit: 1 })
+  const taken = await row(database, 1)
+  assert.equal(await settle(database, 60, [accepted(first), accepted(second)]), 1)
+  assert.deepEqual(await row(database, 1), taken)
+  assert.equal((await row(database, 2)).status, 'accepted')
+})
+
+it('settles once: a second answer for the same lease changes nothing', async test => {
+  const database = await storeWithLane(test, 1)
+  const [delivery] = (await claim(database)) as [ClaimedDelivery]
+  assert.equal(await settle(database, 60, [accepted(delivery)]), 1)
+  const done = await row(database, 1)
+  const refused = { ...accepted(delivery), status: 'failed:permanent' as const }
+  assert.equal(await settle(database, 60, [refused]), 0)
+  assert.deepEqual(await row(database, 1), done)
+  assert.deepEqual([done.next_attempt_at, done.leased_until], [null, null])
+  assert.deepEqual(await claim(database, { at: 10_000 }), [])
+})
+
+it('never claims test events and live events together, and neither starves', async test => {
+  const database = await storeWithLane(test, 6, id => ({ isTest: id % 2 === 0 }))
+  const first = await claim(database)
+  const second = await claim(database)
+  assert.deepEqual(first.map(({ id }) => id).sort(), [1, 3, 5])
+  assert.deepEqual(second.map(({ id }) => id).sort(), [2, 4, 6])
+  assert.deepEqual([first[0]?.isTest, second[0]?.isTest], [false, true])
+  assert.deepEqual(await claim(database), [])
+})
+
+it('takes back the attempt of a delivery that is handed back, and its first sending', async test => {
+  const database = await storeWithLane(test, 1)
+  const back = {
+    status: 'queued' as const,
+    reason: 'handed_back',
+    nextAttemptAt: after(1),
+    isUnburnt: true,
+    attemptId: null,
+  }
+  const [fresh] = (await claim(database)) as [ClaimedDelivery]
+  await settle(database, 60, [{ ...accepted(fresh), ...back }])
+  const unsent = await row(database, 1)
+  assert.deepEqual([unsent.attempt_count, unsent.first_sent_at], [0, null])
+  assert.deepEqual(unsent.attempt_ids, [])
+
+  await claim(database, { at: 100 })
+  const [survivor] = (await claim(database, { at: 200 })) as [ClaimedDelivery]
+  await settle(database, 260, [{ ...accepted(survivor), ...back }])
+  const sentOnce = await row(database, 1)
+  assert.deepEqual([sentOnce.attempt_count, sentOnce.first_sent_at], [1, after(100)])
+})
+
+it('keeps any platform text that comes with an answer', async test => {
+  const database = await storeWithLane(test, 1)
+  const [delivery] = (await claim(database)) as [ClaimedDelivery]
+  const error = {
+    class: 'permanent' as const,
+    code: 100,
+    subcode: null,
+    message: 'quote " backslash \\ braces {} NULL, nul \0 and half a pair \ud83d',
+    user_title: null,
+    user_message: 'Ünïcode 日本',
+    http_status: 400,
+  }
+  await settle(database, 60, [{ ...accepted(delivery), status: 'failed:permanent', error }])
+  assert.deepEqual((await row(database, 1)).last_error, error)
+})
+
+it('has nothing to write when nothing was settled', async test => {
+  const database = await storeWithLane(test, 1)
+  assert.equal(await settle(database, 60, []), 0)
+})

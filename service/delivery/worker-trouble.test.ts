@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import pg from 'pg'
+import { eventually } from '../../testing/program-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  platformTargetOf,
+  restoreTokens,
+  revokeToken,
+  scriptFaults,
+  simulatorSummary,
+} from '../../testing/simulator-controls.ts'
+import { databaseUrl } from '../../testing/test-store.ts'
+import {
+  eventuallyStatus,
+  statusCounts,
+  submitFor,
+  workerUnderTest,
+} from '../../testing/worker-under-test.ts'
+import { findDestination } from './destination-store.ts'
+
+async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl('postgres') })
+  await client.connect()
+  await work(client).finally(() => client.end())
+}
+
+/** Ends every connection to the store, and lets in nobody until it is brought back. */
+async function storeAway({ connectionString }: ServiceUnderTest): Promise<() => Promise<void>> {
+  const name = new URL(connectionString).pathname.slice(1)
+  await asAdmin(async client => {
+    await client.query(`alter database ${name} allow_connections false`)
+    await client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
+      [name],
+    )
+  })
+  return () => asAdmin(client => client.query(`alter database ${name} allow_connections true`))
+}
+
+it('goes on after the store was away, in the middle of everything', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 5 })
+  await submitFor(service, service.tracker, 20)
+  const worker = workerUnderTest(test, service, { limits: { pollSeconds: 0.1 } })
+  const bringBack = await storeAway(service)
+  await eventually('the worker has noticed', async () => worker.errors.length >= 2)
+  await bringBack()
+  service.clock.forward(61)
+  await eventuallyStatus(service, 'accepted', { count: 20 })
+  const { unique_events } = await simulatorSummary(service.simulatorUrl)
+  assert.equal(unique_events, 20)
+})
+
+it('delivers although what it does now and then fails', async test => {
+  const service = await serviceUnderTest(test)
+  await submitFor(service, service.tracker, 1)
+  const onPoll = () => Promise.reject(new Error('no partition for tomorrow'))
+  const worker = workerUnderTest(test, service, { onPoll })
+  await eventuallyStatus(service, 'accepted', { count: 1 })
+  assert.match(String(worker.errors[0]), /no partition for tomorrow/)
+})
+
+it('holds up no lane for one whose platform does not answer', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 1 })
+  const dead = await service.newTracker()
+  const { datasetId } = await platformTargetOf(service, dead)
+  await scriptFaults(service.simulatorUrl, [{ match: { dataset: datasetId }, delay_ms: 600_000 }])
+  await submitFor(service, dead, 5)
+  await submitFor(service, service.tracker, 10)
+  const limits = { requestsMax: 2, laneRequestsMax: 1 }
+  workerUnderTest(test, service, { limits, context: { platform: service.delivery.platform } })
+  const { trackerId } = service.tracker
+  await eventuallyStatus(service, 'accepted', { count: 10, trackerId })
+  const { accepted } = await statusCounts(service, dead.trackerId)
+  assert.equal(accepted, undefined)
+})
+
+it('lets no crowd of throttled lanes keep a healthy one waiting', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 1 })
+  const { datasetId } = await platformTargetOf(service, service.tracker)
+  const throttled = []
+  for (let number = 0; number < 10; number += 1) throttled.push(await service.newTracker())
+  await scriptFaults(service.simulatorUrl, [
+    { match: { dataset: datasetId }, delay_ms: 1 },
+    { respond: { status: 400, code: 4, message: 'Application request limit reached' } },
+  ])
+  for (const tracker of throttled) await submitFor(service, tracker, 3)
+  const limits = { requestsMax: 1, laneRequestsMax: 1 }
+  const worker = workerUnderTest(test, service, { limits })
+  await eventuallyStatus(service, 'retrying', { count: throttled.length })
+  await submitFor(service, service.tracker, 3)
+  worker.wake()
+  await eventuallyStatus(service, 'accepted', { count: 3 })
+  await worker.stop()
+  assert.deepEqual(await statusCounts(service), { accepted: 3, queued: 20, retrying: 10 })
+})
+
+it('asks an unreachable platform ever more rarely, and leaves what waits unburnt', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 1 })
+  await submitFor(service, service.tracker, 20)
+  await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
+  const limits = { pollSeconds: 0.02, laneRequestsMax: 2 }
+  const worker = workerUnderTest(test, service, { limits })
+  await eventually('it has failed a few times', async () => {
+    const { requests } = await simulatorSummary(service.simulatorUrl)
+    return requests >= 3
+  })
+  await worker.stop()
+  const { rows } = await service.database.pool.query(
+    'select count(*) as untouched from deliveries where attempt_count = 0',
+  )
+  assert.ok(rows[0].untouched >= 10, `${rows[0].untouched} of 20 are untouched`)
+})
+
+it('wakes a paused lane with one probe and then drains it', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 10 })
+  const { accessToken, datasetId } = await platformTargetOf(service, service.tracker)
+  await revokeToken(service.simulatorUrl, accessToken)
+  await submitFor(service, service.tracker, 25)
+  const worker = workerUnderTest(test, service)
+  const { trackerId, destinationId } = service.tracker
+  await eventually('the destination is inactive', async () => {
+    const destination = await findDestination(service.database, trackerId, destinationId)
+    return destination?.status === 'inactive'
+  })
+  await eventuallyStatus(service, 'queued', { count: 25 })
+  await restoreTokens(service.simulatorUrl)
+  service.clock.forward(60)
+  worker.wake()
+  await eventuallyStatus(service, 'accepted', { count: 25 })
+  const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl, datasetId)
+  assert.deepEqual([receipts, deduplicated], [25, 0])
+})

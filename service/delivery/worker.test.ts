@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { eventually } from '../../testing/program-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import {
+  eventuallyStatus,
+  statusCounts,
+  submitFor,
+  workerUnderTest,
+} from '../../testing/worker-under-test.ts'
+import type { DeliveryContext } from './delivery-context.ts'
+
+/** The platform itself, with an eye on how many requests are under way. */
+function counted({ platform }: DeliveryContext) {
+  const lanes = new Map<string, number>()
+  const most = { all: 0, lane: 0 }
+  const counting: DeliveryContext['platform'] = {
+    ...platform,
+    send: async (target, events) => {
+      lanes.set(target.datasetId, (lanes.get(target.datasetId) ?? 0) + 1)
+      most.lane = Math.max(most.lane, ...lanes.values())
+      most.all = Math.max(
+        most.all,
+        [...lanes.values()].reduce((sum, count) => sum + count, 0),
+      )
+      try {
+        return await platform.send(target, events)
+      } finally {
+        lanes.set(target.datasetId, (lanes.get(target.datasetId) ?? 1) - 1)
+      }
+    },
+  }
+  return { platform: counting, most }
+}
+
+it('drains many lanes, within its limits, and sends nothing twice', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 2 })
+  const trackers = [service.tracker]
+  for (let number = 1; number < 12; number += 1) trackers.push(await service.newTracker())
+  for (const tracker of trackers) await submitFor(service, tracker, 5)
+  await scriptFaults(service.simulatorUrl, [{ delay_ms: 30 }])
+
+  const { platform, most } = counted(service.delivery)
+  const limits = { requestsMax: 3, laneRequestsMax: 2 }
+  const worker = workerUnderTest(test, service, { limits, context: { platform } })
+  await eventuallyStatus(service, 'accepted', { count: 60 })
+  await worker.stop()
+  assert.deepEqual(worker.errors, [])
+  assert.deepEqual(await statusCounts(service), { accepted: 60 })
+  const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl)
+  assert.deepEqual([receipts, deduplicated], [60, 0])
+  assert.ok(most.all <= 3, `${most.all} requests at once`)
+  assert.ok(most.lane <= 2, `${most.lane} requests at once to one lane`)
+})
+
+it('shares the work with another worker, and no event goes out twice', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 3 })
+  const other = await service.newTracker()
+  await submitFor(service, service.tracker, 40)
+  await submitFor(service, other, 40)
+  const workers = [workerUnderTest(test, service), workerUnderTest(test, service)]
+  await eventuallyStatus(service, 'accepted', { count: 80 })
+  for (const worker of workers) await worker.stop()
+  const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl)
+  assert.deepEqual([receipts, deduplicated], [80, 0])
+})
+
+it('sleeps until it is woken', async test => {
+  const service = await serviceUnderTest(test)
+  await submitFor(service, service.tracker, 1)
+  const { pool } = service.database
+  await pool.query(`update deliveries set next_attempt_at = next_attempt_at + interval '1 minute'`)
+  const looked = Promise.withResolvers<void>()
+  const worker = workerUnderTest(test, service, { onPoll: async () => looked.resolve() })
+  await looked.promise
+  // By then it has read the clock for this look; what becomes due later is for the next one.
+  await new Promise(setImmediate)
+  service.clock.forward(60)
+  assert.deepEqual(await statusCounts(service), { queued: 1 })
+  worker.wake()
+  await eventuallyStatus(service, 'accepted', { count: 1 })
+})
+
+it('looks by itself now and then when nobody wakes it', async test => {
+  const service = await serviceUnderTest(test)
+  const looked = Promise.withResolvers<void>()
+  const onPoll = async () => looked.resolve()
+  workerUnderTest(test, service, { onPoll, limits: { pollSeconds: 0.05 } })
+  await looked.promise
+  await submitFor(service, service.tracker, 1)
+  await eventuallyStatus(service, 'accepted', { count: 1 })
+})
+
+it('delivers test events right after the live ones, without waiting for a poll', async test => {
+  const service = await serviceUnderTest(test)
+  await submitFor(service, service.tracker, 4)
+  const { pool } = service.database
+  await pool.query(`update destinations set test_event_code = 'TEST12345'`)
+  await pool.query('update deliveries set is_test = id % 2 = 0')
+  workerUnderTest(test, service, { limits: { laneRequestsMax: 1 } })
+  await eventuallyStatus(service, 'accepted', { count: 4 })
+  const { receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
+  assert.deepEqual([receipts, test_receipts], [2, 2])
+})
+
+it('settles what is under way before it stops, and takes nothing new', async test => {
+  const service = await serviceUnderTest(test)
+  await submitFor(service, service.tracker, 3)
+  await scriptFaults(service.simulatorUrl, [{ delay_ms: 500 }])
+  const worker = workerUnderTest(test, service)
+  await eventually('the platform has the events', async () => {
+    const { receipts } = await simulatorSummary(service.simulatorUrl)
+    return receipts === 3
+  })
+  await worker.stop()
+  assert.deepEqual(await statusCounts(service), { accepted: 3 })
+
+  const other = await service.newTracker()
+  await submitFor(service, other, 1)
+  worker.wake()
+  assert.deepEqual(await statusCounts(service, other.trackerId), { queued: 1 })
+})
+
+it('hands back the rest of a divided batch when it stops, instead of sending on', async test => {
+  const service = await serviceUnderTest(test)
+  await submitFor(service, service.tracker, 8)
+  const respond = { status: 400, code: 100, subcode: 2_804_048 }
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond }, { delay_ms: 500 }])
+  const worker = workerUnderTest(test, service)
+  await eventually('the first half is under way', async () => {
+    const { receipts } = await simulatorSummary(service.simulatorUrl)
+    return receipts === 4
+  })
+  await worker.stop()
+  assert.deepEqual(await statusCounts(service), { accepted: 4, queued: 4 })
+  const { rows } = await service.database.pool.query(
+    `select distinct status_reason, attempt_count from deliveries where status = 'queued'`,
+  )
+  assert.deepEqual(rows, [{ status_reason: 'handed_back', attempt_count: 0 }])
+})
+
+it('stops at once when it has nothing to do', async test => {
+  const service = await serviceUnderTest(test)
+  const worker = workerUnderTest(test, service)
+  await worker.stop()
+  await worker.stop()
+  assert.deepEqual(worker.errors, [])
+})
