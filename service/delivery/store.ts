@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { arrayLiteral, arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 import type { Settlement } from './settlement.ts'
 import { statusesBefore } from './status-moves.ts'
 
@@ -140,8 +140,6 @@ export async function settleDeliveries(
   { trackerId, leaseEndsAt, at, settlements }: SettledBatch,
 ): Promise<number> {
   if (settlements.length === 0) return 0
-  const column = (read: (settlement: Settlement) => string | null) =>
-    arrayLiteral(settlements.map(read))
   const { rowCount } = await pool.query({
     name: 'settle-deliveries',
     text: `update deliveries set
@@ -154,30 +152,42 @@ export async function settleDeliveries(
              platform_trace_id = coalesce(settled.trace_id, deliveries.platform_trace_id),
              attempt_ids = case when settled.attempt_id is null then attempt_ids
                                 else attempt_ids || settled.attempt_id end,
-             updated_at = $3
-           from unnest($2::timestamptz[], $4::text[], $5::integer[], $6::text[], $7::text[],
-                       $8::timestamptz[], $9::boolean[], $10::json[], $11::text[], $12::uuid[])
-             as settled(leased_until, event_id, id, status, reason, next_attempt_at, is_unburnt,
-                        last_error, trace_id, attempt_id)
+             updated_at = $2
+           from ${unnestOf(SETTLEMENT_COLUMNS, { alias: 'settled', firstParameter: 3 })}
            where deliveries.tracker_id = $1 and deliveries.event_id = settled.event_id
              and deliveries.id = settled.id and deliveries.leased_until = settled.leased_until`,
     values: [
       trackerId,
-      column(() => leaseEndsAt.toISOString()),
       at,
-      column(({ eventId }) => eventId),
-      column(({ id }) => String(id)),
-      column(({ status }) => status),
-      column(({ reason }) => reason),
-      column(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
-      column(({ isUnburnt }) => (isUnburnt ? 't' : 'f')),
-      column(({ error }) => (error ? JSON.stringify(error) : null)),
-      column(({ traceId }) => traceId),
-      column(({ attemptId }) => attemptId),
+      ...arraysOf(
+        SETTLEMENT_COLUMNS,
+        settlements.map(settlement => ({ ...settlement, leaseEndsAt })),
+      ),
     ],
   })
   return rowCount ?? 0
 }
+
+const SETTLEMENT_COLUMNS: BatchColumn<Settlement & { leaseEndsAt: Date }>[] = [
+  { name: 'event_id', type: 'text', text: ({ eventId }) => eventId },
+  { name: 'id', type: 'integer', text: ({ id }) => String(id) },
+  {
+    name: 'leased_until',
+    type: 'timestamptz',
+    text: ({ leaseEndsAt }) => leaseEndsAt.toISOString(),
+  },
+  { name: 'status', type: 'text', text: ({ status }) => status },
+  { name: 'reason', type: 'text', text: ({ reason }) => reason },
+  {
+    name: 'next_attempt_at',
+    type: 'timestamptz',
+    text: ({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null,
+  },
+  { name: 'is_unburnt', type: 'boolean', text: ({ isUnburnt }) => (isUnburnt ? 't' : 'f') },
+  { name: 'last_error', type: 'json', text: ({ error }) => error && JSON.stringify(error) },
+  { name: 'trace_id', type: 'text', text: ({ traceId }) => traceId },
+  { name: 'attempt_id', type: 'uuid', text: ({ attemptId }) => attemptId },
+]
 
 /** Wakes the workers of other processes. Losing it costs one polling interval, nothing more. */
 export async function announceDeliveries({ pool }: Database): Promise<void> {
