@@ -80,7 +80,10 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
   answerWhatNodeWould(app)
   app.setErrorHandler(answerFailure)
   beginAnswers(app)
-  app.addHook('onResponse', async (request, reply) => logAnswer(request, reply))
+  app.addHook('onResponse', (request, reply, done) => {
+    logAnswer(request, reply)
+    done()
+  })
   hangUpWhileClosing(app)
   return app
 }
@@ -89,15 +92,16 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
 function beginAnswers(app: ServiceApp): void {
   const answerUnknown = answerUnknownRoute(app)
   app.setNotFoundHandler(answerUnknown)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('request-id', request.id)
     const { headers, httpVersionMajor, httpVersionMinor } = request.raw
     if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
-      throw new Refusal(400, 'An HTTP/1.1 request must name a Host.')
+      return done(new Refusal(400, 'An HTTP/1.1 request must name a Host.'))
     }
     // Here and not only after the body: nobody reads what is sent to a path that is not there.
-    if (request.is404) answerUnknown(request, reply)
+    if (request.is404) return answerUnknown(request, reply)
+    done()
   })
 }
 
@@ -154,6 +158,7 @@ function logAnswer(
   { statusCode, elapsedTime }: { statusCode: number; elapsedTime: number },
 ): void {
   const level = statusCode >= 500 ? 'error' : 'debug'
+  if (level === 'debug' && log.level !== 'debug' && log.level !== 'trace') return
   log[level](
     {
       request_id: id,

@@ -5,11 +5,19 @@ import type { LedgerEntry } from '../ledger/ledger-entry.ts'
 
 /**
  * One statement is one transaction and one round trip: the events, their payloads, sessions and
- * withdrawals, and their deliveries are all there or none is.
+ * withdrawals, and their deliveries are all there or none is. It answers with the events that are
+ * not new, because almost all are. The ledger's first two parameters are the keys.
  */
 const INSERT_EVENTS = `with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
-  select tracker_id, event_id, true as is_new from inserted
-  union all select tracker_id, event_id, false from withdrawn`
+  select entry.tracker_id, entry.event_id, exists (
+    select from withdrawn
+    where withdrawn.tracker_id = entry.tracker_id and withdrawn.event_id = entry.event_id
+  ) as is_withdrawn
+  from unnest($1::uuid[], $2::text[]) as entry(tracker_id, event_id)
+  where not exists (
+    select from inserted
+    where inserted.tracker_id = entry.tracker_id and inserted.event_id = entry.event_id
+  )`
 
 /** A key of the ledger as one string; tracker ids have no space in them. */
 export function ledgerKey({ trackerId, eventId }: { trackerId: string; eventId: string }): string {
@@ -37,9 +45,12 @@ export async function insertEvents(
     text: INSERT_EVENTS,
     values: [...appendValues(entries), ...planValues(deliveries)],
   })
-  const keysOf = (isNew: boolean) =>
-    rows
-      .filter(row => row.is_new === isNew)
-      .map(row => ledgerKey({ trackerId: row.tracker_id, eventId: row.event_id }))
-  return { inserted: new Set(keysOf(true)), withdrawn: new Set(keysOf(false)) }
+  const inserted = new Set(entries.map(ledgerKey))
+  const withdrawn = new Set<string>()
+  for (const { tracker_id: trackerId, event_id: eventId, is_withdrawn } of rows) {
+    const key = ledgerKey({ trackerId, eventId })
+    inserted.delete(key)
+    if (is_withdrawn) withdrawn.add(key)
+  }
+  return { inserted, withdrawn }
 }
