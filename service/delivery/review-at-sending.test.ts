@@ -24,10 +24,13 @@ async function withdraw(service: ServiceUnderTest, key: string): Promise<void> {
 }
 
 const LOCAL_FAULTS: Record<string, [changes: Record<string, unknown>, message: RegExp]> = {
-  'an unknown action_source': [{ action_source: 'store' }, /^action_source must be one of email/],
+  'an unknown action_source': [
+    { action_source: 'store' },
+    /^The action_source must be one of email/,
+  ],
   'too little to match a person by': [
     { user_data: { client_user_agent: 'Mozilla/5.0' } },
-    /^user_data holds too little to match a person/,
+    /^The user_data holds too little to match a person/,
   ],
   'a purchase without a value': [
     { value_data: { order_id: '1' } },

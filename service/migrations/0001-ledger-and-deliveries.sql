@@ -1,7 +1,7 @@
 -- The event ledger, the identity payload beside it, and the deliveries.
 --
--- Every tracker-scoped table carries tracker_id first in its primary key, in every unique
--- constraint and in every index, so that Citus can shard by tracker (docs/decisions/0004).
+-- Every tracker-scoped table carries tracker_id first in its primary key and in every unique
+-- constraint, so that Citus can shard by tracker (docs/decisions/0004).
 
 create table workspaces (
   id integer generated always as identity primary key,

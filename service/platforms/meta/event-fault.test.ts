@@ -21,7 +21,10 @@ it('knows every action_source of Meta and no other', () => {
     assert.equal(faultOf({ actionSource }), null)
   }
   for (const actionSource of ['', 'Website', 'store', 'constructor']) {
-    assert.match(faultOf({ actionSource }) ?? '', /^action_source must be one of email, website,/)
+    assert.match(
+      faultOf({ actionSource }) ?? '',
+      /^The action_source must be one of email, website,/,
+    )
   }
 })
 
@@ -33,7 +36,7 @@ it('refuses an event that points at nobody', () => {
     { digests: { fn: ['f'], ge: ['g'] }, plain: {} },
   ]
   for (const person of tooLittle) {
-    assert.match(faultOf(person) ?? '', /^user_data holds too little to match a person/)
+    assert.match(faultOf(person) ?? '', /^The user_data holds too little to match a person/)
   }
 })
 

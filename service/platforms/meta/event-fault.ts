@@ -35,10 +35,10 @@ export function metaEventFault(event: OutboundEvent): SendError | null {
 
 function faultOf(event: OutboundEvent): string | null {
   if (!ACTION_SOURCES.includes(event.actionSource)) {
-    return `action_source must be one of ${ACTION_SOURCES.join(', ')}.`
+    return `The action_source must be one of ${ACTION_SOURCES.join(', ')}.`
   }
   if (!meetsMatchingFloor([...Object.keys(event.digests), ...Object.keys(event.plain)])) {
-    return 'user_data holds too little to match a person: add an e-mail, phone or external_id.'
+    return 'The user_data holds too little to match a person: add an e-mail, phone or external_id.'
   }
   if (event.eventName === 'Purchase' && event.valueAmount === null) {
     return 'A Purchase needs value_data.value.'
