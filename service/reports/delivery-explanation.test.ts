@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
+import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
 import type { StoredDelivery } from '../delivery/read-store.ts'
 import type { StoredEvent } from '../ledger/store.ts'
 import type { SendError } from '../platforms/send-outcome.ts'
@@ -132,29 +133,7 @@ const DELIVERY: StoredDelivery = {
   destinationProblem: null,
 }
 
-const EVENT: StoredEvent = {
+const EVENT = bareStoredEvent(AT, {
   eventId: 'order-1',
-  createdAt: AT,
   eventTime: new Date('2026-11-21T11:00:00.000Z'),
-  eventName: 'Purchase',
-  eventClass: 'conversion',
-  actionSource: 'website',
-  consentBasis: 'consent',
-  measurementClass: 'advertising',
-  attributionJoin: 'allowed',
-  enforcementScope: 'event',
-  consentNormalizationVersion: '1',
-  consentCapturedAt: null,
-  eventSource: null,
-  parentEventId: null,
-  orderId: null,
-  valueAmount: null,
-  valueCurrency: null,
-  valueData: null,
-  consent: null,
-  notes: null,
-  differingSubmissions: 0,
-  lastDifferingAt: null,
-  payload: null,
-  session: null,
-}
+})

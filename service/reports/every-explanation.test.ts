@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
 import type { StoredDelivery } from '../delivery/read-store.ts'
 import type { StoredEvent } from '../ledger/store.ts'
 import type { SendError } from '../platforms/send-outcome.ts'
@@ -128,31 +129,5 @@ function sendError(changes: Partial<SendError> = {}): SendError {
 }
 
 function event(changes: Partial<StoredEvent> = {}): StoredEvent {
-  return {
-    eventId: 'event-1',
-    createdAt: NOON,
-    eventTime: NOON,
-    eventName: 'Purchase',
-    eventClass: 'conversion',
-    actionSource: 'website',
-    consentBasis: 'consent',
-    measurementClass: 'advertising',
-    attributionJoin: 'allowed',
-    enforcementScope: 'event',
-    consentNormalizationVersion: '1',
-    consentCapturedAt: null,
-    eventSource: null,
-    parentEventId: null,
-    orderId: null,
-    valueAmount: null,
-    valueCurrency: null,
-    valueData: null,
-    consent: null,
-    notes: null,
-    differingSubmissions: 0,
-    lastDifferingAt: null,
-    payload: null,
-    session: null,
-    ...changes,
-  }
+  return bareStoredEvent(NOON, changes)
 }
