@@ -63,7 +63,6 @@ const FRAMEWORK_REFUSALS: Record<string, [status: number, message: string]> = {
 }
 
 interface RouteLister {
-  hasRoute(route: { method: string; url: string }): boolean
   addHook(name: 'onRoute', hook: (route: { method: string | string[]; url: string }) => void): void
 }
 

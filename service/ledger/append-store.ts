@@ -77,27 +77,21 @@ const SESSION_COLUMNS: BatchColumn<Sighting>[] = [
   { name: 'click_ids', type: 'json', text: sighting => JSON.stringify(sighting.clickIds) },
 ]
 
-interface Withdrawal {
+/** One of the keys under which a withdrawal names the person of an event. */
+interface PersonKey {
   entry: LedgerEntry
   visitorId: string
 }
 
-const WITHDRAWAL_COLUMNS: BatchColumn<Withdrawal>[] = [
+const PRESUMPTION_COLUMNS: BatchColumn<PersonKey>[] = [
   { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
   { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
   { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
-  { name: 'at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
 ]
 
-interface Presumption {
-  entry: LedgerEntry
-  visitorId: string
-}
-
-const PRESUMPTION_COLUMNS: BatchColumn<Presumption>[] = [
-  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
-  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
-  { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
+const WITHDRAWAL_COLUMNS: BatchColumn<PersonKey>[] = [
+  ...PRESUMPTION_COLUMNS,
+  { name: 'at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
 ]
 
 /** How many parameters the fragment below takes. */
