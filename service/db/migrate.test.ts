@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { testDatabaseUrl, testStore } from '../../testing/test-store.ts'
 import { type Database, openDatabase } from './database.ts'
 import { migrate, requireCurrentSchema, SchemaError } from './migrate.ts'
 
-const MIGRATIONS = ['0001-ledger-and-deliveries']
+const MIGRATIONS = readdirSync(join(import.meta.dirname, '..', 'migrations'))
+  .map(file => file.replace(/\.sql$/, ''))
+  .sort()
 
 async function emptyStore(test: TestContext, count: number): Promise<Database[]> {
   const connectionString = await testDatabaseUrl(test, 'template0')
@@ -65,7 +69,8 @@ it('tells a role that does not migrate what is missing', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   await assert.rejects(requireCurrentSchema(database), error => {
     assert.ok(error instanceof SchemaError)
-    assert.equal(error.message, 'The database lacks 1 migration(s): run "npm run migrate" first.')
+    const lack = `The database lacks ${MIGRATIONS.length} migration(s)`
+    assert.equal(error.message, `${lack}: run "npm run migrate" first.`)
     return true
   })
 })

@@ -107,6 +107,9 @@ export interface Tables {
     attempt_ids: Generated<string[]>
     created_at: Date
     updated_at: Date | null
+    replayable_until: Date | null
+    replayed_at: Date | null
+    attempts_before_replay: Generated<number>
   }
   send_attempts: {
     tracker_id: string

@@ -8,7 +8,7 @@ const SCHEDULE = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 43_200,
 
 it('follows the schedule in the middle of its jitter', () => {
   const waits = SCHEDULE.map((_, index) =>
-    backoffSeconds({ attemptCount: index + 1, waitSecondsMin: 0, chance: 0.5 }),
+    backoffSeconds({ attemptsInRow: index + 1, waitSecondsMin: 0, chance: 0.5 }),
   )
   assert.deepEqual(waits, SCHEDULE)
 })
@@ -16,7 +16,7 @@ it('follows the schedule in the middle of its jitter', () => {
 it('spreads by a fifth to either side and no further', () => {
   for (const [index, seconds] of SCHEDULE.entries()) {
     const at = (chance: number) =>
-      backoffSeconds({ attemptCount: index + 1, waitSecondsMin: 0, chance })
+      backoffSeconds({ attemptsInRow: index + 1, waitSecondsMin: 0, chance })
     assert.equal(Math.round(at(0) * 1_000), seconds * 800)
     assert.equal(Math.round(at(1) * 1_000), seconds * 1_200)
   }
@@ -28,8 +28,8 @@ it('never waits less than the platform asks, nor less than 4 seconds, nor withou
       fc.integer({ min: -5, max: 100_000 }),
       fc.integer({ min: 0, max: 86_400 }),
       fc.double({ min: 0, max: 1, noNaN: true }),
-      (attemptCount, waitSecondsMin, chance) => {
-        const seconds = backoffSeconds({ attemptCount, waitSecondsMin, chance })
+      (attemptsInRow, waitSecondsMin, chance) => {
+        const seconds = backoffSeconds({ attemptsInRow, waitSecondsMin, chance })
         assert.ok(seconds >= Math.max(4, waitSecondsMin))
         assert.ok(seconds <= Math.max(51_841, waitSecondsMin))
       },

@@ -16,8 +16,8 @@ const SCHEDULE_SECONDS = [
 const JITTER = 0.2
 
 export interface Backoff {
-  /** Attempts so far, this one included. */
-  attemptCount: number
+  /** Attempts since it was planned or last replayed, this one included. */
+  attemptsInRow: number
   /** What the platform itself asked for, in seconds; 0 when it asked for nothing. */
   waitSecondsMin: number
   /** From 0 to 1; spreads the retries of a batch, so that they do not come back as one wave. */
@@ -25,8 +25,8 @@ export interface Backoff {
 }
 
 /** How long to wait before the next attempt, in seconds. */
-export function backoffSeconds({ attemptCount, waitSecondsMin, chance }: Backoff): number {
-  const step = Math.min(Math.max(attemptCount, 1), SCHEDULE_SECONDS.length) - 1
+export function backoffSeconds({ attemptsInRow, waitSecondsMin, chance }: Backoff): number {
+  const step = Math.min(Math.max(attemptsInRow, 1), SCHEDULE_SECONDS.length) - 1
   const planned = (SCHEDULE_SECONDS[step] ?? 0) * (1 - JITTER + 2 * JITTER * chance)
   return Math.max(planned, waitSecondsMin)
 }

@@ -1,3 +1,4 @@
+import { claimDeliveries } from './claim-store.ts'
 import { type ClaimedBatch, loadBatch } from './claimed-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import {
@@ -6,10 +7,12 @@ import {
   postponeProbe,
   resumeDestination,
 } from './destination-store.ts'
+import { LANE_FATES } from './fates.ts'
 import { type LaneVerdict, probeWaitSeconds } from './lane-verdict.ts'
 import { reviewBatch } from './review-batch.ts'
 import { sendBatch } from './send-batch.ts'
-import { claimDeliveries, type Lane } from './store.ts'
+import { steadySeconds } from './steady-seconds.ts'
+import type { Lane } from './store.ts'
 
 export interface LaneRun {
   claimedCount: number
@@ -29,17 +32,16 @@ export async function deliverLane(
   onClaimed: (isFull: boolean) => void,
 ): Promise<LaneRun> {
   const { database, platform, now, leaseSeconds } = context
-  const claimedAt = now()
-  const leaseEndsAt = new Date(claimedAt.getTime() + leaseSeconds * 1_000)
+  const leaseEndsAtSeconds = steadySeconds() + leaseSeconds
   const batchMax = Math.min(context.batchMax, platform.batchMax)
   const limit = lane.isProbe ? 1 : batchMax
-  const claimed = await claimDeliveries(database, { lane, limit, claimedAt, leaseEndsAt })
-  const isFull = claimed.length === batchMax
+  const claimed = await claimDeliveries(database, { lane, limit, claimedAt: now(), leaseSeconds })
+  const claimedCount = claimed.deliveries.length
+  const isFull = claimedCount === batchMax
   onClaimed(isFull)
-  const claimedCount = claimed.length
   if (claimedCount === 0) return { claimedCount, isFull, verdict: { kind: 'untried' } }
 
-  const batch = await loadBatch(database, { lane, claimed, leaseEndsAt })
+  const batch = await loadBatch(database, { ...lane, claimed, leaseEndsAtSeconds })
   const verdict = await deliverBatch(context, batch)
   if (lane.isProbe) await judgeProbe(context, batch.destination, verdict)
   else if (verdict.kind === 'refused') await pause(context, batch.destination, verdict.reason)
@@ -48,7 +50,7 @@ export async function deliverLane(
 
 async function deliverBatch(context: DeliveryContext, batch: ClaimedBatch): Promise<LaneVerdict> {
   const sendings = await reviewBatch(context, batch)
-  return sendBatch(context, batch, sendings)
+  return sendBatch(context, { batch, sendings, fates: LANE_FATES })
 }
 
 /** Every request in flight to the lane may be refused; the first one pauses it and is told. */

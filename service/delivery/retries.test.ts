@@ -161,8 +161,7 @@ it('does not call an event unsent whose worker died while sending it', async tes
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-14T12:02:00Z' }))
   await service.database.pool.query(
-    `update deliveries set status = 'sent', attempt_count = 1, leased_until = $1`,
-    [service.clock.now()],
+    `update deliveries set status = 'sent', attempt_count = 1, leased_until = created_at`,
   )
   service.clock.forward(120)
   await service.deliver()

@@ -1,10 +1,16 @@
 import { checkWithdrawal } from '../consent/withdrawal.ts'
 import type { StoredEvent } from '../ledger/store.ts'
 import type { Platform } from '../platforms/platform.ts'
+import type { SendError } from '../platforms/send-outcome.ts'
+import type { ClaimedDelivery } from './claim-store.ts'
 import { outboundEvent } from './outbound-event.ts'
 import type { Sending } from './send-events.ts'
-import { type Settlement, settleUnsent, type UnsentStatus } from './settlement.ts'
-import type { ClaimedDelivery } from './store.ts'
+import {
+  type Settlement,
+  settleUnsent,
+  type UnsentGrounds,
+  type UnsentStatus,
+} from './settlement.ts'
 
 /** The event goes out, or it is settled without the platform. */
 export type Review = { send: Sending; settle: null } | { send: null; settle: Settlement }
@@ -26,36 +32,31 @@ export function reviewDelivery(
   delivery: ClaimedDelivery,
   { event, withdrawnAt, hasTestCode, platform, at }: ReviewGrounds,
 ): Review {
-  if (!event?.payload) {
-    return settled(delivery, 'failed:permanent', 'payload_expired')
+  const end = event ? windowEnd(event, platform) : null
+  const fails = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
+    settled(delivery, status, { reason, error, replayableUntil: end })
+  const isNotSent = (status: 'expired' | 'skipped:consent', reason: string) =>
+    settled(delivery, status, { reason, error: null, replayableUntil: null })
+
+  if (!event?.payload || !end) return fails('failed:permanent', 'payload_expired')
+  if (!mayLeave(event, withdrawnAt)) return isNotSent('skipped:consent', 'consent_withdrawn')
+  if (at.getTime() >= end.getTime() - WINDOW_MARGIN_MILLISECONDS) {
+    // After an attempt the platform may have the event, so that one is not called unsent.
+    const wasTried = delivery.attemptCount > 1
+    return wasTried
+      ? fails('failed:unknown', 'time_used_up')
+      : isNotSent('expired', 'outside_window')
   }
-  if (!mayLeave(event, withdrawnAt)) {
-    return settled(delivery, 'skipped:consent', 'consent_withdrawn')
-  }
-  const end = windowEnd(event, platform).getTime() - WINDOW_MARGIN_MILLISECONDS
-  if (at.getTime() >= end) return tooLate(delivery)
   // Without a code the platform would count it as live.
-  if (delivery.isTest && !hasTestCode) return settled(delivery, 'failed:permanent', 'no_test_code')
+  if (delivery.isTest && !hasTestCode) return fails('failed:permanent', 'no_test_code')
 
   const outbound = outboundEvent(event)
   const error = platform.findFault(outbound)
-  if (error) {
-    const refused = settleUnsent(delivery, 'failed:permanent', {
-      reason: 'refused_before_sending',
-      error,
-    })
-    return { send: null, settle: refused }
-  }
+  if (error) return fails('failed:permanent', 'refused_before_sending', error)
   return { send: { id: delivery.id, event: outbound }, settle: null }
 }
 
-/** After an attempt the platform may have the event, so that one is not called unsent. */
-function tooLate(delivery: ClaimedDelivery): Review {
-  const wasTried = delivery.attemptCount > 1
-  return wasTried
-    ? settled(delivery, 'failed:unknown', 'time_used_up')
-    : settled(delivery, 'expired', 'outside_window')
-}
+type FailedUnsent = Extract<UnsentStatus, `failed:${string}`>
 
 /** When the platform stops taking the event. */
 export function windowEnd(
@@ -65,8 +66,8 @@ export function windowEnd(
   return new Date(event.eventTime.getTime() + platform.windowSeconds(event.actionSource) * 1_000)
 }
 
-function settled(delivery: ClaimedDelivery, status: UnsentStatus, reason: string): Review {
-  return { send: null, settle: settleUnsent(delivery, status, { reason, error: null }) }
+function settled(delivery: ClaimedDelivery, status: UnsentStatus, grounds: UnsentGrounds): Review {
+  return { send: null, settle: settleUnsent(delivery, status, grounds) }
 }
 
 function mayLeave({ consentCapturedAt }: StoredEvent, withdrawnAt: Date | null): boolean {

@@ -2,35 +2,44 @@ import { randomUUID } from 'node:crypto'
 import { insertAttempt } from './attempt-store.ts'
 import type { ClaimedBatch } from './claimed-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
+import type { Fates, UnsentReason } from './fates.ts'
 import { type LaneVerdict, laneVerdict } from './lane-verdict.ts'
 import { windowEnd } from './review-delivery.ts'
 import { openCredential } from './sealed-credential.ts'
 import { type Sending, type SentRequest, sendEvents } from './send-events.ts'
-import { handBack, type Settlement, settleByAnswer } from './settlement.ts'
+import type { Settlement } from './settlement.ts'
+import { steadySeconds } from './steady-seconds.ts'
 import { settleDeliveries } from './store.ts'
 
 /** A request is not started when the lease might end before its answer: ten seconds and some. */
-const REQUEST_MILLISECONDS_MAX = 12_000
+const REQUEST_SECONDS_MAX = 12
 
 /** Another key sealed it, or a byte of it was changed. No event is to blame. */
 const UNREADABLE_CREDENTIAL =
   "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
 
+export interface BatchToSend {
+  batch: ClaimedBatch
+  /** What may leave of it. */
+  sendings: readonly Sending[]
+  fates: Fates
+}
+
 /** Sends what may leave, settles each answer as it comes, and says what they mean for the lane. */
 export async function sendBatch(
   context: DeliveryContext,
-  batch: ClaimedBatch,
-  sendings: readonly Sending[],
+  toSend: BatchToSend,
 ): Promise<LaneVerdict> {
+  const { batch, sendings } = toSend
   if (sendings.length === 0) return { kind: 'untried' }
   const accessToken = openedCredential(context, batch)
   if (accessToken === null) {
-    await giveBack(context, batch, sendings)
+    await settleUnsent(context, toSend, { unsent: sendings, reason: 'credential_unreadable' })
     return { kind: 'refused', reason: UNREADABLE_CREDENTIAL }
   }
   const { platform, now, isStopping } = context
-  const { destination, isTest, leaseEndsAt } = batch
-  const hasTime = () => now().getTime() + REQUEST_MILLISECONDS_MAX < leaseEndsAt.getTime()
+  const { destination, isTest, leaseEndsAtSeconds } = batch
+  const hasTime = () => steadySeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
   const sender = {
     platform,
     now,
@@ -40,10 +49,10 @@ export async function sendBatch(
       testEventCode: isTest ? destination.testEventCode : null,
     },
     mayStart: () => hasTime() && isStopping?.() !== true,
-    onAnswered: (request: SentRequest) => settleRequest(context, batch, request),
+    onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
   }
   const { lastAnswer, unsent } = await sendEvents(sender, sendings)
-  await giveBack(context, batch, unsent)
+  await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
   return laneVerdict(lastAnswer)
 }
 
@@ -61,7 +70,7 @@ function openedCredential(
 /** Keeps the request and its answer, and settles each event whose fate it decides. */
 async function settleRequest(
   context: DeliveryContext,
-  batch: ClaimedBatch,
+  { batch, fates }: BatchToSend,
   { result, decided, ...request }: SentRequest,
 ): Promise<void> {
   const { database, platform, now, chance } = context
@@ -72,21 +81,30 @@ async function settleRequest(
   await insertAttempt(database, attempt)
   const at = now()
   const settlements = decided.map(({ id, event }) => {
-    const attemptCount = claimed.get(id)?.attemptCount ?? 1
+    const attemptsInRow = claimed.get(id)?.attemptsInRow ?? 1
     const windowEndsAt = windowEnd(events.get(event.eventId) ?? event, platform)
-    const delivery = { id, eventId: event.eventId, attemptCount, windowEndsAt }
-    return settleByAnswer(delivery, result, { at, attemptId, chance: chance() })
+    const delivery = { id, eventId: event.eventId, attemptsInRow, windowEndsAt }
+    return fates.answered(delivery, result, { at, attemptId, chance: chance() })
   })
   await settle(context, batch, settlements)
 }
 
-async function giveBack(
+interface Unsent {
+  unsent: readonly Sending[]
+  reason: UnsentReason
+}
+
+/** Claimed and not handed over after all. */
+async function settleUnsent(
   context: DeliveryContext,
-  batch: ClaimedBatch,
-  unsent: readonly Sending[],
+  { batch, fates }: BatchToSend,
+  { unsent, reason }: Unsent,
 ): Promise<void> {
   const at = context.now()
-  const settlements = unsent.map(({ id, event }) => handBack({ id, eventId: event.eventId }, at))
+  const settlements = unsent.map(({ id, event }) => {
+    const windowEndsAt = windowEnd(event, context.platform)
+    return fates.unsent({ id, eventId: event.eventId, windowEndsAt }, { at, reason })
+  })
   await settle(context, batch, settlements)
 }
 

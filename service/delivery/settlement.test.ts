@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { SendAnswer, SendOutcome } from '../platforms/send-outcome.ts'
 import { handBack, settleByAnswer, settleUnsent } from './settlement.ts'
-import { STATUS_MOVES } from './status-moves.ts'
+import { nextStatuses } from './status-moves.ts'
 
 const AT = new Date('2026-11-21T12:00:00.000Z')
 const MOMENT = { at: AT, attemptId: 'attempt-1', chance: 0.5 }
@@ -20,8 +20,8 @@ function after(seconds: number): Date {
   return new Date(AT.getTime() + seconds * 1_000)
 }
 
-function delivery(attemptCount: number, windowSeconds = 86_400) {
-  return { eventId: 'event-1', id: 1, attemptCount, windowEndsAt: after(windowSeconds) }
+function delivery(attemptsInRow: number, windowSeconds = 86_400) {
+  return { eventId: 'event-1', id: 1, attemptsInRow, windowEndsAt: after(windowSeconds) }
 }
 
 function answer(outcome: SendOutcome, waitSeconds = 0): SendAnswer {
@@ -44,7 +44,7 @@ it('moves every outcome to a status that may follow sent', () => {
   for (const outcome of OUTCOMES) {
     for (const windowSeconds of [1, 86_400]) {
       const { status } = settleByAnswer(delivery(1, windowSeconds), answer(outcome), MOMENT)
-      assert.ok(STATUS_MOVES.sent.includes(status), `${outcome} leads to ${status}`)
+      assert.ok(nextStatuses('sent').includes(status), `${outcome} leads to ${status}`)
     }
   }
 })
@@ -61,6 +61,7 @@ it('ends with an acceptance or a refusal, and nothing is due any more', () => {
       status,
       reason,
       nextAttemptAt: null,
+      replayableUntil: outcome === 'permanent' ? after(86_400) : null,
       isUnburnt: false,
       error: answer(outcome).error,
       traceId: 'A1',
@@ -80,7 +81,7 @@ it('gives a delivery back unburnt when the destination is refused', () => {
 })
 
 it('tries again after the backoff of the attempt, or after what the platform asks', () => {
-  for (const [attemptCount, waitSeconds, seconds] of [
+  for (const [attemptsInRow, waitSeconds, seconds] of [
     [1, 0, 5],
     [2, 0, 30],
     [3, 0, 120],
@@ -88,7 +89,7 @@ it('tries again after the backoff of the attempt, or after what the platform ask
     [3, 60, 120],
   ] as const) {
     for (const outcome of ['retry', 'throttle', 'unknown'] as const) {
-      const settled = settleByAnswer(delivery(attemptCount), answer(outcome, waitSeconds), MOMENT)
+      const settled = settleByAnswer(delivery(attemptsInRow), answer(outcome, waitSeconds), MOMENT)
       assert.deepEqual([settled.status, settled.reason], ['retrying', outcome])
       assert.deepEqual(settled.nextAttemptAt, after(seconds))
       assert.equal(settled.isUnburnt, false)
@@ -99,7 +100,7 @@ it('tries again after the backoff of the attempt, or after what the platform ask
 it('gives up when the next attempt would come after the window', () => {
   const ends = settleByAnswer(delivery(1, 5), answer('retry'), MOMENT)
   assert.deepEqual([ends.status, ends.reason], ['failed:unknown', 'time_used_up'])
-  assert.equal(ends.nextAttemptAt, null)
+  assert.deepEqual([ends.nextAttemptAt, ends.replayableUntil], [null, after(5)])
   const goesOn = settleByAnswer(delivery(1, 6), answer('retry'), MOMENT)
   assert.equal(goesOn.status, 'retrying')
 })
@@ -108,8 +109,9 @@ it('burns no attempt for what was not handed over', () => {
   const unsent = settleUnsent({ eventId: 'event-1', id: 1 }, 'expired', {
     reason: 'outside_window',
     error: null,
+    replayableUntil: null,
   })
   assert.deepEqual([unsent.isUnburnt, unsent.nextAttemptAt], [true, null])
-  const back = handBack({ eventId: 'event-1', id: 1 }, AT)
+  const back = handBack({ eventId: 'event-1', id: 1 }, { at: AT })
   assert.deepEqual([back.status, back.isUnburnt, back.nextAttemptAt], ['queued', true, AT])
 })

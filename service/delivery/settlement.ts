@@ -1,15 +1,17 @@
-import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { SendAnswer, SendError } from '../platforms/send-outcome.ts'
 import { backoffSeconds } from './backoff.ts'
+import type { StatusAfterSent } from './status-moves.ts'
 
 /** What becomes of one claimed delivery. */
 export interface Settlement {
   eventId: string
   id: number
-  status: DeliveryStatus
+  status: StatusAfterSent
   /** Why, as a short code that the explanation turns into a sentence. */
   reason: string
   nextAttemptAt: Date | null
+  /** Until when a replay may take a failure up; null for what did not fail. */
+  replayableUntil: Date | null
   /** The attempt does not count: it says nothing about the event. */
   isUnburnt: boolean
   error: SendError | null
@@ -20,7 +22,8 @@ export interface Settlement {
 export interface SettledDelivery {
   eventId: string
   id: number
-  attemptCount: number
+  /** Attempts since it was planned or last replayed: where it stands in the retry schedule. */
+  attemptsInRow: number
   /** When the platform stops taking the event. */
   windowEndsAt: Date
 }
@@ -39,12 +42,13 @@ export function settleByAnswer(
   { at, attemptId, chance }: SettlementMoment,
 ): Settlement {
   const base = { eventId: delivery.eventId, id: delivery.id, error, traceId, attemptId }
-  const final = { ...base, nextAttemptAt: null, isUnburnt: false }
+  const over = { ...base, nextAttemptAt: null, isUnburnt: false }
+  const failed = { ...over, replayableUntil: delivery.windowEndsAt }
   switch (outcome) {
     case 'accepted':
-      return { ...final, status: 'accepted', reason: 'accepted' }
+      return { ...over, status: 'accepted', reason: 'accepted', replayableUntil: null }
     case 'permanent':
-      return { ...final, status: 'failed:permanent', reason: 'refused_by_platform' }
+      return { ...failed, status: 'failed:permanent', reason: 'refused_by_platform' }
     case 'auth':
     case 'config':
       return {
@@ -52,18 +56,19 @@ export function settleByAnswer(
         status: 'queued',
         reason: 'destination_refused',
         nextAttemptAt: at,
+        replayableUntil: null,
         isUnburnt: true,
       }
     case 'retry':
     case 'throttle':
     case 'unknown': {
-      const { attemptCount } = delivery
-      const seconds = backoffSeconds({ attemptCount, waitSecondsMin: waitSeconds, chance })
+      const { attemptsInRow } = delivery
+      const seconds = backoffSeconds({ attemptsInRow, waitSecondsMin: waitSeconds, chance })
       const nextAttemptAt = new Date(at.getTime() + seconds * 1_000)
       if (nextAttemptAt >= delivery.windowEndsAt) {
-        return { ...final, status: 'failed:unknown', reason: 'time_used_up' }
+        return { ...failed, status: 'failed:unknown', reason: 'time_used_up' }
       }
-      return { ...base, status: 'retrying', reason: outcome, nextAttemptAt, isUnburnt: false }
+      return { ...over, status: 'retrying', reason: outcome, nextAttemptAt, replayableUntil: null }
     }
   }
 }
@@ -75,11 +80,18 @@ export interface DeliveryKey {
 
 export type UnsentStatus = 'expired' | 'skipped:consent' | 'failed:permanent' | 'failed:unknown'
 
+export interface UnsentGrounds {
+  reason: string
+  error: SendError | null
+  /** The end of the platform's window, when it failed and may be replayed. */
+  replayableUntil: Date | null
+}
+
 /** The fate of a delivery that is not handed over at all. */
 export function settleUnsent(
   { eventId, id }: DeliveryKey,
   status: UnsentStatus,
-  { reason, error }: { reason: string; error: SendError | null },
+  { reason, error, replayableUntil }: UnsentGrounds,
 ): Settlement {
   return {
     eventId,
@@ -87,6 +99,7 @@ export function settleUnsent(
     status,
     reason,
     nextAttemptAt: null,
+    replayableUntil,
     isUnburnt: true,
     error,
     traceId: null,
@@ -95,13 +108,14 @@ export function settleUnsent(
 }
 
 /** Claimed and not sent after all: it waits as before, and the attempt does not count. */
-export function handBack({ eventId, id }: DeliveryKey, at: Date): Settlement {
+export function handBack({ eventId, id }: DeliveryKey, { at }: { at: Date }): Settlement {
   return {
     eventId,
     id,
     status: 'queued',
     reason: 'handed_back',
     nextAttemptAt: at,
+    replayableUntil: null,
     isUnburnt: true,
     error: null,
     traceId: null,

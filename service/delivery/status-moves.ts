@@ -5,7 +5,7 @@ import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
  * moves is final. `queued` after a failure is a replay; `queued` after `sent` gives a delivery back
  * unburnt, because the destination and not the event was refused.
  */
-export const STATUS_MOVES: Record<DeliveryStatus, readonly DeliveryStatus[]> = {
+export const STATUS_MOVES = {
   queued: ['sent', 'skipped:consent'],
   sent: [
     'sent',
@@ -28,7 +28,10 @@ export const STATUS_MOVES: Record<DeliveryStatus, readonly DeliveryStatus[]> = {
   'skipped:consent': [],
   'skipped:no_destination': [],
   'skipped:duplicate': [],
-}
+} as const satisfies Record<DeliveryStatus, readonly DeliveryStatus[]>
+
+/** What may become of a delivery that was handed over; a settlement can be nothing else. */
+export type StatusAfterSent = (typeof STATUS_MOVES.sent)[number]
 
 /** A delivery is born in one of these. */
 export const BIRTH_STATUSES: readonly DeliveryStatus[] = [
@@ -38,8 +41,23 @@ export const BIRTH_STATUSES: readonly DeliveryStatus[] = [
   'skipped:no_destination',
 ]
 
+/** Waiting to be handed over, and with nobody who might be sending it. */
+export const WAITING_STATUSES: readonly DeliveryStatus[] = ['queued', 'retrying']
+
+/** A failure: the only statuses that a replay looks at. */
+export const FAILED_STATUSES: readonly DeliveryStatus[] = [
+  'failed:auth',
+  'failed:permanent',
+  'failed:unknown',
+]
+
 /** The statuses from which a delivery may come to `next`; a store's update is bound to them. */
 export function statusesBefore(next: DeliveryStatus): DeliveryStatus[] {
   const statuses = Object.keys(STATUS_MOVES) as DeliveryStatus[]
-  return statuses.filter(status => STATUS_MOVES[status].includes(next))
+  return statuses.filter(status => nextStatuses(status).includes(next))
+}
+
+/** The statuses to which a delivery may move from `status`. */
+export function nextStatuses(status: DeliveryStatus): readonly DeliveryStatus[] {
+  return STATUS_MOVES[status]
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { endLeases } from '../../testing/end-leases.ts'
 import {
   DESTINATION_ID,
   ledgerEntry,
@@ -10,9 +11,15 @@ import {
 } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
+import {
+  type Claimed,
+  type ClaimedDelivery,
+  claimDeliveries,
+  claimDelivery,
+} from './claim-store.ts'
 import type { PlannedDelivery } from './plan-store.ts'
 import type { Settlement } from './settlement.ts'
-import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from './store.ts'
+import { settleDeliveries } from './store.ts'
 
 const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
 
@@ -53,9 +60,12 @@ function claim(
   database: Database,
   { at = 0, limit = 1_000, leaseSeconds = 60 }: ClaimChanges = {},
 ) {
-  const claimedAt = after(at)
-  const leaseEndsAt = after(at + leaseSeconds)
-  return claimDeliveries(database, { lane: LANE, limit, claimedAt, leaseEndsAt })
+  return claimDeliveries(database, { lane: LANE, limit, claimedAt: after(at), leaseSeconds })
+}
+
+/** The ids of what was claimed, in order. */
+function idsOf({ deliveries }: Claimed): number[] {
+  return deliveries.map(({ id }) => id).sort((a, b) => a - b)
 }
 
 function accepted({ eventId, id }: ClaimedDelivery): Settlement {
@@ -65,6 +75,7 @@ function accepted({ eventId, id }: ClaimedDelivery): Settlement {
     status: 'accepted',
     reason: 'accepted',
     nextAttemptAt: null,
+    replayableUntil: null,
     isUnburnt: false,
     error: null,
     traceId: 'A1',
@@ -72,12 +83,15 @@ function accepted({ eventId, id }: ClaimedDelivery): Settlement {
   }
 }
 
-function settle(database: Database, leaseEnd: number, settlements: Settlement[]): Promise<number> {
-  const leaseEndsAt = after(leaseEnd)
+function settle(
+  database: Database,
+  { leaseEndsAt }: Claimed,
+  settlements: Settlement[],
+): Promise<number> {
   return settleDeliveries(database, {
     trackerId: TRACKER_ID,
     leaseEndsAt,
-    at: leaseEndsAt,
+    at: after(60),
     settlements,
   })
 }
@@ -90,26 +104,27 @@ async function row({ pool }: Database, id: number) {
 it('claims the oldest first, up to the limit, and writes the lease', async test => {
   const database = await storeWithLane(test, 5)
   const claimed = await claim(database, { limit: 3 })
-  assert.deepEqual(claimed.map(({ id }) => id).sort(), [1, 2, 3])
-  assert.deepEqual(claimed[0]?.attemptCount, 1)
+  assert.deepEqual(idsOf(claimed), [1, 2, 3])
+  const [{ attemptCount, attemptsInRow }] = claimed.deliveries as [ClaimedDelivery]
+  assert.deepEqual([attemptCount, attemptsInRow], [1, 1])
   const { status, leased_until, attempt_count, first_sent_at } = await row(database, 1)
   assert.deepEqual([status, attempt_count], ['sent', 1])
-  assert.deepEqual([leased_until, first_sent_at], [after(60), STORED_AT])
+  assert.deepEqual([leased_until, first_sent_at], [claimed.leaseEndsAt, STORED_AT])
 })
 
 it('claims nothing that is not due yet', async test => {
   const database = await storeWithLane(test, 2, () => ({ createdAt: after(10) }))
-  assert.deepEqual(await claim(database, { at: 9 }), [])
-  assert.equal((await claim(database, { at: 10 })).length, 2)
+  assert.deepEqual(idsOf(await claim(database, { at: 9 })), [])
+  assert.deepEqual(idsOf(await claim(database, { at: 10 })), [1, 2])
 })
 
 it('never gives a row to two workers that ask at once', async test => {
   const database = await storeWithLane(test, 1_000)
   const claims = Array.from({ length: 8 }, () => claim(database, { limit: 200 }))
-  const ids = (await Promise.all(claims)).flat().map(({ id }) => id)
+  const ids = (await Promise.all(claims)).flatMap(idsOf)
   assert.equal(new Set(ids).size, ids.length)
   for (let round = 0; round < 5; round += 1) {
-    ids.push(...(await claim(database, { limit: 200 })).map(({ id }) => id))
+    ids.push(...idsOf(await claim(database, { limit: 200 })))
   }
   assert.equal(new Set(ids).size, 1_000)
   assert.equal(ids.length, 1_000)
@@ -122,7 +137,7 @@ it('does not wait for rows that another worker is just claiming', async test => 
     await other.query('begin')
     await other.query('select from deliveries where id <= 2 for update')
     const claimed = await claim(database)
-    assert.deepEqual(claimed.map(({ id }) => id).sort(), [3, 4])
+    assert.deepEqual(idsOf(claimed), [3, 4])
   } finally {
     other.release(true)
   }
@@ -131,42 +146,69 @@ it('does not wait for rows that another worker is just claiming', async test => 
 it('brings a delivery back when the lease has ended, and counts the attempt', async test => {
   const database = await storeWithLane(test, 1)
   await claim(database)
-  assert.deepEqual(await claim(database, { at: 59 }), [])
-  const [again] = await claim(database, { at: 60 })
-  assert.equal(again?.attemptCount, 2)
+  assert.deepEqual(idsOf(await claim(database)), [])
+  await endLeases(database)
+  const { deliveries } = await claim(database)
+  assert.equal(deliveries[0]?.attemptCount, 2)
   assert.deepEqual((await row(database, 1)).first_sent_at, STORED_AT)
+})
+
+it('ends no lease because the clock of a worker was set forward', async test => {
+  const database = await storeWithLane(test, 1)
+  await claim(database)
+  assert.deepEqual(idsOf(await claim(database, { at: 86_400 })), [])
+})
+
+it('ends a lease by the clock of the store', async test => {
+  const database = await storeWithLane(test, 1)
+  await claim(database, { leaseSeconds: 0 })
+  assert.deepEqual(idsOf(await claim(database)), [1])
 })
 
 it('lets a worker whose lease has ended change nothing', async test => {
   const database = await storeWithLane(test, 2)
-  const [first, second] = (await claim(database)) as [ClaimedDelivery, ClaimedDelivery]
-  await claim(database, { at: 60, limit: 1 })
+  const claimed = await claim(database)
+  const [first, second] = claimed.deliveries as [ClaimedDelivery, ClaimedDelivery]
+  await database.pool.query(`update deliveries set leased_until = '2020-01-01' where id = 1`)
+  assert.deepEqual(idsOf(await claim(database)), [1])
   const taken = await row(database, 1)
-  assert.equal(await settle(database, 60, [accepted(first), accepted(second)]), 1)
+  assert.equal(await settle(database, claimed, [accepted(first), accepted(second)]), 1)
   assert.deepEqual(await row(database, 1), taken)
   assert.equal((await row(database, 2)).status, 'accepted')
 })
 
+it('claims one delivery before it is due, and never twice', async test => {
+  const database = await storeWithLane(test, 1, () => ({ createdAt: after(600) }))
+  const single = { trackerId: TRACKER_ID, eventId: 'event-1', id: 1 }
+  const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
+  assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [1])
+  assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [])
+  const { status, status_reason } = await row(database, 1)
+  assert.deepEqual([status, status_reason], ['sent', 'handed_over'])
+})
+
 it('settles once: a second answer for the same lease changes nothing', async test => {
   const database = await storeWithLane(test, 1)
-  const [delivery] = (await claim(database)) as [ClaimedDelivery]
-  assert.equal(await settle(database, 60, [accepted(delivery)]), 1)
+  const claimed = await claim(database)
+  const [delivery] = claimed.deliveries as [ClaimedDelivery]
+  assert.equal(await settle(database, claimed, [accepted(delivery)]), 1)
   const done = await row(database, 1)
   const refused = { ...accepted(delivery), status: 'failed:permanent' as const }
-  assert.equal(await settle(database, 60, [refused]), 0)
+  assert.equal(await settle(database, claimed, [refused]), 0)
   assert.deepEqual(await row(database, 1), done)
   assert.deepEqual([done.next_attempt_at, done.leased_until], [null, null])
-  assert.deepEqual(await claim(database, { at: 10_000 }), [])
+  assert.deepEqual(idsOf(await claim(database, { at: 10_000 })), [])
 })
 
 it('never claims test events and live events together, and neither starves', async test => {
   const database = await storeWithLane(test, 6, id => ({ isTest: id % 2 === 0 }))
   const first = await claim(database)
   const second = await claim(database)
-  assert.deepEqual(first.map(({ id }) => id).sort(), [1, 3, 5])
-  assert.deepEqual(second.map(({ id }) => id).sort(), [2, 4, 6])
-  assert.deepEqual([first[0]?.isTest, second[0]?.isTest], [false, true])
-  assert.deepEqual(await claim(database), [])
+  assert.deepEqual(idsOf(first), [1, 3, 5])
+  assert.deepEqual(idsOf(second), [2, 4, 6])
+  const kinds = [first, second].map(({ deliveries }) => deliveries[0]?.isTest)
+  assert.deepEqual(kinds, [false, true])
+  assert.deepEqual(idsOf(await claim(database)), [])
 })
 
 it('takes back the attempt of a delivery that is handed back, and its first sending', async test => {
@@ -178,22 +220,26 @@ it('takes back the attempt of a delivery that is handed back, and its first send
     isUnburnt: true,
     attemptId: null,
   }
-  const [fresh] = (await claim(database)) as [ClaimedDelivery]
-  await settle(database, 60, [{ ...accepted(fresh), ...back }])
+  const claimed = await claim(database)
+  const [fresh] = claimed.deliveries as [ClaimedDelivery]
+  await settle(database, claimed, [{ ...accepted(fresh), ...back }])
   const unsent = await row(database, 1)
   assert.deepEqual([unsent.attempt_count, unsent.first_sent_at], [0, null])
   assert.deepEqual(unsent.attempt_ids, [])
 
   await claim(database, { at: 100 })
-  const [survivor] = (await claim(database, { at: 200 })) as [ClaimedDelivery]
-  await settle(database, 260, [{ ...accepted(survivor), ...back }])
+  await endLeases(database)
+  const reclaimed = await claim(database, { at: 200 })
+  const [survivor] = reclaimed.deliveries as [ClaimedDelivery]
+  await settle(database, reclaimed, [{ ...accepted(survivor), ...back }])
   const sentOnce = await row(database, 1)
   assert.deepEqual([sentOnce.attempt_count, sentOnce.first_sent_at], [1, after(100)])
 })
 
 it('keeps any platform text that comes with an answer', async test => {
   const database = await storeWithLane(test, 1)
-  const [delivery] = (await claim(database)) as [ClaimedDelivery]
+  const claimed = await claim(database)
+  const [delivery] = claimed.deliveries as [ClaimedDelivery]
   const error = {
     class: 'permanent' as const,
     code: 100,
@@ -203,11 +249,11 @@ it('keeps any platform text that comes with an answer', async test => {
     user_message: 'Ünïcode 日本',
     http_status: 400,
   }
-  await settle(database, 60, [{ ...accepted(delivery), status: 'failed:permanent', error }])
+  await settle(database, claimed, [{ ...accepted(delivery), status: 'failed:permanent', error }])
   assert.deepEqual((await row(database, 1)).last_error, error)
 })
 
 it('has nothing to write when nothing was settled', async test => {
   const database = await storeWithLane(test, 1)
-  assert.equal(await settle(database, 60, []), 0)
+  assert.equal(await settle(database, await claim(database), []), 0)
 })

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral, arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 import type { Settlement } from './settlement.ts'
-import { statusesBefore } from './status-moves.ts'
+import { WAITING_STATUSES } from './status-moves.ts'
 
 export const DELIVERY_CHANNEL = 'signalbox_deliveries'
 
@@ -38,7 +38,8 @@ export async function findDueLanes(
              where deliveries.tracker_id = lane.tracker_id
                and deliveries.destination_id = lane.id
                and deliveries.next_attempt_at <= $1
-               and (deliveries.leased_until is null or deliveries.leased_until <= $1)
+               and (deliveries.leased_until is null
+                 or deliveries.leased_until <= statement_timestamp())
              order by deliveries.next_attempt_at limit 1
            ) due
            where (lane.status = 'active' or lane.next_probe_at <= $1)
@@ -50,72 +51,6 @@ export async function findDueLanes(
     trackerId: row.tracker_id,
     destinationId: row.id,
     isProbe: row.is_probe,
-  }))
-}
-
-export interface Claim {
-  lane: Lane
-  limit: number
-  claimedAt: Date
-  leaseEndsAt: Date
-}
-
-export interface ClaimedDelivery {
-  eventId: string
-  id: number
-  isTest: boolean
-  attemptCount: number
-}
-
-/**
- * Claims due deliveries of one lane for one worker. `skip locked` lets many workers ask at once
- * and never receive the same row; the lease brings a delivery back if its worker dies mid-send.
- * All rows are test events or none is: the two never share a request. Neither the status nor the
- * lease is in an index, so a claim is a heap-only update.
- */
-export async function claimDeliveries(
-  { pool }: Database,
-  { lane, limit, claimedAt, leaseEndsAt }: Claim,
-): Promise<ClaimedDelivery[]> {
-  const { rows } = await pool.query({
-    name: 'claim-deliveries',
-    text: `with due as (
-             select tracker_id, event_id, id from deliveries
-             where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
-               and (leased_until is null or leased_until <= $3)
-               and status = any($6::text[])
-               and is_test = (
-                 select is_test from deliveries
-                 where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
-                   and (leased_until is null or leased_until <= $3)
-                 order by next_attempt_at limit 1
-               )
-             order by next_attempt_at limit $4
-             for update skip locked
-           )
-           update deliveries set
-             status = 'sent', status_reason = 'handed_over', leased_until = $5,
-             attempt_count = attempt_count + 1,
-             first_sent_at = coalesce(first_sent_at, $3), updated_at = $3
-           from due
-           where deliveries.tracker_id = $1 and deliveries.tracker_id = due.tracker_id
-             and deliveries.event_id = due.event_id and deliveries.id = due.id
-           returning deliveries.event_id, deliveries.id, deliveries.is_test,
-             deliveries.attempt_count`,
-    values: [
-      lane.trackerId,
-      lane.destinationId,
-      claimedAt,
-      limit,
-      leaseEndsAt,
-      statusesBefore('sent'),
-    ],
-  })
-  return rows.map(row => ({
-    eventId: row.event_id,
-    id: row.id,
-    isTest: row.is_test,
-    attemptCount: row.attempt_count,
   }))
 }
 
@@ -145,6 +80,7 @@ export async function settleDeliveries(
     text: `update deliveries set
              status = settled.status, status_reason = settled.reason,
              next_attempt_at = settled.next_attempt_at, leased_until = null,
+             replayable_until = settled.replayable_until,
              attempt_count = attempt_count - case when settled.is_unburnt then 1 else 0 end,
              first_sent_at = case when settled.is_unburnt and attempt_count = 1 then null
                                   else first_sent_at end,
@@ -183,6 +119,11 @@ const SETTLEMENT_COLUMNS: BatchColumn<Settlement & { leaseEndsAt: Date }>[] = [
     type: 'timestamptz',
     text: ({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null,
   },
+  {
+    name: 'replayable_until',
+    type: 'timestamptz',
+    text: ({ replayableUntil }) => replayableUntil?.toISOString() ?? null,
+  },
   { name: 'is_unburnt', type: 'boolean', text: ({ isUnburnt }) => (isUnburnt ? 't' : 'f') },
   { name: 'last_error', type: 'json', text: ({ error }) => error && JSON.stringify(error) },
   { name: 'trace_id', type: 'text', text: ({ traceId }) => traceId },
@@ -206,7 +147,7 @@ export async function skipWaitingOfVisitor(
      where payload.tracker_id = $1 and payload.visitor_id = $2
        and deliveries.tracker_id = $1 and deliveries.event_id = payload.event_id
        and deliveries.next_attempt_at is not null and deliveries.status = any($4)`,
-    [visitor.trackerId, visitor.visitorId, visitor.at, ['queued', 'retrying']],
+    [visitor.trackerId, visitor.visitorId, visitor.at, WAITING_STATUSES],
   )
   return rowCount ?? 0
 }

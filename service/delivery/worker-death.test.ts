@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { endLeases } from '../../testing/end-leases.ts'
 import {
   eventually,
   installation,
@@ -40,7 +41,7 @@ async function workerProcess(
 /** The dead worker's lease ends, and another worker takes its rows up. */
 async function takeUp(service: ServiceUnderTest): Promise<number> {
   await scriptFaults(service.simulatorUrl, [])
-  service.clock.forward(300)
+  await endLeases(service.database)
   return service.deliver()
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
+import { endLeases } from '../../testing/end-leases.ts'
 import { eventually } from '../../testing/program-under-test.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import {
@@ -45,7 +46,8 @@ it('goes on after the store was away, in the middle of everything', async test =
   const bringBack = await storeAway(service)
   await eventually('the worker has noticed', async () => worker.errors.length >= 2)
   await bringBack()
-  service.clock.forward(61)
+  await endLeases(service.database)
+  worker.wake()
   await eventuallyStatus(service, 'accepted', { count: 20 })
   const { unique_events } = await simulatorSummary(service.simulatorUrl)
   assert.equal(unique_events, 20)

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { deliverLane, type LaneRun } from './deliver-lane.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { QuietLanes } from './quiet-lanes.ts'
+import { steadySeconds } from './steady-seconds.ts'
 import { findDueLanes, type Lane } from './store.ts'
 
 export interface WorkerLimits {
@@ -73,7 +74,7 @@ class WorkerLoop {
       this.#alarm = new AbortController()
       // What is done now and then must not keep deliveries from going out when it fails.
       await this.#options.onPoll?.().catch(this.#options.onError)
-      const startedAt = seconds()
+      const startedAt = steadySeconds()
       try {
         await this.#startDueLanes()
       } catch (error) {
@@ -82,7 +83,7 @@ class WorkerLoop {
         continue
       }
       // However many lanes there are and however often it is woken, it looks half of the time.
-      await delay((seconds() - startedAt) * 1_000)
+      await delay((steadySeconds() - startedAt) * 1_000)
       await this.#sleep(this.#options.limits.pollSeconds)
     }
     await Promise.all(this.#runs)
@@ -93,7 +94,7 @@ class WorkerLoop {
     if (lanesMax <= 0 || this.#isStopped) return
     const { database, now } = this.#context
     const busy = [...this.#inFlight.keys()].filter(id => this.#freeRequests(id) <= 0)
-    const leaveOut = [...this.#quiet.quietAt(seconds()), ...busy]
+    const leaveOut = [...this.#quiet.quietAt(steadySeconds()), ...busy]
     for (const lane of await findDueLanes(database, { now: now(), lanesMax, leaveOut })) {
       if (this.#isStopped) return
       if (this.#mayStart(lane)) this.#start(lane)
@@ -102,7 +103,7 @@ class WorkerLoop {
 
   /** Asked again after the look: an answer may have come in meanwhile. */
   #mayStart({ destinationId, isProbe }: Lane): boolean {
-    if (this.#quiet.isQuiet(destinationId, seconds())) return false
+    if (this.#quiet.isQuiet(destinationId, steadySeconds())) return false
     if (isProbe && this.#inFlight.has(destinationId)) return false
     return this.#freeRequests(destinationId) > 0
   }
@@ -138,7 +139,7 @@ class WorkerLoop {
       if (run.claimedCount > 0) this.wake()
     } catch (error) {
       this.#options.onError(error)
-      this.#quiet.keepQuiet(lane.destinationId, ERROR_PAUSE_SECONDS, seconds())
+      this.#quiet.keepQuiet(lane.destinationId, ERROR_PAUSE_SECONDS, steadySeconds())
     }
   }
 
@@ -149,7 +150,7 @@ class WorkerLoop {
         this.#quiet.works(destinationId)
         break
       case 'unreachable':
-        this.#quiet.failed(destinationId, seconds())
+        this.#quiet.failed(destinationId, steadySeconds())
         break
       case 'throttled':
         break
@@ -158,7 +159,7 @@ class WorkerLoop {
         return
     }
     if (verdict.waitSeconds > 0) {
-      this.#quiet.keepQuiet(destinationId, verdict.waitSeconds, seconds())
+      this.#quiet.keepQuiet(destinationId, verdict.waitSeconds, steadySeconds())
     }
   }
 
@@ -166,9 +167,4 @@ class WorkerLoop {
     const { signal } = this.#alarm
     await delay(seconds * 1_000, undefined, { signal }).catch(() => {})
   }
-}
-
-/** Of a clock that only goes forward, whatever happens to the time of day. */
-function seconds(): number {
-  return performance.now() / 1_000
 }

@@ -1,0 +1,132 @@
+import type { Database } from '../db/database.ts'
+import { statusesBefore } from './status-moves.ts'
+import type { Lane } from './store.ts'
+
+export interface Claim {
+  lane: Lane
+  limit: number
+  claimedAt: Date
+  leaseSeconds: number
+}
+
+export interface ClaimedDelivery {
+  eventId: string
+  id: number
+  isTest: boolean
+  /** Attempts of all time, this one included. */
+  attemptCount: number
+  /** Attempts since it was planned or last replayed, this one included. */
+  attemptsInRow: number
+}
+
+/** What one worker has until the lease ends. */
+export interface Claimed {
+  deliveries: ClaimedDelivery[]
+  /** On the store's clock, and the worker's proof that the rows are still its own. */
+  leaseEndsAt: Date
+}
+
+/**
+ * Claims due deliveries of one lane for one worker. `skip locked` lets many workers ask at once
+ * and never receive the same row; the lease brings a delivery back if its worker dies mid-send.
+ * All rows are test events or none is: the two never share a request. Neither the status nor the
+ * lease is in an index, so a claim is a heap-only update.
+ *
+ * The lease is written and compared on the store's clock alone. The clocks of two machines may
+ * differ, and one that is set forward must not end the lease of a request that is under way.
+ */
+export async function claimDeliveries(
+  { pool }: Database,
+  { lane, limit, claimedAt, leaseSeconds }: Claim,
+): Promise<Claimed> {
+  const { rows } = await pool.query({
+    name: 'claim-deliveries',
+    text: `with due as (
+             select tracker_id, event_id, id from deliveries
+             where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
+               and (leased_until is null or leased_until <= statement_timestamp())
+               and status = any($6::text[])
+               and is_test = (
+                 select is_test from deliveries
+                 where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
+                   and (leased_until is null or leased_until <= statement_timestamp())
+                 order by next_attempt_at limit 1
+               )
+             order by next_attempt_at limit $4
+             for update skip locked
+           )
+           update deliveries set ${handOver('$3', '$5')}
+           from due
+           where deliveries.tracker_id = $1 and deliveries.tracker_id = due.tracker_id
+             and deliveries.event_id = due.event_id and deliveries.id = due.id
+           returning ${CLAIMED_COLUMNS}`,
+    values: [
+      lane.trackerId,
+      lane.destinationId,
+      claimedAt,
+      limit,
+      leaseSeconds,
+      statusesBefore('sent'),
+    ],
+  })
+  return claimedOf(rows)
+}
+
+export interface SingleClaim {
+  trackerId: string
+  eventId: string
+  id: number
+  claimedAt: Date
+  leaseSeconds: number
+}
+
+/** Claims one delivery that waits, due or not. Empty when another worker has it. */
+export async function claimDelivery(
+  { pool }: Database,
+  { trackerId, eventId, id, claimedAt, leaseSeconds }: SingleClaim,
+): Promise<Claimed> {
+  const { rows } = await pool.query({
+    name: 'claim-delivery',
+    text: `update deliveries set ${handOver('$4', '$5')}
+           where tracker_id = $1 and event_id = $2 and id = $3 and next_attempt_at is not null
+             and (leased_until is null or leased_until <= statement_timestamp())
+             and status = any($6::text[])
+           returning ${CLAIMED_COLUMNS}`,
+    values: [trackerId, eventId, id, claimedAt, leaseSeconds, statusesBefore('sent')],
+  })
+  return claimedOf(rows)
+}
+
+/** Milliseconds, because that is what a `Date` can give back to prove the lease. */
+function handOver(claimedAt: string, leaseSeconds: string): string {
+  return `
+    status = 'sent', status_reason = 'handed_over', attempt_count = attempt_count + 1,
+    leased_until = date_trunc('milliseconds', statement_timestamp())
+      + make_interval(secs => ${leaseSeconds}),
+    first_sent_at = coalesce(first_sent_at, ${claimedAt}), updated_at = ${claimedAt}`
+}
+
+const CLAIMED_COLUMNS = `deliveries.event_id, deliveries.id, deliveries.is_test,
+  deliveries.attempt_count, deliveries.attempts_before_replay, deliveries.leased_until`
+
+interface ClaimedRow {
+  event_id: string
+  id: number
+  is_test: boolean
+  attempt_count: number
+  attempts_before_replay: number
+  leased_until: Date
+}
+
+function claimedOf(rows: readonly ClaimedRow[]): Claimed {
+  return {
+    deliveries: rows.map(row => ({
+      eventId: row.event_id,
+      id: row.id,
+      isTest: row.is_test,
+      attemptCount: row.attempt_count,
+      attemptsInRow: row.attempt_count - row.attempts_before_replay,
+    })),
+    leaseEndsAt: rows[0]?.leased_until ?? new Date(0),
+  }
+}
