@@ -35,6 +35,7 @@ export class DatasetTally {
 
   countAccepted(events: Counted[]): void {
     this.#requests++
+    if (events.length === 0) this.#refusedRequests++
     for (const event of events) this.#countEvent(event)
   }
 

@@ -10,6 +10,10 @@ export interface FaultRule {
   seed?: number
   /** Answer this instead of processing the request; nothing is kept. */
   respond?: FaultResponse
+  /** Added to whatever answer the request gets, an ordinary one too; they win over all others. */
+  headers?: Record<string, string>
+  /** Keep only the first so many events of a valid request, and say so in `events_received`. */
+  keep_events?: number
   /** Wait before the answer. What is kept is kept on arrival, before the wait. */
   delay_ms?: number
   /** Close the connection without an answer: untouched, or after the events were kept. */

@@ -26,9 +26,14 @@ export function scriptedAnswer(response: FaultResponse, traceId: string): Answer
     response.body === undefined
       ? refusalAnswer(scriptedRefusal(response), traceId)
       : graphAnswer(response.status, response.body, traceId)
-  for (const [name, value] of Object.entries(response.headers ?? {}))
-    answer.headers[name.toLowerCase()] = value
-  return answer
+  return withHeaders(answer, response.headers)
+}
+
+/** The same answer with these headers, which win over those that it has. */
+export function withHeaders(answer: Answer, added: Record<string, string> = {}): Answer {
+  const headers = { ...answer.headers }
+  for (const [name, value] of Object.entries(added)) headers[name.toLowerCase()] = value
+  return { ...answer, headers }
 }
 
 function scriptedRefusal(response: FaultResponse): GraphRefusal {

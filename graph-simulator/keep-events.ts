@@ -9,7 +9,7 @@ import { badNumber } from './validate-value.ts'
 
 export interface Keeping {
   dataset: string
-  /** Its events have passed validateEvents. */
+  /** Its events have passed validateEvents; of those in its bytes, the first may be all. */
   request: EventsRequest
   requestId: string
   receivedAt: Date
@@ -33,7 +33,8 @@ export function keepEvents(state: SimulatorState, keeping: Keeping): GraphRefusa
   const bounds = elementBounds(request.bytes, request.dataStart)
   const start = bounds[0] ?? 0
   // Only the events are kept: around them stands the access token.
-  const bytes = Buffer.from(request.bytes.subarray(start, bounds.at(-1)))
+  const end = bounds[events.length * 2 - 1] ?? start
+  const bytes = Buffer.from(request.bytes.subarray(start, end))
   const places = events.map(
     (event, index): ReceivedEvent => ({
       // An empty event_id names nothing; it is shown, but finds and deduplicates nothing.

@@ -33,11 +33,20 @@ it('422 names every wrong field of every rule by its dotted path', async test =>
     [{ respond, seed: -1 }, '.seed'],
     [{ respond, response: {} }, '.response'],
     [{ respond, toString: 1 }, '.toString'],
+    [{ headers: 'x-app-usage' }, '.headers'],
+    [{ headers: { 'x-app-usage': { call_count: 95 } } }, '.headers.x-app-usage'],
+    [{ headers: { 'retry after': '7' } }, '.headers.retry after'],
+    [{ respond, headers: { 'Transfer-Encoding': 'x' } }, '.headers.Transfer-Encoding'],
+    [{ keep_events: -1 }, '.keep_events'],
+    [{ keep_events: 1_001 }, '.keep_events'],
+    [{ keep_events: 1, respond }, '.keep_events'],
+    [{ keep_events: 1, abort: 'before_response' }, '.keep_events'],
     [{ delay_ms: 600_001 }, '.delay_ms'],
     [{ truncate: -1 }, '.truncate'],
     [{ abort: 'later' }, '.abort'],
     [{ abort: 'after_store', respond }, '.abort'],
     [{ abort: 'before_response', truncate: 1 }, '.abort'],
+    [{ abort: 'after_store', headers: { 'retry-after': '7' } }, '.abort'],
   ]
   const reply = await simulator.control('POST', 'faults', { rules: rules.map(([rule]) => rule) })
   assert.equal(reply.status, 422)
@@ -77,9 +86,16 @@ it('200 takes every member of a rule', async test => {
     probability: 0.5,
     seed: 42,
     respond: { status: 400, code: -3, subcode: 1, message: '', headers: { 'retry-after': '1' } },
+    headers: { 'x-app-usage': '{"call_count":95}' },
     delay_ms: 10,
     truncate: 0,
   }
-  const reply = await simulator.control('POST', 'faults', { rules: [rule] })
-  assert.deepEqual(reply.body, { rules: [{ ...rule, fired: 0 }] })
+  const partial = { keep_events: 0, abort: 'after_store' }
+  const reply = await simulator.control('POST', 'faults', { rules: [rule, partial] })
+  assert.deepEqual(reply.body, {
+    rules: [
+      { ...rule, fired: 0 },
+      { ...partial, fired: 0 },
+    ],
+  })
 })

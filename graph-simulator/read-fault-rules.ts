@@ -11,6 +11,7 @@ import {
   timestamp,
   truth,
 } from './field-check.ts'
+import { EVENTS_MAX } from './validate-events.ts'
 
 const RULES_MAX = 100
 const DELAY_MS_MAX = 600_000
@@ -50,10 +51,14 @@ const RULE = {
   probability: number(0, 1),
   seed: integer(0, 2 ** 32 - 1),
   respond: object(RESPOND, ['status']),
+  headers,
+  keep_events: integer(0, EVENTS_MAX),
   delay_ms: integer(1, DELAY_MS_MAX),
   abort: oneOf('before_response', 'after_store'),
   truncate: integer(0, INT32_MAX),
 }
+
+const EFFECTS = ['respond', 'headers', 'keep_events', 'delay_ms', 'abort', 'truncate'] as const
 
 const BODY = { rules: list(rule, RULES_MAX) }
 
@@ -68,12 +73,16 @@ export function readFaultRules(body: unknown): { rules: FaultRule[] } | { errors
 function rule(value: unknown, path: string, errors: FieldErrors): void {
   checkObject(value, { path, members: RULE, required: [] }, errors)
   if (typeof value !== 'object' || value === null) return
-  const { respond, abort, truncate, delay_ms } = value as FaultRule
-  const effects = [respond, abort, truncate, delay_ms].filter(effect => effect !== undefined)
-  if (effects.length === 0)
-    errors[path] = ['Say what happens: respond, delay_ms, abort or truncate.']
-  if (abort !== undefined && (respond !== undefined || truncate !== undefined))
-    errors[`${path}.abort`] = ['An aborted request has no answer: leave out respond and truncate.']
+  const effects = value as FaultRule
+  const { respond, abort, truncate, keep_events } = effects
+  if (EFFECTS.every(name => effects[name] === undefined))
+    errors[path] = [`Say what happens: one of ${EFFECTS.join(', ')}.`]
+  if (abort !== undefined && (respond ?? effects.headers ?? truncate) !== undefined)
+    errors[`${path}.abort`] = [
+      'An aborted request has no answer: leave out respond, headers and truncate.',
+    ]
+  if (keep_events !== undefined && (respond !== undefined || abort === 'before_response'))
+    errors[`${path}.keep_events`] = ['Nothing of this request is kept: leave out keep_events.']
 }
 
 function headers(value: unknown, path: string, errors: FieldErrors): void {

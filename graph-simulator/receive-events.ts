@@ -1,7 +1,7 @@
 import type { Answer } from './answer.ts'
 import { checkAccessToken } from './check-access-token.ts'
 import type { FaultRule } from './fault-rule.ts'
-import { graphAnswer, refusalAnswer, scriptedAnswer } from './graph-answer.ts'
+import { graphAnswer, refusalAnswer, scriptedAnswer, withHeaders } from './graph-answer.ts'
 import { graphTraceId } from './graph-trace-id.ts'
 import { keepEvents } from './keep-events.ts'
 import { type EventsRequest, readEventsRequest } from './read-events-request.ts'
@@ -24,33 +24,52 @@ export interface Reaction {
   fault: FaultRule | undefined
 }
 
+interface Reading {
+  request: EventsRequest
+  fault: FaultRule | undefined
+  at: Date
+  traceId: string
+}
+
 /**
  * POST /{version}/{dataset}/events: first the scripted failures (an outage knows no token), then
  * the token, the shape and the events; what passes is kept and counted.
  */
 export function receiveEvents(state: SimulatorState, arrival: Arrival): Reaction {
-  const { dataset } = arrival
-  const traceId = graphTraceId()
   const request = readEventsRequest(arrival.body, arrival.contentType)
   const at = state.now()
-  const isTest = request.testEventCode !== null
-  const fault = state.faults.draw({ dataset, isTest, events: request.events, at })
+  const fault = state.faults.draw({
+    dataset: arrival.dataset,
+    isTest: request.testEventCode !== null,
+    events: request.events,
+    at,
+  })
+  const answer = answerOf(state, arrival, { request, fault, at, traceId: graphTraceId() })
+  return { answer: withHeaders(answer, fault?.headers), fault }
+}
+
+function answerOf(
+  state: SimulatorState,
+  arrival: Arrival,
+  { request, fault, at, traceId }: Reading,
+): Answer {
+  const { dataset } = arrival
   if (fault?.respond || fault?.abort === 'before_response') {
     state.tallies.countRefused(dataset)
     // An aborted request is never answered; the rule in the reaction says so.
-    return { answer: scriptedAnswer(fault.respond ?? { status: 500 }, traceId), fault }
+    return scriptedAnswer(fault.respond ?? { status: 500 }, traceId)
   }
 
+  const events = request.events.slice(0, fault?.keep_events)
+  const keeping = { dataset, request: { ...request, events }, requestId: traceId, receivedAt: at }
   const refusal =
     checkAccessToken(state.revokedTokens, tokenOf(arrival, request)) ??
     request.refusal ??
     validateEvents(request.events, at) ??
-    keepEvents(state, { dataset, request, requestId: traceId, receivedAt: at })
-  if (refusal) {
-    state.tallies.countRefused(dataset)
-    return { answer: refusalAnswer(refusal, traceId), fault }
-  }
-  return { answer: successAnswer(request.events.length, traceId), fault }
+    keepEvents(state, keeping)
+  if (!refusal) return successAnswer(events.length, traceId)
+  state.tallies.countRefused(dataset)
+  return refusalAnswer(refusal, traceId)
 }
 
 function successAnswer(eventsReceived: number, traceId: string): Answer {

@@ -70,7 +70,8 @@ async function sendEvents(
 
 async function replyOf(response: Response): Promise<Reply> {
   const text = await response.text()
-  const isJson = text.startsWith('{')
+  // A body that is cut off on purpose is no JSON any more.
+  const isJson = text.startsWith('{') && text.endsWith('}')
   const { status, headers } = response
   return { status, headers, text, body: isJson ? JSON.parse(text) : undefined }
 }

@@ -188,6 +188,16 @@ it('400 for a value that is no number and a currency that is not three letters',
   }
 })
 
+it('400 for a Purchase with a negative value, and 200 for other events with one', async test => {
+  const simulator = await simulatorUnderTest(test)
+  for (const value of [-0.01, '-19.95']) {
+    const custom_data = { value, currency: 'USD' }
+    const reply = await simulator.send({ data: [samplePurchase({ custom_data })] })
+    assert.deepEqual(blameOf(reply), ['custom_data', 'value'])
+    assert.equal((await simulator.send({ data: [sampleEvent({ custom_data })] })).status, 200)
+  }
+})
+
 it('400 for a Purchase whose number is too long to be summed exactly', async test => {
   const simulator = await simulatorUnderTest(test)
   const body = JSON.stringify({ data: [samplePurchase()] })

@@ -1,5 +1,6 @@
 import { validateCustomerInformation } from './customer-information.ts'
 import { EVENT_SUBCODES, type GraphRefusal, invalidParameter } from './graph-refusal.ts'
+import { validateContents } from './validate-contents.ts'
 import { validateValue } from './validate-value.ts'
 
 export const EVENTS_MAX = 1_000
@@ -47,7 +48,8 @@ function validateEvent(event: unknown, nowSeconds: number): GraphRefusal | undef
     validateNames(members) ??
     validateTime(members, nowSeconds) ??
     validateCustomerInformation(members.user_data) ??
-    validateValue(members)
+    validateValue(members) ??
+    validateContents(members.custom_data)
   )
 }
 

@@ -22,6 +22,8 @@ export function validateValue({
   if (isPurchase && isAbsent(value)) return purchaseNeeds('value')
   if (isPurchase && isAbsent(currency)) return purchaseNeeds('currency')
   if (!isAbsent(value) && !isNumeric(value)) return badNumber()
+  if (isPurchase && Number(value) < 0)
+    return badValue(['custom_data', 'value'], 'The value of a Purchase cannot be negative.')
   if (!isAbsent(currency) && !(typeof currency === 'string' && CURRENCY.test(currency)))
     return badValue(['custom_data', 'currency'], 'The parameter currency must be three letters.')
   return undefined

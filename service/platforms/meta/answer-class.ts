@@ -2,7 +2,7 @@ import type { SendOutcome } from '../send-outcome.ts'
 
 /** The members of Graph's error object that carry meaning. */
 export interface MetaCode {
-  code: number | null
+  code: number
   subcode: number | null
   isTransient: boolean
 }
@@ -14,7 +14,7 @@ export interface AnswerClass {
 }
 
 const ACCESS_SUBCODE = 33
-const THROTTLE_WAIT_SECONDS_MIN = 60
+const THROTTLED: AnswerClass = { outcome: 'throttle', waitSecondsMin: 60 }
 const THROTTLE_CODES = new Set([4, 17, 32, 613])
 const RETRY_CODES = new Set([1, 2, 5_000])
 /** Temporary, but not soon over: 341 application limit, 368 blocked for policy or abuse. */
@@ -30,12 +30,9 @@ const PERMANENT_CODES = new Set([100, 506])
  * Limiting). By code and subcode alone: text, `type` and the HTTP status mean nothing reliable.
  */
 export function classOfMetaCode({ code, subcode, isTransient }: MetaCode): AnswerClass {
-  if (code === null) return soon('unknown')
   // A token does not heal by itself, whatever `is_transient` says.
   if (code === 190) return soon('auth')
-  if (THROTTLE_CODES.has(code) || (code >= 80_000 && code <= 80_014)) {
-    return { outcome: 'throttle', waitSecondsMin: THROTTLE_WAIT_SECONDS_MIN }
-  }
+  if (THROTTLE_CODES.has(code) || (code >= 80_000 && code <= 80_014)) return THROTTLED
   const slowSeconds = SLOW_RETRY_SECONDS.get(code)
   if (slowSeconds !== undefined) return { outcome: 'retry', waitSecondsMin: slowSeconds }
   if (isTransient || code < 0 || RETRY_CODES.has(code)) return soon('retry')
@@ -43,6 +40,26 @@ export function classOfMetaCode({ code, subcode, isTransient }: MetaCode): Answe
   if (CONFIG_CODES.has(code) || (code >= 200 && code <= 299)) return soon('config')
   if (code === 100 && subcode === ACCESS_SUBCODE) return soon('config')
   return soon(PERMANENT_CODES.has(code) ? 'permanent' : 'unknown')
+}
+
+/**
+ * What an answer means that names no code. It comes from whoever is in between rather than from
+ * the Graph API, so its HTTP status says nothing about the events, with two exceptions, in which
+ * the request was turned away unread (RFC 9110 15.5.14, RFC 6585 4):
+ * - 413: this body will never pass; its halves may.
+ * - 429: there were too many requests; coming back sooner makes it worse.
+ * Whatever else it is, the platform may or may not have the events: also after a 503, whose
+ * `Retry-After` is waited for all the same.
+ */
+export function classOfStatus(status: number): AnswerClass {
+  switch (status) {
+    case 413:
+      return soon('permanent')
+    case 429:
+      return THROTTLED
+    default:
+      return soon('unknown')
+  }
 }
 
 function soon(outcome: AnswerClass['outcome']): AnswerClass {

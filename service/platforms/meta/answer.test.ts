@@ -106,6 +106,24 @@ it('takes a body that is too large for whoever is in between for a refusal of it
   assert.deepEqual([answer.outcome, answer.error?.class], ['permanent', 'permanent'])
 })
 
+it('takes HTTP 429 for too many requests where no code says what it is', () => {
+  const bodies = ['<html>Too Many Requests</html>', '', '{"message":"slow down"}', '{"error":"x"}']
+  const nameless = JSON.stringify({ error: { message: 'Slow down', type: 'OAuthException' } })
+  for (const body of [...bodies, nameless]) {
+    const waitOf = (waitSeconds: number) => readMetaAnswer(response(429, body, { waitSeconds }), 1)
+    assert.deepEqual([waitOf(0).outcome, waitOf(0).error?.class], ['throttle', 'throttle'])
+    assert.deepEqual([waitOf(0).waitSeconds, waitOf(7).waitSeconds], [60, 60])
+    assert.equal(waitOf(120).waitSeconds, 120)
+  }
+})
+
+it('waits as long as an unreadable answer asks, and still does not know what became of it', () => {
+  for (const status of [200, 302, 500, 502, 503]) {
+    const answer = readMetaAnswer(response(status, '<html></html>', { waitSeconds: 120 }), 1)
+    assert.deepEqual([answer.outcome, answer.waitSeconds], ['unknown', 120])
+  }
+})
+
 it('calls the outcome unknown when fewer or more events were received than sent', () => {
   for (const received of [0, 1, 3, '2', null, [2]]) {
     const body = { events_received: received, messages: [], fbtrace_id: 'x' }

@@ -1,12 +1,12 @@
 import type { SendAnswer, SendError } from '../send-outcome.ts'
-import { classOfMetaCode } from './answer-class.ts'
+import { classOfMetaCode, classOfStatus } from './answer-class.ts'
 
 const TEXT_CHARACTERS_MAX = 500
 
 export interface MetaResponse {
   status: number
   body: string
-  /** How long the rate-limit headers ask us to wait, in seconds; 0 when they say nothing. */
+  /** How long the headers ask us to wait, in seconds; 0 when they say nothing. */
   waitSeconds: number
   /** The trace id from the headers, for answers whose body names none. */
   traceId: string | null
@@ -29,7 +29,7 @@ export function readMetaAnswer(response: MetaResponse, sentCount: number): SendA
 }
 
 /** The request went out, or not even that, and no answer came back. */
-export function noAnswer(outcome: 'retry' | 'unknown', message: string): SendAnswer {
+export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: string): SendAnswer {
   return {
     outcome,
     waitSeconds: 0,
@@ -44,7 +44,8 @@ function refused(response: MetaResponse, error: Record<string, unknown>): SendAn
   const code = integerMember(error, 'code')
   const subcode = integerMember(error, 'error_subcode')
   const isTransient = error.is_transient === true
-  const { outcome, waitSecondsMin } = classOfMetaCode({ code, subcode, isTransient })
+  const { outcome, waitSecondsMin } =
+    code === null ? classOfStatus(response.status) : classOfMetaCode({ code, subcode, isTransient })
   return {
     ...frameOf(response, error),
     outcome,
@@ -61,8 +62,6 @@ function refused(response: MetaResponse, error: Record<string, unknown>): SendAn
   }
 }
 
-const TOO_LARGE = 413
-
 /** HTML from a proxy, an empty or cut body, or fewer events received than were sent. */
 function unreadable(response: MetaResponse, body: Record<string, unknown> | null): SendAnswer {
   const received = body?.events_received
@@ -70,11 +69,11 @@ function unreadable(response: MetaResponse, body: Record<string, unknown> | null
     received === undefined
       ? `The platform answered HTTP ${response.status} without a readable body.`
       : `The platform reports ${briefly(received)} events received, not as many as sent.`
-  // Whoever is in between and takes no such body never will; halves of the batch may pass.
-  const outcome = response.status === TOO_LARGE ? 'permanent' : 'unknown'
+  const { outcome, waitSecondsMin } = classOfStatus(response.status)
   return {
     ...frameOf(response, body),
     outcome,
+    waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
     answer: received === undefined ? null : { events_received: received },
     error: errorOf(outcome, { message, http_status: response.status }),
   }

@@ -3,7 +3,6 @@ import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { outboundEvent } from '../../../testing/outbound-event.ts'
 import { revokeToken, scriptFaults, simulatorSummary } from '../../../testing/simulator-controls.ts'
-import { freePort } from '../../db/free-port.ts'
 import type { OutboundEvent, PlatformTarget } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
@@ -13,15 +12,12 @@ const TARGET: PlatformTarget = {
   testEventCode: null,
 }
 const NOW = new Date('2026-11-21T12:00:00.000Z')
-/** Far more than an answer takes, where one comes; where none comes, a short wait is enough. */
-const PATIENT_MILLISECONDS = 30_000
-const IMPATIENT_MILLISECONDS = 200
 
-async function simulated(test: TestContext, timeoutMilliseconds = PATIENT_MILLISECONDS) {
+async function simulated(test: TestContext) {
   const simulator = await startSimulator({ host: '127.0.0.1', port: 0, now: () => NOW })
   test.after(() => simulator.close())
   const { url } = simulator
-  const platform = metaPlatform({ baseUrl: url, version: 'v26.0', timeoutMilliseconds })
+  const platform = metaPlatform({ baseUrl: url, version: 'v26.0', timeoutMilliseconds: 30_000 })
   const send = (changes: Partial<OutboundEvent> = {}, target: Partial<PlatformTarget> = {}) =>
     platform.send({ ...TARGET, ...target }, [outboundEvent(changes)])
   return { url, platform, send }
@@ -65,51 +61,6 @@ it('names the code of a refused event', async test => {
   assert.deepEqual([answer.outcome, answer.error?.subcode], ['permanent', 2_804_003])
 })
 
-it('does not know what became of a request that got no answer in time', async test => {
-  const { url, send } = await simulated(test, IMPATIENT_MILLISECONDS)
-  await scriptFaults(url, [{ delay_ms: 600_000 }])
-  const answer = await send()
-  assert.equal(answer.outcome, 'unknown')
-  assert.equal(answer.error?.message, 'The platform did not answer in time.')
-  assert.equal(answer.httpStatus, null)
-})
-
-it('does not know what became of a request whose answer stops half-way', async test => {
-  const { url, send } = await simulated(test)
-  await scriptFaults(url, [{ truncate: 10 }])
-  const answer = await send()
-  assert.equal(answer.outcome, 'unknown')
-  assert.match(answer.error?.message ?? '', /^The connection to the platform broke \(/)
-})
-
-for (const abort of ['before_response', 'after_store']) {
-  it(`does not know what became of a request that was cut off ${abort}`, async test => {
-    const { url, send } = await simulated(test)
-    await scriptFaults(url, [{ abort }])
-    const answer = await send()
-    assert.equal(answer.outcome, 'unknown')
-    assert.match(answer.error?.message ?? '', /^The connection to the platform broke \(/)
-    const { receipts } = await simulatorSummary(url)
-    assert.equal(receipts, abort === 'after_store' ? 1 : 0)
-  })
-}
-
-it('knows that nothing was sent when nobody listens', async () => {
-  const baseUrl = `http://127.0.0.1:${await freePort()}`
-  const platform = metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000 })
-  const answer = await platform.send(TARGET, [outboundEvent()])
-  assert.equal(answer.outcome, 'retry')
-  assert.equal(answer.error?.message, 'The platform could not be reached (ECONNREFUSED).')
-})
-
-it('knows that nothing was sent when the name is unknown', async () => {
-  const baseUrl = 'http://nowhere.invalid'
-  const platform = metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000 })
-  const answer = await platform.send(TARGET, [outboundEvent()])
-  assert.equal(answer.outcome, 'retry')
-  assert.match(answer.error?.message ?? '', /could not be reached \((ENOTFOUND|EAI_AGAIN)\)/)
-})
-
 it('tells its token to nobody to whom it is redirected', async test => {
   const { url, send } = await simulated(test)
   const elsewhere = await simulated(test)
@@ -122,30 +73,54 @@ it('tells its token to nobody to whom it is redirected', async test => {
   assert.equal((await simulatorSummary(elsewhere.url)).requests, 0)
 })
 
-it('reads a page of a proxy as no answer at all', async test => {
-  const { url, send } = await simulated(test)
-  const headers = { 'content-type': 'text/html', 'x-fb-trace-id': 'AProxy' }
-  await scriptFaults(url, [{ respond: { status: 502, body: '<html>Bad Gateway</html>', headers } }])
-  const answer = await send()
-  assert.deepEqual(
-    [answer.outcome, answer.httpStatus, answer.traceId, answer.answer],
-    ['unknown', 502, 'AProxy', null],
-  )
-})
-
-it('heeds the rate-limit headers of a refusal and of a success', async test => {
+it('heeds the rate-limit headers of a refusal', async test => {
   const { url, send } = await simulated(test)
   const regain = '{"1":[{"type":"ads_management","estimated_time_to_regain_access":19}]}'
   const headers = { 'x-business-use-case-usage': regain }
   await scriptFaults(url, [{ respond: { status: 400, code: 80_004, headers } }])
   const refused = await send()
   assert.deepEqual([refused.outcome, refused.waitSeconds], ['throttle', 1_140])
+})
 
-  const body = '{"events_received":1,"messages":[],"fbtrace_id":"A1"}'
-  const usage = { 'x-app-usage': '{"call_count":95,"total_time":3,"total_cputime":3}' }
-  await scriptFaults(url, [{ respond: { status: 200, body, headers: usage } }])
-  const accepted = await send()
-  assert.deepEqual([accepted.outcome, accepted.waitSeconds], ['accepted', 10])
+/** What a success may say about the pace: percent, minutes, seconds. */
+const PACES: [header: string, value: string, waitSeconds: number][] = [
+  ['X-App-Usage', '{"call_count":28,"total_time":25,"total_cputime":25}', 0],
+  ['X-App-Usage', '{"call_count":95,"total_time":3,"total_cputime":3}', 10],
+  ['X-App-Usage', '{"call_count":3,"total_time":3,"total_cputime":100}', 60],
+  ['X-Business-Use-Case-Usage', '{"1":[{"type":"ads_management","call_count":95}]}', 10],
+  ['X-Business-Use-Case-Usage', '{"1":[{"estimated_time_to_regain_access":19}]}', 1_140],
+  ['X-Ad-Account-Usage', '{"acc_id_util_pct":95.5,"reset_time_duration":900}', 10],
+  ['X-Ad-Account-Usage', '{"acc_id_util_pct":100,"reset_time_duration":900}', 900],
+  ['Retry-After', '7', 7],
+]
+
+for (const [header, value, waitSeconds] of PACES) {
+  it(`slows down by ${waitSeconds} s after a success with ${header}: ${value}`, async test => {
+    const { url, send } = await simulated(test)
+    await scriptFaults(url, [{ headers: { [header]: value } }])
+    const accepted = await send()
+    assert.deepEqual([accepted.outcome, accepted.waitSeconds], ['accepted', waitSeconds])
+    assert.equal((await simulatorSummary(url)).receipts, 1)
+  })
+}
+
+it('says who is to blame when no request can carry the token or the dataset', async test => {
+  const { url, send } = await simulated(test)
+  const unwritable = [
+    { accessToken: 'secret\nof two lines' },
+    { accessToken: 'secret \u201cin quotes\u201d' },
+    { datasetId: '\ud800' },
+  ]
+  for (const target of unwritable) {
+    const answer = await send({}, target)
+    assert.deepEqual([answer.outcome, answer.httpStatus], ['config', null])
+    assert.match(
+      answer.error?.message ?? '',
+      /^The access token or the dataset id holds characters/,
+    )
+    assert.equal(JSON.stringify(answer).includes('secret'), false)
+  }
+  assert.equal((await simulatorSummary(url)).requests, 0)
 })
 
 it('gives the window of a store visit 62 days and of everything else 7', () => {

@@ -3,6 +3,8 @@ import type { SendAnswer } from '../send-outcome.ts'
 import { noAnswer, readMetaAnswer } from './answer.ts'
 import { metaEventFault } from './event-fault.ts'
 import { metaPayload } from './payload.ts'
+import { retryAfterSeconds } from './retry-after.ts'
+import { transportFailure } from './transport-failure.ts'
 import { usageWaitSeconds } from './usage-headers.ts'
 
 const BATCH_EVENTS_MAX = 1_000
@@ -32,32 +34,49 @@ export function metaPlatform(options: MetaOptions): Platform {
 }
 
 async function sendBatch(
-  { baseUrl, version, timeoutMilliseconds }: MetaOptions,
+  options: MetaOptions,
   target: PlatformTarget,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
+  const place = placeOf(options, target)
+  if (!place) return noAnswer('config', UNWRITABLE)
   try {
-    const dataset = encodeURIComponent(target.datasetId)
-    const response = await fetch(`${baseUrl}/${version}/${dataset}/events`, {
+    const response = await fetch(place.url, {
       method: 'POST',
-      headers: {
-        authorization: `Bearer ${target.accessToken}`,
-        'content-type': 'application/json',
-      },
+      headers: place.headers,
       body: JSON.stringify(metaPayload(events, target.testEventCode)),
       // Elsewhere the token would be told to whoever the answer names.
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMilliseconds),
+      signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
+    const header = (name: string) => response.headers.get(name)
     const answer = {
       status: response.status,
       body: withoutToken(await readText(response), target.accessToken),
-      waitSeconds: usageWaitSeconds(name => response.headers.get(name)),
-      traceId: response.headers.get('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
+      waitSeconds: Math.max(usageWaitSeconds(header), retryAfterSeconds(header)),
+      traceId: header('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
     }
     return readMetaAnswer(answer, events.length)
   } catch (error) {
     return transportFailure(error)
+  }
+}
+
+const UNWRITABLE =
+  'The access token or the dataset id holds characters that no request can carry: enter it again.'
+
+/** Null when no request can carry the target. What is thrown then may quote the token. */
+function placeOf({ baseUrl, version }: MetaOptions, { datasetId, accessToken }: PlatformTarget) {
+  try {
+    return {
+      url: new URL(`${baseUrl}/${version}/${encodeURIComponent(datasetId)}/events`),
+      headers: new Headers({
+        authorization: `Bearer ${accessToken}`,
+        'content-type': 'application/json',
+      }),
+    }
+  } catch {
+    return null
   }
 }
 
@@ -76,30 +95,4 @@ async function readText(response: Response): Promise<string> {
 /** Meta repeats a malformed token in its message, and answers are kept and shown. */
 function withoutToken(text: string, token: string): string {
   return token === '' ? text : text.replaceAll(token, '[redacted]')
-}
-
-/** Nothing reached the platform: a plain retry. Anything later leaves the outcome unknown. */
-const NEVER_SENT_CODES = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-function transportFailure(error: unknown): SendAnswer {
-  if (error instanceof Error && error.name === 'TimeoutError') {
-    return noAnswer('unknown', 'The platform did not answer in time.')
-  }
-  const code = codeOf(error)
-  if (NEVER_SENT_CODES.has(code)) {
-    return noAnswer('retry', `The platform could not be reached (${code}).`)
-  }
-  return noAnswer('unknown', `The connection to the platform broke (${code}).`)
-}
-
-function codeOf(error: unknown): string {
-  const { cause } = error as { cause?: { code?: string; errors?: { code?: string }[] } }
-  return cause?.code ?? cause?.errors?.[0]?.code ?? 'no code'
 }
