@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../service/db/database.ts'
+import { DestinationRoutes } from '../service/delivery/destination-routes.ts'
 import { outboundEvent } from '../service/delivery/outbound-event.ts'
 import { eventCommitter } from '../service/ingestion/commit-events.ts'
 import { findEvents } from '../service/ledger/store.ts'
@@ -23,7 +24,7 @@ export async function storeDeliveries(
       version: 'v26.0',
       timeoutMilliseconds: 1,
     }),
-    now: () => new Date(),
+    routes: new DestinationRoutes(database, () => new Date()),
     onPlanned: () => {},
     onNoteError: error => {
       throw error

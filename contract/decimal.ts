@@ -1,6 +1,9 @@
 /** Money as decimal text: up to 15 digits before the point and 6 after it. Never a float. */
 export const DECIMAL_PATTERN = '^-?\\d{1,15}(\\.\\d{1,6})?$'
 
+/** Money that cannot be negative. */
+export const UNSIGNED_DECIMAL_PATTERN = '^\\d{1,15}(\\.\\d{1,6})?$'
+
 /** ISO 4217 letters; upper-cased before they are stored. */
 export const CURRENCY_PATTERN = '^[A-Za-z]{3}$'
 

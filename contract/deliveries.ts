@@ -27,7 +27,12 @@ const deliveryMembers = {
   is_test: Type.Boolean(),
   attempt_count: Type.Integer({ minimum: 0 }),
   last_error: nullable(freeForm('What the platform or the network said last.')),
-  platform_response: nullable(freeForm("The platform's last answer, without secrets.")),
+  platform_response: nullable(
+    freeForm(
+      "The platform's last answer, without secrets; `attempts` lists the requests that carried " +
+        'the event, the oldest first, at most twenty.',
+    ),
+  ),
   platform_trace_id: nullable(Type.String({ description: 'For the platform support desk.' })),
   next_attempt_at: nullable(timestamp('When it is tried next; null when nothing is due.')),
   created_at: timestamp('When the delivery was planned.'),

@@ -31,7 +31,7 @@ it('is OpenAPI 3.1.0 of API version 0.5.0 and claims no signature', () => {
   assert.equal('x-signature' in document, false)
 })
 
-it('has the three operations under their paths, and no other', () => {
+it('has the six operations under their paths, and no other', () => {
   const found = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as object).map(([method, { operationId }]) => [
       `${method.toUpperCase()} ${path}`,
@@ -42,6 +42,9 @@ it('has the three operations under their paths, and no other', () => {
     ['POST /events', 'createEvent'],
     ['POST /verification-events', 'verifySignalIngestion'],
     ['GET /events/{event}', 'getEvent'],
+    ['PATCH /destinations/{destination}/test-mode', 'setDestinationTestMode'],
+    ['POST /destinations/{destination}/test-purchase', 'sendTestPurchase'],
+    ['POST /deliveries/replay', 'replayDeliveries'],
   ])
 })
 

@@ -22,9 +22,7 @@ export function openapiDocument(): Json {
     info: INFO,
     servers: SERVERS,
     security: [{ trackerSecret: [] }],
-    tags: [
-      { name: 'Events', description: 'Submit conversion events and see what became of them.' },
-    ],
+    tags: TAGS,
     paths,
     components: {
       schemas: register.schemas(),
@@ -33,6 +31,12 @@ export function openapiDocument(): Json {
     },
   }
 }
+
+const TAGS = [
+  { name: 'Events', description: 'Submit conversion events and see what became of them.' },
+  { name: 'Destinations', description: 'Try a destination out before it counts.' },
+  { name: 'Deliveries', description: 'Send again what failed.' },
+]
 
 const INFO = {
   title: 'Signalbox Conversion Events API',

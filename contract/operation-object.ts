@@ -11,20 +11,23 @@ export type Hoist = (schema: object) => Json
 /** One operation as an Operation Object (OpenAPI 3.1.0). Throws when an answer lacks an example. */
 export function operationObject(operation: Operation, hoist: Hoist): Json {
   const { config, schema } = operation
-  const { operationId, summary, description } = config
+  const { operationId, summary, description, tag } = config
   const parameters = [...pathParameters(schema, hoist), ...headerParameters(config.requestHeaders)]
   return {
     operationId,
     summary,
     description,
-    tags: ['Events'],
+    tags: [tag],
     ...(parameters.length > 0 && { parameters }),
     ...requestBody(operation, hoist),
     responses: responsesOf(operation, hoist),
   }
 }
 
-const PATH_EXAMPLES: Record<string, string> = { event: 'order-1001' }
+const PATH_EXAMPLES: Record<string, string> = {
+  event: 'order-1001',
+  destination: '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11',
+}
 
 function pathParameters(schema: Operation['schema'], hoist: Hoist): Json[] {
   if (!('params' in schema)) return []
@@ -52,7 +55,8 @@ function headerParameters(names: readonly string[]): Json[] {
 function requestBody({ config, schema }: Operation, hoist: Hoist): Json {
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
-  return { requestBody: { required: true, content: content(hoist(schema.body), request) } }
+  const required = !('isBodyOptional' in config)
+  return { requestBody: { required, content: content(hoist(schema.body), request) } }
 }
 
 function responsesOf({ config, schema }: Operation, hoist: Hoist): Json {

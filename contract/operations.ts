@@ -1,10 +1,32 @@
 import Type from 'typebox'
+import {
+  TestMode,
+  TestModeSubmission,
+  TestPurchase,
+  TestPurchaseSubmission,
+} from './destinations.ts'
 import { MessageError, ValidationError } from './errors.ts'
 import { EventDetail } from './events.ts'
+import { ReplayResult, ReplaySubmission } from './replays.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
 
 /** Where every operation below lives, under the public origin. */
 export const BASE_PATH = '/api/v1'
+
+/** What any operation that reads a body may be refused with. */
+const WRITE_REFUSALS = {
+  400: MessageError,
+  401: MessageError,
+  403: MessageError,
+  413: MessageError,
+  415: MessageError,
+  500: MessageError,
+  503: MessageError,
+} as const
+
+const DestinationPath = Type.Object({
+  destination: Type.String({ description: "A destination's id." }),
+})
 
 /**
  * The operations of the REST contract. Each has the shape of a Fastify route, so that the service
@@ -20,6 +42,7 @@ export const createEvent = {
       'Stores the event durably and plans its deliveries, or answers that an event with this id ' +
       'is there already. Give every event an id of your own: then a request that got no answer ' +
       'can be sent again without counting twice.',
+    tag: 'Events',
     credential: 'tracker',
     requestHeaders: ['Idempotency-Key'],
     responseHeaders: ['Location', 'Idempotency-Key'],
@@ -29,14 +52,8 @@ export const createEvent = {
     response: {
       200: DuplicateEvent,
       202: NewEvent,
-      400: MessageError,
-      401: MessageError,
-      403: MessageError,
-      413: MessageError,
-      415: MessageError,
+      ...WRITE_REFUSALS,
       422: ValidationError,
-      500: MessageError,
-      503: MessageError,
     },
   },
 } as const
@@ -50,6 +67,7 @@ export const verifySignalIngestion = {
     description:
       'Records one event without identity, once a tracker. It is delivered nowhere and is no ' +
       'evidence that real events arrive.',
+    tag: 'Events',
     credential: 'tracker',
     requestHeaders: [],
     responseHeaders: ['Location'],
@@ -58,13 +76,7 @@ export const verifySignalIngestion = {
     response: {
       200: DuplicateEvent,
       202: NewVerification,
-      400: MessageError,
-      401: MessageError,
-      403: MessageError,
-      413: MessageError,
-      415: MessageError,
-      500: MessageError,
-      503: MessageError,
+      ...WRITE_REFUSALS,
     },
   },
 } as const
@@ -78,6 +90,7 @@ export const getEvent = {
     description:
       'Each member of `deliveries` explains in one sentence what happened, why, and what ' +
       'happens next.',
+    tag: 'Events',
     credential: 'tracker',
     requestHeaders: [],
     responseHeaders: [],
@@ -96,5 +109,84 @@ export const getEvent = {
   },
 } as const
 
-export const OPERATIONS = [createEvent, verifySignalIngestion, getEvent] as const
+export const setDestinationTestMode = {
+  method: 'PATCH',
+  url: '/destinations/:destination/test-mode',
+  config: {
+    operationId: 'setDestinationTestMode',
+    summary: "Switch a destination's test mode",
+    description:
+      'While it is on, new events go out as test events, with the test event code, apart from ' +
+      'live ones. It switches itself off after a day. Events that wait already keep what they ' +
+      'are.',
+    tag: 'Destinations',
+    credential: 'tracker',
+    requestHeaders: [],
+    responseHeaders: [],
+  },
+  schema: {
+    params: DestinationPath,
+    body: TestModeSubmission,
+    response: { 200: TestMode, ...WRITE_REFUSALS, 404: MessageError, 422: ValidationError },
+  },
+} as const
+
+export const sendTestPurchase = {
+  method: 'POST',
+  url: '/destinations/:destination/test-purchase',
+  config: {
+    operationId: 'sendTestPurchase',
+    summary: 'Send one controlled test purchase and hear what the platform says',
+    description:
+      'Only while test mode is on. The purchase names no person, is kept in the ledger with ' +
+      'class `test`, and counts in no report. It is tried once.',
+    tag: 'Destinations',
+    credential: 'tracker',
+    requestHeaders: [],
+    responseHeaders: [],
+    isBodyOptional: true,
+  },
+  schema: {
+    params: DestinationPath,
+    body: TestPurchaseSubmission,
+    response: {
+      200: TestPurchase,
+      ...WRITE_REFUSALS,
+      404: MessageError,
+      422: Type.Union([ValidationError, MessageError]),
+      502: TestPurchase,
+    },
+  },
+} as const
+
+export const replayDeliveries = {
+  method: 'POST',
+  url: '/deliveries/replay',
+  config: {
+    operationId: 'replayDeliveries',
+    summary: 'Send failed deliveries again',
+    description:
+      'Looks at failed deliveries, the newest events first, and queues those that the platform ' +
+      'may still take. Without a filter it looks at all of them, up to the limit. A delivery ' +
+      'that was first sent more than 48 hours ago may count twice; its explanation says so.',
+    tag: 'Deliveries',
+    credential: 'tracker',
+    requestHeaders: [],
+    responseHeaders: [],
+    isBodyOptional: true,
+  },
+  schema: {
+    body: ReplaySubmission,
+    response: { 200: ReplayResult, ...WRITE_REFUSALS, 422: ValidationError },
+  },
+} as const
+
+export const OPERATIONS = [
+  createEvent,
+  verifySignalIngestion,
+  getEvent,
+  setDestinationTestMode,
+  sendTestPurchase,
+  replayDeliveries,
+] as const
 export type Operation = (typeof OPERATIONS)[number]

@@ -17,6 +17,22 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
     400: 'The path is not validly percent-encoded.',
     404: 'This tracker has no such event, whoever else may have it.',
   },
+  setDestinationTestMode: {
+    200: 'The destination as it is now, and whether its test mode is on.',
+    404: 'This tracker has no such destination, whoever else may have it.',
+    503: 'The store is out of reach. Send the same request again.',
+  },
+  sendTestPurchase: {
+    200: 'The platform accepted the test purchase.',
+    404: 'This tracker has no such destination, whoever else may have it.',
+    422: 'Test mode is off (a message alone), or the body is wrong (every wrong field is named).',
+    502: 'The platform did not accept the test purchase; the event tells why.',
+    503: 'The store is out of reach, or this process knows no platform. Nothing was sent.',
+  },
+  replayDeliveries: {
+    200: 'How many deliveries are sent again, and how many cannot be.',
+    503: 'The store is out of reach. Send the same request again.',
+  },
 }
 
 const OF_STATUS: Record<number, string> = {

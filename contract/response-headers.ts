@@ -42,7 +42,7 @@ export function headersOf(
   const names: ResponseHeader[] = ['Request-Id']
   if (status < 300) names.push(...ofOperation)
   if (status === 401) names.push('WWW-Authenticate')
-  if (status >= 400 && status < 500) names.push('X-Should-Retry')
+  if ((status >= 400 && status < 500) || status === 502) names.push('X-Should-Retry')
   if (status === 503) names.push('Retry-After')
   return names
 }

@@ -15,6 +15,7 @@ export function outboundEvent(changes: Partial<OutboundEvent> = {}): OutboundEve
     orderId: null,
     contents: [],
     numItems: null,
+    optOut: false,
     ...changes,
   }
 }

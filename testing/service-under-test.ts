@@ -58,6 +58,8 @@ export interface UnderTestOptions {
   ingestQueueMax?: number
   batchMax?: number
   startAt?: string
+  /** False: the HTTP service was not told where the platform is. */
+  knowsPlatform?: boolean
 }
 
 const ROUNDS_MAX = 100
@@ -78,11 +80,22 @@ export async function serviceUnderTest(
     version: 'v26.0',
     timeoutMilliseconds: 5_000,
   })
-  const credentialKey = randomBytes(32)
+  const credentialKeys = { current: randomBytes(32), previous: [] }
   let origin = ''
+  const delivery: DeliveryContext = {
+    database,
+    platform,
+    credentialKeys,
+    batchMax: options.batchMax ?? 1_000,
+    leaseSeconds: 60,
+    now: clock.now,
+    chance: () => 0.5,
+  }
   const server = createServer({
     database,
     platform,
+    delivery: options.knowsPlatform === false ? null : delivery,
+    testModeSeconds: 86_400,
     logger,
     now: clock.now,
     publicOrigin: () => origin,
@@ -96,17 +109,8 @@ export async function serviceUnderTest(
   origin = `http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}`
 
   const newTracker = () =>
-    provisionTracker(database, { workspaceName: 'Test', at: clock.now(), credentialKey })
+    provisionTracker(database, { workspaceName: 'Test', at: clock.now(), credentialKeys })
   const tracker = await newTracker()
-  const delivery: DeliveryContext = {
-    database,
-    platform,
-    credentialKey,
-    batchMax: options.batchMax ?? 1_000,
-    leaseSeconds: 60,
-    now: clock.now,
-    chance: () => 0.5,
-  }
   const request = requester(origin, tracker.trackerSecret)
   return {
     url: origin,

@@ -13,7 +13,21 @@ const delivery = {
   is_test: false,
   attempt_count: 1,
   last_error: null,
-  platform_response: { events_received: 1, messages: [] },
+  platform_response: {
+    events_received: 1,
+    messages: [],
+    attempts: [
+      {
+        started_at: '2026-11-21T12:00:00.000Z',
+        duration_milliseconds: 41,
+        class: 'accepted',
+        http_status: 200,
+        trace_id: 'AxY7rXp3QvGm0e1dT2nKc5w',
+        event_count: 1,
+        answer: { events_received: 1, messages: [] },
+      },
+    ],
+  },
   platform_trace_id: 'AxY7rXp3QvGm0e1dT2nKc5w',
   next_attempt_at: null,
   created_at: '2026-11-21T12:00:00.000Z',

@@ -1,6 +1,11 @@
 import type { Operation } from '../operations.ts'
 import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
+import {
+  SEND_TEST_PURCHASE_EXAMPLES,
+  SET_DESTINATION_TEST_MODE_EXAMPLES,
+} from './destination-examples.ts'
 import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
+import { REPLAY_DELIVERIES_EXAMPLES } from './replay-examples.ts'
 import { VERIFY_SIGNAL_INGESTION_EXAMPLES } from './verify-signal-ingestion-examples.ts'
 
 /** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
@@ -19,4 +24,7 @@ export const OPERATION_EXAMPLES: Record<Operation['config']['operationId'], Oper
   createEvent: CREATE_EVENT_EXAMPLES,
   verifySignalIngestion: VERIFY_SIGNAL_INGESTION_EXAMPLES,
   getEvent: GET_EVENT_EXAMPLES,
+  setDestinationTestMode: SET_DESTINATION_TEST_MODE_EXAMPLES,
+  sendTestPurchase: SEND_TEST_PURCHASE_EXAMPLES,
+  replayDeliveries: REPLAY_DELIVERIES_EXAMPLES,
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
-import type { SendAnswer } from '../platforms/send-outcome.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
+import type { SendAnswer, SendOutcome } from '../platforms/send-outcome.ts'
 
 export interface SendAttempt {
   trackerId: string
@@ -31,4 +32,41 @@ export async function insertAttempt({ query }: Database, attempt: SendAttempt): 
       answer: answer && JSON.stringify(answer),
     })
     .execute()
+}
+
+/** One request as it is read. */
+export interface StoredAttempt {
+  id: string
+  startedAt: Date
+  durationMilliseconds: number
+  eventCount: number
+  outcome: SendOutcome
+  httpStatus: number | null
+  traceId: string | null
+  answer: Record<string, unknown> | null
+}
+
+/** The requests with these ids, the oldest first; those that have expired are missing. */
+export async function findAttempts(
+  { pool }: Database,
+  trackerId: string,
+  ids: readonly string[],
+): Promise<StoredAttempt[]> {
+  if (ids.length === 0) return []
+  const { rows } = await pool.query({
+    name: 'find-attempts',
+    text: `select * from send_attempts
+           where tracker_id = $1 and id = any($2::uuid[]) order by started_at, id`,
+    values: [trackerId, arrayLiteral(ids)],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    startedAt: row.started_at,
+    durationMilliseconds: row.duration_milliseconds,
+    eventCount: row.event_count,
+    outcome: row.outcome,
+    httpStatus: row.http_status,
+    traceId: row.trace_id,
+    answer: row.answer,
+  }))
 }

@@ -6,6 +6,8 @@ export type LaneVerdict =
   | { kind: 'works'; waitSeconds: number }
   /** The platform refuses the credential or the set-up: the destination becomes inactive. */
   | { kind: 'refused'; reason: string }
+  /** This process cannot open the stored credential; another one may. */
+  | { kind: 'unreadable'; reason: string }
   | { kind: 'throttled'; waitSeconds: number }
   /** No usable answer, or one that says "later". */
   | { kind: 'unreachable'; waitSeconds: number }

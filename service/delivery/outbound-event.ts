@@ -22,6 +22,7 @@ export function outboundEvent(event: StoredEvent): OutboundEvent {
     orderId: event.orderId,
     contents: Array.isArray(value.contents) ? value.contents : [],
     numItems: typeof value.num_items === 'number' ? value.num_items : null,
+    optOut: event.eventClass === 'test',
   }
 }
 

@@ -11,6 +11,8 @@ export interface PlannedDelivery {
   statusReason: string
   isTest: boolean
   createdAt: Date
+  /** When a queued delivery is due; as soon as it is created when left out. */
+  dueAt?: Date
 }
 
 const COLUMNS: BatchColumn<PlannedDelivery>[] = [
@@ -24,7 +26,7 @@ const COLUMNS: BatchColumn<PlannedDelivery>[] = [
   {
     name: 'next_attempt_at',
     type: 'timestamptz',
-    text: plan => (plan.status === 'queued' ? plan.createdAt.toISOString() : null),
+    text: plan => (plan.status === 'queued' ? (plan.dueAt ?? plan.createdAt).toISOString() : null),
   },
   { name: 'created_at', type: 'timestamptz', text: plan => plan.createdAt.toISOString() },
 ]

@@ -14,6 +14,10 @@ export interface StoredDelivery {
   platformResponse: Record<string, unknown> | null
   platformTraceId: string | null
   nextAttemptAt: Date | null
+  firstSentAt: Date | null
+  replayedAt: Date | null
+  /** The requests that carried it, the oldest first. */
+  attemptIds: string[]
   createdAt: Date
   updatedAt: Date | null
   /** Why the destination is inactive; null while it works. */
@@ -54,6 +58,9 @@ export async function findDeliveries(
     platformResponse: row.answer,
     platformTraceId: row.platform_trace_id,
     nextAttemptAt: row.next_attempt_at,
+    firstSentAt: row.first_sent_at,
+    replayedAt: row.replayed_at,
+    attemptIds: row.attempt_ids,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     destinationProblem: row.destination_problem,

@@ -122,7 +122,22 @@ it('keeps every request and its answer, and names those that carried the event',
   assert.deepEqual(rows[1].started_at, service.clock.now())
   const delivery = await deliveryOf(service)
   assert.equal(delivery.platform_trace_id, rows[1].trace_id)
-  assert.deepEqual(delivery.platform_response, rows[1].answer)
+  const { attempts, ...lastAnswer } = delivery.platform_response
+  assert.deepEqual(lastAnswer, rows[1].answer)
+  assert.equal(typeof attempts[0].duration_milliseconds, 'number')
+  const shown = attempts.map((attempt: Record<string, unknown>) => ({
+    ...attempt,
+    duration_milliseconds: 0,
+  }))
+  assert.deepEqual(
+    shown,
+    rows.map(({ outcome, started_at, is_test: _, ...row }) => ({
+      started_at: started_at.toISOString(),
+      duration_milliseconds: 0,
+      class: outcome,
+      ...row,
+    })),
+  )
   const { rows: carried } = await service.database.pool.query(
     'select cardinality(attempt_ids) as count from deliveries',
   )

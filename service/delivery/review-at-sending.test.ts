@@ -121,7 +121,7 @@ it('fails the one guilty event with the code of the platform, and the rest go th
   assert.equal(
     explanation,
     'The platform refused the event for good. Code 100/2804048: No such thing. ' +
-      'Correct it and send it anew.',
+      'Correct the data and send it under a new event_id.',
   )
   const { receipts, deduplicated, requests } = await simulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, deduplicated], [20, 0])

@@ -6,14 +6,15 @@ import type { ClaimedBatch } from './claimed-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { reviewDelivery } from './review-delivery.ts'
 import type { Sending } from './send-events.ts'
-import { settleDeliveries } from './store.ts'
+import { settleBatch } from './settle-batch.ts'
 
 /** Settles at once what may not leave, and returns what may. */
 export async function reviewBatch(
-  { database, platform, now }: DeliveryContext,
+  context: DeliveryContext,
   batch: ClaimedBatch,
 ): Promise<Sending[]> {
-  const { destination, leaseEndsAt, claimed, events } = batch
+  const { database, platform, now } = context
+  const { destination, claimed, events } = batch
   const withdrawnAt = await withdrawalsOf(database, batch)
   const at = now()
   const reviews = [...claimed.values()].map(delivery => {
@@ -27,8 +28,7 @@ export async function reviewBatch(
     })
   })
   const settlements = reviews.flatMap(({ settle }) => settle ?? [])
-  const { trackerId } = destination
-  await settleDeliveries(database, { trackerId, leaseEndsAt, at, settlements })
+  await settleBatch(context, batch, settlements)
   return reviews.flatMap(({ send }) => send ?? [])
 }
 

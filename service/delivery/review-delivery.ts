@@ -25,7 +25,7 @@ export interface ReviewGrounds {
 }
 
 /** An event this close to the end of its window might be too old when the platform reads it. */
-const WINDOW_MARGIN_MILLISECONDS = 60_000
+export const WINDOW_MARGIN_SECONDS = 60
 
 /** Looks at a claimed delivery once more, at the moment of sending: may it still leave? */
 export function reviewDelivery(
@@ -40,7 +40,7 @@ export function reviewDelivery(
 
   if (!event?.payload || !end) return fails('failed:permanent', 'payload_expired')
   if (!mayLeave(event, withdrawnAt)) return isNotSent('skipped:consent', 'consent_withdrawn')
-  if (at.getTime() >= end.getTime() - WINDOW_MARGIN_MILLISECONDS) {
+  if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
     // After an attempt the platform may have the event, so that one is not called unsent.
     const wasTried = delivery.attemptCount > 1
     return wasTried

@@ -7,9 +7,8 @@ import { type LaneVerdict, laneVerdict } from './lane-verdict.ts'
 import { windowEnd } from './review-delivery.ts'
 import { openCredential } from './sealed-credential.ts'
 import { type Sending, type SentRequest, sendEvents } from './send-events.ts'
-import type { Settlement } from './settlement.ts'
+import { settleBatch } from './settle-batch.ts'
 import { steadySeconds } from './steady-seconds.ts'
-import { settleDeliveries } from './store.ts'
 
 /** A request is not started when the lease might end before its answer: ten seconds and some. */
 const REQUEST_SECONDS_MAX = 12
@@ -35,7 +34,7 @@ export async function sendBatch(
   const accessToken = openedCredential(context, batch)
   if (accessToken === null) {
     await settleUnsent(context, toSend, { unsent: sendings, reason: 'credential_unreadable' })
-    return { kind: 'refused', reason: UNREADABLE_CREDENTIAL }
+    return { kind: 'unreadable', reason: UNREADABLE_CREDENTIAL }
   }
   const { platform, now, isStopping } = context
   const { destination, isTest, leaseEndsAtSeconds } = batch
@@ -57,14 +56,10 @@ export async function sendBatch(
 }
 
 function openedCredential(
-  { credentialKey }: DeliveryContext,
+  { credentialKeys }: DeliveryContext,
   { destination: { id, sealedCredential } }: ClaimedBatch,
 ): string | null {
-  try {
-    return openCredential(credentialKey, id, sealedCredential)
-  } catch {
-    return null
-  }
+  return openCredential(credentialKeys, id, sealedCredential)?.credential ?? null
 }
 
 /** Keeps the request and its answer, and settles each event whose fate it decides. */
@@ -86,7 +81,7 @@ async function settleRequest(
     const delivery = { id, eventId: event.eventId, attemptsInRow, windowEndsAt }
     return fates.answered(delivery, result, { at, attemptId, chance: chance() })
   })
-  await settle(context, batch, settlements)
+  await settleBatch(context, batch, settlements)
 }
 
 interface Unsent {
@@ -105,13 +100,5 @@ async function settleUnsent(
     const windowEndsAt = windowEnd(event, context.platform)
     return fates.unsent({ id, eventId: event.eventId, windowEndsAt }, { at, reason })
   })
-  await settle(context, batch, settlements)
-}
-
-async function settle(
-  { database, now }: DeliveryContext,
-  { destination: { trackerId }, leaseEndsAt }: ClaimedBatch,
-  settlements: readonly Settlement[],
-): Promise<void> {
-  await settleDeliveries(database, { trackerId, leaseEndsAt, at: now(), settlements })
+  await settleBatch(context, batch, settlements)
 }

@@ -1,4 +1,9 @@
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
+import {
+  CURRENCY_PATTERN,
+  DECIMAL_PATTERN,
+  UNSIGNED_DECIMAL_PATTERN,
+} from '@signalbox/contract/decimal.ts'
+import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { ErrorObject } from 'ajv'
 import type { FieldErrors } from './refusal.ts'
 
@@ -23,6 +28,12 @@ export class FieldErrorList {
   toErrors(): FieldErrors {
     return Object.fromEntries(this.#errors)
   }
+}
+
+/** Stored or sent as text: PostgreSQL takes no NUL there, and UTF-8 no half of a character. */
+export function addTextFault(list: FieldErrorList, field: string, text: unknown): void {
+  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
+  list.add(field, `The ${field} field must be valid Unicode text without NUL.`)
 }
 
 /** Adds one sentence for each fault that the JSON Schema validator found. */
@@ -76,6 +87,9 @@ function ruleOf({ keyword, params, message }: ErrorObject): string {
 /** A regular expression is no sentence. */
 const PATTERN_RULES: Record<string, string> = {
   [DECIMAL_PATTERN]: 'must be decimal text such as "19.95", up to 15 digits and 6 after the point',
+  [UNSIGNED_DECIMAL_PATTERN]:
+    'must be decimal text such as "1.00" without a sign, up to 15 digits and 6 after the point',
+  [TEST_CODE_PATTERN]: 'must be visible ASCII characters without spaces, such as TEST12345',
   [CURRENCY_PATTERN]: 'must be the three letters of an ISO 4217 currency',
 }
 

@@ -4,6 +4,7 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
+import { DestinationRoutes } from '../delivery/destination-routes.ts'
 import { type CommitOutcome, eventCommitter } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -77,8 +78,9 @@ function committer(
   onPlanned: () => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platform } = delivery
+  const routes = new DestinationRoutes(database, clock.now)
   return new GroupCommit({
-    commit: eventCommitter({ database, platform, now: clock.now, onPlanned, onNoteError }),
+    commit: eventCommitter({ database, platform, routes, onPlanned, onNoteError }),
     itemsMax: 1_000,
     queueMax: 1_000,
   })

@@ -1,7 +1,6 @@
-import { BriefCache } from '../db/brief-cache.ts'
 import type { Database } from '../db/database.ts'
 import { DeliveryIds } from '../delivery/delivery-ids.ts'
-import { type DestinationRoute, findDestinationRoutes } from '../delivery/destination-store.ts'
+import type { DestinationRoutes } from '../delivery/destination-routes.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
 import { noteDifferingSubmissions } from '../ledger/store.ts'
@@ -12,13 +11,10 @@ import type { EventDraft } from './event-draft.ts'
 import { type PlanGrounds, planEvent } from './plan-event.ts'
 import { insertEvents, ledgerKey } from './store.ts'
 
-/** A new destination, or test mode, is seen by new events after at most this long. */
-const ROUTE_CACHE = { lifeMilliseconds: 500, entriesMax: 10_000 }
-
 export interface CommitContext {
   database: Database
   platform: Platform
-  now: () => Date
+  routes: DestinationRoutes
   /** Deliveries were planned: wake whoever sends them. */
   onPlanned: () => void
   /** Book-keeping about repeated events failed; the events themselves are safe. */
@@ -33,27 +29,17 @@ export interface CommitOutcome {
 export function eventCommitter(
   context: CommitContext,
 ): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
-  const { database, now } = context
-  const ids = new DeliveryIds(database)
-  const routes = new BriefCache(
-    (trackerId: string) => findDestinationRoutes(database, trackerId, now()),
-    ROUTE_CACHE,
-  )
-  return drafts => commitEvents(context, { ids, routes }, drafts)
-}
-
-interface Memory {
-  ids: DeliveryIds
-  routes: BriefCache<DestinationRoute[]>
+  const ids = new DeliveryIds(context.database)
+  return drafts => commitEvents(context, ids, drafts)
 }
 
 async function commitEvents(
   context: CommitContext,
-  memory: Memory,
+  ids: DeliveryIds,
   drafts: readonly EventDraft[],
 ): Promise<CommitOutcome[]> {
   const firsts = firstOfEachKey(drafts)
-  const inserted = await storeAll(context, memory, firsts)
+  const inserted = await storeAll(context, ids, firsts)
 
   const outcomes = drafts.map(draft => {
     const key = ledgerKey(draft)
@@ -80,17 +66,17 @@ function firstOfEachKey(drafts: readonly EventDraft[]): Map<string, EventDraft> 
  */
 async function storeAll(
   context: CommitContext,
-  memory: Memory,
+  ids: DeliveryIds,
   drafts: Map<string, EventDraft>,
 ): Promise<Set<string>> {
   const { database, onPlanned } = context
-  const plan = await planAll(context, memory, { drafts, withdrawnAt: () => 'unasked' })
+  const plan = await planAll(context, ids, { drafts, withdrawnAt: () => 'unasked' })
   const { inserted, withdrawn } = await insertEvents(database, plan.entries, plan.deliveries)
   if (withdrawn.size > 0) {
     const again = new Map([...drafts].filter(([key]) => withdrawn.has(key)))
     const latest = await findWithdrawals(database, [...again.values()].flatMap(visitorsOf))
     const withdrawnAt = (draft: EventDraft) => latest(draft.trackerId, visitorKeysOf(draft))
-    const { entries, deliveries } = await planAll(context, memory, { drafts: again, withdrawnAt })
+    const { entries, deliveries } = await planAll(context, ids, { drafts: again, withdrawnAt })
     const second = await insertEvents(database, entries, deliveries)
     for (const key of second.inserted) inserted.add(key)
   }
@@ -104,8 +90,8 @@ interface Planning {
 }
 
 async function planAll(
-  { platform }: CommitContext,
-  { ids, routes }: Memory,
+  { platform, routes }: CommitContext,
+  ids: DeliveryIds,
   { drafts, withdrawnAt }: Planning,
 ): Promise<{ entries: LedgerEntry[]; deliveries: PlannedDelivery[] }> {
   const entries: LedgerEntry[] = []
@@ -114,7 +100,7 @@ async function planAll(
   for (const key of [...drafts.keys()].sort()) {
     const draft = drafts.get(key) as EventDraft
     const { trackerId, eventTime, body } = draft
-    const trackerRoutes = await routes.get(trackerId)
+    const trackerRoutes = await routes.of(trackerId)
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
     const seconds = platform.windowSeconds(body.action_source ?? 'website')
     const plan = planEvent(draft, {

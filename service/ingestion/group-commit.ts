@@ -26,6 +26,7 @@ export class GroupCommit<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>
   #queue: Waiting<Item, Outcome>[] = []
   #running: Promise<void> | null = null
+  #refusals = 0
 
   constructor(options: GroupCommitOptions<Item, Outcome>) {
     this.#options = options
@@ -35,9 +36,15 @@ export class GroupCommit<Item, Outcome> {
     return this.#queue.length
   }
 
+  /** Items that found the queue full, since the start. */
+  get refusals(): number {
+    return this.#refusals
+  }
+
   /** Resolves when the item is durable. Throws a 503 refusal when the queue is full. */
   submit(item: Item): Promise<Outcome> {
     if (this.#queue.length >= this.#options.queueMax) {
+      this.#refusals += 1
       throw Refusal.unavailable('Too many events are waiting; try again.', RETRY_SECONDS)
     }
     return new Promise((resolve, reject) => {

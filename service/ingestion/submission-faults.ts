@@ -1,11 +1,10 @@
 import { CONTENTS_BYTES_MAX, LIFECYCLE_EVENT_NAMES } from '@signalbox/contract/submissions.ts'
-import type { FieldErrorList } from '../http/field-errors.ts'
+import { addTextFault, type FieldErrorList } from '../http/field-errors.ts'
 import { identityMember } from '../identity/identity-member.ts'
 
 /** A body as it came; members may be missing or of any type. */
 export type RawSubmission = Record<string, unknown>
 
-/** Stored or sent as text: PostgreSQL takes no NUL there, and UTF-8 no half of a character. */
 const TEXT_MEMBERS = [
   'event_id',
   'event_name',
@@ -58,11 +57,6 @@ function addLegitimateInterestFaults(
         `${names}.`,
     )
   }
-}
-
-function addTextFault(faults: FieldErrorList, field: string, text: unknown): void {
-  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
-  faults.add(field, `The ${field} field must be valid Unicode text without NUL.`)
 }
 
 function addContentsFaults(faults: FieldErrorList, contents: unknown): void {

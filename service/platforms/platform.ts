@@ -17,6 +17,8 @@ export interface OutboundEvent {
   orderId: string | null
   contents: unknown[]
   numItems: number | null
+  /** Counted, and never used to choose who sees which advertisement: a test purchase. */
+  optOut: boolean
 }
 
 /** Where and as whom to send. The access token lives in memory only while a batch is sent. */

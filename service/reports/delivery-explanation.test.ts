@@ -65,7 +65,7 @@ it('prefers what the platform says to its user, with code and subcode', () => {
   assert.equal(
     explain({ status: 'failed:permanent', lastError }),
     'The platform refused the event for good. Code 100/2804003: Der Zeitpunkt ist alt. ' +
-      'Correct it and send it anew.',
+      'Correct the data and send it under a new event_id.',
   )
 })
 
@@ -128,6 +128,9 @@ const DELIVERY: StoredDelivery = {
   platformResponse: null,
   platformTraceId: null,
   nextAttemptAt: null,
+  firstSentAt: null,
+  replayedAt: null,
+  attemptIds: [],
   createdAt: AT,
   updatedAt: null,
   destinationProblem: null,

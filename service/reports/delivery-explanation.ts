@@ -7,7 +7,7 @@ import type { StoredEvent } from '../ledger/store.ts'
  * What was left out of the event, or came again under its id, follows as a sentence of its own.
  */
 export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): string {
-  return [...statusSentences(delivery, event), ...noteSentences(event)]
+  return [...statusSentences(delivery, event), replaySentence(delivery), ...noteSentences(event)]
     .filter(text => text !== '')
     .join(' ')
 }
@@ -25,14 +25,11 @@ function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[]
     case 'retrying':
       return [attemptsSentence(delivery), words, nextSentence(delivery)]
     case 'failed:auth':
-      return ["The platform refused the destination's credential.", words, 'Replay it once mended.']
+      return authSentences(delivery, words)
     case 'failed:permanent':
       return permanentSentences(delivery, words)
     case 'failed:unknown':
-      return [
-        `Given up after ${attemptsOf(delivery)}: the platform stops taking an event of this age.`,
-        words,
-      ]
+      return givenUpSentences(delivery, words)
     case 'expired':
       return [
         `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
@@ -47,9 +44,11 @@ function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[]
   }
 }
 
-function queuedSentence({ destinationProblem }: StoredDelivery): string {
+function queuedSentence({ destinationProblem, statusReason, replayedAt }: StoredDelivery): string {
   if (destinationProblem === null) {
-    return 'Waiting to be sent with the next batch to this destination.'
+    return statusReason === 'replayed' && replayedAt
+      ? `Waiting to be sent again: it was replayed at ${replayedAt.toISOString()}.`
+      : 'Waiting to be sent with the next batch to this destination.'
   }
   return (
     `Waiting: the destination is paused (${sentence(destinationProblem)}) ` +
@@ -75,14 +74,58 @@ function permanentSentences({ statusReason }: StoredDelivery, words: string): st
           'the platform would count it as live.',
       ]
     case 'refused_before_sending':
-      return [
-        'Not sent, because the platform would refuse it.',
-        words,
-        'Correct it and send it anew.',
-      ]
+      return ['Not sent, because the platform would refuse it.', words, SEND_ANEW]
     default:
-      return ['The platform refused the event for good.', words, 'Correct it and send it anew.']
+      return ['The platform refused the event for good.', words, SEND_ANEW]
   }
+}
+
+/** Under the same id it would be a duplicate, and the first body is kept. */
+const SEND_ANEW = 'Correct the data and send it under a new event_id.'
+
+function authSentences({ statusReason }: StoredDelivery, words: string): string[] {
+  if (statusReason === 'credential_unreadable') {
+    return [
+      "Not sent: the destination's stored credential could not be opened with this server's key.",
+      'Set the right SIGNALBOX_CREDENTIAL_KEY or a new credential, then replay it.',
+    ]
+  }
+  return [
+    "The platform refused the destination's credential or set-up.",
+    words,
+    'Mend it, then replay the delivery.',
+  ]
+}
+
+function givenUpSentences(delivery: StoredDelivery, words: string): string[] {
+  switch (delivery.statusReason) {
+    case 'single_attempt':
+      return [
+        'The platform did not accept the test purchase, which is tried only once.',
+        words,
+        'Send another one, or replay this one.',
+      ]
+    case 'handed_back':
+      return ['Not sent: the service was stopping. Send another test purchase.']
+    default:
+      return [
+        `Given up after ${attemptsOf(delivery)}: the platform stops taking an event of this age.`,
+        words,
+      ]
+  }
+}
+
+/** Meta: the first receipt of an event id counts, and later ones within 48 hours do not. */
+const DEDUPLICATION_MILLISECONDS = 48 * 3_600_000
+
+function replaySentence({ replayedAt, firstSentAt }: StoredDelivery): string {
+  if (!replayedAt || !firstSentAt) return ''
+  const isLate = Number(replayedAt) - Number(firstSentAt) > DEDUPLICATION_MILLISECONDS
+  if (!isLate) return ''
+  return (
+    `It was replayed at ${replayedAt.toISOString()}, and first sent more than 48 hours before, ` +
+    'so the platform may count it twice.'
+  )
 }
 
 function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): string {

@@ -8,21 +8,29 @@ import type { SendError } from '../platforms/send-outcome.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 
 const NOON = new Date('2026-11-21T12:00:00.000Z')
+const THREE_DAYS_LATER = new Date('2026-11-24T12:00:00.000Z')
 
 /** Every reason that the code writes beside a status. */
 const REASONS: Record<DeliveryStatus, string[]> = {
-  queued: ['accepted_for_delivery', 'destination_refused', 'handed_back'],
+  queued: [
+    'accepted_for_delivery',
+    'destination_refused',
+    'handed_back',
+    'credential_unreadable',
+    'replayed',
+    'test_purchase',
+  ],
   sent: ['handed_over'],
   accepted: ['accepted'],
   retrying: ['retry', 'throttle', 'unknown'],
-  'failed:auth': ['refused_by_platform'],
+  'failed:auth': ['destination_refused', 'credential_unreadable'],
   'failed:permanent': [
     'refused_by_platform',
     'refused_before_sending',
     'payload_expired',
     'no_test_code',
   ],
-  'failed:unknown': ['time_used_up'],
+  'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
   expired: ['outside_window'],
   'skipped:consent': ['consent_withdrawn', 'no_signal', 'gpc_opt_out'],
   'skipped:no_destination': ['no_destination'],
@@ -87,12 +95,14 @@ function* everyDelivery(): Generator<StoredDelivery> {
         for (const attemptCount of TRIED.includes(status) ? [1, 7] : [0, 1, 7])
           for (const platformTraceId of [null, 'Atrace1'])
             for (const nextAttemptAt of [null, NOON])
-              for (const destinationProblem of [null, 'The platform refuses the credential'])
-                for (const isTest of [false, true])
-                  yield delivery({
-                    ...{ status, statusReason, lastError, attemptCount, platformTraceId },
-                    ...{ nextAttemptAt, destinationProblem, isTest },
-                  })
+              for (const replayedAt of [null, THREE_DAYS_LATER])
+                for (const destinationProblem of [null, 'The platform refuses the credential'])
+                  for (const isTest of [false, true])
+                    yield delivery({
+                      ...{ status, statusReason, lastError, attemptCount, platformTraceId },
+                      ...{ nextAttemptAt, destinationProblem, isTest, replayedAt },
+                      firstSentAt: NOON,
+                    })
 }
 
 function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
@@ -108,6 +118,9 @@ function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
     platformResponse: null,
     platformTraceId: null,
     nextAttemptAt: null,
+    firstSentAt: null,
+    replayedAt: null,
+    attemptIds: [],
     createdAt: NOON,
     updatedAt: null,
     destinationProblem: null,

@@ -1,11 +1,13 @@
+import type { Delivery } from '@signalbox/contract/deliveries.ts'
 import type { EventDetail } from '@signalbox/contract/events.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
-import { findDeliveries } from '../delivery/read-store.ts'
+import { findAttempts } from '../delivery/attempt-store.ts'
+import { findDeliveries, type StoredDelivery } from '../delivery/read-store.ts'
 import { Refusal } from '../http/refusal.ts'
 import { findChildren, findEvents } from '../ledger/store.ts'
 import { explainDelivery } from './delivery-explanation.ts'
-import { deliveryView } from './delivery-view.ts'
+import { ATTEMPTS_SHOWN_MAX, deliveryView } from './delivery-view.ts'
 import { eventView, lineageView } from './event-view.ts'
 
 /**
@@ -28,18 +30,23 @@ export async function readEvent(
   const [parent] = parentId === null ? [] : await findEvents(database, trackerId, [parentId])
 
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
-  const views = deliveries.map(delivery => deliveryView(delivery, owner))
+  const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
+  const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
   return {
     event: eventView(event, owner, views),
     lineage: {
       parent: parent ? lineageView(parent, owner) : null,
       children: children.map(child => lineageView(child, owner)),
     },
-    deliveries: deliveries.map(delivery => ({
-      ...deliveryView(delivery, owner),
+    deliveries: deliveries.map((delivery, index) => ({
+      ...(views[index] as Delivery),
       explanation: explainDelivery(delivery, event),
     })),
   }
+}
+
+function attemptIds(deliveries: readonly StoredDelivery[]): string[] {
+  return deliveries.flatMap(({ attemptIds }) => attemptIds.slice(-ATTEMPTS_SHOWN_MAX))
 }
 
 function notFound(): Refusal {

@@ -84,6 +84,7 @@ const outbound: fc.Arbitrary<OutboundEvent> = fc.record({
   orderId: fc.option(text),
   contents: fc.array(item, { maxLength: 5 }),
   numItems: fc.option(fc.oneof(fc.integer(), fc.double())),
+  optOut: fc.boolean(),
 })
 
 it('finds the faults that the platform would find, and no others', async test => {

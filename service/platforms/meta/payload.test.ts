@@ -58,6 +58,11 @@ it('counts event_time in whole seconds and never rounds into the future', () => 
   }
 })
 
+it('asks Meta to choose no audience by a test purchase, and says nothing for other events', () => {
+  assert.match(textOf({ optOut: true }), /"opt_out":true,"user_data"/)
+  assert.doesNotMatch(textOf({}), /opt_out/)
+})
+
 it('leaves custom_data out when there is nothing to say', () => {
   const bare = { valueAmount: null, valueCurrency: null }
   assert.equal(textOf(bare).includes('custom_data'), false)

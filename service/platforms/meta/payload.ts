@@ -25,6 +25,7 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
     event_id: event.eventId,
     action_source: event.actionSource,
     ...(event.eventSource === null ? {} : { event_source_url: event.eventSource }),
+    ...(event.optOut ? { opt_out: true } : {}),
     user_data: { ...event.digests, ...event.plain },
     ...(Object.keys(customData).length === 0 ? {} : { custom_data: customData }),
   }

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import type { Reply } from '../testing/service-under-test.ts'
+import { closedDocument, documentChecks, pointerTo } from './document-checks.ts'
+import { printOpenapi } from './print-openapi.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the printed document, read as any tool would read it
+export const document: any = closedDocument(JSON.parse(printOpenapi()))
+export const check = documentChecks(document)
+
+/** An operation of the document. */
+export type Address = readonly [path: string, method: string]
+
+/** The answer has a documented status, and its headers and body are as the document says. */
+export function assertDocumented([path, method]: Address, reply: Reply, status: number): void {
+  const where = `${status} of ${method} ${path}`
+  assert.equal(reply.status, status, reply.text)
+  const response = document.paths[path][method].responses[String(status)]
+  assert.ok(response, `${where} is not documented`)
+  for (const [name, { $ref }] of Object.entries<{ $ref: string }>(response.headers)) {
+    const text = reply.headers.get(name)
+    const { type } = document.components.headers[name].schema
+    const value = type === 'integer' && text !== null ? Number(text) : text
+    assert.deepEqual(check(`${$ref.slice(1)}/schema`, value), [], `${name} on the ${where}`)
+  }
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/)
+  const responses = ['paths', path, method, 'responses', String(status)]
+  const pointer = pointerTo(...responses, 'content', 'application/json', 'schema')
+  assert.deepEqual(check(pointer, reply.body), [], where)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an example is any JSON
+export function exampleOf([path, method]: Address, status: number, name: string): any {
+  const { examples } = contentOf(document.paths[path][method].responses[String(status)])
+  assert.ok(examples[name], `no example ${name} for ${status} of ${method} ${path}`)
+  return examples[name].value
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export function contentOf(described: any): any {
+  return described.content['application/json']
+}

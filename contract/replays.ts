@@ -1,0 +1,48 @@
+import Type, { type Static } from 'typebox'
+import { INTEGER_MAX, named } from './scalars.ts'
+
+/** How many failed deliveries one request may look at, and how many it does by default. */
+export const REPLAY_LIMIT_MAX = 10_000
+export const REPLAY_LIMIT_DEFAULT = 1_000
+
+export const ReplaySubmission = named(
+  'ReplaySubmission',
+  Type.Object({
+    delivery_ids: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: INTEGER_MAX }), {
+        maxItems: REPLAY_LIMIT_MAX,
+        description: 'Only these deliveries.',
+      }),
+    ),
+    event_name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: 'Only deliveries of events with this name.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: REPLAY_LIMIT_MAX,
+        default: REPLAY_LIMIT_DEFAULT,
+        description: 'How many failed deliveries are looked at; those of the newest events first.',
+      }),
+    ),
+  }),
+)
+export type ReplaySubmission = Static<typeof ReplaySubmission>
+
+const count = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: REPLAY_LIMIT_MAX, description })
+
+export const ReplayResult = named(
+  'ReplayResult',
+  Type.Object({
+    queued: count('Deliveries that are sent again.'),
+    expired: count('Not sent: the event is older than the platform takes.'),
+    payload_expired: count('Not sent: the identity payload of the event is gone.'),
+    capped: Type.Boolean({ description: 'More failed deliveries matched than were looked at.' }),
+  }),
+)
+export type ReplayResult = Static<typeof ReplayResult>

@@ -1,0 +1,81 @@
+import type { Database } from '../db/database.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
+import { FAILED_STATUSES } from './status-moves.ts'
+
+export interface Replay {
+  trackerId: string
+  /** Null looks at all of them. */
+  deliveryIds: readonly number[] | null
+  eventName: string | null
+  limit: number
+  at: Date
+  /** What is sent now must still be young enough when the platform reads it. */
+  windowEndsAfter: Date
+}
+
+export interface ReplayCounts {
+  queued: number
+  expired: number
+  payloadExpired: number
+  isCapped: boolean
+}
+
+/**
+ * Queues failed deliveries again, those of the newest events first: those that can never be sent
+ * again thus never crowd out the others. One statement, so that all of it happens or nothing; rows
+ * that a second replay has locked belong to that one.
+ */
+export async function replayFailed(
+  { pool }: Database,
+  { trackerId, deliveryIds, eventName, limit, at, windowEndsAfter }: Replay,
+): Promise<ReplayCounts> {
+  const { rows } = await pool.query({
+    name: 'replay-failed',
+    text: `with failed as (
+       select delivery.tracker_id, delivery.event_id, delivery.id, delivery.replayable_until,
+         event.created_at
+       from deliveries delivery
+       join events event
+         on event.tracker_id = delivery.tracker_id and event.event_id = delivery.event_id
+       where delivery.tracker_id = $1 and delivery.replayable_until is not null
+         and delivery.status = any($2::text[])
+         and ($6::integer[] is null or delivery.id in (select unnest($6::integer[])))
+         and ($7::text is null or event.event_name = $7)
+       order by delivery.replayable_until desc limit $3 + 1
+       for update of delivery skip locked
+     ), judged as (
+       select failed.*, case
+         when failed.replayable_until <= $5 then 'expired'
+         when payload.event_id is null then 'payload_expired'
+         else 'queued' end as verdict
+       from (select * from failed order by replayable_until desc limit $3) failed
+       left join event_payloads payload
+         on payload.tracker_id = failed.tracker_id and payload.event_id = failed.event_id
+         and payload.received_on = (failed.created_at at time zone 'UTC')::date
+     ), queued as (
+       update deliveries set
+         status = 'queued', status_reason = 'replayed', next_attempt_at = $4,
+         replayable_until = null, replayed_at = $4, attempts_before_replay = attempt_count,
+         updated_at = $4
+       from judged
+       where judged.verdict = 'queued' and deliveries.tracker_id = $1
+         and deliveries.event_id = judged.event_id and deliveries.id = judged.id
+     )
+     select count(*) filter (where verdict = 'queued') as queued,
+       count(*) filter (where verdict = 'expired') as expired,
+       count(*) filter (where verdict = 'payload_expired') as payload_expired,
+       (select count(*) from failed) > $3 as is_capped
+     from judged`,
+    values: [
+      trackerId,
+      FAILED_STATUSES,
+      limit,
+      at,
+      windowEndsAfter,
+      deliveryIds && arrayLiteral(deliveryIds.map(String)),
+      eventName,
+    ],
+  })
+  const [{ queued, expired, payload_expired, is_capped }] = rows
+  return { queued, expired, payloadExpired: payload_expired, isCapped: is_capped }
+}
