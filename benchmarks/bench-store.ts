@@ -83,7 +83,7 @@ function newTracker(database: Database, dataDirectory: string): Promise<Provisio
   return provisionTracker(database, {
     workspaceName: 'Benchmark',
     at: new Date(),
-    credentialKey: credentialKey(undefined, dataDirectory),
+    credentialKeys: { current: credentialKey(undefined, dataDirectory), previous: [] },
   })
 }
 

@@ -4,8 +4,10 @@ import { SchemaError } from './db/migrate.ts'
 import type { ServiceLogger } from './http/service-app.ts'
 import { CredentialKeyError } from './provisioning/credential-key.ts'
 import { CredentialsFileError } from './provisioning/credentials-file.ts'
+import { PlatformTokenError } from './provisioning/read-platform-token.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
 import { runAll } from './roles/run-all.ts'
+import { runCredential } from './roles/run-credential.ts'
 import { runDeliver } from './roles/run-deliver.ts'
 import { runMigrate } from './roles/run-migrate.ts'
 import { runProvision } from './roles/run-provision.ts'
@@ -25,6 +27,7 @@ const RUNNING_ROLES = new Map<string, (context: RoleContext) => Promise<RunningR
 const ONE_OFF_ROLES = new Map<string, (context: RoleContext, rest: string[]) => Promise<void>>([
   ['migrate', runMigrate],
   ['provision', runProvision],
+  ['credential', runCredential],
 ])
 
 let isFatal = false
@@ -94,7 +97,8 @@ function sentenceOf(error: unknown): string {
     error instanceof SchemaError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof CredentialKeyError ||
-    error instanceof CredentialsFileError
+    error instanceof CredentialsFileError ||
+    error instanceof PlatformTokenError
   if (isExpected) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

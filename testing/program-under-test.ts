@@ -28,6 +28,8 @@ export interface StartOptions {
   /** `all` by default. */
   role?: string
   arguments?: string[]
+  /** What it reads from standard input; nothing without it. */
+  input?: string
   /** On top of PATH, a free PORT and the data folder. Nothing else of ours is handed on. */
   environment?: Record<string, string>
 }
@@ -67,11 +69,11 @@ export function installation(test: TestContext, folderName = 'data'): Installati
   })
 
   const start = ({ role = 'all', environment = {}, ...options }: StartOptions = {}) => {
-    const program = spawnProgram([MAIN, role, ...(options.arguments ?? [])], {
-      PORT: '0',
-      SIGNALBOX_DATA_DIR: dataFolder,
-      ...environment,
-    })
+    const program = spawnProgram(
+      [MAIN, role, ...(options.arguments ?? [])],
+      { PORT: '0', SIGNALBOX_DATA_DIR: dataFolder, ...environment },
+      options.input,
+    )
     programs.push(program)
     return program
   }
@@ -88,11 +90,13 @@ export function installation(test: TestContext, folderName = 'data'): Installati
 export function spawnProgram(
   argumentList: string[],
   environment: Record<string, string> = {},
+  input = '',
 ): ProgramUnderTest {
   const child = spawn(process.execPath, argumentList, {
     env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}).end(input)
   const log = textOf(child.stdout)
   const terminal = textOf(child.stderr)
   const ended = new Promise<Ending>(resolve =>

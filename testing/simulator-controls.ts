@@ -45,8 +45,9 @@ export async function platformTargetOf(
   const destination = await findDestination(database, trackerId, destinationId)
   if (!destination) throw new Error('the tracker has no such destination')
   const { datasetId, sealedCredential } = destination
-  const accessToken = openCredential(delivery.credentialKey, destinationId, sealedCredential)
-  return { datasetId, accessToken }
+  const opened = openCredential(delivery.credentialKeys, destinationId, sealedCredential)
+  if (!opened) throw new Error('the credential cannot be opened')
+  return { datasetId, accessToken: opened.credential }
 }
 
 async function control(simulatorUrl: string, path: string, init: RequestInit): Promise<Response> {

@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import type { Tables } from '../db/tables.ts'
 
 /** What acceptance needs to know of a tracker's destinations. */
 export interface DestinationRoute {
@@ -31,7 +32,12 @@ export interface Destination {
   status: 'active' | 'inactive'
   statusReason: string | null
   testEventCode: string | null
+  /** Test mode is on until then. */
+  testModeUntil: Date | null
   failedProbes: number
+  platformAdAccountId: number | null
+  createdAt: Date
+  updatedAt: Date
 }
 
 export async function findDestination(
@@ -45,17 +51,24 @@ export async function findDestination(
     .where('tracker_id', '=', trackerId)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (!row) return null
+  return row ? destinationOf(row) : null
+}
+
+export function destinationOf(row: Selectable<Tables['destinations']>): Destination {
   const config = row.config as unknown as { dataset_id: string }
   return {
-    trackerId,
-    id,
+    trackerId: row.tracker_id,
+    id: row.id,
     datasetId: config.dataset_id,
     sealedCredential: row.sealed_credential,
     status: row.status as Destination['status'],
     statusReason: row.status_reason,
     testEventCode: row.test_event_code,
+    testModeUntil: row.test_mode_until,
     failedProbes: row.failed_probes,
+    platformAdAccountId: row.platform_ad_account_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   }
 }
 
@@ -88,17 +101,22 @@ export async function insertDestination(
     .execute()
 }
 
-export interface LanePause {
+export interface TriedLane {
   trackerId: string
   destinationId: string
-  reason: string | null
+  /** What was tried. An answer to it says nothing about a credential that was set meanwhile. */
+  sealedCredential: Buffer
   at: Date
+}
+
+export interface LanePause extends TriedLane {
+  reason: string | null
   nextProbeAt: Date
 }
 
 /**
  * The platform refuses the destination itself: its lane waits, and is probed now and then. False
- * when it was inactive already.
+ * when it was inactive already, or has another credential by now.
  */
 export async function pauseDestination({ query }: Database, pause: LanePause): Promise<boolean> {
   const { numUpdatedRows } = await query
@@ -113,6 +131,7 @@ export async function pauseDestination({ query }: Database, pause: LanePause): P
     .where('tracker_id', '=', pause.trackerId)
     .where('id', '=', pause.destinationId)
     .where('status', '=', 'active')
+    .where('sealed_credential', '=', pause.sealedCredential)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
@@ -130,14 +149,12 @@ export async function postponeProbe({ query }: Database, pause: LanePause): Prom
     .where('tracker_id', '=', pause.trackerId)
     .where('id', '=', pause.destinationId)
     .where('status', '=', 'inactive')
+    .where('sealed_credential', '=', pause.sealedCredential)
     .execute()
 }
 
-/** The destination works again. False when it was active already. */
-export async function resumeDestination(
-  { query }: Database,
-  lane: { trackerId: string; destinationId: string; at: Date },
-): Promise<boolean> {
+/** The destination works again. False when it was active already, or has another credential. */
+export async function resumeDestination({ query }: Database, lane: TriedLane): Promise<boolean> {
   const { numUpdatedRows } = await query
     .updateTable('destinations')
     .set({
@@ -150,6 +167,7 @@ export async function resumeDestination(
     .where('tracker_id', '=', lane.trackerId)
     .where('id', '=', lane.destinationId)
     .where('status', '=', 'inactive')
+    .where('sealed_credential', '=', lane.sealedCredential)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

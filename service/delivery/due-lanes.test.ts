@@ -21,6 +21,8 @@ import {
 } from './destination-store.ts'
 import { findDueLanes } from './store.ts'
 
+const SEALED_CREDENTIAL = Buffer.alloc(40)
+
 function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
 }
@@ -32,9 +34,8 @@ async function storeWithLanes(test: TestContext, count: number) {
   await insertTracker(database, { id: TRACKER_ID, name: 't', workspaceName: 'w', createdAt })
   const lanes = Array.from({ length: count }, () => randomUUID()).sort()
   for (const id of lanes) {
-    const sealedCredential = Buffer.alloc(40)
-    const destination = { trackerId: TRACKER_ID, id, datasetId: '1', sealedCredential, createdAt }
-    await insertDestination(database, destination)
+    const destination = { trackerId: TRACKER_ID, id, datasetId: '1', createdAt }
+    await insertDestination(database, { ...destination, sealedCredential: SEALED_CREDENTIAL })
   }
   const plans = lanes.map((destinationId, index) =>
     plannedDelivery({ id: index + 1, destinationId }),
@@ -78,7 +79,8 @@ it('leaves an inactive destination alone until its probe is due', async test => 
   const { database, lanes } = await storeWithLanes(test, 1)
   const [destinationId = ''] = lanes
   const lane = { trackerId: TRACKER_ID, destinationId }
-  const pause = { ...lane, reason: 'refused', at: STORED_AT, nextProbeAt: after(60) }
+  const tried = { ...lane, sealedCredential: SEALED_CREDENTIAL, at: STORED_AT }
+  const pause = { ...tried, reason: 'refused', nextProbeAt: after(60) }
   assert.equal(await pauseDestination(database, pause), true)
   assert.equal(await pauseDestination(database, pause), false)
   assert.deepEqual(await dueAt(database, 59), [])
@@ -88,8 +90,8 @@ it('leaves an inactive destination alone until its probe is due', async test => 
 
   await postponeProbe(database, { ...pause, at: after(60), nextProbeAt: after(180) })
   assert.deepEqual(await dueAt(database, 179), [])
-  assert.equal(await resumeDestination(database, { ...lane, at: after(180) }), true)
-  assert.equal(await resumeDestination(database, { ...lane, at: after(180) }), false)
+  assert.equal(await resumeDestination(database, { ...tried, at: after(180) }), true)
+  assert.equal(await resumeDestination(database, { ...tried, at: after(180) }), false)
   assert.deepEqual(await findDueLanes(database, { now: after(0), lanesMax: 1, leaveOut: [] }), [
     { ...lane, isProbe: false },
   ])

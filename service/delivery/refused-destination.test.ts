@@ -161,8 +161,8 @@ it('clears events whose window ends while their destination is paused', async te
 
 it('pauses a destination whose credential another key has sealed, and tells why', async test => {
   const service = await serviceUnderTest(test)
-  const key = service.delivery.credentialKey
-  service.delivery.credentialKey = randomBytes(32)
+  const keys = service.delivery.credentialKeys
+  service.delivery.credentialKeys = { current: randomBytes(32), previous: [randomBytes(32)] }
   await submitMany(service, 2)
   assert.equal(await service.deliver(), 2)
   assert.deepEqual(await statusCounts(service), { 'queued/0': 2 })
@@ -172,7 +172,7 @@ it('pauses a destination whose credential another key has sealed, and tells why'
     statusReason,
     "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
   )
-  service.delivery.credentialKey = key
+  service.delivery.credentialKeys = keys
   service.clock.forward(60)
   await service.deliver()
   assert.deepEqual(await statusCounts(service), { 'accepted/1': 2 })

@@ -4,24 +4,63 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+/** Keys of 32 bytes. What is sealed anew is sealed with the current one. */
+export interface CredentialKeys {
+  current: Buffer
+  /** While keys rotate: they open what was sealed before, and seal nothing. */
+  previous: readonly Buffer[]
+}
+
 /**
  * Encrypts a platform credential for the store: nonce, authentication tag, then the ciphertext.
  * The destination's id is bound to it, so that a sealed credential cannot be moved to another row.
  */
-export function sealCredential(key: Buffer, destinationId: string, credential: string): Buffer {
+export function sealCredential(
+  { current }: CredentialKeys,
+  destinationId: string,
+  credential: string,
+): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(destinationId))
+  const cipher = createCipheriv(CIPHER, current, nonce).setAAD(Buffer.from(destinationId))
   const body = Buffer.concat([cipher.update(credential, 'utf8'), cipher.final()])
   return Buffer.concat([nonce, cipher.getAuthTag(), body])
 }
 
-/** Opens what `sealCredential` made. Throws when the key is another or a byte was changed. */
-export function openCredential(key: Buffer, destinationId: string, sealed: Buffer): string {
+export interface OpenedCredential {
+  credential: string
+  /** Which of the keys opened it. */
+  key: 'current' | 'previous'
+}
+
+/**
+ * Opens what `sealCredential` made. Null when none of the keys fits, a byte was changed or it
+ * belongs to another destination: the cipher does not tell these apart.
+ */
+export function openCredential(
+  { current, previous }: CredentialKeys,
+  destinationId: string,
+  sealed: Buffer,
+): OpenedCredential | null {
+  const byCurrent = openedWith(current, destinationId, sealed)
+  if (byCurrent !== null) return { credential: byCurrent, key: 'current' }
+  for (const key of previous) {
+    const credential = openedWith(key, destinationId, sealed)
+    if (credential !== null) return { credential, key: 'previous' }
+  }
+  return null
+}
+
+function openedWith(key: Buffer, destinationId: string, sealed: Buffer): string | null {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return null
   const nonce = sealed.subarray(0, NONCE_BYTES)
   const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(destinationId))
     .setAuthTag(tag)
-  const body = sealed.subarray(NONCE_BYTES + TAG_BYTES)
-  return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+  const body = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES))
+  try {
+    return Buffer.concat([body, decipher.final()]).toString('utf8')
+  } catch {
+    return null
+  }
 }

@@ -28,7 +28,7 @@ async function workerProcess(
     environment: {
       DATABASE_URL: service.connectionString,
       SIGNALBOX_PLATFORM_URL: service.simulatorUrl,
-      SIGNALBOX_CREDENTIAL_KEY: service.delivery.credentialKey.toString('hex'),
+      SIGNALBOX_CREDENTIAL_KEY: service.delivery.credentialKeys.current.toString('hex'),
       SIGNALBOX_DELIVERY_LEASE_SECONDS: String(LEASE_SECONDS),
       SIGNALBOX_DELIVERY_POLL_SECONDS: '1',
       SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX: '1',

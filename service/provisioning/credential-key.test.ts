@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { runProgram } from '../../testing/program-under-test.ts'
 import { credentialKey } from './credential-key.ts'
+import { credentialKeys } from './credential-keys.ts'
 
 it('the setting is the key, and no file is made', test => {
   const folder = emptyFolder(test)
@@ -53,6 +54,30 @@ it('a folder that cannot be made is refused in one sentence that names the setti
   assert.throws(() => credentialKey(undefined, join(file, 'data')), {
     name: 'CredentialKeyError',
     message: /^The key in \S+ cannot be read or made \(ENOTDIR\): .+SIGNALBOX_CREDENTIAL_KEY\.$/,
+  })
+})
+
+it('who only handles credentials makes no key that no worker has', test => {
+  const folder = emptyFolder(test)
+  const settings = { credentialKey: undefined, credentialKeysPrevious: [], dataDirectory: folder }
+  assert.throws(() => credentialKeys(settings, 'refuse'), {
+    name: 'CredentialKeyError',
+    message:
+      `There is no key in ${join(folder, 'credential-key')}: ` +
+      'set SIGNALBOX_CREDENTIAL_KEY to the one that the workers have.',
+  })
+  assert.deepEqual(readdirSync(folder), [])
+  const made = credentialKeys(settings)
+  assert.deepEqual(credentialKeys(settings, 'refuse'), made)
+})
+
+it('the previous keys stand beside the current one, in their order', test => {
+  const previous = ['cd'.repeat(32), 'EF'.repeat(32)]
+  const dataDirectory = emptyFolder(test)
+  const settings = { credentialKey: 'ab'.repeat(32), credentialKeysPrevious: previous }
+  assert.deepEqual(credentialKeys({ ...settings, dataDirectory }), {
+    current: Buffer.alloc(32, 0xab),
+    previous: [Buffer.alloc(32, 0xcd), Buffer.alloc(32, 0xef)],
   })
 })
 

@@ -14,7 +14,7 @@ import { type Credentials, readCredentialsFile } from './credentials-file.ts'
 import { type DemoRequest, provisionDemo } from './provision-demo.ts'
 import { provisionTracker } from './provision-tracker.ts'
 
-const CREDENTIAL_KEY = Buffer.alloc(32, 7)
+const CREDENTIAL_KEYS = { current: Buffer.alloc(32, 7), previous: [] }
 
 it('an empty store gets a tracker with a secret and a destination that opens', async test => {
   const { database, start } = await demo(test)
@@ -24,7 +24,8 @@ it('an empty store gets a tracker with a secret and a destination that opens', a
   const destination = await findDestination(database, tracker_id, destination_id)
   assert.match(destination?.datasetId ?? '', /^\d{15}$/)
   const sealed = destination?.sealedCredential ?? Buffer.alloc(0)
-  assert.match(openCredential(CREDENTIAL_KEY, destination_id, sealed), /^simulator-/)
+  const opened = openCredential(CREDENTIAL_KEYS, destination_id, sealed)
+  assert.match(opened?.credential ?? '', /^simulator-/)
 })
 
 it('a later start keeps the secret and corrects the addresses', async test => {
@@ -67,7 +68,7 @@ it('a file that was written for another store is made true for this one', async 
 it('a file with the secret of a tracker that was provisioned later is left as it is', async test => {
   const { database, start, path, at } = await demo(test)
   const first = await start()
-  const request = { workspaceName: 'Shop', at, credentialKey: CREDENTIAL_KEY }
+  const request = { workspaceName: 'Shop', at, credentialKeys: CREDENTIAL_KEYS }
   const other = await provisionTracker(database, request)
   const chosen = {
     ...first,
@@ -114,7 +115,7 @@ async function demo(test: TestContext) {
     baseUrl: 'http://127.0.0.1:1/api/v1',
     simulatorUrl: 'http://127.0.0.1:3',
     at,
-    credentialKey: CREDENTIAL_KEY,
+    credentialKeys: CREDENTIAL_KEYS,
     isStoreOurs: true,
   }
   const start = async (changes: Partial<DemoRequest> = {}): Promise<Credentials> => {

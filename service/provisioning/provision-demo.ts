@@ -3,6 +3,7 @@ import { findFirstTracker, findTrackerByKey, listLiveKeys, revokeKey } from '../
 import { tokenDigest } from '../access/token-format.ts'
 import type { Database } from '../db/database.ts'
 import { findDestinationRoutes } from '../delivery/destination-store.ts'
+import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { type Credentials, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { provisionDestination, provisionTracker } from './provision-tracker.ts'
 
@@ -11,7 +12,7 @@ export interface DemoRequest {
   baseUrl: string
   simulatorUrl: string | null
   at: Date
-  credentialKey: Buffer
+  credentialKeys: CredentialKeys
   /** The store lies in the same folder as the file, so nobody else can hold its secrets. */
   isStoreOurs: boolean
 }
@@ -56,17 +57,17 @@ async function stillValid(database: Database, known: Credentials | null): Promis
 
 async function newlyIssued(
   database: Database,
-  { at, credentialKey, isStoreOurs }: DemoRequest,
+  { at, credentialKeys, isStoreOurs }: DemoRequest,
 ): Promise<Issued | null> {
   const existing = await findFirstTracker(database)
   if (!existing) {
-    return provisionTracker(database, { workspaceName: 'Demo', at, credentialKey })
+    return provisionTracker(database, { workspaceName: 'Demo', at, credentialKeys })
   }
   if (!isStoreOurs) return null
   const { trackerId } = existing
   const [route] = await findDestinationRoutes(database, trackerId, at)
   const destinationId =
-    route?.id ?? (await provisionDestination(database, { trackerId, at, credentialKey }))
+    route?.id ?? (await provisionDestination(database, { trackerId, at, credentialKeys }))
   for (const key of await listLiveKeys(database, trackerId, 'tracker_secret')) {
     await revokeKey(database, { trackerId, digest: key.key_digest, revokedAt: at })
   }

@@ -3,12 +3,20 @@ import { issueTrackerSecret } from '../access/issue-tracker-secret.ts'
 import { insertTracker } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
-import { sealCredential } from '../delivery/sealed-credential.ts'
+import { type CredentialKeys, sealCredential } from '../delivery/sealed-credential.ts'
+
+/** A dataset of a real platform, with the token that may send to it. */
+export interface ConnectedDataset {
+  datasetId: string
+  accessToken: string
+}
 
 export interface ProvisioningRequest {
   workspaceName: string
   at: Date
-  credentialKey: Buffer
+  credentialKeys: CredentialKeys
+  /** Without one the destination is for the simulator. */
+  dataset?: ConnectedDataset | undefined
 }
 
 export interface ProvisionedTracker {
@@ -19,49 +27,50 @@ export interface ProvisionedTracker {
 }
 
 /**
- * Makes a workspace with a tracker, its secret and a destination of its own, for the simulator: a
- * new dataset number and a new token, which the simulator takes as they come.
+ * Makes a workspace with a tracker, its secret and a destination of its own: for the dataset that
+ * is given, or for the simulator.
  */
 export async function provisionTracker(
   database: Database,
-  { workspaceName, at, credentialKey }: ProvisioningRequest,
+  { workspaceName, ...request }: ProvisioningRequest,
 ): Promise<ProvisionedTracker> {
   const trackerId = randomUUID()
   const workspaceId = await insertTracker(database, {
     id: trackerId,
     name: `${workspaceName} tracker`,
     workspaceName,
-    createdAt: at,
+    createdAt: request.at,
   })
-  const destinationId = await provisionDestination(database, { trackerId, at, credentialKey })
-  const trackerSecret = await issueTrackerSecret(database, { trackerId, issuedAt: at })
+  const destinationId = await provisionDestination(database, { trackerId, ...request })
+  const trackerSecret = await issueTrackerSecret(database, { trackerId, issuedAt: request.at })
   return { trackerId, trackerSecret, destinationId, workspaceId }
 }
 
-export interface DestinationRequest {
+export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName'> {
   trackerId: string
-  at: Date
-  credentialKey: Buffer
 }
 
 /** Makes the tracker's destination and returns its id. */
 export async function provisionDestination(
   database: Database,
-  { trackerId, at, credentialKey }: DestinationRequest,
+  { trackerId, at, credentialKeys, dataset = newSimulatorDataset() }: DestinationRequest,
 ): Promise<string> {
   const id = randomUUID()
   await insertDestination(database, {
     trackerId,
     id,
-    datasetId: newDatasetId(),
-    sealedCredential: sealCredential(credentialKey, id, `simulator-${randomUUID()}`),
+    datasetId: dataset.datasetId,
+    sealedCredential: sealCredential(credentialKeys, id, dataset.accessToken),
     createdAt: at,
   })
   return id
 }
 
-/** Fifteen digits, as Meta's dataset ids have. */
-function newDatasetId(): string {
+/** The simulator takes any number and any token. Fifteen digits, as Meta's dataset ids have. */
+function newSimulatorDataset(): ConnectedDataset {
   const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
-  return String(100_000_000_000_000n + digits)
+  return {
+    datasetId: String(100_000_000_000_000n + digits),
+    accessToken: `simulator-${randomUUID()}`,
+  }
 }

@@ -2,36 +2,44 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { credentialKey } from '../provisioning/credential-key.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
 import {
   type Credentials,
   readCredentialsFile,
   reserveCredentialsFile,
   writeCredentialsFile,
 } from '../provisioning/credentials-file.ts'
-import { provisionTracker } from '../provisioning/provision-tracker.ts'
+import { type ConnectedDataset, provisionTracker } from '../provisioning/provision-tracker.ts'
+import { readPlatformToken } from '../provisioning/read-platform-token.ts'
+import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
 import type { Settings } from '../settings/settings.ts'
+import { requireDatasetId } from './credential-command.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { StartError } from './start-error.ts'
 
-const USAGE = 'Usage: npm run provision -- --out FILE [--name WORKSPACE]'
+const USAGE =
+  'Usage: npm run provision -- --out FILE [--name WORKSPACE] ' +
+  '[--dataset DIGITS --token-from FILE|-]'
 
 /** Makes a further workspace, tracker and destination and writes their credentials to a file. */
 export async function runProvision(
   { settings, logger, now, tell }: RoleContext,
   argumentList: readonly string[],
 ): Promise<void> {
-  const { path, workspaceName } = readArguments(argumentList)
+  refuseTokenArgument(argumentList)
+  const { path, workspaceName, connection } = readArguments(argumentList)
+  const dataset = connection && (await connected(connection))
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
-    const key = credentialKey(settings.credentialKey, settings.dataDirectory)
+    const keys = credentialKeys(settings)
     const giveBack = reserveCredentialsFile(path)
     const provisioned = await provisionTracker(store.database, {
       workspaceName,
       at: now(),
-      credentialKey: key,
+      credentialKeys: keys,
+      dataset,
     }).catch(error => {
       giveBack()
       throw error
@@ -49,17 +57,46 @@ export async function runProvision(
   }
 }
 
-function readArguments(argumentList: readonly string[]): { path: string; workspaceName: string } {
+interface Arguments {
+  path: string
+  workspaceName: string
+  /** Undefined: a destination for the simulator. */
+  connection: Connection | undefined
+}
+
+interface Connection {
+  datasetId: string
+  /** A path, or `-` for standard input. */
+  tokenFrom: string
+}
+
+function readArguments(argumentList: readonly string[]): Arguments {
+  const { out, name, dataset, 'token-from': tokenFrom } = optionsOf(argumentList)
+  if (!out || !dataset !== !tokenFrom) throw new StartError(USAGE)
+  const connection =
+    dataset && tokenFrom ? { datasetId: requireDatasetId(dataset), tokenFrom } : undefined
+  return { path: resolve(out), workspaceName: name, connection }
+}
+
+function optionsOf(argumentList: readonly string[]) {
   try {
-    const { values } = parseArgs({
+    return parseArgs({
       args: [...argumentList],
-      options: { out: { type: 'string' }, name: { type: 'string', default: 'Workspace' } },
-    })
-    if (values.out) return { path: resolve(values.out), workspaceName: values.name }
+      options: {
+        out: { type: 'string' },
+        name: { type: 'string', default: 'Workspace' },
+        dataset: { type: 'string' },
+        'token-from': { type: 'string' },
+      },
+    }).values
   } catch (cause) {
     throw new StartError(USAGE, { cause })
   }
-  throw new StartError(USAGE)
+}
+
+/** Before anything is made: a token that cannot be read leaves no half of a workspace behind. */
+async function connected({ datasetId, tokenFrom }: Connection): Promise<ConnectedDataset> {
+  return { datasetId, accessToken: await readPlatformToken(tokenFrom, process.stdin) }
 }
 
 /** The running service wrote where it listens; without its file, the settings must say it. */

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { eventually } from '../../testing/program-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  platformTargetOf,
+  revokeToken,
+  scriptFaults,
+  simulatorSummary,
+} from '../../testing/simulator-controls.ts'
+import { eventuallyStatus, submitFor, workerUnderTest } from '../../testing/worker-under-test.ts'
+import { listenForNotices } from '../db/notices.ts'
+import { deliverLane } from './deliver-lane.ts'
+import type { DeliveryContext, DestinationMove } from './delivery-context.ts'
+import { findDestination } from './destination-store.ts'
+import { setCredential } from './set-credential.ts'
+import { DELIVERY_CHANNEL } from './store.ts'
+
+async function setToken(
+  { database, delivery, tracker, clock }: ServiceUnderTest,
+  accessToken: string,
+  datasetId: string | null = null,
+): Promise<boolean> {
+  const { trackerId, destinationId } = tracker
+  const change = { trackerId, destinationId, accessToken, datasetId, at: clock.now() }
+  return setCredential(database, delivery.credentialKeys, change)
+}
+
+async function destinationOf({ database, tracker }: ServiceUnderTest) {
+  const destination = await findDestination(database, tracker.trackerId, tracker.destinationId)
+  assert.ok(destination)
+  return destination
+}
+
+async function attemptCounts({ database }: ServiceUnderTest): Promise<Record<string, number>> {
+  const { rows } = await database.pool.query(
+    `select status || '/' || attempt_count as what, count(*) from deliveries group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(row => [row.what, row.count]))
+}
+
+async function revokeCurrentToken(service: ServiceUnderTest): Promise<void> {
+  const { accessToken } = await platformTargetOf(service, service.tracker)
+  await revokeToken(service.simulatorUrl, accessToken)
+}
+
+/** The platform itself; once, something happens between its answer and our hearing of it. */
+function interrupted(
+  { platform }: DeliveryContext,
+  happen: () => Promise<unknown>,
+): DeliveryContext['platform'] {
+  let hasHappened = false
+  return {
+    ...platform,
+    send: async (target, events) => {
+      const answer = await platform.send(target, events)
+      if (!hasHappened) {
+        hasHappened = true
+        await happen()
+      }
+      return answer
+    },
+  }
+}
+
+function watchMoves(service: ServiceUnderTest): DestinationMove['status'][] {
+  const moves: DestinationMove['status'][] = []
+  service.delivery.onDestinationMoved = ({ status }) => void moves.push(status)
+  return moves
+}
+
+it('resumes a paused destination and drains it without waiting for a probe', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 3 })
+  await revokeCurrentToken(service)
+  await submitFor(service, service.tracker, 7)
+  await service.deliver()
+  assert.equal((await destinationOf(service)).status, 'inactive')
+  assert.equal(await service.deliver(), 0)
+
+  assert.equal(await setToken(service, 'a-new-token'), true)
+  const { status, statusReason, failedProbes } = await destinationOf(service)
+  assert.deepEqual([status, statusReason, failedProbes], ['active', null, 0])
+  assert.equal((await platformTargetOf(service, service.tracker)).accessToken, 'a-new-token')
+  assert.equal(await service.deliver(), 7)
+  assert.deepEqual(await attemptCounts(service), { 'accepted/1': 7 })
+})
+
+it('wakes a worker that sleeps', async test => {
+  const service = await serviceUnderTest(test)
+  await revokeCurrentToken(service)
+  await submitFor(service, service.tracker, 3)
+  const worker = workerUnderTest(test, service)
+  const notices = await listenForNotices({
+    connectionString: service.connectionString,
+    channel: DELIVERY_CHANNEL,
+    onNotice: () => worker.wake(),
+    onLost: () => {},
+  })
+  test.after(() => notices.close())
+  await eventually('the destination is paused', async () => {
+    return (await destinationOf(service)).status === 'inactive'
+  })
+  await eventuallyStatus(service, 'queued', { count: 3 })
+  await setToken(service, 'a-new-token')
+  await eventuallyStatus(service, 'accepted', { count: 3 })
+})
+
+it('keeps the dataset or changes it, and leaves what else is there', async test => {
+  const service = await serviceUnderTest(test)
+  const before = await destinationOf(service)
+  await setToken(service, 'a-new-token')
+  assert.equal((await destinationOf(service)).datasetId, before.datasetId)
+  service.clock.forward(1)
+  await setToken(service, 'another-token', '1234567890123456')
+  assert.deepEqual(await destinationOf(service), {
+    ...before,
+    datasetId: '1234567890123456',
+    sealedCredential: (await destinationOf(service)).sealedCredential,
+    updatedAt: service.clock.now(),
+  })
+  await submitFor(service, service.tracker, 1)
+  await service.deliver()
+  const { receipts } = await simulatorSummary(service.simulatorUrl, '1234567890123456')
+  assert.equal(receipts, 1)
+})
+
+it("says that a tracker has no such destination, and touches nobody else's", async test => {
+  const service = await serviceUnderTest(test)
+  const other = await service.newTracker()
+  const { trackerId } = service.tracker
+  const { destinationId } = other
+  const change = { trackerId, destinationId, accessToken: 'x', datasetId: null, at: new Date(0) }
+  const { credentialKeys } = service.delivery
+  assert.equal(await setCredential(service.database, credentialKeys, change), false)
+  assert.notEqual((await platformTargetOf(service, other)).accessToken, 'x')
+})
+
+it('is not undone by a late refusal of the credential before it', async test => {
+  const service = await serviceUnderTest(test)
+  const moves = watchMoves(service)
+  await revokeCurrentToken(service)
+  await submitFor(service, service.tracker, 4)
+  const happen = () => setToken(service, 'a-new-token')
+  service.delivery.platform = interrupted(service.delivery, happen)
+  assert.equal(await service.deliver(), 8)
+  assert.deepEqual(await attemptCounts(service), { 'accepted/1': 4 })
+  const { status, statusReason } = await destinationOf(service)
+  assert.deepEqual([status, statusReason], ['active', null])
+  assert.deepEqual(moves, [])
+})
+
+it('is judged by its own answers when a late probe of the one before it is refused', async test => {
+  const service = await serviceUnderTest(test)
+  await revokeCurrentToken(service)
+  await submitFor(service, service.tracker, 2)
+  await service.deliver()
+  service.clock.forward(60)
+  refuseAnotherMeanwhile(service)
+  assert.equal(await service.deliver(), 1)
+  await isPausedByItsOwnAnswer(service)
+})
+
+it('is judged by its own answers when a late probe of the one before it works', async test => {
+  const service = await serviceUnderTest(test)
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 401, code: 190 } }])
+  await submitFor(service, service.tracker, 2)
+  await service.deliver()
+  service.clock.forward(60)
+  const moves = watchMoves(service)
+  refuseAnotherMeanwhile(service)
+  assert.equal(await service.deliver(), 1)
+  await isPausedByItsOwnAnswer(service)
+  assert.deepEqual(moves, ['inactive'])
+})
+
+/** While the next request is under way, a new credential is set and refused in its turn. */
+function refuseAnotherMeanwhile(service: ServiceUnderTest): void {
+  const { trackerId, destinationId } = service.tracker
+  const context = { ...service.delivery }
+  service.delivery.platform = interrupted(service.delivery, async () => {
+    await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 403, code: 200 } }])
+    await setToken(service, 'a-token-without-rights')
+    const run = await deliverLane(context, { trackerId, destinationId, isProbe: false }, () => {})
+    assert.equal(run.verdict.kind, 'refused')
+  })
+}
+
+async function isPausedByItsOwnAnswer(service: ServiceUnderTest): Promise<void> {
+  const { status, statusReason, failedProbes } = await destinationOf(service)
+  assert.deepEqual([status, failedProbes], ['inactive', 0])
+  assert.match(statusReason ?? '', /refuses the set-up \(code 200\)/)
+}

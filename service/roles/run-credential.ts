@@ -1,0 +1,94 @@
+import type { Database } from '../db/database.ts'
+import { requireCurrentSchema } from '../db/migrate.ts'
+import { everyDestination, findDestinationsOfId } from '../delivery/credential-store.ts'
+import type { Destination } from '../delivery/destination-store.ts'
+import { resealCredentials } from '../delivery/reseal-credentials.ts'
+import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
+import { setCredential } from '../delivery/set-credential.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { readPlatformToken } from '../provisioning/read-platform-token.ts'
+import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
+import { type CredentialCommand, credentialCommand } from './credential-command.ts'
+import { CREDENTIAL_HEAD, credentialLine } from './credential-line.ts'
+import { openStore } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+import { StartError } from './start-error.ts'
+
+type SetCommand = Extract<CredentialCommand, { kind: 'set' }>
+
+/** Looks after the platform credentials of a store: lists them, sets one, changes their key. */
+export async function runCredential(
+  context: RoleContext,
+  argumentList: readonly string[],
+): Promise<void> {
+  refuseTokenArgument(argumentList)
+  const command = credentialCommand(argumentList)
+  const { settings, logger } = context
+  const store = await openStore({ settings, logger, role: 'credential', embedded: 'join' })
+  try {
+    await requireCurrentSchema(store.database)
+    const work = { ...context, database: store.database, keys: credentialKeys(settings, 'refuse') }
+    switch (command.kind) {
+      case 'list':
+        return await list(work)
+      case 'reseal':
+        return await reseal(work)
+      case 'set':
+        return await set(work, command)
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+interface Work extends RoleContext {
+  database: Database
+  keys: CredentialKeys
+}
+
+async function list({ database, keys, tell }: Work): Promise<void> {
+  tell(CREDENTIAL_HEAD)
+  for await (const destination of everyDestination(database)) {
+    tell(credentialLine(keys, destination))
+  }
+}
+
+async function reseal({ database, keys, tell }: Work): Promise<void> {
+  const { alreadyCurrent, resealed, unreadable } = await resealCredentials(database, keys)
+  tell(`Already under the current key: ${alreadyCurrent}\nResealed: ${resealed}\n`)
+  if (unreadable.length === 0) return
+  tell(`Opened by no key: ${unreadable.length}\n${unreadable.map(id => `  ${id}\n`).join('')}`)
+  throw new StartError(
+    'Not every credential could be opened: add the key that sealed it to ' +
+      'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS, or set a new credential.',
+  )
+}
+
+async function set({ database, keys, now, tell }: Work, command: SetCommand): Promise<void> {
+  const destination = await findOne(database, command)
+  const { trackerId, id: destinationId, sealedCredential } = destination
+  const accessToken = await readPlatformToken(command.tokenFrom, process.stdin)
+  const { datasetId } = command
+  await setCredential(database, keys, {
+    trackerId,
+    destinationId,
+    accessToken,
+    datasetId,
+    at: now(),
+  })
+  tell(`Destination ${destinationId} has its new credential; what waits for it goes out.\n`)
+  if (openCredential(keys, destinationId, sealedCredential)) return
+  tell('No key here opened its former one: make sure that the workers have the same key.\n')
+}
+
+async function findOne(
+  database: Database,
+  { destinationId, trackerId }: SetCommand,
+): Promise<Destination> {
+  const [found, another] = await findDestinationsOfId(database, { id: destinationId, trackerId })
+  if (!found) throw new StartError(`There is no destination ${destinationId} here.`)
+  if (another) {
+    throw new StartError(`Several trackers have a destination ${destinationId}: add --tracker ID.`)
+  }
+  return found
+}
