@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES } from '../contract/deliveries.ts'
+import { CIRCUIT_MOVES } from '../service/delivery/circuit-moves.ts'
 import { BIRTH_STATUSES, STATUS_MOVES } from '../service/delivery/status-moves.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'states.md'), 'utf8')
-const [, deliveryPart = '', destinationPart = ''] = page.split(/^## /m)
+const [, deliveryPart = '', destinationPart = '', circuitPart = ''] = page.split(/^## /m)
 
 const movesInCode = Object.entries(STATUS_MOVES)
   .flatMap(([from, nexts]) => nexts.map(next => `${from} -> ${next}`))
@@ -43,6 +44,23 @@ it('the picture and the table of the destination agree', () => {
   const rows = rowsBelow(destinationPart, 'Destination')
   const table = rows.map(([from, to]) => `${from} -> ${to}`)
   assert.deepEqual(picturedMoves(destinationPart), ['[*] -> active', ...table])
+})
+
+it('the picture and the tables of the circuit have its states and moves, and no other', () => {
+  assert.match(circuitPart, /^Circuit/)
+  const moves = Object.entries(CIRCUIT_MOVES).flatMap(([from, nexts]) =>
+    nexts.map(next => `${from} -> ${next}`),
+  )
+  assert.deepEqual(picturedMoves(circuitPart), ['[*] -> closed', ...moves])
+  const rows = rowsBelow(circuitPart, '### Every move')
+  assert.deepEqual(
+    rows.map(([from, to]) => `${from} -> ${to}`),
+    moves,
+  )
+  assert.deepEqual(
+    rowsBelow(circuitPart, 'Circuit').map(([state]) => state),
+    Object.keys(CIRCUIT_MOVES),
+  )
 })
 
 /** The cells of the first table after a heading, without its head and without backticks. */

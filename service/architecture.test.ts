@@ -17,6 +17,7 @@ const ROOMS = [
   'ingestion',
   'reports',
   'provisioning',
+  'metrics',
   'server.ts',
   'roles',
   'main.ts',
@@ -27,7 +28,9 @@ const PRIVILEGES = [
   { touch: /from 'kysely'|from 'pg'|\bpool\.query\(/, allowed: /^db\/|(^|[/-])store\.ts$/ },
   { touch: /\b(insert into|update \w+ set|delete from)\b/, allowed: /(^|[/-])store\.ts$/ },
   { touch: /from 'fastify'/, allowed: /^http\/|\/routes\.ts$/ },
-  { touch: /\bfetch\(|from 'node:https?'/, allowed: /\/client\.ts$/ },
+  { touch: /\bfetch\(|from 'node:https'/, allowed: /\/client\.ts$/ },
+  { touch: /from 'node:http'/, allowed: /\/client\.ts$|^http\/metrics-server\.ts$/ },
+  { touch: /from 'prom-client'/, allowed: /^metrics\// },
   {
     touch: /\bset(Timeout|Interval)\(|node:timers/,
     allowed: /\/worker\.ts$|^db\/(embedded-[\w-]+|wait-until)\.ts$/,

@@ -2,18 +2,32 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { trackerAuthentication } from './access/authenticate-tracker.ts'
 import { guardRoutes } from './access/guard-routes.ts'
 import type { Database } from './db/database.ts'
+import type { CircuitCounts } from './delivery/circuit-moves.ts'
+import type { DeliveryContext } from './delivery/delivery-context.ts'
+import { DestinationRoutes } from './delivery/destination-routes.ts'
+import { deliveryRoutes } from './delivery/routes.ts'
 import { announceDeliveries, skipWaitingOfVisitor } from './delivery/store.ts'
 import { healthRoutes } from './http/routes.ts'
-import { createServiceApp, type ServiceApp, type ServiceLogger } from './http/service-app.ts'
+import {
+  type AnsweredRequest,
+  createServiceApp,
+  type ServiceApp,
+  type ServiceLogger,
+} from './http/service-app.ts'
 import { eventCommitter } from './ingestion/commit-events.ts'
 import { GroupCommit } from './ingestion/group-commit.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
+import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
+import type { CommitQueue, CommittedGroup } from './metrics/commit-metrics.ts'
 import type { Platform } from './platforms/platform.ts'
 import { reportRoutes } from './reports/routes.ts'
 
 export interface ServerOptions {
   database: Database
   platform: Platform
+  /** For a test purchase, which is sent at once; null where the platform is not known. */
+  delivery: DeliveryContext | null
+  testModeSeconds: number
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
@@ -21,12 +35,19 @@ export interface ServerOptions {
   commitEventsMax: number
   /** Deliveries were planned in this process. */
   onPlanned: () => void
+  /** For counting. */
+  onAnswered?: (answered: AnsweredRequest) => void
+  onCommitted?: (group: CommittedGroup) => void
+  /** How the lanes of this process are; left out where it delivers nothing. */
+  circuits?: () => CircuitCounts
 }
 
 export interface Server {
   app: ServiceApp
   /** Everything around the service is there: `/readyz` may say so. */
   markReady(): void
+  /** What waits for a commit at this moment. */
+  commitQueue(): CommitQueue
   /** Stops accepting, answers what was accepted, and commits it. */
   close(): Promise<void>
 }
@@ -34,8 +55,10 @@ export interface Server {
 /** The register: every room that speaks HTTP, one line each. */
 export function createServer(options: ServerOptions): Server {
   const { database, logger, now, publicOrigin } = options
-  const app = createServiceApp(logger)
-  const commits = eventCommits(options)
+  const app = createServiceApp(logger, options.onAnswered)
+  const routes = new DestinationRoutes(database, now)
+  const announce = limitedAnnouncements(options)
+  const commits = eventCommits(options, { routes, announce })
   let pause: string | null = 'start'
 
   const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
@@ -43,6 +66,7 @@ export function createServer(options: ServerOptions): Server {
   healthRoutes(app, {
     checks: [{ name: 'store', check: () => database.reach() }],
     pause: () => pause,
+    ...(options.circuits && { circuits: options.circuits }),
   })
   app.register(
     async api => {
@@ -52,6 +76,14 @@ export function createServer(options: ServerOptions): Server {
         publicOrigin,
         stopWaiting: visitor => skipWaitingOfVisitor(database, visitor),
       })
+      deliveryRoutes(api, {
+        database,
+        now,
+        testModeSeconds: options.testModeSeconds,
+        onTestModeSwitched: trackerId => routes.forget(trackerId),
+        onQueued: announce,
+      })
+      testPurchaseRoutes(api, { delivery: options.delivery })
       reportRoutes(api, { database })
     },
     { prefix: BASE_PATH },
@@ -65,23 +97,43 @@ export function createServer(options: ServerOptions): Server {
   const markReady = () => {
     pause = null
   }
-  return { app, markReady, close }
+  const commitQueue = () => ({ queued: commits.queued, refusals: commits.refusals })
+  return { app, markReady, commitQueue, close }
 }
 
-function eventCommits(options: ServerOptions) {
-  const { database, platform, now, logger } = options
-  const announce = limitedAnnouncements(options)
+interface CommitParts {
+  routes: DestinationRoutes
+  announce: () => void
+}
+
+function eventCommits(options: ServerOptions, { routes, announce }: CommitParts) {
+  const { database, platform, logger, onCommitted } = options
+  const commit = eventCommitter({
+    database,
+    platform,
+    routes,
+    onPlanned: announce,
+    onNoteError: err => logger.warn({ err }, 'a repeated submission was not noted'),
+  })
   return new GroupCommit({
-    commit: eventCommitter({
-      database,
-      platform,
-      now,
-      onPlanned: announce,
-      onNoteError: err => logger.warn({ err }, 'a repeated submission was not noted'),
-    }),
+    commit: onCommitted ? toldCommits(commit, onCommitted) : commit,
     itemsMax: options.commitEventsMax,
     queueMax: options.ingestQueueMax,
   })
+}
+
+type Commit = ReturnType<typeof eventCommitter>
+
+/** The same commits, each told of once it is durable. */
+function toldCommits(commit: Commit, onCommitted: (group: CommittedGroup) => void): Commit {
+  return async drafts => {
+    const start = performance.now()
+    const outcomes = await commit(drafts)
+    const newCount = outcomes.filter(({ isNew }) => isNew).length
+    const seconds = (performance.now() - start) / 1_000
+    onCommitted({ eventCount: drafts.length, newCount, seconds })
+    return outcomes
+  }
 }
 
 const ANNOUNCEMENT_MILLISECONDS = 100

@@ -1,11 +1,13 @@
 import type { Database } from '../db/database.ts'
 import type { Platform } from '../platforms/platform.ts'
+import type { CredentialKeys } from './sealed-credential.ts'
+import type { Settlement } from './settlement.ts'
 
 /** What delivering needs from outside. Times are seconds, sizes are counts. */
 export interface DeliveryContext {
   database: Database
   platform: Platform
-  credentialKey: Buffer
+  credentialKeys: CredentialKeys
   batchMax: number
   leaseSeconds: number
   now: () => Date
@@ -15,6 +17,8 @@ export interface DeliveryContext {
   isStopping?: () => boolean
   /** A destination was paused or works again: called once for each such change, for an alert. */
   onDestinationMoved?: (move: DestinationMove) => void
+  /** These claimed deliveries were settled, for counting. */
+  onSettled?: (settlements: readonly Settlement[]) => void
 }
 
 export interface DestinationMove {

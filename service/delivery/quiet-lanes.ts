@@ -1,14 +1,24 @@
+import type { CircuitCounts, CircuitState } from './circuit-moves.ts'
+
 /** How long an unreachable lane is left alone: doubling from the first failure on. */
 const BREAK_SECONDS_MIN = 1
 const BREAK_SECONDS_MAX = 60
+/** One dropped connection is no outage: from so many failures in a row on the circuit is open. */
+const OPEN_FAILURES_MIN = 3
+/** A lane that had nothing to try the platform with for so long begins anew. */
+const MEMORY_SECONDS = 86_400
 /** Beyond this many lanes the oldest entry is forgotten; a lane asked too early asks again. */
 const LANES_MAX = 10_000
 
-interface QuietLane {
-  untilSeconds: number
-  /** Runs in a row that found the platform unreachable. */
-  failures: number
-}
+/** `half_open` is what time makes of `open`, so it is not kept. */
+type QuietLane =
+  | { state: 'throttled'; untilSeconds: number }
+  | {
+      state: 'suspect' | 'open'
+      untilSeconds: number
+      /** Runs in a row that found the platform unreachable. */
+      failures: number
+    }
 
 /**
  * The lanes that one worker leaves alone for a while: those that the platform throttles, and those
@@ -21,20 +31,27 @@ export class QuietLanes {
 
   /** Leaves the lane alone for so long; its record of failures stays. */
   keepQuiet(destinationId: string, seconds: number, atSeconds: number): void {
-    const { untilSeconds = 0, failures = 0 } = this.#lanes.get(destinationId) ?? {}
-    const until = Math.max(untilSeconds, atSeconds + seconds)
-    this.#put(destinationId, { untilSeconds: until, failures })
+    const known = this.#lanes.get(destinationId)
+    const untilSeconds = Math.max(known?.untilSeconds ?? 0, atSeconds + seconds)
+    this.#put(destinationId, { ...(known ?? { state: 'throttled' }), untilSeconds })
   }
 
-  /** The platform could not be reached: each failure in a row doubles the pause. */
+  /**
+   * The platform could not be reached: each failure in a row doubles the pause. Requests that were
+   * under way together fail together, so what fails during the pause is the same failure.
+   */
   failed(destinationId: string, atSeconds: number): void {
-    const failures = (this.#lanes.get(destinationId)?.failures ?? 0) + 1
+    if (this.isQuiet(destinationId, atSeconds)) return
+    const known = this.#lanes.get(destinationId)
+    const failures = (known && known.state !== 'throttled' ? known.failures : 0) + 1
     const seconds = Math.min(BREAK_SECONDS_MIN * 2 ** (failures - 1), BREAK_SECONDS_MAX)
-    this.#put(destinationId, { untilSeconds: atSeconds + seconds, failures })
+    const state = failures < OPEN_FAILURES_MIN ? 'suspect' : 'open'
+    this.#put(destinationId, { state, untilSeconds: atSeconds + seconds, failures })
   }
 
-  works(destinationId: string): void {
-    this.#lanes.delete(destinationId)
+  /** A request got through. A pause that the platform asked for in another answer goes on. */
+  works(destinationId: string, atSeconds: number): void {
+    if (this.stateAt(destinationId, atSeconds) !== 'throttled') this.#lanes.delete(destinationId)
   }
 
   isQuiet(destinationId: string, atSeconds: number): boolean {
@@ -43,17 +60,38 @@ export class QuietLanes {
 
   /** The lane failed last time: one request may try it, not several. */
   isOnTrial(destinationId: string): boolean {
-    return (this.#lanes.get(destinationId)?.failures ?? 0) > 0
+    const known = this.#lanes.get(destinationId)
+    return known !== undefined && known.state !== 'throttled'
+  }
+
+  stateAt(destinationId: string, atSeconds: number): CircuitState {
+    const known = this.#lanes.get(destinationId)
+    return known ? stateOf(known, atSeconds) : 'closed'
   }
 
   /** The lanes that are quiet at this moment. Forgets those that were quiet for their time. */
   quietAt(atSeconds: number): string[] {
     const quiet: string[] = []
-    for (const [destinationId, { untilSeconds, failures }] of this.#lanes) {
-      if (untilSeconds > atSeconds) quiet.push(destinationId)
-      else if (failures === 0) this.#lanes.delete(destinationId)
+    for (const [destinationId, lane] of this.#lanes) {
+      if (lane.untilSeconds > atSeconds) quiet.push(destinationId)
+      else if (stateOf(lane, atSeconds) === 'closed') this.#lanes.delete(destinationId)
     }
     return quiet
+  }
+
+  /** The lanes that are not quiet, and that one request may try. */
+  onTrialAt(atSeconds: number): string[] {
+    const lanes = [...this.#lanes.keys()]
+    return lanes.filter(id => this.isOnTrial(id) && !this.isQuiet(id, atSeconds))
+  }
+
+  countsAt(atSeconds: number): CircuitCounts {
+    const counts = { open: 0, half_open: 0, throttled: 0 }
+    for (const lane of this.#lanes.values()) {
+      const state = stateOf(lane, atSeconds)
+      if (state !== 'closed' && state !== 'suspect') counts[state] += 1
+    }
+    return counts
   }
 
   #put(destinationId: string, lane: QuietLane): void {
@@ -61,5 +99,17 @@ export class QuietLanes {
     this.#lanes.set(destinationId, lane)
     const oldest = this.#lanes.keys().next().value
     if (this.#lanes.size > LANES_MAX && oldest !== undefined) this.#lanes.delete(oldest)
+  }
+}
+
+function stateOf({ state, untilSeconds }: QuietLane, atSeconds: number): CircuitState {
+  if (untilSeconds > atSeconds) return state
+  switch (state) {
+    case 'throttled':
+      return 'closed'
+    case 'suspect':
+    case 'open':
+      if (atSeconds - untilSeconds > MEMORY_SECONDS) return 'closed'
+      return state === 'open' ? 'half_open' : 'suspect'
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { CircuitCounts } from './circuit-moves.ts'
 import { deliverLane, type LaneRun } from './deliver-lane.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { QuietLanes } from './quiet-lanes.ts'
@@ -16,6 +17,10 @@ export interface WorkerLimits {
 export interface DeliveryWorker {
   /** Something may be due: look now instead of at the next poll. */
   wake(): void
+  /** How many lanes this worker leaves alone or tries with care. */
+  circuits(): CircuitCounts
+  /** Requests under way, with what is claimed for them and settled after them. */
+  requestsInFlight(): number
   /** Takes nothing new, and resolves when the requests in flight are answered and settled. */
   stop(): Promise<void>
 }
@@ -27,9 +32,17 @@ export interface WorkerOptions {
   onError: (error: unknown) => void
   /** Called before every look at the store, for what should be tried again now and then. */
   onPoll?: () => Promise<void>
+  /** Called after every look, with how long it took. */
+  onLooked?: (seconds: number) => void
 }
 
 const ERROR_PAUSE_SECONDS = 1
+
+/**
+ * Lanes that failed last time get one of so many requests, and at least one. A request to a dead
+ * platform lasts until its timeout, so a hundred of them would take every request there is.
+ */
+const REQUESTS_A_TRIAL = 4
 
 /** Starts the loop that delivers whatever is due, lane by lane. */
 export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
@@ -38,6 +51,8 @@ export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
   const finished = Promise.resolve().then(() => loop.run())
   return {
     wake: () => loop.wake(),
+    circuits: () => loop.circuits(),
+    requestsInFlight: () => loop.requestsInFlight(),
     stop: async () => {
       loop.stop()
       await finished
@@ -69,6 +84,14 @@ class WorkerLoop {
     this.wake()
   }
 
+  circuits(): CircuitCounts {
+    return this.#quiet.countsAt(steadySeconds())
+  }
+
+  requestsInFlight(): number {
+    return this.#runs.size
+  }
+
   async run(): Promise<void> {
     while (!this.#isStopped) {
       this.#alarm = new AbortController()
@@ -82,21 +105,29 @@ class WorkerLoop {
         await this.#sleep(ERROR_PAUSE_SECONDS)
         continue
       }
+      const lookSeconds = steadySeconds() - startedAt
+      this.#options.onLooked?.(lookSeconds)
       // However many lanes there are and however often it is woken, it looks half of the time.
-      await delay((steadySeconds() - startedAt) * 1_000)
+      await delay(lookSeconds * 1_000)
       await this.#sleep(this.#options.limits.pollSeconds)
     }
     await Promise.all(this.#runs)
   }
 
   async #startDueLanes(): Promise<void> {
-    const lanesMax = this.#options.limits.requestsMax - this.#runs.size
-    if (lanesMax <= 0 || this.#isStopped) return
+    const free = this.#options.limits.requestsMax - this.#runs.size
+    if (free <= 0 || this.#isStopped) return
     const { database, now } = this.#context
+    const at = steadySeconds()
     const busy = [...this.#inFlight.keys()].filter(id => this.#freeRequests(id) <= 0)
-    const leaveOut = [...this.#quiet.quietAt(steadySeconds()), ...busy]
+    const leaveOut = [...this.#quiet.quietAt(at), ...busy]
+    const onTrial = this.#quiet.onTrialAt(at)
+    const mayTry = this.#freeTrials() > 0
+    if (!mayTry) leaveOut.push(...onTrial)
+    // Room for all that are on trial, so that however many are due, they crowd nobody out.
+    const lanesMax = free + (mayTry ? onTrial.length : 0)
     for (const lane of await findDueLanes(database, { now: now(), lanesMax, leaveOut })) {
-      if (this.#isStopped) return
+      if (this.#isStopped || this.#runs.size >= this.#options.limits.requestsMax) return
       if (this.#mayStart(lane)) this.#start(lane)
     }
   }
@@ -105,6 +136,7 @@ class WorkerLoop {
   #mayStart({ destinationId, isProbe }: Lane): boolean {
     if (this.#quiet.isQuiet(destinationId, steadySeconds())) return false
     if (isProbe && this.#inFlight.has(destinationId)) return false
+    if (this.#quiet.isOnTrial(destinationId) && this.#freeTrials() <= 0) return false
     return this.#freeRequests(destinationId) > 0
   }
 
@@ -115,11 +147,19 @@ class WorkerLoop {
     return requestsMax - (this.#inFlight.get(destinationId) ?? 0)
   }
 
+  #freeTrials(): number {
+    const trialsMax = Math.max(1, Math.floor(this.#options.limits.requestsMax / REQUESTS_A_TRIAL))
+    let trials = 0
+    for (const [id, requests] of this.#inFlight) if (this.#quiet.isOnTrial(id)) trials += requests
+    return trialsMax - trials
+  }
+
   #start(lane: Lane): void {
     const { destinationId } = lane
     this.#inFlight.set(destinationId, (this.#inFlight.get(destinationId) ?? 0) + 1)
     const run = this.#deliver(lane).finally(() => {
-      if (this.#runs.size >= this.#options.limits.requestsMax) this.wake()
+      const isFull = this.#runs.size >= this.#options.limits.requestsMax
+      if (isFull || this.#freeTrials() <= 0) this.wake()
       const left = (this.#inFlight.get(destinationId) ?? 1) - 1
       if (left > 0) this.#inFlight.set(destinationId, left)
       else this.#inFlight.delete(destinationId)
@@ -147,7 +187,7 @@ class WorkerLoop {
   #heed(destinationId: string, { verdict }: LaneRun): void {
     switch (verdict.kind) {
       case 'works':
-        this.#quiet.works(destinationId)
+        this.#quiet.works(destinationId, steadySeconds())
         break
       case 'unreachable':
         this.#quiet.failed(destinationId, steadySeconds())
@@ -155,6 +195,7 @@ class WorkerLoop {
       case 'throttled':
         break
       case 'refused':
+      case 'unreadable':
       case 'untried':
         return
     }

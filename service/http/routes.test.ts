@@ -44,6 +44,14 @@ it('503 tells a process that starts or ends from one whose store is away', async
   assert.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
 })
 
+it('200 shows how the lanes are, and is ready however many of them are dead', async () => {
+  const circuits = { open: 1_000, half_open: 2, throttled: 3 }
+  const app = appWith({ pause: () => null, checks: [], circuits: () => circuits })
+  const ready = await app.inject({ url: '/readyz' })
+  assert.equal(ready.statusCode, 200)
+  assert.deepEqual(ready.json(), { status: 'ok', failed: [], circuits })
+})
+
 function appWith(health: Health) {
   const app = createServiceApp(serviceLog('silent'))
   healthRoutes(app, health)

@@ -10,13 +10,18 @@ export interface Health {
   checks: readonly ReadinessCheck[]
   /** Why the process takes no traffic for now, such as `start` or `shutdown`; null when it does. */
   pause: () => string | null
+  /**
+   * How many lanes are in which state, where the process delivers. It is shown and decides nothing:
+   * one tracker's dead platform must not take the service from all others.
+   */
+  circuits?: () => Readonly<Record<string, number>>
 }
 
 /**
  * `/livez`: the process answers; it asks nothing else, so that a store that is down does not get
  * the process restarted. `/readyz`: everything works; 503 with the names of what does not.
  */
-export function healthRoutes(app: ServiceApp, { checks, pause }: Health): void {
+export function healthRoutes(app: ServiceApp, { checks, pause, circuits }: Health): void {
   const config = { credential: 'none' } as const
 
   app.get('/livez', { config }, async () => ({ status: 'ok' }))
@@ -26,7 +31,8 @@ export function healthRoutes(app: ServiceApp, { checks, pause }: Health): void {
     const failed = results.filter(({ status }) => status !== 'ok').map(({ name }) => name)
     const reason = pause()
     if (reason !== null) failed.push(reason)
-    const body = { status: failed.length === 0 ? 'ok' : 'unavailable', failed }
+    const status = failed.length === 0 ? 'ok' : 'unavailable'
+    const body = { status, failed, ...(circuits && { circuits: circuits() }) }
     if (failed.length === 0) return reply.code(200).send(body)
     return reply.code(503).header('retry-after', '2').send(body)
   })

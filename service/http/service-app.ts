@@ -48,12 +48,24 @@ export interface RouteConfig {
   credential?: 'tracker' | 'none'
 }
 
+/** One answer that was sent, for counting. */
+export interface AnsweredRequest {
+  /** The contract's name of the operation, or the route's path; null for a path without a route. */
+  operation: string | null
+  method: string
+  status: number
+  seconds: number
+}
+
 /**
  * The doorframe: body reading, request ids, security headers and uniform error bodies for every
  * route. Schemas of the contract describe bodies; the verbs check them, because one request may
  * break a schema and a rule at once and the caller should hear of both.
  */
-export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
+export function createServiceApp(
+  logger: FastifyBaseLogger,
+  onAnswered: (answered: AnsweredRequest) => void = () => {},
+): ServiceApp {
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -82,6 +94,7 @@ export function createServiceApp(logger: FastifyBaseLogger): ServiceApp {
   beginAnswers(app)
   app.addHook('onResponse', (request, reply, done) => {
     logAnswer(request, reply)
+    onAnswered(answeredRequest(request, reply))
     done()
   })
   hangUpWhileClosing(app)
@@ -145,17 +158,32 @@ function answerWhatNodeWould({ server }: ServiceApp): void {
   )
 }
 
-interface AnsweredRequest {
+interface RoutedRequest {
   id: string
   method: string
-  routeOptions: { url?: string | undefined }
+  routeOptions: { url?: string | undefined; config: object }
   log: FastifyBaseLogger
+}
+
+interface SentAnswer {
+  statusCode: number
+  /** Milliseconds. */
+  elapsedTime: number
+}
+
+function answeredRequest(
+  { method, routeOptions }: RoutedRequest,
+  { statusCode, elapsedTime }: SentAnswer,
+): AnsweredRequest {
+  const { operationId } = routeOptions.config as RouteConfig
+  const operation = operationId ?? routeOptions.url ?? null
+  return { operation, method, status: statusCode, seconds: elapsedTime / 1_000 }
 }
 
 /** One line a request, without query strings, bodies or credentials. */
 function logAnswer(
-  { id, method, routeOptions, log }: AnsweredRequest,
-  { statusCode, elapsedTime }: { statusCode: number; elapsedTime: number },
+  { id, method, routeOptions, log }: RoutedRequest,
+  { statusCode, elapsedTime }: SentAnswer,
 ): void {
   const level = statusCode >= 500 ? 'error' : 'debug'
   if (level === 'debug' && log.level !== 'debug' && log.level !== 'trace') return

@@ -11,14 +11,19 @@ interface Refusal extends StartOptions {
   sentence: string | RegExp
 }
 
+const ROLES = 'all, serve, deliver, migrate, provision, credential'
+const PROVISION_USAGE =
+  'Usage: npm run provision -- --out FILE [--name WORKSPACE] ' +
+  '[--dataset DIGITS --token-from FILE|-]\n'
+
 const REFUSALS: Record<string, Refusal> = {
   'a role that does not exist': {
     role: 'server',
-    sentence: 'There is no role server; use one of all, serve, deliver, migrate, provision.\n',
+    sentence: `There is no role server; use one of ${ROLES}.\n`,
   },
   'a role named like a member that every object has': {
     role: 'constructor',
-    sentence: 'There is no role constructor; use one of all, serve, deliver, migrate, provision.\n',
+    sentence: `There is no role constructor; use one of ${ROLES}.\n`,
   },
   'an argument that nobody would read': {
     role: 'all',
@@ -53,7 +58,39 @@ const REFUSALS: Record<string, Refusal> = {
   'a tracker without a file for its secret': {
     role: 'provision',
     arguments: ['--name', 'Shop'],
-    sentence: 'Usage: npm run provision -- --out FILE [--name WORKSPACE]\n',
+    sentence: PROVISION_USAGE,
+  },
+  'a dataset without its token': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/credentials.json', '--dataset', '123'],
+    sentence: PROVISION_USAGE,
+  },
+  'a token without its dataset': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/credentials.json', '--token-from', '-'],
+    sentence: PROVISION_USAGE,
+  },
+  'a token file that is not there, before anything is made': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/x.json', '--dataset', '123', '--token-from', '/nowhere/token'],
+    sentence: 'The token cannot be read from /nowhere/token (ENOENT).\n',
+  },
+  'a token among the arguments': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/x.json', '--dataset', '123', '--token=hidden'],
+    sentence: /^A token is never an argument, because [^\n]+: put it into a file, [^\n]+\.\n$/,
+  },
+  'a credential command that does not exist': {
+    role: 'credential',
+    arguments: ['show'],
+    sentence:
+      'Usage: npm run credential -- list | reseal | ' +
+      'set --destination ID [--tracker ID] [--dataset DIGITS] --from FILE|-\n',
+  },
+  'a credential without a store': {
+    role: 'credential',
+    arguments: ['list'],
+    sentence: /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.\n$/,
   },
   'a store that nobody serves, without showing the password': {
     role: 'serve',
@@ -116,6 +153,23 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     assert.equal(place.postgresProcessId(), null)
     assert.equal(existsSync(join(place.dataFolder, 'owner.json')), false)
     assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
+  })
+
+  it('a port for the metrics that was asked for and is taken ends the start as well', async test => {
+    const other = createServer().listen({ host: '127.0.0.1', port: 0 })
+    test.after(() => other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const place = installation(test)
+    const environment = { SIGNALBOX_METRICS_PORT: String(port) }
+    const program = place.start({ environment })
+    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.equal(
+      program.terminal(),
+      `Port ${port} on 127.0.0.1 is taken by another program: ` +
+        'set SIGNALBOX_METRICS_PORT to a free one.\n',
+    )
+    assert.equal(place.postgresProcessId(), null)
   })
 
   it('a key file that was cut short is refused, not replaced', async test => {

@@ -20,7 +20,9 @@ it('the first start on an empty folder needs nothing else', async test => {
     const livez = await fetch(`${program.url}/livez`)
     assert.deepEqual([livez.status, await livez.json()], [200, { status: 'ok' }])
     const readyz = await fetch(`${program.url}/readyz`)
-    assert.deepEqual([readyz.status, await readyz.json()], [200, { status: 'ok', failed: [] }])
+    const circuits = { open: 0, half_open: 0, throttled: 0 }
+    const ready = { status: 'ok', failed: [], circuits }
+    assert.deepEqual([readyz.status, await readyz.json()], [200, ready])
   })
 
   await part('it works below a folder that only its owner may enter, root or not', async () => {

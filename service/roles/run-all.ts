@@ -1,15 +1,21 @@
 import { join } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { migrate } from '../db/migrate.ts'
-import { credentialKey } from '../provisioning/credential-key.ts'
+import type { CredentialKeys } from '../delivery/sealed-credential.ts'
+import { destinationMetrics } from '../metrics/delivery-metrics.ts'
+import { meteredPlatform } from '../metrics/metered-platform.ts'
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
+import type { Platform } from '../platforms/platform.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import type { Settings } from '../settings/settings.ts'
 import { closeAll } from './close-all.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { startSimulatorProcess } from './simulator-process.ts'
-import { platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
-import { startHttp } from './start-http.ts'
+import { deliveryContext, platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
+import { type HttpService, startHttp } from './start-http.ts'
+import { startMetrics } from './start-metrics.ts'
 import { startSummary } from './start-summary.ts'
 
 /**
@@ -23,6 +29,8 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     const store = await openStore({ settings, logger, role: 'all', embedded: 'start' })
     closers.push(store.close)
     store.embedded?.exited.then(context.onFatal)
+    const metrics = await startMetrics(context, store)
+    closers.push(metrics.close)
     await migrate(store.database)
     await preparePartitions(store, context)
 
@@ -30,25 +38,18 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     if (simulator) closers.push(simulator.stop)
     simulator?.exited.then(context.onFatal)
     const platformUrl = simulator?.url ?? (settings.platformUrl as string)
-    const platform = platformOf(settings, platformUrl)
-    const key = credentialKey(settings.credentialKey, settings.dataDirectory)
+    const platform = meteredPlatform(metrics.registry, platformOf(settings, platformUrl))
+    const keys = credentialKeys(settings)
 
-    const worker = await startDelivery(context, store, { platform, credentialKey: key })
-    closers.push(worker.stop)
-    const service = await startHttp(context, {
-      database: store.database,
-      platform,
-      onPlanned: worker.wake,
-    })
-    closers.push(service.close)
-
+    const parts = { platform, credentialKeys: keys, registry: metrics.registry, closers }
+    const service = await startServiceAndWorker(context, store, parts)
     const credentialsPath = join(settings.dataDirectory, 'credentials.json')
     const hasCredentials = await provisionDemo(store.database, {
       path: credentialsPath,
       baseUrl: `${service.origin}${BASE_PATH}`,
       simulatorUrl: simulator?.url ?? null,
       at: now(),
-      credentialKey: key,
+      credentialKeys: keys,
       isStoreOurs: store.embedded !== null,
     })
     service.markReady()
@@ -56,6 +57,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       startSummary({
         origin: service.origin,
         store: storeLine(settings, store),
+        metricsUrl: metrics.url,
         platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
         credentialsPath: hasCredentials ? credentialsPath : null,
         at: now(),
@@ -68,6 +70,34 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     await closeAll(closers)
     throw error
   }
+}
+
+interface ServiceParts {
+  platform: Platform
+  credentialKeys: CredentialKeys
+  registry: MetricsRegistry
+  closers: (() => Promise<void>)[]
+}
+
+/** The worker first: the service wakes it, and shows how its lanes are. */
+async function startServiceAndWorker(
+  context: RoleContext,
+  store: Store,
+  { platform, credentialKeys, registry, closers }: ServiceParts,
+): Promise<HttpService> {
+  const delivery = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
+  const worker = await startDelivery(context, store, { ...delivery, registry })
+  closers.push(worker.stop)
+  const service = await startHttp(context, {
+    database: store.database,
+    platform,
+    delivery: deliveryContext(context, store, delivery),
+    onPlanned: worker.wake,
+    circuits: worker.circuits,
+    registry,
+  })
+  closers.push(service.close)
+  return service
 }
 
 async function simulatorOf({ settings, logger }: RoleContext) {

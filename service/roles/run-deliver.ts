@@ -1,10 +1,13 @@
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { credentialKey } from '../provisioning/credential-key.ts'
+import { destinationMetrics } from '../metrics/delivery-metrics.ts'
+import { meteredPlatform } from '../metrics/metered-platform.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { closeAll } from './close-all.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { platformOf, startDelivery } from './start-delivery.ts'
 import { StartError } from './start-error.ts'
+import { startMetrics } from './start-metrics.ts'
 
 /** A delivery worker alone; any number of them may share a store. */
 export async function runDeliver(context: RoleContext): Promise<RunningRole> {
@@ -16,16 +19,22 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     )
   }
   const store = await openStore({ settings, logger, role: 'deliver', embedded: 'join' })
+  const closers = [store.close]
   try {
+    const { registry, ...metrics } = await startMetrics(context, store)
+    closers.push(metrics.close)
     await requireCurrentSchema(store.database)
     const worker = await startDelivery(context, store, {
-      platform: platformOf(settings, platformUrl),
-      credentialKey: credentialKey(settings.credentialKey, settings.dataDirectory),
+      platform: meteredPlatform(registry, platformOf(settings, platformUrl)),
+      credentialKeys: credentialKeys(settings),
+      onMoved: destinationMetrics(registry),
+      registry,
     })
-    context.tell(`Signalbox delivers to ${platformUrl}\n`)
-    return { close: () => closeAll([store.close, worker.stop]) }
+    closers.push(worker.stop)
+    context.tell(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
+    return { close: () => closeAll(closers) }
   } catch (error) {
-    await store.close()
+    await closeAll(closers)
     throw error
   }
 }

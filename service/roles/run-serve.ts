@@ -1,9 +1,18 @@
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { destinationMetrics } from '../metrics/delivery-metrics.ts'
+import { meteredPlatform } from '../metrics/metered-platform.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { closeAll } from './close-all.ts'
-import { openStore } from './open-store.ts'
+import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import { platformOf, preparePartitions } from './start-delivery.ts'
+import {
+  type DeliveryOptions,
+  deliveryContext,
+  platformOf,
+  preparePartitions,
+} from './start-delivery.ts'
 import { startHttp } from './start-http.ts'
+import { startMetrics } from './start-metrics.ts'
 
 const NO_PLATFORM = 'http://127.0.0.1:9'
 
@@ -11,19 +20,38 @@ const NO_PLATFORM = 'http://127.0.0.1:9'
 export async function runServe(context: RoleContext): Promise<RunningRole> {
   const { settings, logger } = context
   const store = await openStore({ settings, logger, role: 'serve', embedded: 'join' })
+  const closers = [store.close]
   try {
+    const { registry, ...metrics } = await startMetrics(context, store)
+    closers.push(metrics.close)
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
+    const platformUrl = settings.platformUrl ?? NO_PLATFORM
+    const platform = meteredPlatform(registry, platformOf(settings, platformUrl))
+    const onMoved = destinationMetrics(registry)
     const service = await startHttp(context, {
       database: store.database,
-      platform: platformOf(settings, settings.platformUrl ?? NO_PLATFORM),
+      platform,
+      delivery: settings.platformUrl ? sender(context, store, { platform, onMoved }) : null,
       onPlanned: () => {},
+      registry,
     })
+    closers.push(service.close)
     service.markReady()
-    context.tell(`Signalbox serves at ${service.origin}\n`)
-    return { close: () => closeAll([store.close, service.close]) }
+    context.tell(`Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`)
+    return { close: () => closeAll(closers) }
   } catch (error) {
-    await store.close()
+    await closeAll(closers)
     throw error
   }
+}
+
+/** Test purchases are sent by the process that is asked for them. */
+function sender(
+  context: RoleContext,
+  store: Store,
+  options: Omit<DeliveryOptions, 'credentialKeys'>,
+) {
+  const keys = credentialKeys(context.settings)
+  return deliveryContext(context, store, { ...options, credentialKeys: keys })
 }

@@ -40,6 +40,11 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
 
   const serve = place.start({ role: 'serve', environment })
   const [, url = ''] = await serve.says(/^Signalbox serves at (\S+)$/m)
+  await part('200 from /readyz of serve, which has no lanes to tell of', async () => {
+    const readyz = await fetch(`${url}/readyz`)
+    assert.deepEqual([readyz.status, await readyz.json()], [200, { status: 'ok', failed: [] }])
+  })
+
   const trackers = await provisionTwo(place, { ...environment, SIGNALBOX_PUBLIC_ORIGIN: url })
 
   await part('provision writes the same five members as npm start, for the owner', async () => {

@@ -1,8 +1,12 @@
 import { listenForNotices, type Notices } from '../db/notices.ts'
+import type { DeliveryContext, DestinationMove } from '../delivery/delivery-context.ts'
+import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { DELIVERY_CHANNEL } from '../delivery/store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
 import { dayOf } from '../ledger/ledger-entry.ts'
 import { ensurePayloadPartitions } from '../ledger/store.ts'
+import { deliveryMetrics, workerMetrics } from '../metrics/delivery-metrics.ts'
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -27,45 +31,63 @@ export async function preparePartitions(store: Store, { now }: RoleContext): Pro
 
 export interface DeliveryOptions {
   platform: Platform
-  credentialKey: Buffer
+  credentialKeys: CredentialKeys
+  /** For counting. */
+  onMoved: (status: DestinationMove['status']) => void
+}
+
+/** What delivering needs, for a worker and for whoever sends at once. */
+export function deliveryContext(
+  { settings, logger, now }: RoleContext,
+  { database }: Store,
+  { platform, credentialKeys, onMoved }: DeliveryOptions,
+): DeliveryContext {
+  return {
+    database,
+    platform,
+    credentialKeys,
+    batchMax: settings.deliveryBatchMax,
+    leaseSeconds: settings.deliveryLeaseSeconds,
+    now,
+    chance: Math.random,
+    onDestinationMoved: move => {
+      onMoved(move.status)
+      if (move.status === 'active') logger.info(move, 'a destination works again')
+      else logger.error(move, 'a destination is paused: the platform refuses it')
+    },
+  }
 }
 
 /** Starts a worker, and wakes it whenever any process announces new deliveries. */
 export async function startDelivery(
   context: RoleContext,
   store: Store,
-  { platform, credentialKey }: DeliveryOptions,
+  { registry, ...options }: DeliveryOptions & { registry: MetricsRegistry },
 ): Promise<DeliveryWorker> {
   const { settings, logger, now } = context
   const ears = new Ears(context, store)
   const daily = onceADay(() => preparePartitions(store, context))
+  const meter = deliveryMetrics(registry)
   const worker = startDeliveryWorker({
-    context: {
-      database: store.database,
-      platform,
-      credentialKey,
-      batchMax: settings.deliveryBatchMax,
-      leaseSeconds: settings.deliveryLeaseSeconds,
-      now,
-      chance: Math.random,
-      onDestinationMoved: move => {
-        if (move.status === 'active') logger.info(move, 'a destination works again')
-        else logger.error(move, 'a destination is paused: the platform refuses it')
-      },
-    },
+    context: { ...deliveryContext(context, store, options), onSettled: meter.onSettled },
     limits: {
       requestsMax: settings.deliveryRequestsMax,
       laneRequestsMax: settings.deliveryLaneRequestsMax,
       pollSeconds: settings.deliveryPollSeconds,
     },
-    onError: err => logger.error({ err }, 'delivery stumbled; it goes on'),
+    onError: err => {
+      meter.onError()
+      logger.error({ err }, 'delivery stumbled; it goes on')
+    },
+    onLooked: meter.onLooked,
     onPoll: async () => {
       await ears.listen(() => worker.wake())
       await daily(now())
     },
   })
+  workerMetrics(registry, worker, settings.deliveryRequestsMax)
   return {
-    wake: worker.wake,
+    ...worker,
     stop: async () => {
       await worker.stop()
       await ears.close()

@@ -1,9 +1,15 @@
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../db/database.ts'
+import type { CircuitCounts } from '../delivery/circuit-moves.ts'
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import { commitMetrics, commitQueueMetrics } from '../metrics/commit-metrics.ts'
+import { httpMetrics } from '../metrics/http-metrics.ts'
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Platform } from '../platforms/platform.ts'
 import { createServer } from '../server.ts'
+import { listenError } from './listen-error.ts'
 import type { RoleContext } from './role.ts'
-import { StartError } from './start-error.ts'
+import { urlHost } from './url-host.ts'
 
 export interface HttpService {
   origin: string
@@ -18,32 +24,38 @@ const DRAIN_MILLISECONDS_MAX = 5_000
 export interface HttpOptions {
   database: Database
   platform: Platform
+  /** Null where the platform is not known. */
+  delivery: DeliveryContext | null
   onPlanned: () => void
+  registry: MetricsRegistry
+  /** Left out where this process delivers nothing. */
+  circuits?: () => CircuitCounts
 }
 
 /** Starts to listen. Throws a StartError when the port or the address cannot be had. */
 export async function startHttp(
   { settings, logger, now }: RoleContext,
-  { database, platform, onPlanned }: HttpOptions,
+  { registry, ...options }: HttpOptions,
 ): Promise<HttpService> {
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
-    database,
-    platform,
+    ...options,
+    testModeSeconds: settings.testModeHours * 3_600,
     logger,
     now,
-    onPlanned,
     publicOrigin: () => origin,
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
+    onAnswered: httpMetrics(registry),
+    onCommitted: commitMetrics(registry),
   })
+  commitQueueMetrics(registry, server.commitQueue, settings.ingestQueueMax)
   const { host } = settings
   try {
     await server.app.listen({ host, port: settings.port })
   } catch (cause) {
-    throw new StartError(listenSentence(cause as NodeJS.ErrnoException, host, settings.port), {
-      cause,
-    })
+    const place = { host, port: settings.port, variables: { host: 'HOST', port: 'PORT' } } as const
+    throw listenError(cause, place)
   }
   const { port } = server.app.server.address() as AddressInfo
   origin ||= `http://${urlHost(host)}:${port}`
@@ -53,24 +65,4 @@ export async function startHttp(
     await server.close()
   }
   return { origin, markReady: server.markReady, close }
-}
-
-/** An address that means "all of them" cannot be called; this machine can call itself. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
-}
-
-function listenSentence({ code }: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port} on ${host} is taken by another program: set PORT to a free one.`
-    case 'EACCES':
-      return `Port ${port} needs more rights than this user has: set PORT to one above 1023.`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `This machine has no address ${host}: set HOST to one of its own.`
-    default:
-      return `Cannot listen on ${host}:${port} (${code ?? 'unknown reason'}).`
-  }
 }

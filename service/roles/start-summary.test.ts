@@ -12,6 +12,7 @@ const FACTS: StartFacts = {
   origin: 'http://127.0.0.1:8080',
   store: 'PostgreSQL at DATABASE_URL',
   platform: 'simulator at http://127.0.0.1:8081',
+  metricsUrl: 'http://127.0.0.1:8082/metrics',
   credentialsPath: '/srv/credentials.json',
   at: new Date('2026-11-21T12:00:00Z'),
   given: ['PORT', 'DATABASE_URL'],

@@ -4,6 +4,7 @@ export interface StartFacts {
   origin: string
   store: string
   platform: string
+  metricsUrl: string
   /** Null when the store has trackers whose secrets are kept elsewhere. */
   credentialsPath: string | null
   /** When the service was ready, as the first purchase's moment of consent. */
@@ -20,6 +21,7 @@ export function startSummary(facts: StartFacts): string {
     '',
     `  store      ${facts.store}`,
     `  platform   ${facts.platform}`,
+    `  metrics    ${facts.metricsUrl}`,
     `  keys       ${credentialsPath ?? NO_KEYS}`,
     ...(facts.given.length > 0 ? [`  settings   ${settingsLine(facts)}`] : []),
     ...(credentialsPath === null ? [] : ['', ...firstEvent(facts, credentialsPath)]),

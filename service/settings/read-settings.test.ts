@@ -46,6 +46,23 @@ it('a secret may come from a file, and naming both is refused', () => {
   )
 })
 
+it('previous keys are several, with commas between them, and never shown', () => {
+  const [one, two] = ['ab'.repeat(32), 'CD'.repeat(32)]
+  const read = (value: string) =>
+    readSettings({ SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: value }).credentialKeysPrevious
+  assert.deepEqual(readSettings({}).credentialKeysPrevious, [])
+  assert.deepEqual(read(one), [one])
+  assert.deepEqual(read(`${one}, ${two}`), [one, two])
+  for (const wrong of ['abcd', `${one},`, `${one} ${two}`, Array(9).fill(one).join(',')]) {
+    assert.throws(() => read(wrong), {
+      name: 'SettingsError',
+      message:
+        'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS must be 1 to 8 keys of 64 hexadecimal characters ' +
+        'with commas between them.',
+    })
+  }
+})
+
 it('an unknown SIGNALBOX_ variable is a warning with the nearest name', () => {
   const { warnings } = readSettings({ SIGNALBOX_DATADIR: 'x', SIGNALBOX_ZZZZZZZZZZZ: '1' })
   assert.deepEqual(warnings, [

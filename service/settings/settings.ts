@@ -13,7 +13,10 @@ export interface Settings {
   platformUrl: string | undefined
   platformVersion: string
   simulatorPort: number
+  metricsPort: number
+  metricsHost: string
   credentialKey: string | undefined
+  credentialKeysPrevious: string[]
   ingestQueueMax: number
   commitEventsMax: number
   deliveryBatchMax: number
@@ -21,6 +24,7 @@ export interface Settings {
   deliveryRequestsMax: number
   deliveryLeaseSeconds: number
   deliveryPollSeconds: number
+  testModeHours: number
   /** Sentences about variables that nobody reads; they never stop the start. */
   warnings: string[]
   /** Which variables were given, for the start-up summary. Values of secrets are not in it. */

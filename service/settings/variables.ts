@@ -79,6 +79,18 @@ export const VARIABLES = {
     maximum: 65_535,
     meaning: 'Port of the bundled simulator; 0 takes PORT + 1, or any free one when that is taken.',
   },
+  SIGNALBOX_METRICS_PORT: {
+    kind: 'integer',
+    default: '0',
+    minimum: 0,
+    maximum: 65_535,
+    meaning: 'Port of the metrics; 0 takes PORT + 2, or any free one when that is taken.',
+  },
+  SIGNALBOX_METRICS_HOST: {
+    kind: 'text',
+    default: '127.0.0.1',
+    meaning: 'Address the metrics listen on. They are not for the public.',
+  },
   SIGNALBOX_CREDENTIAL_KEY: {
     kind: 'pattern',
     pattern: /^[0-9a-fA-F]{64}$/,
@@ -86,6 +98,14 @@ export const VARIABLES = {
     default: undefined,
     secret: true,
     meaning: 'Encrypts platform credentials at rest. Unset: one generated in the data folder.',
+  },
+  SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: {
+    kind: 'pattern',
+    pattern: /^[0-9a-fA-F]{64}(\s*,\s*[0-9a-fA-F]{64}){0,7}$/,
+    patternMeaning: 'be 1 to 8 keys of 64 hexadecimal characters with commas between them',
+    default: undefined,
+    secret: true,
+    meaning: 'While the key rotates: keys that still open what they sealed before.',
   },
   SIGNALBOX_INGEST_QUEUE_MAX: {
     kind: 'integer',
@@ -113,14 +133,14 @@ export const VARIABLES = {
     default: '2',
     minimum: 1,
     maximum: 16,
-    meaning: 'Requests in flight to one destination from one process.',
+    meaning: 'Requests in flight to one destination from one process; 1 while it is on trial.',
   },
   SIGNALBOX_DELIVERY_REQUESTS_MAX: {
     kind: 'integer',
     default: '8',
     minimum: 1,
     maximum: 256,
-    meaning: 'Requests in flight to all destinations from one process.',
+    meaning: 'Requests in flight from one process. Keep it below the connections, as by default.',
   },
   SIGNALBOX_DELIVERY_LEASE_SECONDS: {
     kind: 'integer',
@@ -135,6 +155,13 @@ export const VARIABLES = {
     minimum: 1,
     maximum: 60,
     meaning: 'How often a worker looks for due deliveries when nothing wakes it.',
+  },
+  SIGNALBOX_TEST_MODE_HOURS: {
+    kind: 'integer',
+    default: '24',
+    minimum: 1,
+    maximum: 168,
+    meaning: 'After this long, test mode of a destination switches itself off.',
   },
 } as const satisfies Record<string, Variable>
 

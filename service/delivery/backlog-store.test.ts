@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { type StoredLane, storeLanes, storeWaiting } from '../../testing/many-lanes.ts'
+import { STORED_AT } from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { readBacklog } from './backlog-store.ts'
+import { findDueLanes } from './store.ts'
+
+const KEYS = { current: randomBytes(32), previous: [] }
+const NOTHING = { dueLanes: 0, oldestDueSeconds: 0 }
+
+function after(seconds: number): Date {
+  return new Date(STORED_AT.getTime() + seconds * 1_000)
+}
+
+async function storeWithLanes(test: TestContext, count: number) {
+  const { database, connectionString } = await testStore(test)
+  const lanes = await storeLanes(database, KEYS, count)
+  return { database, connectionString, lanes: lanes as [StoredLane, ...StoredLane[]] }
+}
+
+it('tells how many lanes have something due, and since when', async test => {
+  const { database, lanes } = await storeWithLanes(test, 3)
+  assert.deepEqual(await readBacklog(database, after(60)), { active: NOTHING, inactive: NOTHING })
+  await storeWaiting(database, lanes.slice(0, 2), 2)
+  assert.deepEqual(await readBacklog(database, after(-1)), { active: NOTHING, inactive: NOTHING })
+  await database.pool.query(
+    `update deliveries set next_attempt_at = next_attempt_at + interval '20 seconds'
+     where tracker_id = $1 or id = 2`,
+    [lanes[0].trackerId],
+  )
+  const active = { dueLanes: 2, oldestDueSeconds: 90.5 }
+  assert.deepEqual(await readBacklog(database, after(90.5)), { active, inactive: NOTHING })
+})
+
+it('keeps what waits for a paused destination apart from what should go out', async test => {
+  const { database, lanes } = await storeWithLanes(test, 2)
+  await storeWaiting(database, lanes, 1)
+  const [paused] = lanes
+  await database.pool.query(`update destinations set status = 'inactive' where tracker_id = $1`, [
+    paused.trackerId,
+  ])
+  const waiting = { dueLanes: 1, oldestDueSeconds: 5 }
+  assert.deepEqual(await readBacklog(database, after(5)), { active: waiting, inactive: waiting })
+})
+
+it('counts what a worker is sending as due until it is settled', async test => {
+  const { database, lanes } = await storeWithLanes(test, 1)
+  await storeWaiting(database, lanes, 1)
+  await database.pool.query(
+    `update deliveries set status = 'sent', leased_until = now() + interval '1 minute'`,
+  )
+  const { active } = await readBacklog(database, after(5))
+  assert.deepEqual(active, { dueLanes: 1, oldestDueSeconds: 5 })
+  await database.pool.query(
+    `update deliveries set status = 'accepted', next_attempt_at = null, leased_until = null`,
+  )
+  assert.deepEqual((await readBacklog(database, after(5))).active, NOTHING)
+})
+
+it('reads one row a lane, however many wait in it, as looking for due lanes does', async test => {
+  const { database, connectionString, lanes } = await storeWithLanes(test, 10)
+  await storeWaiting(database, lanes, 1)
+  await storeWaiting(database, (await storeLanes(database, KEYS, 1)) as [StoredLane], 20_000)
+  await database.pool.query('analyze deliveries, destinations')
+  const session = oneSession(test, connectionString)
+  const now = after(60)
+  const backlog = await rowsRead(session, () => readBacklog(session, now))
+  const look = await rowsRead(session, () =>
+    findDueLanes(session, { now, lanesMax: 100, leaveOut: [] }),
+  )
+  assert.deepEqual({ backlog, look }, { backlog: 11, look: 11 })
+})
+
+/** PostgreSQL counts what a transaction has read for the session that reads it. */
+function oneSession(test: TestContext, connectionString: string): Database {
+  const session = openDatabase({
+    connectionString,
+    connectionsMax: 1,
+    applicationName: 'signalbox test',
+    onIdleError: () => {},
+  })
+  test.after(() => session.close())
+  return session
+}
+
+/** Rows of deliveries that one piece of work has read, by an index or without. */
+async function rowsRead({ pool }: Database, work: () => Promise<unknown>): Promise<number> {
+  const soFar = async () => {
+    const { rows } = await pool.query(
+      `select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows_read
+       from pg_stat_xact_user_tables where relname = 'deliveries'`,
+    )
+    return rows[0].rows_read as number
+  }
+  await pool.query('begin')
+  const before = await soFar()
+  await work()
+  const count = (await soFar()) - before
+  await pool.query('rollback')
+  return count
+}

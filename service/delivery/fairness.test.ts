@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type StoredLane, storeLanes, storeWaiting } from '../../testing/many-lanes.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import { eventuallyStatus, statusCounts, workerUnderTest } from '../../testing/worker-under-test.ts'
+import { metaPlatform } from '../platforms/meta/client.ts'
+import type { Platform } from '../platforms/platform.ts'
+
+/** For as long as any test lasts: a platform that takes a request and never answers. */
+const FOREVER_MILLISECONDS = 600_000
+
+/** The simulator, waited for with the patience of somebody who is not tested. */
+function patientPlatform({ simulatorUrl }: ServiceUnderTest): Platform {
+  const timeoutMilliseconds = FOREVER_MILLISECONDS
+  return metaPlatform({ baseUrl: simulatorUrl, version: 'v26.0', timeoutMilliseconds })
+}
+
+/** How many requests to some datasets were under way at once, at most. */
+function watched(platform: Platform, lanes: readonly StoredLane[]) {
+  const datasets = new Set(lanes.map(({ datasetId }) => datasetId))
+  const requests = { now: 0, most: 0 }
+  const watching: Platform = {
+    ...platform,
+    send: async (target, events) => {
+      if (!datasets.has(target.datasetId)) return platform.send(target, events)
+      requests.now += 1
+      requests.most = Math.max(requests.most, requests.now)
+      return platform.send(target, events).finally(() => {
+        requests.now -= 1
+      })
+    },
+  }
+  return { platform: watching, requests }
+}
+
+async function acceptedOf(service: ServiceUnderTest, lanes: readonly StoredLane[]) {
+  const { rows } = await service.database.pool.query(
+    `select count(*) from deliveries
+     where status = 'accepted' and destination_id = any($1::uuid[])`,
+    [lanes.map(({ destinationId }) => destinationId)],
+  )
+  return rows[0].count as number
+}
+
+it('serves 998 lanes while one has 20,000 rows and one a platform that never answers', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 10 })
+  const { database, delivery } = service
+  const lanes = await storeLanes(database, delivery.credentialKeys, 1_000)
+  const [big, dead, ...others] = lanes as [StoredLane, StoredLane, ...StoredLane[]]
+  await storeWaiting(database, [big], 20_000)
+  await storeWaiting(database, [dead], 100)
+  await storeWaiting(database, others, 1)
+  const hang = { match: { dataset: dead.datasetId }, delay_ms: FOREVER_MILLISECONDS }
+  await scriptFaults(service.simulatorUrl, [hang])
+
+  const platform = patientPlatform(service)
+  workerUnderTest(test, service, { context: { platform } })
+  await eventually('the others are served', async () => (await acceptedOf(service, others)) === 998)
+  const ofBig = await statusCounts(service, big.trackerId)
+  assert.ok((ofBig.accepted ?? 0) > 0, 'the big lane has its turn as well')
+  assert.ok((ofBig.queued ?? 0) > 5_000, `${ofBig.queued} of 20,000 still wait`)
+  assert.deepEqual(await statusCounts(service, dead.trackerId), { queued: 80, sent: 20 })
+})
+
+it('gives the lanes that failed a quarter of its requests, however many they are', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 1 })
+  const { database, delivery } = service
+  const lanes = await storeLanes(database, delivery.credentialKeys, 21)
+  const [healthy, ...dead] = lanes as [StoredLane, ...StoredLane[]]
+  await storeWaiting(database, dead, 2)
+  const refusal = { respond: { status: 503, code: 2, message: 'Service temporarily unavailable' } }
+  await scriptFaults(service.simulatorUrl, [refusal])
+  const { platform, requests } = watched(patientPlatform(service), dead)
+  const limits = { requestsMax: 8, pollSeconds: 0.05 }
+  const worker = workerUnderTest(test, service, { limits, context: { platform } })
+  await eventually('each of them has failed', async () => {
+    const { queued = 0, retrying = 0 } = await statusCounts(service)
+    return queued + retrying === 40 && retrying >= 20
+  })
+
+  requests.most = 0
+  const hang = dead.map(({ datasetId }) => ({
+    match: { dataset: datasetId },
+    delay_ms: FOREVER_MILLISECONDS,
+  }))
+  await scriptFaults(service.simulatorUrl, hang)
+  service.clock.forward(3_600)
+  await eventually('those that it tries again hang', () => requests.now >= 2)
+  await storeWaiting(database, [healthy], 60)
+  await eventuallyStatus(service, 'accepted', { count: 60, trackerId: healthy.trackerId })
+  assert.deepEqual(requests, { now: 2, most: 2 })
+  assert.equal(worker.requestsInFlight() >= 2, true)
+  assert.deepEqual(worker.errors, [])
+  const { unique_events } = await simulatorSummary(service.simulatorUrl, healthy.datasetId)
+  assert.equal(unique_events, 60)
+})

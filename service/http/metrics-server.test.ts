@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { type MetricsPage, startMetricsServer } from './metrics-server.ts'
+
+const PAGE: MetricsPage = { contentType: 'text/plain; version=0.0.4', text: 'up 1\n' }
+
+async function serverUnderTest(test: TestContext, page: () => Promise<MetricsPage>) {
+  const server = await startMetricsServer({ host: '127.0.0.1', port: 0, page })
+  test.after(() => server.close())
+  return `http://127.0.0.1:${server.port}`
+}
+
+it('200 gives the page with its own content type', async test => {
+  const url = await serverUnderTest(test, async () => PAGE)
+  for (const path of ['/metrics', '/metrics?name=x']) {
+    const response = await fetch(`${url}${path}`)
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('content-type'), PAGE.contentType)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.equal(await response.text(), PAGE.text)
+  }
+})
+
+it('404 for anything else', async test => {
+  const url = await serverUnderTest(test, async () => PAGE)
+  for (const path of ['/', '/metrics/', '/livez', '/api/v1/events']) {
+    const response = await fetch(`${url}${path}`)
+    assert.equal(response.status, 404, path)
+    assert.equal(await response.text(), 'The figures are at GET /metrics.\n')
+  }
+  const posted = await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })
+  assert.equal(posted.status, 404)
+})
+
+it('500 tells nobody what went wrong, and the next scrape gets its page', async test => {
+  let isBroken = true
+  const url = await serverUnderTest(test, async () => {
+    if (isBroken) throw new Error('password=hunter2')
+    return PAGE
+  })
+  const broken = await fetch(`${url}/metrics`)
+  assert.equal(broken.status, 500)
+  assert.equal(await broken.text(), 'The figures could not be read.\n')
+  isBroken = false
+  assert.equal((await fetch(`${url}/metrics`)).status, 200)
+})
+
+it('closes at once, and is gone', async test => {
+  const url = await serverUnderTest(test, async () => PAGE)
+  const server = await startMetricsServer({ host: '127.0.0.1', port: 0, page: async () => PAGE })
+  assert.equal((await fetch(`http://127.0.0.1:${server.port}/metrics`)).status, 200)
+  await server.close()
+  await assert.rejects(fetch(`http://127.0.0.1:${server.port}/metrics`))
+  assert.equal((await fetch(`${url}/metrics`)).status, 200)
+})

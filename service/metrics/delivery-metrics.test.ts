@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { eventually } from '../../testing/program-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { platformTargetOf, revokeToken, scriptFaults } from '../../testing/simulator-controls.ts'
+import { eventuallyStatus, submitFor, workerUnderTest } from '../../testing/worker-under-test.ts'
+import { deliveryMetrics, destinationMetrics, workerMetrics } from './delivery-metrics.ts'
+import { meteredPlatform } from './metered-platform.ts'
+import { type MetricsRegistry, metricsPage, metricsRegistry } from './metrics-registry.ts'
+
+/** The series of ours that are not zero, without the buckets and without what a clock decides. */
+async function shown(registry: MetricsRegistry): Promise<string[]> {
+  const { text } = await metricsPage(registry)
+  return text
+    .split('\n')
+    .filter(line => line.startsWith('signalbox_') && !line.endsWith(' 0'))
+    .filter(line => !/_bucket|duration_seconds_sum|look_duration/.test(line))
+}
+
+it('counts what the worker sends and settles, in requests and in events', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 10 })
+  const registry = metricsRegistry()
+  const platform = meteredPlatform(registry, service.delivery.platform)
+  const { onSettled } = deliveryMetrics(registry)
+  await submitFor(service, service.tracker, 12)
+  // The last one is claimed after the others, and too old by then.
+  await service.database.pool.query(
+    `update deliveries set next_attempt_at = next_attempt_at + interval '1 second' where id = 12`,
+  )
+  await service.database.pool.query(
+    `update events set event_time = event_time - interval '8 days'
+     where event_id = (select event_id from deliveries where id = 12)`,
+  )
+  service.clock.forward(1)
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
+  const limits = { laneRequestsMax: 1, pollSeconds: 0.05 }
+  const worker = workerUnderTest(test, service, { limits, context: { platform, onSettled } })
+  await eventuallyStatus(service, 'retrying', { count: 10 })
+  await eventuallyStatus(service, 'accepted', { count: 1 })
+  service.clock.forward(3_600)
+  await eventuallyStatus(service, 'accepted', { count: 11 })
+  await worker.stop()
+  assert.deepEqual(await shown(registry), [
+    'signalbox_platform_requests_total{outcome="accepted"} 2',
+    'signalbox_platform_requests_total{outcome="retry"} 1',
+    'signalbox_platform_request_events_total{outcome="accepted"} 11',
+    'signalbox_platform_request_events_total{outcome="retry"} 10',
+    'signalbox_platform_request_duration_seconds_count 3',
+    'signalbox_deliveries_settled_total{status="accepted"} 11',
+    'signalbox_deliveries_settled_total{status="retrying"} 10',
+    'signalbox_deliveries_settled_total{status="expired"} 1',
+  ])
+})
+
+it('counts a destination that is paused once, and what was handed back', async test => {
+  const service = await serviceUnderTest(test)
+  const registry = metricsRegistry()
+  const onMoved = destinationMetrics(registry)
+  const { onSettled } = deliveryMetrics(registry)
+  const { accessToken } = await platformTargetOf(service, service.tracker)
+  await revokeToken(service.simulatorUrl, accessToken)
+  await submitFor(service, service.tracker, 3)
+  const onDestinationMoved = ({ status }: { status: 'active' | 'inactive' }) => onMoved(status)
+  const worker = workerUnderTest(test, service, { context: { onSettled, onDestinationMoved } })
+  await eventually('the destination is paused', async () => (await shown(registry)).length >= 2)
+  await worker.stop()
+  assert.deepEqual(await shown(registry), [
+    'signalbox_destinations_moved_total{status="inactive"} 1',
+    'signalbox_deliveries_settled_total{status="queued"} 3',
+  ])
+})
+
+it('shows the circuits of the worker and its requests in flight', async test => {
+  const service = await serviceUnderTest(test, { batchMax: 1 })
+  const registry = metricsRegistry()
+  await submitFor(service, service.tracker, 2)
+  await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 4 } }])
+  const worker = workerUnderTest(test, service)
+  workerMetrics(registry, worker, 8)
+  await eventually('the lane is throttled', async () => {
+    const { throttled } = worker.circuits()
+    return throttled === 1 && worker.requestsInFlight() === 0
+  })
+  assert.deepEqual(await shown(registry), [
+    'signalbox_delivery_requests_max 8',
+    'signalbox_delivery_lanes{circuit="throttled"} 1',
+  ])
+})

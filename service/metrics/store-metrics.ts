@@ -1,0 +1,78 @@
+import { Gauge } from 'prom-client'
+import type { BacklogByStatus } from '../delivery/backlog-store.ts'
+import { oneAtATime } from '../http/one-at-a-time.ts'
+import type { MetricsRegistry } from './metrics-registry.ts'
+
+/** The connections of one process to the store. */
+export interface ConnectionPool {
+  totalCount: number
+  idleCount: number
+  waitingCount: number
+}
+
+/** Shows the connections of this process. */
+export function connectionMetrics(registry: MetricsRegistry, pool: ConnectionPool): void {
+  new Gauge({
+    name: 'signalbox_store_connections',
+    help: 'Connections to PostgreSQL that this process holds.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
+      this.set({ state: 'idle' }, pool.idleCount)
+    },
+  })
+  new Gauge({
+    name: 'signalbox_store_connections_waiting',
+    help: 'Statements that wait for a connection.',
+    registers: [registry],
+    collect() {
+      this.set(pool.waitingCount)
+    },
+  })
+}
+
+/**
+ * Shows what is due in the store, asked for once at each scrape. When the store does not answer,
+ * there is no figure rather than an old one.
+ */
+export function backlogMetrics(
+  registry: MetricsRegistry,
+  read: () => Promise<BacklogByStatus>,
+): void {
+  const backlog = oneAtATime(() => read().catch(() => null))
+  const labelNames = ['destination']
+  const registers = [registry]
+  new Gauge({
+    name: 'signalbox_store_up',
+    help: 'Whether PostgreSQL answered at this scrape.',
+    registers,
+    async collect() {
+      this.set((await backlog()) ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'signalbox_delivery_due_lanes',
+    help: 'Lanes that have something due, of all processes, by the status of the destination.',
+    labelNames,
+    registers,
+    async collect() {
+      this.reset()
+      for (const [destination, { dueLanes }] of Object.entries((await backlog()) ?? {})) {
+        this.set({ destination }, dueLanes)
+      }
+    },
+  })
+  new Gauge({
+    name: 'signalbox_delivery_oldest_due_seconds',
+    help: 'How long the delivery that waits longest has been due, of all processes.',
+    labelNames,
+    registers,
+    async collect() {
+      this.reset()
+      for (const [destination, { oldestDueSeconds }] of Object.entries((await backlog()) ?? {})) {
+        this.set({ destination }, oldestDueSeconds)
+      }
+    },
+  })
+}

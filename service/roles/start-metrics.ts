@@ -1,0 +1,59 @@
+import { readBacklog } from '../delivery/backlog-store.ts'
+import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
+import { type MetricsRegistry, metricsPage, metricsRegistry } from '../metrics/metrics-registry.ts'
+import { backlogMetrics, connectionMetrics } from '../metrics/store-metrics.ts'
+import type { Settings } from '../settings/settings.ts'
+import { listenError } from './listen-error.ts'
+import type { Store } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+import { urlHost } from './url-host.ts'
+
+export interface RunningMetrics {
+  /** Where the parts of the process register what they count. */
+  registry: MetricsRegistry
+  url: string
+  close(): Promise<void>
+}
+
+const PORT_MAX = 65_535
+
+/**
+ * Starts to answer scrapes, with the figures of the process and of the store; each part that
+ * starts later adds its own. Throws a StartError when the address cannot be had.
+ */
+export async function startMetrics(
+  context: RoleContext,
+  { database }: Store,
+): Promise<RunningMetrics> {
+  const registry = metricsRegistry()
+  connectionMetrics(registry, database.pool)
+  backlogMetrics(registry, () => readBacklog(database, context.now()))
+  const server = await listen(context, registry)
+  const url = `http://${urlHost(context.settings.metricsHost)}:${server.port}/metrics`
+  return { registry, url, close: server.close }
+}
+
+async function listen(context: RoleContext, registry: MetricsRegistry): Promise<MetricsServer> {
+  const { settings, logger } = context
+  const host = settings.metricsHost
+  const port = settings.metricsPort || portBeside(settings)
+  const page = () => metricsPage(registry)
+  try {
+    return await startMetricsServer({ host, port, page })
+  } catch (cause) {
+    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    if (!isTaken || settings.metricsPort > 0 || port === 0) throw refusal(cause, settings, port)
+  }
+  logger.warn({ port }, 'the metrics take another port; this one is taken')
+  return startMetricsServer({ host, port: 0, page })
+}
+
+/** Two above the service, since the simulator is one above it. 0 takes any free one. */
+function portBeside({ port }: Settings): number {
+  return port === 0 || port + 2 > PORT_MAX ? 0 : port + 2
+}
+
+function refusal(cause: unknown, { metricsHost }: Settings, port: number) {
+  const variables = { host: 'SIGNALBOX_METRICS_HOST', port: 'SIGNALBOX_METRICS_PORT' } as const
+  return listenError(cause, { host: metricsHost, port, variables })
+}
