@@ -1,6 +1,6 @@
 import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
 import { operationObject } from './operation-object.ts'
-import { BASE_PATH, OPERATIONS, type Operation } from './operations.ts'
+import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
 import { RESPONSE_HEADERS } from './response-headers.ts'
 
 /** Of the contract, not of the program; clients are generated from one version and pinned to it. */
@@ -11,23 +11,24 @@ type Json = Record<string, unknown>
 /**
  * The contract as an OpenAPI 3.1.0 document, made from the operations that the service itself
  * routes by. It is the same at every call: members stand in the order in which they are declared.
+ * With a base URL its server is that one; without, a template that a reader fills in.
  *
- * It carries no `x-signed`: that marker promises a signature, and this document has none yet.
+ * It carries no `x-signed`: that marker promises a signature, which `signOpenapi` adds with it.
  */
-export function openapiDocument(): Json {
+export function openapiDocument(baseUrl?: string): Json {
   const register = new SchemaRegister()
-  const paths = pathsOf(OPERATIONS, register)
+  const paths = pathsOf(DOCUMENTED_OPERATIONS, register)
   return {
     openapi: '3.1.0',
     info: INFO,
-    servers: SERVERS,
+    servers: baseUrl === undefined ? ANY_SERVER : [{ url: baseUrl }],
     security: [{ trackerSecret: [] }],
     tags: TAGS,
     paths,
     components: {
       schemas: register.schemas(),
       headers: RESPONSE_HEADERS,
-      securitySchemes: { trackerSecret: TRACKER_SECRET },
+      securitySchemes: { trackerSecret: TRACKER_SECRET, sandboxKey: SANDBOX_KEY },
     },
   }
 }
@@ -36,6 +37,9 @@ const TAGS = [
   { name: 'Events', description: 'Submit conversion events and see what became of them.' },
   { name: 'Destinations', description: 'Try a destination out before it counts.' },
   { name: 'Deliveries', description: 'Send again what failed.' },
+  { name: 'Reports', description: 'What the platform counted, and how well it matches.' },
+  { name: 'User data', description: 'Forget a person.' },
+  { name: 'Sandbox', description: 'Try events out: no account, nothing stored, nothing sent.' },
 ]
 
 const INFO = {
@@ -48,7 +52,7 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 }
 
-const SERVERS = [
+const ANY_SERVER = [
   {
     url: '{base_url}',
     variables: {
@@ -69,7 +73,16 @@ const TRACKER_SECRET = {
     'Keep it on a server: never in a browser, a URL, a log or a repository.',
 }
 
-function pathsOf(operations: readonly Operation[], register: SchemaRegister): Json {
+const SANDBOX_KEY = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'sbx_test_ and a signed text',
+  description:
+    'A key of the sandbox: anybody may take one, it opens the validation of the sandbox for ' +
+    'fifteen minutes, and nothing of production.',
+}
+
+function pathsOf(operations: readonly DocumentedOperation[], register: SchemaRegister): Json {
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
     const path = operation.url.replaceAll(/:(\w+)/g, '{$1}')

@@ -1,5 +1,5 @@
 import { type MediaExamples, OPERATION_EXAMPLES } from './examples/operation-examples.ts'
-import type { Operation } from './operations.ts'
+import type { DocumentedOperation } from './operations.ts'
 import { responseDescription } from './response-description.ts'
 import { headersOf } from './response-headers.ts'
 
@@ -9,15 +9,20 @@ type Json = Record<string, unknown>
 export type Hoist = (schema: object) => Json
 
 /** One operation as an Operation Object (OpenAPI 3.1.0). Throws when an answer lacks an example. */
-export function operationObject(operation: Operation, hoist: Hoist): Json {
+export function operationObject(operation: DocumentedOperation, hoist: Hoist): Json {
   const { config, schema } = operation
   const { operationId, summary, description, tag } = config
-  const parameters = [...pathParameters(schema, hoist), ...headerParameters(config.requestHeaders)]
+  const parameters = [
+    ...pathParameters(schema, hoist),
+    ...queryParameters(schema, hoist),
+    ...headerParameters(config.requestHeaders),
+  ]
   return {
     operationId,
     summary,
     description,
     tags: [tag],
+    ...('security' in config && { security: config.security }),
     ...(parameters.length > 0 && { parameters }),
     ...requestBody(operation, hoist),
     responses: responsesOf(operation, hoist),
@@ -29,13 +34,31 @@ const PATH_EXAMPLES: Record<string, string> = {
   destination: '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11',
 }
 
-function pathParameters(schema: Operation['schema'], hoist: Hoist): Json[] {
+function pathParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Json[] {
   if (!('params' in schema)) return []
   return Object.entries(schema.params.properties).map(([name, property]) => {
     const { description, ...rest } = hoist(property)
     const example = PATH_EXAMPLES[name]
     return { name, in: 'path', required: true, description, schema: rest, example }
   })
+}
+
+const QUERY_EXAMPLES: Record<string, unknown> = { date: '2026-11-20', page: 1, per_page: 25 }
+
+function queryParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Json[] {
+  if (!('querystring' in schema)) return []
+  const { properties, required = [] } = schema.querystring as unknown as QuerySchema
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = hoist(property)
+    const isRequired = required.includes(name)
+    const example = QUERY_EXAMPLES[name]
+    return { name, in: 'query', required: isRequired, description, schema: rest, example }
+  })
+}
+
+interface QuerySchema {
+  properties: Record<string, object>
+  required?: string[]
 }
 
 const REQUEST_HEADERS: Record<string, Json> = {
@@ -52,22 +75,22 @@ function headerParameters(names: readonly string[]): Json[] {
   return names.map(name => ({ name, in: 'header', required: false, ...REQUEST_HEADERS[name] }))
 }
 
-function requestBody({ config, schema }: Operation, hoist: Hoist): Json {
+function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Json {
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
   const required = !('isBodyOptional' in config)
   return { requestBody: { required, content: content(hoist(schema.body), request) } }
 }
 
-function responsesOf({ config, schema }: Operation, hoist: Hoist): Json {
-  const { operationId, responseHeaders } = config
+function responsesOf({ config, schema }: DocumentedOperation, hoist: Hoist): Json {
+  const { operationId } = config
   const { responses: examples } = OPERATION_EXAMPLES[operationId]
   const responses = Object.entries(schema.response).map(([status, body]) => [
     status,
     {
       description: responseDescription(operationId, Number(status)),
       headers: Object.fromEntries(
-        headersOf(Number(status), responseHeaders).map(name => [
+        headersOf(Number(status), config).map(name => [
           name,
           { $ref: `#/components/headers/${name}` },
         ]),

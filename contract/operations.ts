@@ -7,22 +7,14 @@ import {
 } from './destinations.ts'
 import { MessageError, ValidationError } from './errors.ts'
 import { EventDetail } from './events.ts'
+import { READ_REFUSALS, WRITE_REFUSALS } from './refusals.ts'
 import { ReplayResult, ReplaySubmission } from './replays.ts'
+import { getEmqReport, getReconciliationReport, listEvents } from './report-operations.ts'
+import { SANDBOX_OPERATIONS } from './sandbox-operations.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
 
 /** Where every operation below lives, under the public origin. */
 export const BASE_PATH = '/api/v1'
-
-/** What any operation that reads a body may be refused with. */
-const WRITE_REFUSALS = {
-  400: MessageError,
-  401: MessageError,
-  403: MessageError,
-  413: MessageError,
-  415: MessageError,
-  500: MessageError,
-  503: MessageError,
-} as const
 
 const DestinationPath = Type.Object({
   destination: Type.String({ description: "A destination's id." }),
@@ -100,11 +92,8 @@ export const getEvent = {
     response: {
       200: EventDetail,
       400: MessageError,
-      401: MessageError,
-      403: MessageError,
+      ...READ_REFUSALS,
       404: MessageError,
-      500: MessageError,
-      503: MessageError,
     },
   },
 } as const
@@ -185,8 +174,15 @@ export const OPERATIONS = [
   createEvent,
   verifySignalIngestion,
   getEvent,
+  listEvents,
   setDestinationTestMode,
   sendTestPurchase,
   replayDeliveries,
+  getReconciliationReport,
+  getEmqReport,
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
+
+/** What the document describes: the REST contract, and the sandbox beside it. */
+export const DOCUMENTED_OPERATIONS = [...OPERATIONS, ...SANDBOX_OPERATIONS] as const
+export type DocumentedOperation = (typeof DOCUMENTED_OPERATIONS)[number]

@@ -1,9 +1,11 @@
-import type { Operation } from './operations.ts'
+import type { DocumentedOperation } from './operations.ts'
+import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
 
-type OperationId = Operation['config']['operationId']
+type OperationId = DocumentedOperation['config']['operationId']
 
 /** What an answer means for the caller, where an operation has something of its own to say. */
 const OF_OPERATION: Record<OperationId, Record<number, string>> = {
+  ...SANDBOX_RESPONSE_DESCRIPTIONS,
   createEvent: {
     200: 'The tracker has an event with this id already. The first body is kept.',
     202: 'The event is stored durably; its deliveries follow.',
@@ -16,6 +18,20 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
     200: 'The event, its parent and children, and what became of each delivery.',
     400: 'The path is not validly percent-encoded.',
     404: 'This tracker has no such event, whoever else may have it.',
+  },
+  listEvents: {
+    200: 'The page, and the metrics of the last seven days.',
+    422: 'The page or per_page is no positive integer.',
+    503: 'The store is out of reach. Send the same request again.',
+  },
+  getReconciliationReport: {
+    200: 'The reports of the day; empty before they are made.',
+    422: 'The date is missing or no calendar day.',
+    503: 'The store is out of reach. Send the same request again.',
+  },
+  getEmqReport: {
+    200: 'The snapshots, the newest first; empty before the first is made.',
+    503: 'The store is out of reach. Send the same request again.',
   },
   setDestinationTestMode: {
     200: 'The destination as it is now, and whether its test mode is on.',

@@ -20,6 +20,11 @@ export const RESPONSE_HEADERS = {
     required: true,
     schema: { type: 'string', const: 'Bearer' },
   },
+  'Access-Control-Allow-Origin': {
+    description: 'A page of any origin may read the answer.',
+    required: true,
+    schema: { type: 'string', const: '*' },
+  },
   'Retry-After': {
     description: 'Seconds to wait before the same request is sent again.',
     required: true,
@@ -37,10 +42,11 @@ export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 /** The headers of one answer: those of every answer, of its status, and of its operation. */
 export function headersOf(
   status: number,
-  ofOperation: readonly ResponseHeader[],
+  operation: { responseHeaders: readonly ResponseHeader[]; isOpenToBrowsers?: boolean },
 ): ResponseHeader[] {
   const names: ResponseHeader[] = ['Request-Id']
-  if (status < 300) names.push(...ofOperation)
+  if (status < 300) names.push(...operation.responseHeaders)
+  if (operation.isOpenToBrowsers) names.push('Access-Control-Allow-Origin')
   if (status === 401) names.push('WWW-Authenticate')
   if ((status >= 400 && status < 500) || status === 502) names.push('X-Should-Retry')
   if (status === 503) names.push('Retry-After')

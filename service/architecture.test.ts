@@ -16,6 +16,7 @@ const ROOMS = [
   'delivery',
   'ingestion',
   'reports',
+  'sandbox',
   'provisioning',
   'metrics',
   'server.ts',

@@ -21,6 +21,7 @@ import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
 import type { CommitQueue, CommittedGroup } from './metrics/commit-metrics.ts'
 import type { Platform } from './platforms/platform.ts'
 import { reportRoutes } from './reports/routes.ts'
+import { sandboxRoutes } from './sandbox/routes.ts'
 
 export interface ServerOptions {
   database: Database
@@ -28,6 +29,8 @@ export interface ServerOptions {
   /** For a test purchase, which is sent at once; null where the platform is not known. */
   delivery: DeliveryContext | null
   testModeSeconds: number
+  /** Sandbox keys are signed with a key derived from it: the same in every process. */
+  sandboxKeySecret: Buffer
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
@@ -84,7 +87,9 @@ export function createServer(options: ServerOptions): Server {
         onQueued: announce,
       })
       testPurchaseRoutes(api, { delivery: options.delivery })
-      reportRoutes(api, { database })
+      reportRoutes(api, { database, now, publicOrigin })
+      const { sandboxKeySecret } = options
+      sandboxRoutes(api, { sandboxKeySecret, now, publicOrigin })
     },
     { prefix: BASE_PATH },
   )

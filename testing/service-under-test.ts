@@ -96,6 +96,7 @@ export async function serviceUnderTest(
     platform,
     delivery: options.knowsPlatform === false ? null : delivery,
     testModeSeconds: 86_400,
+    sandboxKeySecret: credentialKeys.current,
     logger,
     now: clock.now,
     publicOrigin: () => origin,

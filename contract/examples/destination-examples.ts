@@ -26,7 +26,10 @@ const destination = {
   updated_at: '2026-11-21T12:00:00.000Z',
 }
 
-const off = { ...destination, config: { ...destination.config, test_mode_until: null } }
+export const DESTINATION_OFF = {
+  ...destination,
+  config: { ...destination.config, test_mode_until: null },
+}
 
 export const SET_DESTINATION_TEST_MODE_EXAMPLES: OperationExamples = {
   request: {
@@ -40,7 +43,7 @@ export const SET_DESTINATION_TEST_MODE_EXAMPLES: OperationExamples = {
     ...ERROR_EXAMPLES,
     200: {
       on: { summary: 'Switched on', value: { destination, test_mode: true } },
-      off: { summary: 'Switched off', value: { destination: off, test_mode: false } },
+      off: { summary: 'Switched off', value: { destination: DESTINATION_OFF, test_mode: false } },
     },
     404: NO_SUCH_DESTINATION,
     422: {

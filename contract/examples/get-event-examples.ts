@@ -3,7 +3,7 @@ import type { OperationExamples } from './operation-examples.ts'
 
 const { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable } = ERROR_EXAMPLES
 
-const delivery = {
+export const EXAMPLE_DELIVERY = {
   id: 1,
   workspace_id: 1,
   signal_tracker_id: '1',
@@ -34,7 +34,7 @@ const delivery = {
   updated_at: '2026-11-21T12:00:00.000Z',
 }
 
-const event = {
+export const EXAMPLE_EVENT = {
   id: 'order-1001',
   workspace_id: 1,
   signal_tracker_id: '1',
@@ -90,7 +90,7 @@ const event = {
   },
   event_source: 'https://shop.example/checkout/thanks',
   payload_expired: false,
-  deliveries: [delivery],
+  deliveries: [EXAMPLE_DELIVERY],
 }
 
 export const GET_EVENT_EXAMPLES: OperationExamples = {
@@ -99,11 +99,11 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
       purchase: {
         summary: 'A purchase that the platform accepted',
         value: {
-          event,
+          event: EXAMPLE_EVENT,
           lineage: { parent: null, children: [] },
           deliveries: [
             {
-              ...delivery,
+              ...EXAMPLE_DELIVERY,
               explanation:
                 'The platform accepted the event with the first attempt (trace ' +
                 'AxY7rXp3QvGm0e1dT2nKc5w). Nothing more happens.',

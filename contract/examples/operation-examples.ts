@@ -1,11 +1,14 @@
-import type { Operation } from '../operations.ts'
+import type { DocumentedOperation } from '../operations.ts'
 import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
 import {
   SEND_TEST_PURCHASE_EXAMPLES,
   SET_DESTINATION_TEST_MODE_EXAMPLES,
 } from './destination-examples.ts'
 import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
+import { LIST_EVENTS_EXAMPLES } from './list-events-examples.ts'
 import { REPLAY_DELIVERIES_EXAMPLES } from './replay-examples.ts'
+import { GET_EMQ_REPORT_EXAMPLES, GET_RECONCILIATION_REPORT_EXAMPLES } from './report-examples.ts'
+import { SANDBOX_EXAMPLES } from './sandbox-examples.ts'
 import { VERIFY_SIGNAL_INGESTION_EXAMPLES } from './verify-signal-ingestion-examples.ts'
 
 /** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
@@ -20,11 +23,18 @@ export interface OperationExamples {
   responses: Record<number, MediaExamples>
 }
 
-export const OPERATION_EXAMPLES: Record<Operation['config']['operationId'], OperationExamples> = {
+export const OPERATION_EXAMPLES: Record<
+  DocumentedOperation['config']['operationId'],
+  OperationExamples
+> = {
   createEvent: CREATE_EVENT_EXAMPLES,
   verifySignalIngestion: VERIFY_SIGNAL_INGESTION_EXAMPLES,
   getEvent: GET_EVENT_EXAMPLES,
+  listEvents: LIST_EVENTS_EXAMPLES,
   setDestinationTestMode: SET_DESTINATION_TEST_MODE_EXAMPLES,
   sendTestPurchase: SEND_TEST_PURCHASE_EXAMPLES,
   replayDeliveries: REPLAY_DELIVERIES_EXAMPLES,
+  getReconciliationReport: GET_RECONCILIATION_REPORT_EXAMPLES,
+  getEmqReport: GET_EMQ_REPORT_EXAMPLES,
+  ...SANDBOX_EXAMPLES,
 }

@@ -20,10 +20,12 @@ const TYPES: Record<string, string> = {
   json: 'string',
   jsonb: 'string',
   integer: 'number',
+  smallint: 'number',
   bigint: 'number',
   boolean: 'boolean',
   bytea: 'Buffer',
   'timestamp with time zone': 'Date',
+  'text[]': 'string[]',
   'uuid[]': 'string[]',
 }
 

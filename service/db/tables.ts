@@ -21,6 +21,12 @@ export interface Tables {
     created_at: Date
     revoked_at: Date | null
     last_used_at: Date | null
+    origins: Generated<string[]>
+  }
+  forwarded_signatures: {
+    tracker_id: string
+    signature: Buffer
+    forwarded_at: Date
   }
   destinations: {
     tracker_id: string
@@ -110,6 +116,46 @@ export interface Tables {
     replayable_until: Date | null
     replayed_at: Date | null
     attempts_before_replay: Generated<number>
+  }
+  event_counts: {
+    tracker_id: string
+    received_on: string
+    slot: number
+    events: number
+  }
+  delivery_counts: {
+    tracker_id: string
+    planned_on: string
+    slot: number
+    planned: number
+    accepted: number
+  }
+  reconciliation_reports: {
+    tracker_id: string
+    id: number
+    destination_id: string
+    report_date: string
+    accepted_count: number
+    meta_count: number
+    event_counts: string
+    buckets: string
+    unexplained_residual: number
+    status: string
+    created_at: Date
+    updated_at: Date
+  }
+  emq_snapshots: {
+    tracker_id: string
+    id: number
+    destination_id: string
+    measured_on: string
+    score: string
+    week_over_week_change: string | null
+    alerted: boolean
+    platform_response: string | null
+    measured_at: Date
+    created_at: Date
+    updated_at: Date
   }
   send_attempts: {
     tracker_id: string

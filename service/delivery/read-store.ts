@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
 import type { SendError } from '../platforms/send-outcome.ts'
 
 /** A delivery as it is read, with the platform's last answer and the state of its destination. */
@@ -24,11 +25,11 @@ export interface StoredDelivery {
   destinationProblem: string | null
 }
 
-/** The deliveries of one event, in the order in which they were planned. */
+/** The deliveries of some events, in the order in which they were planned. */
 export async function findDeliveries(
   { pool }: Database,
   trackerId: string,
-  eventId: string,
+  eventIds: readonly string[],
 ): Promise<StoredDelivery[]> {
   const { rows } = await pool.query({
     name: 'find-deliveries',
@@ -42,9 +43,9 @@ export async function findDeliveries(
            left join destinations destination
              on destination.tracker_id = deliveries.tracker_id
              and destination.id = deliveries.destination_id
-           where deliveries.tracker_id = $1 and deliveries.event_id = $2
+           where deliveries.tracker_id = $1 and deliveries.event_id = any($2::text[])
            order by deliveries.id`,
-    values: [trackerId, eventId],
+    values: [trackerId, arrayLiteral(eventIds)],
   })
   return rows.map(row => ({
     id: row.id,

@@ -1,3 +1,4 @@
+import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral, arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 import type { Settlement } from './settlement.ts'
@@ -75,9 +76,9 @@ export async function settleDeliveries(
   { trackerId, leaseEndsAt, at, settlements }: SettledBatch,
 ): Promise<number> {
   if (settlements.length === 0) return 0
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'settle-deliveries',
-    text: `update deliveries set
+    text: `with settled as (update deliveries set
              status = settled.status, status_reason = settled.reason,
              next_attempt_at = settled.next_attempt_at, leased_until = null,
              replayable_until = settled.replayable_until,
@@ -91,7 +92,18 @@ export async function settleDeliveries(
              updated_at = $2
            from ${unnestOf(SETTLEMENT_COLUMNS, { alias: 'settled', firstParameter: 3 })}
            where deliveries.tracker_id = $1 and deliveries.event_id = settled.event_id
-             and deliveries.id = settled.id and deliveries.leased_until = settled.leased_until`,
+             and deliveries.id = settled.id and deliveries.leased_until = settled.leased_until
+           returning deliveries.created_at, deliveries.is_test, deliveries.status
+           ), counted as (
+             insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+             select $1, ${utcDay('created_at')}, ${COUNT_SLOT},
+               -count(*) filter (where status = 'skipped:consent'),
+               count(*) filter (where status = 'accepted')
+             from settled where not is_test and status in ('accepted', 'skipped:consent')
+             group by 2 order by 2
+             ${ADD_COUNTS}
+           )
+           select count(*) as count from settled`,
     values: [
       trackerId,
       at,
@@ -101,8 +113,14 @@ export async function settleDeliveries(
       ),
     ],
   })
-  return rowCount ?? 0
+  return rows[0].count
 }
+
+/** Whether or not anybody has planned a delivery on that day in this slot. */
+const ADD_COUNTS = `
+  on conflict (tracker_id, planned_on, slot) do update set
+    planned = delivery_counts.planned + excluded.planned,
+    accepted = delivery_counts.accepted + excluded.accepted`
 
 const SETTLEMENT_COLUMNS: BatchColumn<Settlement & { leaseEndsAt: Date }>[] = [
   { name: 'event_id', type: 'text', text: ({ eventId }) => eventId },
@@ -140,14 +158,23 @@ export async function skipWaitingOfVisitor(
   { pool }: Database,
   visitor: { trackerId: string; visitorId: string; at: Date },
 ): Promise<number> {
-  const { rowCount } = await pool.query(
-    `update deliveries set status = 'skipped:consent', status_reason = 'consent_withdrawn',
+  const { rows } = await pool.query(
+    `with skipped as (
+     update deliveries set status = 'skipped:consent', status_reason = 'consent_withdrawn',
        next_attempt_at = null, updated_at = $3
      from event_payloads payload
      where payload.tracker_id = $1 and payload.visitor_id = $2
        and deliveries.tracker_id = $1 and deliveries.event_id = payload.event_id
-       and deliveries.next_attempt_at is not null and deliveries.status = any($4)`,
+       and deliveries.next_attempt_at is not null and deliveries.status = any($4)
+     returning deliveries.created_at, deliveries.is_test
+     ), counted as (
+       insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+       select $1, ${utcDay('created_at')}, ${COUNT_SLOT}, -count(*), 0
+       from skipped where not is_test group by 2 order by 2
+       ${ADD_COUNTS}
+     )
+     select count(*) as count from skipped`,
     [visitor.trackerId, visitor.visitorId, visitor.at, WAITING_STATUSES],
   )
-  return rowCount ?? 0
+  return rows[0].count
 }

@@ -66,7 +66,7 @@ async function outcomeOf(
   trackerId: string,
   eventId: string,
 ): Promise<TestPurchase> {
-  const [delivery] = await findDeliveries(database, trackerId, eventId)
+  const [delivery] = await findDeliveries(database, trackerId, [eventId])
   if (!delivery) throw new Error(`the delivery of ${eventId} is gone`)
   return { event_id: eventId, status: delivery.status, trace_id: delivery.platformTraceId }
 }

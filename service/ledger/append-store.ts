@@ -1,3 +1,4 @@
+import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 import { dayOf, type LedgerEntry, type SessionSighting } from './ledger-entry.ts'
 
@@ -140,7 +141,7 @@ export function appendExpressions(firstParameter: number): string {
         where withdrawn.tracker_id = entry.tracker_id and withdrawn.event_id = entry.event_id
       )
       on conflict (tracker_id, event_id) do nothing
-      returning tracker_id, event_id
+      returning tracker_id, event_id, created_at
     ),
     payloads as (
       insert into event_payloads
@@ -173,6 +174,13 @@ export function appendExpressions(firstParameter: number): string {
       group by tracker_id, visitor_id order by tracker_id, visitor_id
       on conflict (tracker_id, visitor_id) do update
         set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)
+    ),
+    counted as (
+      insert into event_counts (tracker_id, received_on, slot, events)
+      select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*)
+      from inserted group by 1, 2 order by 1, 2
+      on conflict (tracker_id, received_on, slot) do update
+        set events = event_counts.events + excluded.events
     )`
 }
 

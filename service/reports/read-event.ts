@@ -22,7 +22,7 @@ export async function readEvent(
   if (eventId.includes('\0')) throw notFound()
   const [[event], deliveries, children] = await Promise.all([
     findEvents(database, trackerId, [eventId]),
-    findDeliveries(database, trackerId, eventId),
+    findDeliveries(database, trackerId, [eventId]),
     findChildren(database, trackerId, eventId),
   ])
   if (!event) throw notFound()

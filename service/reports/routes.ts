@@ -1,14 +1,54 @@
-import { getEvent } from '@signalbox/contract/operations.ts'
+import { BASE_PATH, getEvent } from '@signalbox/contract/operations.ts'
+import {
+  getEmqReport,
+  getReconciliationReport,
+  listEvents,
+} from '@signalbox/contract/report-operations.ts'
 import type { Database } from '../db/database.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { readPageRequest } from './event-page.ts'
+import { listEvents as list } from './list-events.ts'
 import { readEvent } from './read-event.ts'
+import { readReconciliation, readSnapshots } from './read-reports.ts'
 
-export function reportRoutes(app: ServiceApp, { database }: { database: Database }): void {
+export interface ReportRoutes {
+  database: Database
+  now: () => Date
+  publicOrigin: () => string
+}
+
+export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
+  const { database, now, publicOrigin } = context
+
+  app.route({
+    ...listEvents,
+    async handler({ tracker, query }, reply) {
+      const page = readPageRequest(query as Record<string, unknown>)
+      const path = `${publicOrigin()}${BASE_PATH}${listEvents.url}`
+      return reply.code(200).send(await list(database, { tracker, page, path, at: now() }))
+    },
+  })
+
   app.route({
     ...getEvent,
     async handler(request, reply) {
       const { event } = request.params
       return reply.code(200).send(await readEvent(database, request.tracker, event))
+    },
+  })
+
+  app.route({
+    ...getReconciliationReport,
+    async handler({ tracker, query }, reply) {
+      const { date } = query as Record<string, unknown>
+      return reply.code(200).send(await readReconciliation(database, { tracker, date, at: now() }))
+    },
+  })
+
+  app.route({
+    ...getEmqReport,
+    async handler({ tracker }, reply) {
+      return reply.code(200).send(await readSnapshots(database, tracker))
     },
   })
 }

@@ -3,14 +3,9 @@ import { destinationMetrics } from '../metrics/delivery-metrics.ts'
 import { meteredPlatform } from '../metrics/metered-platform.ts'
 import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { closeAll } from './close-all.ts'
-import { openStore, type Store } from './open-store.ts'
+import { openStore } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import {
-  type DeliveryOptions,
-  deliveryContext,
-  platformOf,
-  preparePartitions,
-} from './start-delivery.ts'
+import { deliveryContext, platformOf, preparePartitions } from './start-delivery.ts'
 import { startHttp } from './start-http.ts'
 import { startMetrics } from './start-metrics.ts'
 
@@ -29,10 +24,14 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     const platformUrl = settings.platformUrl ?? NO_PLATFORM
     const platform = meteredPlatform(registry, platformOf(settings, platformUrl))
     const onMoved = destinationMetrics(registry)
+    const keys = credentialKeys(settings)
+    // Test purchases are sent by the process that is asked for them.
+    const sending = { platform, credentialKeys: keys, onMoved }
     const service = await startHttp(context, {
       database: store.database,
       platform,
-      delivery: settings.platformUrl ? sender(context, store, { platform, onMoved }) : null,
+      delivery: settings.platformUrl ? deliveryContext(context, store, sending) : null,
+      sandboxKeySecret: keys.current,
       onPlanned: () => {},
       registry,
     })
@@ -44,14 +43,4 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     await closeAll(closers)
     throw error
   }
-}
-
-/** Test purchases are sent by the process that is asked for them. */
-function sender(
-  context: RoleContext,
-  store: Store,
-  options: Omit<DeliveryOptions, 'credentialKeys'>,
-) {
-  const keys = credentialKeys(context.settings)
-  return deliveryContext(context, store, { ...options, credentialKeys: keys })
 }

@@ -26,6 +26,8 @@ export interface HttpOptions {
   platform: Platform
   /** Null where the platform is not known. */
   delivery: DeliveryContext | null
+  /** What sandbox keys are derived from. */
+  sandboxKeySecret: Buffer
   onPlanned: () => void
   registry: MetricsRegistry
   /** Left out where this process delivers nothing. */

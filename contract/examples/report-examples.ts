@@ -1,0 +1,86 @@
+import { DESTINATION_OFF } from './destination-examples.ts'
+import { ERROR_EXAMPLES } from './error-examples.ts'
+import type { OperationExamples } from './operation-examples.ts'
+
+const { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable } = ERROR_EXAMPLES
+const READ_ERRORS = { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable }
+
+const owner = {
+  workspace_id: 1,
+  signal_tracker_id: DESTINATION_OFF.signal_tracker_id,
+  destination_id: DESTINATION_OFF.id,
+}
+
+export const GET_RECONCILIATION_REPORT_EXAMPLES: OperationExamples = {
+  responses: {
+    ...READ_ERRORS,
+    200: {
+      none: { summary: 'Not made yet', value: { date: '2026-11-20', reports: [] } },
+      explained: {
+        summary: 'Two events came late',
+        value: {
+          date: '2026-11-20',
+          reports: [
+            {
+              id: 1,
+              ...owner,
+              report_date: '2026-11-20',
+              accepted_count: 120,
+              meta_count: 118,
+              observed_gap: 2,
+              event_counts: { accepted: { Purchase: 120 }, meta: { Purchase: 118 } },
+              buckets: {
+                late_event_time: {
+                  count: 2,
+                  basis: 'measured',
+                  explanation: 'Two events happened on the day before.',
+                },
+              },
+              unexplained_residual: 0,
+              status: 'explained',
+              created_at: '2026-11-21T06:00:00.000Z',
+              updated_at: '2026-11-21T06:00:00.000Z',
+              destination: DESTINATION_OFF,
+            },
+          ],
+        },
+      },
+    },
+    422: {
+      no_date: {
+        summary: 'No date',
+        value: {
+          message: 'The date field is required.',
+          errors: { date: ['The date field is required.'] },
+        },
+      },
+    },
+  },
+}
+
+export const GET_EMQ_REPORT_EXAMPLES: OperationExamples = {
+  responses: {
+    ...READ_ERRORS,
+    200: {
+      none: { summary: 'Not measured yet', value: { snapshots: [] } },
+      fair: {
+        summary: 'One snapshot',
+        value: {
+          snapshots: [
+            {
+              id: 1,
+              ...owner,
+              score: 6.2,
+              week_over_week_change: null,
+              alerted: false,
+              platform_response: { platform: {}, coverage: { em: 0.82 } },
+              measured_at: '2026-11-21T06:00:00.000Z',
+              created_at: '2026-11-21T06:00:00.000Z',
+              updated_at: '2026-11-21T06:00:00.000Z',
+            },
+          ],
+        },
+      },
+    },
+  },
+}

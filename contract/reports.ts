@@ -1,0 +1,106 @@
+import Type, { type Static } from 'typebox'
+import { Destination } from './destinations.ts'
+import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+
+/** What explains a part of the gap between our count and the platform's (decisions section 8). */
+export const BUCKET_NAMES = [
+  'test_events',
+  'pending',
+  'late_event_time',
+  'unknown_outcome',
+  'platform_deduplicated',
+  'other_senders',
+] as const
+
+export const REPORT_STATUSES = [
+  'matched',
+  'explained',
+  'unexplained',
+  'pending',
+  'unavailable',
+] as const
+export type ReportStatus = (typeof REPORT_STATUSES)[number]
+
+export const ReconciliationBucket = named(
+  'ReconciliationBucket',
+  Type.Object({
+    count: Type.Integer({ description: 'Events; negative when the platform has more than we.' }),
+    basis: Type.Unsafe<'measured' | 'estimated'>({
+      type: 'string',
+      enum: ['measured', 'estimated'],
+      description: 'Counted, or concluded from what was counted.',
+    }),
+    explanation: Type.String({ description: 'One sentence for a person.' }),
+  }),
+)
+export type ReconciliationBucket = Static<typeof ReconciliationBucket>
+
+const countsByName = (description: string) =>
+  Type.Unsafe<Record<string, number>>({
+    type: 'object',
+    additionalProperties: { type: 'integer' },
+    description,
+  })
+
+export const ReconciliationReport = named(
+  'ReconciliationReport',
+  Type.Object({
+    id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+    workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+    signal_tracker_id: Type.String(),
+    destination_id: Type.String(),
+    report_date: Type.String({ format: 'date', description: 'UTC day.' }),
+    accepted_count: Type.Integer({ description: 'Events that the platform accepted from us.' }),
+    meta_count: Type.Integer({ description: 'Events that the platform reports.' }),
+    observed_gap: Type.Integer({ description: 'accepted_count less meta_count.' }),
+    event_counts: Type.Object({
+      accepted: countsByName('Event name -> events accepted from us.'),
+      meta: countsByName('Event name -> events that the platform reports.'),
+    }),
+    buckets: Type.Unsafe<Record<string, ReconciliationBucket>>({
+      type: 'object',
+      additionalProperties: ReconciliationBucket,
+      description: `What explains the gap: ${BUCKET_NAMES.join(', ')}.`,
+    }),
+    unexplained_residual: Type.Integer({ description: 'The gap less what the buckets explain.' }),
+    status: Type.Unsafe<ReportStatus>({ type: 'string', enum: [...REPORT_STATUSES] }),
+    created_at: nullable(timestamp('When it was first made.')),
+    updated_at: nullable(timestamp('When it was last made anew.')),
+    destination: Destination,
+  }),
+)
+export type ReconciliationReport = Static<typeof ReconciliationReport>
+
+export const ReconciliationReports = named(
+  'ReconciliationReports',
+  Type.Object({
+    date: Type.String({ format: 'date' }),
+    reports: Type.Array(ReconciliationReport),
+  }),
+)
+
+export const EmqSnapshot = named(
+  'EmqSnapshot',
+  Type.Object({
+    id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+    workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+    signal_tracker_id: Type.String(),
+    destination_id: Type.String(),
+    score: Type.Number({ description: 'Event match quality, 0 to 10.' }),
+    week_over_week_change: nullable(
+      Type.Number({
+        description: 'Against the snapshot of a week before; null when there is none.',
+      }),
+    ),
+    alerted: Type.Boolean({ description: 'The score fell by 1.0 or more, or below 4.0.' }),
+    platform_response: nullable(
+      freeForm("The platform's whole answer, with our own coverage by match key beside it."),
+    ),
+    measured_at: timestamp('When the platform was asked.'),
+    created_at: nullable(timestamp('When it was kept.')),
+    updated_at: nullable(timestamp('When it last changed.')),
+  }),
+)
+export type EmqSnapshot = Static<typeof EmqSnapshot>
+
+export const EmqReport = named('EmqReport', Type.Object({ snapshots: Type.Array(EmqSnapshot) }))

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
+
+const END = 'Nothing was stored or sent.'
+const DELIVERED = "Production would store it and deliver it to the tracker's destinations."
+const LEDGER = 'Production would keep it in the ledger and deliver it nowhere.'
+
+async function messenger(test: TestContext) {
+  const sandbox = await sandboxUnderTest(test)
+  return async (changes: Record<string, unknown>): Promise<string> => {
+    const { status, text, body } = await sandbox.validate(samplePurchase(changes))
+    assert.equal(status, 200, text)
+    return body.message
+  }
+}
+
+it('says of a whole purchase that it is delivered', async test => {
+  const messageOf = await messenger(test)
+  assert.equal(await messageOf({}), `Valid. ${DELIVERED} 1 identifier would be hashed. ${END}`)
+  const user_data = { em: ['a@b.example', 'c@d.example'], external_id: '7' }
+  assert.match(await messageOf({ user_data }), / 3 identifiers would be hashed\. /)
+})
+
+it('says that the basis was assumed', async test => {
+  const messageOf = await messenger(test)
+  assert.equal(
+    await messageOf({ consent_basis: undefined }),
+    'Valid, with consent_basis "consent" assumed: production refuses an event without it. ' +
+      `${DELIVERED} 1 identifier would be hashed. ${END}`,
+  )
+})
+
+it('says why an event would not be delivered', async test => {
+  const messageOf = await messenger(test)
+  const unreadable = { consent: { ad_user_data: 'perhaps' }, tcf: { string: 'garbage' } }
+  assert.equal(
+    await messageOf(unreadable),
+    'Valid. Production would store it and deliver it nowhere: of its consent signals ' +
+      '(consent.ad_user_data, tcf.string) none can be read as granted. ' +
+      '1 identifier would be hashed. ' +
+      'Left out: consent.ad_user_data (not part of a consent state), ' +
+      `tcf.string (not part of a consent state). Warning: ${MISSING_TIME} ${END}`,
+  )
+  const lifecycle = { user_data: undefined, value_data: undefined }
+  const event_name = 'consent_withdrawal'
+  assert.equal(await messageOf({ ...lifecycle, event_name }), `Valid. ${LEDGER} ${END}`)
+  const vouched = { consent_basis: 'legitimate_interest', event_name: 'signal_verification' }
+  assert.equal(await messageOf({ ...lifecycle, ...vouched }), `Valid. ${LEDGER} ${END}`)
+})
+
+const MISSING_TIME =
+  'consent.captured_at is missing: say when consent was captured, since the event carries identity.'
+
+it('says that there is too little to match a person, and stops when there is enough', async test => {
+  const messageOf = await messenger(test)
+  const tooLittle = / as it stands a platform would refuse it: its user_data holds too little /
+  for (const user_data of [undefined, {}, { client_user_agent: 'x' }, { country: 'de' }]) {
+    assert.match(await messageOf({ user_data }), tooLittle)
+  }
+  const clicks = { click_ids: { fbclid: 'IwAR0abcdefghijklmnopqrstuvwxyz' } }
+  for (const enough of [{ user_data: { ph: '+49 30 901820' } }, clicks]) {
+    assert.doesNotMatch(await messageOf(enough), tooLittle)
+  }
+})
+
+it('says that an old event may have expired', async test => {
+  const messageOf = await messenger(test)
+  const old = await messageOf({ event_time: '2026-11-13T11:00:00Z' })
+  const sentence =
+    'Its event_time is 8 days back: where a platform takes no event of that age, the delivery ' +
+    'expires.'
+  assert.ok(old.includes(sentence), old)
+  assert.match(await messageOf({ event_time: '2026-11-20T12:00:00Z' }), / is 1 day back: /)
+  assert.doesNotMatch(await messageOf({ event_time: '2026-11-20T12:00:01Z' }), / back: /)
+})
+
+it('names what would be left out, why, and what is not known', async test => {
+  const messageOf = await messenger(test)
+  const user_data = { em: 'jane@example.com', ph: '123', colour: 'red' }
+  const message = await messageOf({ user_data, utm_campaign: 'spring' })
+  const left =
+    'Left out: user_data.colour (This field is not known here, so it was not stored), ' +
+    'user_data.ph (This is not a whole phone number. Send it with + and its country code, or add ' +
+    'a country). Ignored: utm_campaign.'
+  assert.ok(message.includes(left), message)
+  const em = Array.from({ length: 9 }, () => 'nobody')
+  assert.match(await messageOf({ user_data: { em } }), /user_data\.em\[4\] \([^)]+\) and 4 more\./)
+})
+
+it('never repeats an identifier, whatever member or name it comes in', async test => {
+  const messageOf = await messenger(test)
+  const raw = 'jane.doe@example.com'
+  const hostile = {
+    visitor_id: 'undefined',
+    parent_event_id: raw,
+    event_source: `https://shop.example/${raw}?email=${raw}&${raw}=1#${raw}`,
+    user_data: { em: `${raw} or so`, ph: raw, [raw]: 1, fn: raw },
+    click_ids: { fbclid: raw, [raw]: raw },
+    consent: { ad_user_data: 'granted', note: raw, [raw]: raw },
+    consent_mode: { ad_user_data: raw, [raw]: raw },
+    tcf: { string: raw },
+    [raw]: raw,
+  }
+  const one = Object.entries(hostile).map(([name, value]) => ({ [name]: value }))
+  for (const changes of [hostile, ...one]) {
+    assert.doesNotMatch(await messageOf(changes), /jane|\bdoe\b|example\.com/)
+  }
+  assert.match(await messageOf(hostile), /Left out: .+ and \d+ more\./)
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { createHmac, hkdfSync } from 'node:crypto'
+import { it } from 'node:test'
+import { SANDBOX_KEY_SECRET, sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
+import { TestClock } from '../../testing/test-clock.ts'
+import { newToken, tokenKind } from '../access/token-format.ts'
+import { sandboxKeys } from './sandbox-keys.ts'
+
+const VALIDATION = '/sandbox/keyed-events'
+const EVENT = { event_name: 'Lead' }
+const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.='
+
+it('works until its fifteen minutes are over', () => {
+  const keys = sandboxKeys(SANDBOX_KEY_SECRET)
+  const { token, expiresAt } = keys.issue(new Date('2026-11-21T12:00:00.000Z'))
+  assert.equal(expiresAt.toISOString(), '2026-11-21T12:15:00.000Z')
+  assert.equal(keys.isValid(token, new Date('2026-11-21T12:00:00.000Z')), true)
+  assert.equal(keys.isValid(token, new Date('2026-11-21T12:14:59.999Z')), true)
+  assert.equal(keys.isValid(token, new Date('2026-11-21T12:15:00.000Z')), false)
+})
+
+it('is taken by every process with the secret, and by no other', () => {
+  const at = new TestClock().now()
+  const { token } = sandboxKeys(SANDBOX_KEY_SECRET).issue(at)
+  assert.equal(sandboxKeys(Buffer.from(SANDBOX_KEY_SECRET)).isValid(token, at), true)
+  assert.equal(sandboxKeys(Buffer.alloc(32, 8)).isValid(token, at), false)
+  assert.equal(sandboxKeys(Buffer.alloc(0)).isValid(token, at), false)
+})
+
+it('is another one at every call, and short', () => {
+  const keys = sandboxKeys(SANDBOX_KEY_SECRET)
+  const at = new TestClock().now()
+  const tokens = Array.from({ length: 100 }, () => keys.issue(at).token)
+  assert.equal(new Set(tokens).size, 100)
+  assert.ok(tokens.every(({ length }) => length < 200))
+})
+
+it('does not survive the change of a single character', () => {
+  const keys = sandboxKeys(SANDBOX_KEY_SECRET)
+  const at = new TestClock().now()
+  const { token } = keys.issue(at)
+  for (let index = 0; index < token.length; index += 1) {
+    for (const other of CHARACTERS) {
+      if (token[index] === other) continue
+      const changed = token.slice(0, index) + other + token.slice(index + 1)
+      assert.equal(keys.isValid(changed, at), false, `${index} ${other}`)
+    }
+  }
+})
+
+it('401 answers every other credential, before it looks at the body', async test => {
+  const sandbox = await sandboxUnderTest(test)
+  const key = await sandbox.newKey()
+  const [signed = '', signature = ''] = key.split('.')
+  const garbage = [
+    ...['garbage', 'sbx_test_', 'sbx_test_.', '.', signed, `${signed}.`, `.${signature}`],
+    ...[`${key}.${signature}`, `${key}x`, key.toUpperCase(), key.replace('sbx_test_', 'sbx_sk_')],
+    ...[`${signed}.${'A'.repeat(43)}`, `sbx_test_${'A'.repeat(8_000)}.${signature}`],
+  ]
+  const others = [newToken('tracker_secret'), newToken('sandbox'), newToken('execution')]
+  const ofOthers = sandboxKeys(Buffer.alloc(32, 8)).issue(sandbox.clock.now()).token
+  for (const token of [...garbage, ...others, ofOthers]) {
+    const reply = await sandbox.request('POST', VALIDATION, { key: token, rawBody: '{' })
+    assert.equal(reply.status, 401, token.slice(0, 80))
+    assert.deepEqual(reply.body, { message: 'Unauthenticated.' })
+    assert.equal(reply.headers.get('www-authenticate'), 'Bearer')
+  }
+  for (const authorization of [undefined, key, `Basic ${key}`, `Bearer ${key} ${key}`]) {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+    const reply = await sandbox.request('POST', VALIDATION, { body: EVENT, headers })
+    assert.equal(reply.status, 401, authorization)
+  }
+  assert.equal((await sandbox.request('POST', VALIDATION, { key, body: EVENT })).status, 200)
+})
+
+it('401 ends a key after its time', async test => {
+  const sandbox = await sandboxUnderTest(test)
+  const key = await sandbox.newKey()
+  sandbox.clock.forward(900)
+  const late = await sandbox.request('POST', VALIDATION, { key, body: EVENT })
+  assert.equal(late.status, 401)
+  const fresh = { key: await sandbox.newKey(), body: EVENT }
+  assert.equal((await sandbox.request('POST', VALIDATION, fresh)).status, 200)
+})
+
+it('401 for a well-signed key that opens something else, or has no end', async test => {
+  const sandbox = await sandboxUnderTest(test)
+  const expiresAt = sandbox.clock.now().getTime() + 60_000
+  const scope = 'sandbox:events.validate'
+  for (const [status, claims] of [
+    [200, { id: 'x', scope, expiresAt }],
+    [401, { id: 'x', scope: 'sandbox:events.delete', expiresAt }],
+    [401, { id: 'x', expiresAt }],
+    [401, { id: 'x', scope }],
+  ] as const) {
+    const key = signedByUs(claims)
+    const reply = await sandbox.request('POST', VALIDATION, { key, body: EVENT })
+    assert.equal(reply.status, status, JSON.stringify(claims))
+  }
+})
+
+it('is no credential of production', () => {
+  const { token } = sandboxKeys(SANDBOX_KEY_SECRET).issue(new TestClock().now())
+  assert.equal(tokenKind(token), null)
+})
+
+/** The format once more, by hand, so that a change of it is seen. */
+function signedByUs(claims: object): string {
+  const info = 'signalbox sandbox keys v1'
+  const signingKey = Buffer.from(hkdfSync('sha256', SANDBOX_KEY_SECRET, '', info, 32))
+  const signed = `sbx_test_${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+  return `${signed}.${createHmac('sha256', signingKey).update(signed).digest('base64url')}`
+}

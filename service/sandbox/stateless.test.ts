@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { runProgram } from '../../testing/program-under-test.ts'
+
+const CALLS = 1_000
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Node refuses the program every write and every other program. It may read its own code. */
+const WITHOUT_DISK = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval']
+
+it('1,000 calls need no store, and no right to write a single file', async () => {
+  const { code, log, terminal } = await runProgram([...WITHOUT_DISK, PROGRAM])
+  assert.equal(code, 0, terminal)
+  const { mayWrite, counts } = JSON.parse(log)
+  assert.equal(mayWrite, false)
+  const each = CALLS / 5
+  assert.deepEqual(counts, { 200: 3 * each, 201: each, 422: each })
+})
+
+const moduleAt = (path: string) => JSON.stringify(pathToFileURL(join(ROOT, path)).href)
+
+const PROGRAM = `
+  import { guardRoutes } from ${moduleAt('service/access/guard-routes.ts')}
+  import { createServiceApp } from ${moduleAt('service/http/service-app.ts')}
+  import { serviceLog } from ${moduleAt('service/roles/service-log.ts')}
+  import { sandboxRoutes } from ${moduleAt('service/sandbox/routes.ts')}
+
+  const app = createServiceApp(serviceLog('silent'))
+  guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
+  sandboxRoutes(app, {
+    sandboxKeySecret: Buffer.alloc(32, 7),
+    now: () => new Date(),
+    publicOrigin: () => 'https://signalbox.example',
+  })
+
+  const counts = {}
+  const call = async (method, url, more = {}) => {
+    const answer = await app.inject({ method, url, ...more })
+    counts[answer.statusCode] = (counts[answer.statusCode] ?? 0) + 1
+    return answer.json()
+  }
+  const event = { user_data: { em: 'jane@example.com' }, visitor_id: 'visitor-1' }
+  for (let round = 0; round < ${CALLS / 5}; round += 1) {
+    await call('GET', '/sandbox')
+    const { use } = await call('GET', '/sandbox/keys')
+    await call('POST', '/sandbox/keys')
+    const headers = { authorization: use.authorization }
+    const url = '/sandbox/keyed-events'
+    await call('POST', url, { headers, body: { ...event, event_name: 'Lead', event_id: 'e' + round } })
+    await call('POST', url, { headers, body: event })
+  }
+  await app.close()
+  console.log(JSON.stringify({ mayWrite: process.permission.has('fs.write'), counts }))
+`
