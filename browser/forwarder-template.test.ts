@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { FORWARDER_KINDS, forwarderTemplate } from './forwarder-template.ts'
+
+const PLACE = { baseUrl: 'https://signalbox.example/api/v1', path: '/sb' }
+const PRINT = join(import.meta.dirname, 'print-forwarder.ts')
+
+describe('forwarderTemplate', () => {
+  for (const kind of FORWARDER_KINDS) {
+    it(`${kind}: names the place, holds no secret and leaves nothing to be filled in`, () => {
+      const text = forwarderTemplate(kind, { ...PLACE, tagPath: '/tag.js' })
+      assert.match(text, /https:\/\/signalbox\.example\/api\/v1/)
+      assert.match(text, /https:\/\/signalbox\.example\/tag\.js/)
+      assert.match(text, /\/sb/)
+      assert.match(text, /Forwarding does not replace consent/)
+      assert.doesNotMatch(text, /__[A-Z_]+__|sbx_fwd|forward\.ts|begin tag.*\n.*\n.*__/)
+      assert.ok(text.split('\n').every(line => line.length <= 110))
+    })
+  }
+
+  it('nginx: has no place for the tag without its path', () => {
+    assert.doesNotMatch(forwarderTemplate('nginx', PLACE), /tag\.js|end tag/)
+  })
+
+  it('takes a slash at the end as none', () => {
+    const sloppy = { baseUrl: `${PLACE.baseUrl}/`, path: '/sb/' }
+    assert.equal(forwarderTemplate('express', sloppy), forwarderTemplate('express', PLACE))
+  })
+
+  const WRONG: [what: string, change: object, message: RegExp][] = [
+    ['a base URL without a scheme', { baseUrl: 'signalbox.example' }, /base URL/],
+    ['a base URL that leaves its quotes', { baseUrl: `https://a.example/';x` }, /base URL/],
+    ['a base URL with a query', { baseUrl: 'https://a.example/?a=b' }, /base URL/],
+    ['a base URL that starts another directive', { baseUrl: 'https://a.example/ ; a' }, /base URL/],
+    ['a path without a slash', { path: 'sb' }, /path in the shop/],
+    ['the root as path', { path: '/' }, /path in the shop/],
+    ['a path that opens a block', { path: '/sb {' }, /path in the shop/],
+    ['a tag path that is a URL', { tagPath: 'https://a.example/tag.js' }, /path of the tag/],
+    ['a tag path on another host', { tagPath: '//a.example/tag.js' }, /path of the tag/],
+  ]
+  for (const [what, change, message] of WRONG) {
+    it(`refuses ${what}`, () => {
+      for (const kind of FORWARDER_KINDS) {
+        assert.throws(() => forwarderTemplate(kind, { ...PLACE, ...change }), {
+          name: 'RangeError',
+          message,
+        })
+      }
+    })
+  }
+})
+
+it('print-forwarder prints the text, or says in one sentence what is wrong', () => {
+  const place = ['--base-url', PLACE.baseUrl, '--path', '/sb']
+  const printed = execFileSync(process.execPath, [PRINT, 'nginx', ...place], { encoding: 'utf8' })
+  assert.equal(printed, forwarderTemplate('nginx', PLACE))
+  const wrong = spawnSync(process.execPath, [PRINT, 'apache', ...place], { encoding: 'utf8' })
+  assert.equal(wrong.status, 1)
+  assert.equal(wrong.stderr, 'Name one of: cloudflare-worker, nginx, next-route, express.\n')
+})
+
+it('the templates are whole programs that the compiler accepts by themselves', test => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-templates-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = FORWARDER_KINDS.filter(kind => kind !== 'nginx').map(kind => {
+    const file = join(folder, `${kind}.mts`)
+    writeFileSync(file, forwarderTemplate(kind, { ...PLACE, tagPath: '/tag.js' }))
+    return file
+  })
+  const modules = join(import.meta.dirname, '..', 'node_modules')
+  const types = ['--types', 'node', '--typeRoots', join(modules, '@types')]
+  const strict = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext']
+  const tsc = join(modules, 'typescript', 'bin', 'tsc')
+  const checked = spawnSync(
+    process.execPath,
+    [tsc, '--ignoreConfig', ...strict, ...types, ...files],
+    { encoding: 'utf8' },
+  )
+  assert.equal(checked.stdout, '')
+  assert.equal(checked.status, 0)
+})

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { type ChromiumUnderTest, startChromium } from './testing/chromium-under-test.ts'
+import { CONSENT, shopUnderTest } from './testing/shop-under-test.ts'
+
+const GTAG = 'window.dataLayer = []; function gtag() { dataLayer.push(arguments) };'
+const EVENT = `signalbox('event', 'Purchase', { event_id: 'order-1' });`
+const DENIED = `{ ad_storage: 'denied', ad_user_data: 'denied', ad_personalization: 'denied' }`
+const GRANTED = DENIED.replaceAll('denied', 'granted')
+/** A consent platform that says nothing until the test speaks through \`tellTcf\`. */
+const TCF = 'window.__tcfapi = (command, version, callback) => { window.tellTcf = callback };'
+const PURPOSES = '{ 1: true, 2: false, 3: true, 4: true, 7: true }'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+it('sends nothing and sets no cookie before a basis is known', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: EVENT })
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(await shop.cookies(), [])
+  assert.equal(await shop.run('localStorage.length + sessionStorage.length'), 0)
+
+  await shop.run(CONSENT)
+  const [request] = await shop.received(1)
+  assert.equal(request?.event.event_id, 'order-1')
+  assert.deepEqual(await shop.cookies(), ['_sbx'])
+  assert.deepEqual(shop.said, [])
+})
+
+it("hands on the page's consent as it is, on the basis of consent", async test => {
+  const captured = '2026-11-21T12:00:00Z'
+  const consent = `{ advertising: 'granted', captured_at: '${captured}' }`
+  const script = `signalbox('consent', { basis: 'consent', consent: ${consent} }); ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script })
+  const [request] = await shop.received(1)
+  assert.equal(request?.event.consent_basis, 'consent')
+  assert.deepEqual(request?.event.consent, { advertising: 'granted', captured_at: captured })
+})
+
+it('drops what waits when the answer is no, and sends what comes after a later yes', async test => {
+  const script = `window.results = [];
+    signalbox('event', 'Search', { event_id: 'before' }, result => results.push(result));`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.run(`signalbox('consent', { basis: 'none' })`)
+  await shop.run(`signalbox('event', 'Search', { event_id: 'after' })`)
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(await shop.run('results'), [
+    { event_id: 'before', outcome: 'dropped', status: undefined },
+  ])
+
+  await shop.run(CONSENT + EVENT)
+  const requests = await shop.received(1)
+  assert.deepEqual(
+    requests.map(({ event }) => event.event_id),
+    ['order-1'],
+  )
+})
+
+it('Consent Mode: a denied default waits, and a granted update lets go', async test => {
+  const script = `${GTAG} gtag('consent', 'default', ${DENIED}); ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.run(`gtag('consent', 'update', { analytics_storage: 'granted' })`)
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+
+  await shop.run(`gtag('consent', 'update', ${GRANTED})`)
+  const [request] = await shop.received(1)
+  assert.deepEqual(request?.event.consent_mode, {
+    ad_storage: 'granted',
+    ad_user_data: 'granted',
+    ad_personalization: 'granted',
+  })
+})
+
+it('Consent Mode: a denied update drops what waits and removes the cookie', async test => {
+  const script = `${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.received(1)
+  assert.deepEqual(await shop.cookies(), ['_sbx'])
+
+  await shop.run(`gtag('consent', 'update', { ad_user_data: 'denied' })`)
+  await shop.run(`signalbox('event', 'Purchase', { event_id: 'order-2' })`)
+  await shop.settled()
+  assert.deepEqual(shop.begun, ['/sb/events'])
+  assert.deepEqual(await shop.cookies(), [])
+})
+
+const UNSURE_DEFAULTS: [why: string, calls: string][] = [
+  ['is for one region', `gtag('consent', 'default', { ...${GRANTED}, region: ['US'] })`],
+  ['announces an update', `gtag('consent', 'default', { ...${GRANTED}, wait_for_update: 500 })`],
+  [
+    'stands beside a denial for a region',
+    `gtag('consent', 'default', { ...${DENIED}, region: ['FR'] });
+     gtag('consent', 'default', ${GRANTED})`,
+  ],
+  ['leaves ad_user_data out', `gtag('consent', 'default', { ad_storage: 'granted' })`],
+  ['is no call of gtag', `dataLayer.push(null, 7, { event: 'consent', kind: 'default' })`],
+]
+for (const [why, calls] of UNSURE_DEFAULTS) {
+  it(`Consent Mode: a granted default that ${why} is no basis`, async test => {
+    const script = `${GTAG} ${calls}; ${EVENT}`
+    const shop = await shopUnderTest(test, chromium, { script })
+    await shop.settled()
+    assert.deepEqual(shop.begun, [])
+    await shop.run(`gtag('consent', 'update', ${GRANTED})`)
+    await shop.received(1)
+    assert.deepEqual(shop.said, [])
+  })
+}
+
+it('leaves the dataLayer to its other readers', async test => {
+  const script = `${GTAG} const push = dataLayer.push.bind(dataLayer); window.seen = [];
+    dataLayer.push = (...entries) => { seen.push(...entries); return push(...entries) };`
+  const shop = await shopUnderTest(test, chromium, { script })
+  assert.equal(await shop.run(`dataLayer.push({ event: 'view' })`), 1)
+  assert.deepEqual(await shop.run('[seen, dataLayer]'), [[{ event: 'view' }], [{ event: 'view' }]])
+})
+
+it('TCF: an open window waits, and a choice lets go with its string and time', async test => {
+  const script = `${TCF} ${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.run(`tellTcf({ gdprApplies: true, eventStatus: 'cmpuishown', tcString: '' }, true)`)
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+
+  const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${PURPOSES} }`
+  await shop.run(`tellTcf({ ${data}, eventStatus: 'useractioncomplete' }, true)`)
+  const [request] = await shop.received(1)
+  const { string, captured_at } = request?.event.tcf ?? {}
+  assert.equal(string, 'CP-string')
+  assert.match(captured_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+})
+
+it('TCF: a string that was loaded is sent without a time of capture', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
+  const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${PURPOSES} }`
+  await shop.run(`tellTcf({ ${data}, eventStatus: 'tcloaded' }, true)`)
+  const [request] = await shop.received(1)
+  assert.deepEqual(request?.event.tcf, { string: 'CP-string' })
+})
+
+for (const purpose of [1, 3, 4, 7]) {
+  it(`TCF: without consent to purpose ${purpose} it drops what waits`, async test => {
+    const script = `${TCF} ${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
+    const shop = await shopUnderTest(test, chromium, { script })
+    const consents = PURPOSES.replace(`${purpose}: true`, `${purpose}: false`)
+    const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${consents} }`
+    await shop.run(`tellTcf({ ${data}, eventStatus: 'useractioncomplete' }, true)`)
+    await shop.run(EVENT)
+    await shop.settled()
+    assert.deepEqual(shop.begun, [])
+    assert.deepEqual(await shop.cookies(), [])
+  })
+}
+
+it('TCF: purpose 1 is not asked for where the string says that it was not', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
+  const consents = PURPOSES.replace('1: true, ', '')
+  const data = `gdprApplies: true, tcString: 'CP', purposeOneTreatment: true`
+  const status = `purpose: { consents: ${consents} }, eventStatus: 'tcloaded'`
+  await shop.run(`tellTcf({ ${data}, ${status} }, true)`)
+  await shop.received(1)
+})
+
+it('TCF: an error of the platform is no basis; where the GDPR does not apply is one', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
+  await shop.run('tellTcf(null, false)')
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  await shop.run(`tellTcf({ gdprApplies: false, eventStatus: 'tcloaded', tcString: '' }, true)`)
+  const [request] = await shop.received(1)
+  assert.equal(request?.event.tcf, undefined)
+})
+
+it('TCF: finds a platform that comes after the tag', async test => {
+  const shop = await shopUnderTest(test, chromium)
+  await shop.run(TCF + EVENT)
+  await shop.run(`tellTcf({ gdprApplies: false, eventStatus: 'tcloaded' }, true)`)
+  await shop.received(1)
+})
+
+it('Global Privacy Control is a no, whatever the others say', async test => {
+  const browserScript =
+    'Object.defineProperty(Navigator.prototype, "globalPrivacyControl", { get: () => true })'
+  const script = `${GTAG} gtag('consent', 'update', ${GRANTED}); ${CONSENT} ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script, browserScript })
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(await shop.cookies(), [])
+})
+
+it('one denial outweighs the word of the page', async test => {
+  const script = `${GTAG} ${CONSENT} gtag('consent', 'update', ${DENIED}); ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+})
+
+it('a basis that it does not know is an error on the console and no basis', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: EVENT })
+  await shop.run(`signalbox('consent', { basis: 'granted' })`)
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.match(shop.said.join(), /signalbox Error: basis is consent or none/)
+})
+
+it('withdrawing removes the cookie and tells the service which visitor it was', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
+  const [purchase] = await shop.received(1)
+  await shop.run(`signalbox('withdraw'); ${EVENT}`)
+  const [, withdrawal] = await shop.received(2)
+  assert.deepEqual(Object.keys(withdrawal?.event), [
+    'event_id',
+    'event_name',
+    'consent_basis',
+    'visitor_id',
+  ])
+  assert.equal(withdrawal?.event.event_name, 'consent_withdrawal')
+  assert.equal(withdrawal?.event.consent_basis, 'legitimate_interest')
+  assert.equal(withdrawal?.event.visitor_id, purchase?.event.visitor_id)
+  await shop.settled()
+  assert.equal(shop.begun.length, 2)
+  assert.deepEqual(await shop.cookies(), [])
+
+  await shop.run(CONSENT + EVENT)
+  const [, , again] = await shop.received(3)
+  assert.notEqual(again?.event.visitor_id, purchase?.event.visitor_id)
+})
+
+it('withdrawing works after the platform has said no, and for nobody says nothing', async test => {
+  const script = `${GTAG} gtag('consent', 'update', ${GRANTED});`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.run(`signalbox('withdraw')`)
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+
+  await shop.run(CONSENT + EVENT)
+  const [purchase] = await shop.received(1)
+  await shop.run(`gtag('consent', 'update', ${DENIED}); signalbox('withdraw')`)
+  const [, withdrawal] = await shop.received(2)
+  assert.equal(withdrawal?.event.visitor_id, purchase?.event.visitor_id)
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, it } from 'node:test'
+import { type ChromiumUnderTest, startChromium } from './testing/chromium-under-test.ts'
+import {
+  CONSENT,
+  INIT,
+  INTEGRITY,
+  KEY,
+  STUB,
+  shopUnderTest,
+  TAG,
+} from './testing/shop-under-test.ts'
+
+const EVENT = `signalbox('event', 'Purchase', { event_id: 'order-1' });`
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+it('the snippet of the README works as it stands there, with a key and the tag in place', async test => {
+  const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
+  const snippet = /```html\n([\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail()
+  const html = snippet.replace('sbx_pk_...', KEY).replace(/src="[^"]+"/, 'src="/tag.js"')
+  const shop = await shopUnderTest(test, chromium, { html })
+  await shop.run(CONSENT)
+  const [request] = await shop.received(1)
+  assert.equal(request?.event.event_name, 'PageView')
+})
+
+it('runs under a strict content security policy with its integrity attribute', async test => {
+  const policy = `default-src 'none'; script-src '${INTEGRITY.sha384}' 'self'; connect-src 'self'`
+  const headers = { 'content-security-policy': `${policy}; require-trusted-types-for 'script'` }
+  const shop = await shopUnderTest(test, chromium, { headers, script: CONSENT + EVENT })
+  await shop.received(1)
+  assert.deepEqual(
+    shop.said.filter(text => !text.includes('data:,')),
+    [],
+  )
+})
+
+it('a tag that was tampered with does not run, and the page lives on with the stub', async test => {
+  const shop = await shopUnderTest(test, chromium, { tag: `${TAG} `, script: CONSENT + EVENT })
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.equal(await shop.run('signalbox.q.length'), 3)
+  assert.match(shop.said.join(), /integrity/)
+})
+
+it('runs what the stub has kept in the order of the calls, whatever it is', async test => {
+  const beginning = `${STUB} ${EVENT} ${CONSENT} ${INIT}`
+  const shop = await shopUnderTest(test, chromium, { beginning })
+  await shop.received(1)
+  assert.equal(await shop.run('signalbox.version'), INTEGRITY.version)
+})
+
+it('loaded twice, it stays the first', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
+  await shop.received(1)
+  await shop.run('window.first = signalbox')
+  await shop.page.addScriptTag({ url: '/tag.js' })
+  assert.equal(await shop.run('first === signalbox'), true)
+  await shop.settled()
+  assert.equal(shop.begun.length, 1)
+})
+
+it('refuses a secret key, which does not belong in a page, without repeating it', async test => {
+  const secret = 'sbx_sk_example-of-the-documents'
+  const beginning = `${STUB} signalbox('init', { key: '${secret}', endpoint: '/sb' });`
+  const shop = await shopUnderTest(test, chromium, { beginning, script: CONSENT + EVENT })
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.match(shop.said.join(), /init needs the publishable key/)
+  assert.doesNotMatch(shop.said.join(), /sbx_sk/)
+})
+
+it('breaks no page: mistakes and callbacks that throw are warnings on the console', async test => {
+  const script = `signalbox(); signalbox('track', 'x'); signalbox('init'); signalbox('consent');
+    signalbox('event', 'Search', { event_id: 'first' }, () => {
+      window.isCalled = true; throw Error('mine') });
+    window.fbq = () => { throw Error('pixel') };`
+  const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });`
+  const shop = await shopUnderTest(test, chromium, { beginning, script: script + EVENT })
+  await shop.run(CONSENT)
+  await shop.received(2)
+  await shop.page.waitForFunction('window.isCalled')
+  await shop.settled()
+  assert.match(shop.said.join(), /mine/)
+  assert.equal(
+    shop.said.every(text => text.startsWith('signalbox')),
+    true,
+  )
+})
+
+it('sends an event as it was when the page spoke of it, and the others beside a bad one', async test => {
+  const script = `const cart = { value: '1.00' };
+    signalbox('event', 'AddToCart', { event_source: 'no URL', event_id: 'bad' });
+    signalbox('event', 'AddToCart', { value_data: cart, event_id: 'good' }); cart.value = '9.99';
+    cart.self = cart; signalbox('event', 'AddToCart', { value_data: cart });`
+  const shop = await shopUnderTest(test, chromium)
+  await shop.run(script + CONSENT)
+  const [request] = await shop.received(1)
+  assert.equal(request?.event.event_id, 'good')
+  assert.deepEqual(request?.event.value_data, { value: '1.00' })
+})
+
+it('asks nothing of a page that forbids cookies', async test => {
+  const browserScript = `Object.defineProperty(Document.prototype, 'cookie', {
+    get() { throw new DOMException('no', 'SecurityError') },
+    set() { throw new DOMException('no', 'SecurityError') },
+  })`
+  const script = `${CONSENT} ${EVENT} signalbox('event', 'Search');`
+  const shop = await shopUnderTest(test, chromium, { browserScript, script })
+  const [first, second] = await shop.received(2)
+  assert.equal(first?.event.visitor_id, second?.event.visitor_id)
+})

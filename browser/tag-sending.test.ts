@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { type ChromiumUnderTest, SHOP_HOST, startChromium } from './testing/chromium-under-test.ts'
+import { recordingEndpoint } from './testing/recording-endpoint.ts'
+import { CONSENT, INIT, KEY, STUB, shopUnderTest } from './testing/shop-under-test.ts'
+
+const EVENT = `signalbox('event', 'Purchase', { event_id: 'order-1' });`
+const REPORTED = `window.results = []; signalbox('event', 'Purchase', { event_id: 'order-1' },
+  result => results.push(result));`
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+it('sends an event with the publishable key, its page and its members, and no cookies', async test => {
+  const script = `document.cookie = 'session=private'; ${CONSENT}
+    signalbox('event', 'Purchase', {
+      value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
+      user_data: { em: 'jane@example.com', client_ip_address: '1.2.3.4', client_user_agent: 'x' },
+    });`
+  const query = '?q=shoes#reviews'
+  const shop = await shopUnderTest(test, chromium, { script, query })
+  const [request] = await shop.received(1)
+  assert.equal(request?.url, '/sb/events')
+  assert.equal(request?.headers.authorization, `Bearer ${KEY}`)
+  assert.equal(request?.headers['content-type'], 'application/json')
+  assert.equal(request?.headers.cookie, undefined)
+  const { event_id, visitor_id, ...event } = request?.event ?? {}
+  assert.match(event_id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/)
+  assert.match(visitor_id, /^[\da-f-]{36}$/)
+  assert.deepEqual(event, {
+    event_name: 'Purchase',
+    event_source: `${shop.url}/?q=shoes`,
+    consent_basis: 'consent',
+    value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
+    user_data: { em: 'jane@example.com' },
+    click_ids: {},
+  })
+})
+
+it('sends to a service of another origin without credentials', async test => {
+  const service = await recordingEndpoint(test)
+  const endpoint = `${service.url}/api/v1/`
+  const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '${endpoint}' });`
+  const shop = await shopUnderTest(test, chromium, { beginning, script: CONSENT + REPORTED })
+  const [request] = await service.received(1)
+  assert.equal(request?.url, '/api/v1/events')
+  assert.equal(request?.headers.authorization, `Bearer ${KEY}`)
+  assert.equal(request?.headers.origin, shop.url)
+  await shop.page.waitForFunction('results.length')
+  assert.deepEqual(await shop.run('results'), [
+    { event_id: 'order-1', outcome: 'sent', status: 202 },
+  ])
+})
+
+it("takes over the Pixel's cookies and the click id of the landing page, after consent", async test => {
+  const script = `document.cookie = '_fbp=fb.1.1795262400000.1234567890';
+    document.cookie = '_fbc=fb.1.1795262400000.IwAR0';
+    history.replaceState({}, '', '/thanks'); ${EVENT}`
+  const query = '?fbclid=IwAR1-Case_Sensitive'
+  const beginning = STUB + INIT
+  const shop = await shopUnderTest(test, chromium, { beginning, query })
+  await shop.run(script + CONSENT)
+  const [request] = await shop.received(1)
+  assert.equal(request?.event.event_source, `${shop.url}/thanks`)
+  assert.deepEqual(request?.event.click_ids, {
+    fbclid: 'IwAR1-Case_Sensitive',
+    fbc: 'fb.1.1795262400000.IwAR0',
+    fbp: 'fb.1.1795262400000.1234567890',
+  })
+})
+
+it('keeps one visitor id over pages, in a first-party cookie of at most 13 months', async test => {
+  const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
+  await shop.received(1)
+  const [cookie] = await shop.page.context().cookies()
+  const { name, path, sameSite, httpOnly, domain } = cookie ?? {}
+  const kept = { name: '_sbx', path: '/', sameSite: 'Lax', httpOnly: false, domain: '127.0.0.1' }
+  assert.deepEqual({ name, path, sameSite, httpOnly, domain }, kept)
+  assert.ok((cookie?.expires ?? 0) <= Date.now() / 1_000 + 395 * 86_400)
+
+  await shop.page.reload()
+  const [first, second] = await shop.received(2)
+  assert.equal(first?.event.visitor_id, cookie?.value)
+  assert.equal(second?.event.visitor_id, cookie?.value)
+  const [later] = await shop.page.context().cookies()
+  assert.equal(later?.expires, cookie?.expires)
+})
+
+it('makes ids on plain HTTP too, where browsers have no randomUUID', async test => {
+  const script = `${CONSENT} signalbox('event', 'Search');`
+  const shop = await shopUnderTest(test, chromium, { host: SHOP_HOST, script })
+  assert.equal(await shop.run('isSecureContext'), false)
+  const [request] = await shop.received(1)
+  assert.match(request?.event.event_id, /^[\da-f]{32}$/)
+})
+
+it('tells the Pixel of the same event under the same id, once and after consent', async test => {
+  const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });
+    window.pixel = []; window.fbq = (...call) => pixel.push(call);`
+  const script = `signalbox('event', 'Purchase', { value_data: { value: '19.95', currency: 'EUR' } })`
+  const shop = await shopUnderTest(test, chromium, { beginning, script })
+  assert.deepEqual(await shop.run('pixel'), [])
+  shop.answerNext({ status: 503, headers: { 'retry-after': '1' } })
+  await shop.run(CONSENT)
+  const [request] = await shop.received(2)
+  const { event_id, value_data } = request?.event ?? {}
+  const calls = [['track', 'Purchase', value_data, { eventID: event_id }]]
+  assert.deepEqual(await shop.run('pixel'), calls)
+})
+
+it('leaves the Pixel alone unless init says so', async test => {
+  const script = `window.pixel = []; window.fbq = (...call) => pixel.push(call); ${CONSENT} ${EVENT}`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.received(1)
+  assert.deepEqual(await shop.run('pixel'), [])
+})
+
+it('sends the last event of a page as a beacon, with the key in the URL', async test => {
+  const script = `${CONSENT} addEventListener('pagehide', () => { ${EVENT} });`
+  const shop = await shopUnderTest(test, chromium, { script })
+  await shop.page.goto(`${shop.url}/other`)
+  const [request] = await shop.received(1)
+  assert.equal(request?.url, `/sb/events?key=${KEY}`)
+  // Chromium writes it in lower case, other browsers as it was given.
+  assert.match(request?.headers['content-type'] ?? '', /^text\/plain;charset=utf-8$/i)
+  assert.equal(request?.headers.authorization, undefined)
+  assert.equal(request?.event.event_id, 'order-1')
+})
+
+it('sends beacons where fetch would die with the page', async test => {
+  const browserScript = 'delete Request.prototype.keepalive'
+  const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + REPORTED })
+  const [request] = await shop.received(1)
+  assert.equal(request?.url, `/sb/events?key=${KEY}`)
+  assert.deepEqual(await shop.run('results'), [
+    { event_id: 'order-1', outcome: 'unconfirmed', status: undefined },
+  ])
+})
+
+it('tries once more after Retry-After, under the same id', async test => {
+  const shop = await shopUnderTest(test, chromium)
+  await shop.page.clock.install()
+  shop.answerNext({ status: 503, headers: { 'retry-after': '120' } })
+  const answered = shop.page.waitForResponse('**/sb/events')
+  await shop.run(CONSENT + REPORTED)
+  await answered
+  await shop.settled()
+  await shop.page.clock.fastForward(119_000)
+  await shop.settled()
+  assert.equal(shop.begun.length, 1)
+
+  await shop.page.clock.fastForward(2_000)
+  const [first, second] = await shop.received(2)
+  assert.deepEqual(second?.event, first?.event)
+  await shop.page.waitForFunction('results.length')
+  const sent = { event_id: 'order-1', outcome: 'sent', status: 202 }
+  assert.deepEqual(await shop.run('results'), [sent])
+})
+
+const FAILURES: [what: string, status: number, outcome: string][] = [
+  ['a second 500', 500, 'refused'],
+  ['a second 429', 429, 'refused'],
+]
+for (const [what, status, outcome] of FAILURES) {
+  it(`gives up after ${what}`, async test => {
+    const shop = await shopUnderTest(test, chromium)
+    shop.answerNext({ status, headers: { 'retry-after': '1' } }, { status })
+    await shop.run(CONSENT + REPORTED)
+    await shop.page.waitForFunction('results.length')
+    assert.deepEqual(await shop.run('results'), [{ event_id: 'order-1', outcome, status }])
+    assert.equal(shop.requests.length, 2)
+  })
+}
+
+it('does not repeat what was refused for its content, and says so on the console', async test => {
+  const shop = await shopUnderTest(test, chromium)
+  shop.answerNext({ status: 422, headers: { 'retry-after': '1' } })
+  await shop.run(CONSENT + REPORTED)
+  await shop.page.waitForFunction('results.length')
+  assert.deepEqual(await shop.run('results'), [
+    { event_id: 'order-1', outcome: 'refused', status: 422 },
+  ])
+  assert.match(shop.said.join(), /signalbox order-1 refused 422/)
+})
+
+it('tries once more after a lost answer, and reports that it failed', async test => {
+  const shop = await shopUnderTest(test, chromium)
+  await shop.page.route('**/sb/events', route => route.abort())
+  await shop.run(CONSENT + REPORTED)
+  await shop.page.waitForFunction('results.length')
+  const failed = { event_id: 'order-1', outcome: 'failed' }
+  assert.deepEqual(await shop.run('results'), [{ ...failed, status: undefined }])
+  assert.equal(shop.begun.length, 2)
+})
+
+it('sends what waits for its second attempt when the page goes away', async test => {
+  const shop = await shopUnderTest(test, chromium)
+  shop.answerNext({ status: 503, headers: { 'retry-after': '120' } })
+  const answered = shop.page.waitForResponse('**/sb/events')
+  await shop.run(CONSENT + EVENT)
+  await answered
+  await shop.settled()
+  await shop.page.goto(`${shop.url}/other`)
+  const [first, second] = await shop.received(2)
+  assert.equal(second?.url, `/sb/events?key=${KEY}`)
+  assert.deepEqual(second?.event, first?.event)
+  // Within one second a forwarder would sign equal bytes alike, which the service takes for a replay.
+  assert.notDeepEqual(second?.bytes, first?.bytes)
+})
+
+it('keeps the last 50 events, and reports those before them as dropped', async test => {
+  const script = `window.results = [];
+    for (let n = 1; n < 53; n++) {
+      signalbox('event', 'Search', { event_id: 'n' + n }, result => results.push(result));
+    }`
+  const shop = await shopUnderTest(test, chromium, { script })
+  const dropped = { outcome: 'dropped', status: undefined }
+  assert.deepEqual(await shop.run('results'), [
+    { event_id: 'n1', ...dropped },
+    { event_id: 'n2', ...dropped },
+  ])
+  await shop.run(CONSENT)
+  const ids = new Set((await shop.received(50)).map(({ event }) => event.event_id))
+  assert.equal(ids.size, 50)
+  assert.equal(ids.has('n2'), false)
+})
+
+it('does nothing on a page that is rendered ahead, until somebody looks at it', async test => {
+  const browserScript = `window.isAhead = true;
+    Object.defineProperty(Document.prototype, 'prerendering', { get: () => isAhead })`
+  const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + EVENT })
+  await shop.settled()
+  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(await shop.cookies(), [])
+  await shop.run(`isAhead = false; document.dispatchEvent(new Event('prerenderingchange'))`)
+  await shop.received(1)
+})

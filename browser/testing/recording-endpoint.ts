@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** Stands where the service would: it records every POST and answers what the test wants. */
+export interface RecordingEndpoint {
+  /** Without a path; events belong at `{url}/events`. */
+  url: string
+  requests: RecordedRequest[]
+  /** What comes next is answered so, in this order; then 202 again. */
+  answerNext(...answers: Answer[]): void
+  /** Waits until so many requests have come, and gives them. */
+  received(count: number): Promise<RecordedRequest[]>
+  /** Serves a page or a script as well. */
+  serve(path: string, file: ServedFile): void
+}
+
+export interface RecordedRequest {
+  method: string
+  url: string
+  headers: IncomingHttpHeaders
+  bytes: Buffer
+  /** The body as JSON, of any shape. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on the shape of any event
+  event: any
+}
+
+export interface Answer {
+  status: number
+  headers?: Record<string, string>
+  body?: string
+  /** Keeps the request open and never answers. */
+  isSilent?: boolean
+}
+
+export interface ServedFile {
+  body: string
+  headers: Record<string, string>
+}
+
+const WAIT_SECONDS_MAX = 10
+/** As the service answers browsers of other origins: anyone may ask, without credentials. */
+const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-headers': 'authorization, content-type',
+  'access-control-expose-headers': 'Retry-After',
+}
+
+export async function recordingEndpoint(test: TestContext): Promise<RecordingEndpoint> {
+  const requests: RecordedRequest[] = []
+  const answers: Answer[] = []
+  const files = new Map<string, ServedFile>()
+  const arrivals = new EventTarget()
+  const server = createServer(async (request, response) => {
+    const { method, url = '' } = request
+    const file = files.get(url.split('?')[0] ?? '')
+    if (method === 'OPTIONS') return response.writeHead(204, CORS).end()
+    if (method === 'HEAD') return response.writeHead(204).end()
+    if (method === 'GET') return response.writeHead(file ? 200 : 404, file?.headers).end(file?.body)
+    const recorded = await recordedRequest(request)
+    requests.push(recorded)
+    const answer = answers.shift() ?? accepted(recorded)
+    arrivals.dispatchEvent(new Event('arrival'))
+    if (answer.isSilent) return
+    const headers = { ...CORS, 'content-type': 'application/json', ...answer.headers }
+    return response.writeHead(answer.status, headers).end(answer.body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.after(async () => {
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    answerNext: (...next) => void answers.push(...next),
+    async received(count) {
+      const signal = AbortSignal.timeout(WAIT_SECONDS_MAX * 1_000)
+      while (requests.length < count) {
+        await once(arrivals, 'arrival', { signal }).catch(() =>
+          assert.fail(`Only ${requests.length} of ${count} requests came.`),
+        )
+      }
+      return requests
+    },
+    serve: (path, file) => void files.set(path, file),
+  }
+}
+
+async function recordedRequest(request: IncomingMessage): Promise<RecordedRequest> {
+  const bytes = Buffer.concat(await request.toArray())
+  const { method = '', url = '', headers } = request
+  return { method, url, headers, bytes, event: parsed(bytes.toString()) }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** As createEvent answers a new event. */
+function accepted({ event }: RecordedRequest): Answer {
+  const event_id = event?.event_id ?? 'none'
+  const location = `https://signalbox.example/api/v1/events/${event_id}`
+  return {
+    status: 202,
+    headers: { location, 'idempotency-key': event_id, 'request-id': 'req_1' },
+    body: JSON.stringify({ event_id, duplicate: false, warnings: [] }),
+  }
+}
