@@ -16,6 +16,9 @@ export interface LaneRun {
   verdict: LaneVerdict
 }
 
+/** An outage costs so many events an attempt each time that the platform is tried. */
+const TRIAL_EVENTS_MAX = 10
+
 /**
  * Delivers one batch of a lane: claim, look at each event again, send what may leave, settle. No
  * transaction is open while the platform answers. If this process dies on the way, the lease
@@ -29,7 +32,7 @@ export async function deliverLane(
   const { database, platform, now, leaseSeconds } = context
   const leaseEndsAtSeconds = steadySeconds() + leaseSeconds
   const batchMax = Math.min(context.batchMax, platform.batchMax)
-  const limit = lane.isProbe ? 1 : batchMax
+  const limit = Math.min(batchMax, lane.isProbe ? 1 : lane.isTrial ? TRIAL_EVENTS_MAX : batchMax)
   const claimed = await claimDeliveries(database, { lane, limit, claimedAt: now(), leaseSeconds })
   const claimedCount = claimed.deliveries.length
   const isFull = claimedCount === batchMax

@@ -1,8 +1,11 @@
 import type { CircuitCounts, CircuitState } from './circuit-moves.ts'
 
-/** How long an unreachable lane is left alone: doubling from the first failure on. */
+/**
+ * How long an unreachable lane is left alone: doubling from the first failure on. The longest pause
+ * is how late we notice that the platform is back.
+ */
 const BREAK_SECONDS_MIN = 1
-const BREAK_SECONDS_MAX = 60
+const BREAK_SECONDS_MAX = 15
 /** One dropped connection is no outage: from so many failures in a row on the circuit is open. */
 const OPEN_FAILURES_MIN = 3
 /** A lane that had nothing to try the platform with for so long begins anew. */
@@ -49,9 +52,14 @@ export class QuietLanes {
     this.#put(destinationId, { state, untilSeconds: atSeconds + seconds, failures })
   }
 
-  /** A request got through. A pause that the platform asked for in another answer goes on. */
-  works(destinationId: string, atSeconds: number): void {
+  /**
+   * A request got through. A pause that the platform asked for in another answer goes on. True when
+   * it ends a record of failures.
+   */
+  works(destinationId: string, atSeconds: number): boolean {
+    const wasOnTrial = this.isOnTrial(destinationId)
     if (this.stateAt(destinationId, atSeconds) !== 'throttled') this.#lanes.delete(destinationId)
+    return wasOnTrial
   }
 
   isQuiet(destinationId: string, atSeconds: number): boolean {

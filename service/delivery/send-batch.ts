@@ -75,11 +75,13 @@ async function settleRequest(
   const attempt = { ...request, id: attemptId, trackerId, destinationId, isTest, result }
   await insertAttempt(database, attempt)
   const at = now()
+  // One draw a request: what failed together goes out together again, in one request.
+  const moment = { at, attemptId, chance: chance() }
   const settlements = decided.map(({ id, event }) => {
     const attemptsInRow = claimed.get(id)?.attemptsInRow ?? 1
     const windowEndsAt = windowEnd(events.get(event.eventId) ?? event, platform)
     const delivery = { id, eventId: event.eventId, attemptsInRow, windowEndsAt }
-    return fates.answered(delivery, result, { at, attemptId, chance: chance() })
+    return fates.answered(delivery, result, moment)
   })
   await settleBatch(context, batch, settlements)
 }

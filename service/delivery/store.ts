@@ -12,6 +12,8 @@ export interface Lane {
   destinationId: string
   /** The destination is inactive and due for a probe: one event, not a batch. */
   isProbe: boolean
+  /** The platform could not be reached last time: a few events try it, not a batch. */
+  isTrial?: boolean
 }
 
 export interface DueLanes {
@@ -147,6 +149,24 @@ const SETTLEMENT_COLUMNS: BatchColumn<Settlement & { leaseEndsAt: Date }>[] = [
   { name: 'trace_id', type: 'text', text: ({ traceId }) => traceId },
   { name: 'attempt_id', type: 'uuid', text: ({ attemptId }) => attemptId },
 ]
+
+/**
+ * The platform can be reached again: what an attempt could not bring to it goes out now, and not
+ * when the retry schedule says, which knew nothing of the outage. What the platform itself answered
+ * keeps its time. Returns how many it brought forward.
+ */
+export async function bringForward(
+  { pool }: Database,
+  lane: { trackerId: string; destinationId: string; at: Date },
+): Promise<number> {
+  const { rowCount } = await pool.query(
+    `update deliveries set next_attempt_at = $3, updated_at = $3
+     where tracker_id = $1 and destination_id = $2 and next_attempt_at > $3
+       and status = 'retrying' and last_error ->> 'http_status' is null`,
+    [lane.trackerId, lane.destinationId, lane.at],
+  )
+  return rowCount ?? 0
+}
 
 /** Wakes the workers of other processes. Losing it costs one polling interval, nothing more. */
 export async function announceDeliveries({ pool }: Database): Promise<void> {

@@ -4,7 +4,7 @@ import { deliverLane, type LaneRun } from './deliver-lane.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { QuietLanes } from './quiet-lanes.ts'
 import { steadySeconds } from './steady-seconds.ts'
-import { findDueLanes, type Lane } from './store.ts'
+import { bringForward, findDueLanes, type Lane } from './store.ts'
 
 export interface WorkerLimits {
   /** Requests in flight from this process. */
@@ -173,8 +173,9 @@ class WorkerLoop {
       const wakeWhenFull = (isFull: boolean) => {
         if (isFull) this.wake()
       }
-      const run = await deliverLane(this.#context, lane, wakeWhenFull)
-      this.#heed(lane.destinationId, run)
+      const isTrial = this.#quiet.isOnTrial(lane.destinationId)
+      const run = await deliverLane(this.#context, { ...lane, isTrial }, wakeWhenFull)
+      await this.#heed(lane, run)
       // What came in meanwhile, or waits in the other test mode, should not wait for a poll.
       if (run.claimedCount > 0) this.wake()
     } catch (error) {
@@ -184,10 +185,13 @@ class WorkerLoop {
   }
 
   /** Leaves the lane alone as long as its last answer asks for. */
-  #heed(destinationId: string, { verdict }: LaneRun): void {
+  async #heed({ trackerId, destinationId }: Lane, { verdict }: LaneRun): Promise<void> {
     switch (verdict.kind) {
       case 'works':
-        this.#quiet.works(destinationId, steadySeconds())
+        if (this.#quiet.works(destinationId, steadySeconds())) {
+          const { database, now } = this.#context
+          await bringForward(database, { trackerId, destinationId, at: now() })
+        }
         break
       case 'unreachable':
         this.#quiet.failed(destinationId, steadySeconds())
