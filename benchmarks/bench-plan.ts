@@ -1,15 +1,40 @@
-export const BENCH_NAMES = ['acceptance', 'delivery'] as const
+export const BENCH_NAMES = ['acceptance', 'delivery', 'list'] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
-/** How long and how wide to measure; the defaults take about three minutes together. */
+export const DELIVERY_SCENARIOS = ['plain', 'faults', 'lanes', 'outage'] as const
+export type DeliveryScenario = (typeof DELIVERY_SCENARIOS)[number]
+
+/** How long and how wide to measure; the defaults take about eight minutes together. */
 export interface BenchPlan {
   /** Numbers of connections; the aims are for the last one. */
   connections: number[]
   rounds: number
   warmUpSeconds: number
   seconds: number
-  /** Stored deliveries of one round of `delivery`. */
+  delivery: DeliveryPlan
+  list: ListPlan
+}
+
+export interface ListPlan {
+  /** Events of each tracker that is listed, the smallest first. */
+  events: number[]
+  /** Requests of each kind. */
+  requests: number
+}
+
+export interface DeliveryPlan {
+  /** How often each scenario is measured; 0 leaves it out. */
+  rounds: Record<DeliveryScenario, number>
+  /** Stored deliveries of one round; `outage` has its own number. */
   events: number
+  /** Events in a request; null leaves it to the scenario. */
+  batchEvents: number | null
+  /** Trackers with one destination each, in `lanes`. */
+  lanes: number
+  /** Requests of a round of `faults` that are answered as throttled. */
+  throttlesMax: number
+  outageEvents: number
+  outageSeconds: number
 }
 
 /** What a benchmark found. */

@@ -23,16 +23,56 @@ it('acceptance stores one row for each 2xx answer, with and without delivery bes
 })
 
 it('delivery brings every stored delivery to the simulator once', () => {
-  const { status, stdout, stderr } = bench('delivery', '--events', '1500', ...TINY)
+  const stdout = deliver('plain', '--events', '1500')
+  assert.match(stdout, /^stored 1500, accepted 1500, received once 1500$/m)
+  assert.doesNotMatch(stdout, /^(faults|lanes|outage):/m)
+})
+
+it('delivery brings all of it there although requests fail, some of it twice', () => {
+  const stdout = deliver('faults', '--events', '300', '--batch', '3', '--throttles', '0')
+  const [, again] =
+    /^stored 300, accepted 300, received once 300, received again (\d+)$/m.exec(stdout) ?? []
+  assert.ok(Number(again) > 0)
+  assert.match(stdout, /^failed: HTTP 503 code 2 1, /m)
+})
+
+it('delivery brings all of it there in several lanes', () => {
+  const stdout = deliver('lanes', '--events', '300', '--lanes', '3')
+  assert.match(stdout, /^lanes: one round of 300 deliveries to 3 destinations, /m)
+  assert.match(stdout, /^requests per 1,000 events +10\.00$/m)
+  assert.match(stdout, /^stored 300, accepted 300, received once 300$/m)
+})
+
+it('delivery brings all of it there after an outage, with the rest of it still unsent', () => {
+  const load = ['--outage-events', '300', '--outage-minutes', '0.02', '--batch', '3']
+  const stdout = deliver('outage', ...load)
+  assert.match(stdout, /^requests in vain meanwhile +[1-9]/m)
+  assert.match(stdout, /^stored 300, accepted 300, received once 300$/m)
+  assert.match(stdout, /^waiting on its return: .*\d+ queued after 0 attempts/m)
+})
+
+it('list knows how many events it lists, and reaches its last page', () => {
+  const { status, stdout, stderr } = bench('list', '--sizes', '30,2000', '--requests', '5')
   assert.equal(stderr, '')
   assert.equal(status, 0)
-  assert.match(stdout, /^stored 1500, accepted 1500, received once 1500$/m)
+  assert.match(stdout, /^last page, of 2,000 events +[\d.]+ +[\d.]+$/m)
+  assert.match(stdout, /^first page: p99 grows [\d.]+ times/m)
 })
 
 it('an unknown benchmark or an unbounded load is refused with the usage', () => {
-  for (const args of [['speed'], [], ['delivery', '--events', '1e9'], ['delivery', '--events', '']])
-    assert.match(refusal(args), /Usage: npm run bench/)
+  const unbounded = ['--events', '1e9']
+  const wrongs = [['speed'], [], ['delivery', ...unbounded], ['delivery', '--events', '']]
+  for (const args of wrongs) assert.match(refusal(args), /Usage: npm run bench/)
+  const names = /^--scenario must be one of plain, faults, lanes, outage, not "slow"\.$/m
+  assert.match(refusal(['delivery', '--scenario', 'slow']), names)
 })
+
+function deliver(scenario: string, ...args: string[]): string {
+  const { status, stdout, stderr } = bench('delivery', '--scenario', scenario, ...args, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  return stdout
+}
 
 function bench(...args: string[]) {
   return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', timeout: PATIENCE })

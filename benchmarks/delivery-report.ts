@@ -1,78 +1,87 @@
 import type { BenchFindings } from './bench-plan.ts'
 import type { DeliveryFigures } from './delivery.ts'
+import { deliveryFaults, outageFaults } from './delivery-faults.ts'
+import {
+  FAULTS_MEASURES,
+  LANES_MEASURES,
+  OUTAGE_MEASURES,
+  PLAIN_MEASURES,
+} from './delivery-measures.ts'
 import type { DeliveryRound } from './delivery-round.ts'
 import { aimText, type Measure, measured, measuredText } from './measure.ts'
+import type { OutageRound } from './outage-round.ts'
 import { figureText, textTable } from './text-table.ts'
+import type { WaitingDeliveries } from './waiting-deliveries.ts'
 
-const MEASURES: Measure<DeliveryRound>[] = [
-  {
-    name: 'delivered events/s',
-    digits: 0,
-    read: ({ eventsPerSecond }) => eventsPerSecond,
-    aim: { limit: 10_000, direction: 'at least' },
-  },
-  {
-    name: 'requests per 1,000 events',
-    digits: 2,
-    read: ({ simulator, events }) => (simulator.requests * 1_000) / events,
-    aim: { limit: 2, direction: 'at most' },
-  },
-  {
-    name: 'bare pipe, events/s',
-    digits: 0,
-    read: ({ pipeEventsPerSecond }) => pipeEventsPerSecond,
-  },
-  {
-    name: 'delivered / bare pipe',
-    digits: 2,
-    read: ({ eventsPerSecond, pipeEventsPerSecond }) => eventsPerSecond / pipeEventsPerSecond,
-  },
-  {
-    name: 'CPU s per 1,000, worker with its start',
-    digits: 3,
-    read: ({ workerCpuSeconds }) => workerCpuSeconds,
-  },
-  {
-    name: 'CPU s per 1,000, PostgreSQL',
-    digits: 3,
-    read: ({ storeCpuSeconds }) => storeCpuSeconds,
-  },
-  {
-    name: 'memory of the worker, peak MB',
-    digits: 0,
-    read: ({ memory }) => memory?.peakMegabytes ?? null,
-  },
-]
-
-/** The figures as a table, each the median of its rounds, and what did not arrive exactly once. */
-export function reportDelivery({ machine, rounds }: DeliveryFigures): BenchFindings {
-  const events = figureText(rounds[0]?.events ?? 0, 0)
-  const text = [
-    machine,
-    `medians of ${rounds.length} rounds of ${events} stored deliveries`,
-    '',
-    textTable(
-      MEASURES.map(measure => [
-        measure.name,
-        measuredText(measure, rounds),
-        aimText(measure.aim, measured(measure, rounds)),
-      ]),
-    ),
-    '',
-    ...rounds.map(
-      ({ events, accepted, simulator }) =>
-        `stored ${events}, accepted ${accepted}, received once ${simulator.unique_events}`,
-    ),
-  ].join('\n')
-  return { text, faults: rounds.flatMap(faultsOf) }
+/** A table for each scenario, the figures medians of its rounds, and what did not arrive. */
+export function reportDelivery(figures: DeliveryFigures): BenchFindings {
+  const { machine, plain, faults, lanes, outage } = figures
+  const sections = [
+    section('plain', plain, { measures: PLAIN_MEASURES, line: arrivalLine }),
+    section('faults', faults, { measures: FAULTS_MEASURES, line: failuresLine }),
+    section('lanes', lanes, { measures: LANES_MEASURES, line: arrivalLine }),
+    section('outage', outage, { measures: OUTAGE_MEASURES, line: outageLine }),
+  ]
+  return {
+    text: [machine, ...sections.flat()].join('\n'),
+    faults: [
+      ...[...plain, ...faults, ...lanes].flatMap(deliveryFaults),
+      ...outage.flatMap(outageFaults),
+    ],
+  }
 }
 
-function faultsOf({ events, accepted, simulator }: DeliveryRound): string[] {
-  const { receipts, unique_events, refused_requests } = simulator
-  const isExact = [accepted, receipts, unique_events].every(count => count === events)
-  if (isExact && refused_requests === 0) return []
+interface SectionForm<Round> {
+  measures: Measure<Round>[]
+  /** What is told of each round below the table. */
+  line: (round: Round) => string
+}
+
+function section<Round extends DeliveryRound | OutageRound>(
+  scenario: string,
+  rounds: readonly Round[],
+  { measures, line }: SectionForm<Round>,
+): string[] {
+  const [first] = rounds
+  if (!first) return []
+  const { events, lanes, batchEvents } = first.load
+  const medians = rounds.length === 1 ? 'one round' : `medians of ${rounds.length} rounds`
+  const destinations = lanes === 1 ? 'one destination' : `${lanes} destinations`
+  const rows = measures.map(measure => [
+    measure.name,
+    measuredText(measure, rounds),
+    aimText(measure.aim, measured(measure, rounds)),
+  ])
   return [
-    `Of ${events} deliveries ${accepted} were accepted; the simulator has ${unique_events} in ` +
-      `${receipts} receipts and refused ${refused_requests} requests.`,
+    '',
+    `${scenario}: ${medians} of ${figureText(events, 0)} deliveries to ${destinations}, at most ` +
+      `${figureText(batchEvents, 0)} in a request`,
+    '',
+    textTable(rows),
+    '',
+    ...rounds.map(line),
   ]
+}
+
+function arrivalLine({ load, drained, simulator }: DeliveryRound | OutageRound): string {
+  const { accepted } = drained
+  return `stored ${load.events}, accepted ${accepted}, received once ${simulator.unique_events}`
+}
+
+function failuresLine(round: DeliveryRound): string {
+  const { load, fired, simulator } = round
+  const hits = load.failures.map(({ name }, index) => `${name} ${fired[index]}`)
+  const arrival = `${arrivalLine(round)}, received again ${simulator.deduplicated}`
+  return `${arrival}\nfailed: ${hits.join(', ')}`
+}
+
+function outageLine(round: OutageRound): string {
+  const waiting = round.waiting.map(waitingText).join('; ') || 'nothing'
+  return `${arrivalLine(round)}\nwaiting on its return: ${waiting}`
+}
+
+function waitingText({ status, attempts, count, notDueCount, dueSeconds }: WaitingDeliveries) {
+  const times = `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`
+  const due = `${notDueCount} not due yet, the last in ${figureText(dueSeconds, 1)} s`
+  return `${count} ${status} after ${times}${notDueCount === 0 ? '' : ` (${due})`}`
 }

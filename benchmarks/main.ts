@@ -6,6 +6,8 @@ import { reportAcceptance } from './acceptance-report.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
 import { measureDelivery } from './delivery.ts'
 import { reportDelivery } from './delivery-report.ts'
+import { measureList } from './list.ts'
+import { reportList } from './list-report.ts'
 import { readBenchCommand } from './read-bench-command.ts'
 import { resultsEntry } from './results-entry.ts'
 
@@ -14,6 +16,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
   {
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
     delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),
+    list: async (plan, closers) => reportList(await measureList(plan, closers)),
   }
 const RESULTS = join(import.meta.dirname, 'results.md')
 

@@ -1,5 +1,12 @@
 import { parseArgs } from 'node:util'
-import { BENCH_NAMES, type BenchName, type BenchPlan } from './bench-plan.ts'
+import {
+  BENCH_NAMES,
+  type BenchName,
+  type BenchPlan,
+  DELIVERY_SCENARIOS,
+  type DeliveryPlan,
+  type DeliveryScenario,
+} from './bench-plan.ts'
 
 export interface BenchCommand {
   name: BenchName
@@ -8,13 +15,25 @@ export interface BenchCommand {
   write: boolean
 }
 
-const USAGE = `Usage: npm run bench -- acceptance|delivery [options]
-  --rounds N           how often everything is measured; the median counts (3)
+const USAGE = `Usage: npm run bench -- acceptance|delivery|list [options]
+  --rounds N           how often everything is measured; the median counts (3; of delivery
+                       only plain, the others 1)
+  --write              append the findings to benchmarks/results.md
+of acceptance:
   --seconds S          measured time of each load (5)
   --warm-up S          time before it, which does not count (1.5)
-  --connections N,N    of acceptance; the aims are for the last (64,256)
-  --events N           of delivery: stored deliveries a round (50000)
-  --write              append the findings to benchmarks/results.md`
+  --connections N,N    the aims are for the last (64,256)
+of delivery:
+  --scenario NAME      only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
+  --events N           stored deliveries a round of plain, faults and lanes (50000)
+  --batch N            events in a request (1000; faults 100)
+  --lanes N            destinations of lanes (200)
+  --throttles N        requests of faults that are throttled, a minute's rest each (1)
+  --outage-events N    events that come in during the outage (100000)
+  --outage-minutes M   how long the platform is gone at least (1)
+of list:
+  --sizes N,N          events of each tracker that is listed (100000,10000000)
+  --requests N         requests of each kind (500)`
 
 /** Every load is bounded in count and in time. */
 const LIMITS = {
@@ -23,7 +42,24 @@ const LIMITS = {
   'warm-up': { min: 0, max: 60 },
   connections: { min: 1, max: 1_000 },
   events: { min: 1, max: 400_000 },
+  batch: { min: 1, max: 1_000 },
+  lanes: { min: 1, max: 1_000 },
+  throttles: { min: 0, max: 10 },
+  'outage-events': { min: 1, max: 400_000 },
+  'outage-minutes': { min: 0.01, max: 60 },
+  sizes: { min: 1, max: 20_000_000 },
+  requests: { min: 1, max: 10_000 },
 } as const
+
+const FRACTIONS = ['seconds', 'warm-up', 'outage-minutes']
+const ROUNDS = 3
+/** So that all of them together take six minutes: half of that is waiting, alike in every round. */
+const DELIVERY_ROUNDS: Record<DeliveryScenario, number> = {
+  plain: ROUNDS,
+  faults: 1,
+  lanes: 1,
+  outage: 1,
+}
 
 /** Reads the command line, or says in one sentence what is wrong with it. */
 export function readBenchCommand(args: readonly string[]): BenchCommand | { problem: string } {
@@ -33,14 +69,32 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
     if (name === undefined || positionals.length > 1) return { problem: USAGE }
     const plan = {
       connections: values.connections.split(',').map(text => number('connections', text)),
-      rounds: number('rounds', values.rounds),
+      rounds: values.rounds === undefined ? ROUNDS : number('rounds', values.rounds),
       warmUpSeconds: number('warm-up', values['warm-up']),
       seconds: number('seconds', values.seconds),
-      events: number('events', values.events),
+      delivery: deliveryPlan(values),
+      list: {
+        events: values.sizes.split(',').map(text => number('sizes', text)),
+        requests: number('requests', values.requests),
+      },
     }
     return { name, plan, write: values.write }
   } catch (error) {
     return { problem: `${(error as Error).message}\n\n${USAGE}` }
+  }
+}
+
+type Values = ReturnType<typeof parse>['values']
+
+function deliveryPlan(values: Values): DeliveryPlan {
+  return {
+    rounds: deliveryRounds(values),
+    events: number('events', values.events),
+    batchEvents: values.batch === undefined ? null : number('batch', values.batch),
+    lanes: number('lanes', values.lanes),
+    throttlesMax: number('throttles', values.throttles),
+    outageEvents: number('outage-events', values['outage-events']),
+    outageSeconds: number('outage-minutes', values['outage-minutes']) * 60,
   }
 }
 
@@ -49,20 +103,46 @@ function parse(args: readonly string[]) {
     args: [...args],
     allowPositionals: true,
     options: {
-      rounds: { type: 'string', default: '3' },
+      rounds: { type: 'string' },
       seconds: { type: 'string', default: '5' },
       'warm-up': { type: 'string', default: '1.5' },
       connections: { type: 'string', default: '64,256' },
+      scenario: { type: 'string' },
       events: { type: 'string', default: '50000' },
+      batch: { type: 'string' },
+      lanes: { type: 'string', default: '200' },
+      throttles: { type: 'string', default: '1' },
+      'outage-events': { type: 'string', default: '100000' },
+      'outage-minutes': { type: 'string', default: '1' },
+      sizes: { type: 'string', default: '100000,10000000' },
+      requests: { type: 'string', default: '500' },
       write: { type: 'boolean', default: false },
     },
   })
 }
 
+function deliveryRounds({ rounds, scenario }: Values): Record<DeliveryScenario, number> {
+  const known = DELIVERY_SCENARIOS.find(name => name === scenario)
+  if (scenario !== undefined && known === undefined) {
+    const names = DELIVERY_SCENARIOS.join(', ')
+    throw new Error(`--scenario must be one of ${names}, not ${JSON.stringify(scenario)}.`)
+  }
+  const roundsOf = (name: DeliveryScenario) => {
+    if (known !== undefined && name !== known) return 0
+    return rounds === undefined ? DELIVERY_ROUNDS[name] : number('rounds', rounds)
+  }
+  return {
+    plain: roundsOf('plain'),
+    faults: roundsOf('faults'),
+    lanes: roundsOf('lanes'),
+    outage: roundsOf('outage'),
+  }
+}
+
 function number(name: keyof typeof LIMITS, text: string): number {
   const { min, max } = LIMITS[name]
   const value = text.trim() === '' ? Number.NaN : Number(text)
-  const mayBeFraction = name === 'seconds' || name === 'warm-up'
+  const mayBeFraction = FRACTIONS.includes(name)
   if (value >= min && value <= max && (mayBeFraction || Number.isInteger(value))) return value
   throw new Error(`--${name} must be a number from ${min} to ${max}, not ${JSON.stringify(text)}.`)
 }

@@ -18,6 +18,7 @@ export interface ServiceRequest {
 }
 
 const MAIN = join(import.meta.dirname, '..', 'service', 'main.ts')
+const NO_LIMIT = { SIGNALBOX_TRACKER_RATE_PER_SECOND: '0' }
 const READY_LINE = /^Signalbox (?:is ready at|serves at|delivers to) (\S+)$/
 const COMPLAINT_CHARACTERS_MAX = 2_000
 
@@ -25,7 +26,8 @@ const COMPLAINT_CHARACTERS_MAX = 2_000
 export async function startServiceProcess(request: ServiceRequest): Promise<ServiceProcess> {
   const { role, dataDirectory, settings } = request
   const child = spawn(process.execPath, [MAIN, role], {
-    env: { PORT: '0', SIGNALBOX_DATA_DIR: dataDirectory, ...settings },
+    // One tracker sends all there is; no limit stands between it and what the service can do.
+    env: { ...NO_LIMIT, PORT: '0', SIGNALBOX_DATA_DIR: dataDirectory, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))

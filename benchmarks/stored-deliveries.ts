@@ -1,23 +1,64 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../service/db/database.ts'
 import { DestinationRoutes } from '../service/delivery/destination-routes.ts'
 import { outboundEvent } from '../service/delivery/outbound-event.ts'
+import { announceDeliveries } from '../service/delivery/store.ts'
 import { eventCommitter } from '../service/ingestion/commit-events.ts'
 import { findEvents } from '../service/ledger/store.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import { metaPayload } from '../service/platforms/meta/payload.ts'
 import { purchaseDraft } from './purchase-draft.ts'
 
-const EVENTS_PER_COMMIT = 1_000
+/** A tracker, which has one destination, and its events. */
+export interface StoredLane {
+  trackerId: string
+  eventIds: string[]
+}
 
-/** Stores purchases as acceptance does, each with one queued delivery. Returns their ids. */
+export interface DeliveriesToStore {
+  trackerIds: readonly string[]
+  /** Dealt out to the trackers in turn. */
+  count: number
+  /** Comes in evenly over so many seconds; left out, as fast as the store takes it. */
+  overSeconds?: number
+}
+
+const EVENTS_PER_COMMIT = 1_000
+/** What comes in over a time comes in at least so many pieces. */
+const COMMITS_MIN = 100
+
+/** Stores purchases as acceptance does, each with one queued delivery. */
 export async function storeDeliveries(
   database: Database,
-  trackerId: string,
-  count: number,
-): Promise<string[]> {
+  { trackerIds, count, overSeconds = 0 }: DeliveriesToStore,
+): Promise<StoredLane[]> {
   const run = randomBytes(6).toString('hex')
-  const commit = eventCommitter({
+  const commit = committer(database)
+  const lanes = trackerIds.map((trackerId): StoredLane => ({ trackerId, eventIds: [] }))
+  const commitEvents =
+    overSeconds > 0
+      ? Math.min(EVENTS_PER_COMMIT, Math.ceil(count / COMMITS_MIN))
+      : EVENTS_PER_COMMIT
+  const start = performance.now()
+  for (let first = 0; first < count; first += commitEvents) {
+    const dueMilliseconds = start + (overSeconds * 1_000 * first) / count - performance.now()
+    if (dueMilliseconds > 0) await delay(dueMilliseconds)
+    const at = new Date()
+    const length = Math.min(commitEvents, count - first)
+    const drafts = Array.from({ length }, (_, index) => {
+      const lane = lanes[(first + index) % lanes.length] as StoredLane
+      const draft = purchaseDraft({ trackerId: lane.trackerId, count: first + index, run, at })
+      lane.eventIds.push(draft.eventId)
+      return draft
+    })
+    await commit(drafts)
+  }
+  return lanes
+}
+
+function committer(database: Database) {
+  return eventCommitter({
     database,
     platform: metaPlatform({
       baseUrl: 'http://127.0.0.1:9',
@@ -25,35 +66,26 @@ export async function storeDeliveries(
       timeoutMilliseconds: 1,
     }),
     routes: new DestinationRoutes(database, () => new Date()),
-    onPlanned: () => {},
+    onPlanned: () => void announceDeliveries(database),
     onNoteError: error => {
       throw error
     },
   })
-  const eventIds: string[] = []
-  for (let first = 0; first < count; first += EVENTS_PER_COMMIT) {
-    const at = new Date()
-    const length = Math.min(EVENTS_PER_COMMIT, count - first)
-    const drafts = Array.from({ length }, (_, index) =>
-      purchaseDraft({ trackerId, count: first + index, run, at }),
-    )
-    await commit(drafts)
-    eventIds.push(...drafts.map(({ eventId }) => eventId))
-  }
-  return eventIds
 }
 
 /** The bodies that a worker would send for these events, in requests of `batchEvents`. */
 export async function requestBodies(
   database: Database,
-  trackerId: string,
-  { eventIds, batchEvents }: { eventIds: readonly string[]; batchEvents: number },
+  lanes: readonly StoredLane[],
+  batchEvents: number,
 ): Promise<string[]> {
   const bodies: string[] = []
-  for (let first = 0; first < eventIds.length; first += batchEvents) {
-    const ids = eventIds.slice(first, first + batchEvents)
-    const events = await findEvents(database, trackerId, ids)
-    bodies.push(JSON.stringify(metaPayload(events.map(outboundEvent), null)))
+  for (const { trackerId, eventIds } of lanes) {
+    for (let first = 0; first < eventIds.length; first += batchEvents) {
+      const ids = eventIds.slice(first, first + batchEvents)
+      const events = await findEvents(database, trackerId, ids)
+      bodies.push(JSON.stringify(metaPayload(events.map(outboundEvent), null)))
+    }
   }
   return bodies
 }

@@ -1,0 +1,86 @@
+import type { Database } from '../service/db/database.ts'
+import { ensurePayloadPartitions } from '../service/ledger/store.ts'
+import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
+
+/** The events of a tracker are spread evenly over so many days up to now. */
+const DAYS = 30
+const ROWS_PER_STATEMENT = 500_000
+const DAY_MILLISECONDS = 86_400_000
+
+/**
+ * Gives a tracker so many accepted purchases, written by SQL as acceptance and settling leave them:
+ * ledger, payload, one delivery, and the kept counts. Ids are not in the order of receipt.
+ */
+export async function storeListedEvents(
+  database: Database,
+  { trackerId, destinationId }: ProvisionedTracker,
+  count: number,
+): Promise<void> {
+  const { pool } = database
+  const from = new Date(Date.now() - DAYS * DAY_MILLISECONDS)
+  await ensurePayloadPartitions(database, from, DAYS + 2)
+  const step = (DAYS * DAY_MILLISECONDS - DAY_MILLISECONDS / 24) / count
+  for (let first = 0; first < count; first += ROWS_PER_STATEMENT) {
+    const last = Math.min(first + ROWS_PER_STATEMENT, count) - 1
+    const span = [trackerId, first, last, from, step]
+    await pool.query(INSERT_EVENTS, span)
+    await pool.query(INSERT_PAYLOADS, span)
+    await pool.query(INSERT_DELIVERIES, [...span, destinationId])
+  }
+  await pool.query(COUNT_EVENTS, [trackerId])
+  await pool.query(COUNT_DELIVERIES, [trackerId])
+}
+
+/** As after some hours of autovacuum. */
+export async function settleStore({ pool }: Database): Promise<void> {
+  for (const table of ['events', 'deliveries', 'event_counts', 'delivery_counts']) {
+    await pool.query(`vacuum (analyze) ${table}`)
+  }
+  await pool.query('analyze event_payloads')
+  await pool.query('checkpoint')
+}
+
+const NUMBERED = `
+  select number, md5(number::text) as event_id,
+    $4::timestamptz + make_interval(secs => number * $5::double precision / 1000) as created_at
+  from generate_series($2::bigint, $3::bigint) as number`
+
+const INSERT_EVENTS = `
+  insert into events (
+    tracker_id, event_id, created_at, event_time, event_name, event_class, action_source,
+    consent_basis, measurement_class, attribution_join, enforcement_scope,
+    consent_normalization_version, event_source, order_id, value_amount, value_currency,
+    value_data, consent, body_digest
+  )
+  select $1, event_id, created_at, created_at, 'Purchase', 'conversion', 'website', 'consent',
+    'advertising', 'allowed', 'event', '1', 'https://shop.example/checkout', number::text,
+    19.95, 'EUR', '{"value":"19.95","currency":"EUR"}',
+    '{"ad_user_data":"granted","decision":{"outcome":"granted","reason":"granted_by_consent"}}',
+    decode(event_id, 'hex')
+  from (${NUMBERED}) numbered`
+
+const INSERT_PAYLOADS = `
+  insert into event_payloads (tracker_id, event_id, received_on, visitor_id, user_data, click_ids)
+  select $1, event_id, (created_at at time zone 'UTC')::date, 'visitor-' || number % 100000,
+    json_build_object('digests', json_build_object('em', array[event_id || event_id]),
+      'plain', json_build_object('client_user_agent', 'Mozilla/5.0')), '{}'
+  from (${NUMBERED}) numbered`
+
+const INSERT_DELIVERIES = `
+  insert into deliveries (
+    tracker_id, event_id, id, destination_id, status, status_reason, is_test, attempt_count,
+    first_sent_at, platform_trace_id, created_at, updated_at
+  )
+  select $1, event_id, number + 1, $6, 'accepted', 'accepted', false, 1, created_at, 'A' || event_id,
+    created_at, created_at
+  from (${NUMBERED}) numbered`
+
+const COUNT_EVENTS = `
+  insert into event_counts (tracker_id, received_on, slot, events)
+  select $1, (created_at at time zone 'UTC')::date, 0, count(*)
+  from events where tracker_id = $1 group by 2`
+
+const COUNT_DELIVERIES = `
+  insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+  select $1, (created_at at time zone 'UTC')::date, 0, count(*), count(*)
+  from deliveries where tracker_id = $1 group by 2`
