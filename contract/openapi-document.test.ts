@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { documentChecks, placesOf, pointerTo } from './document-checks.ts'
 import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
-import { API_VERSION } from './openapi-document.ts'
+import { API_VERSION, openapiDocument } from './openapi-document.ts'
 import { DOCUMENTED_OPERATIONS } from './operations.ts'
 import { printOpenapi } from './print-openapi.ts'
 
@@ -22,7 +22,7 @@ it('prints the same text at every call, in UTF-8 with a newline at the end', () 
   assert.ok(printOpenapi().endsWith('}\n'))
 })
 
-it('is OpenAPI 3.1.0 of API version 0.5.0 and claims no signature', () => {
+it('is OpenAPI 3.1.0 of API version 0.5.0 and claims no signature: nobody signed it yet', () => {
   assert.equal(document.openapi, '3.1.0')
   assert.equal(document.info.version, '0.5.0')
   assert.equal(API_VERSION, '0.5.0')
@@ -67,6 +67,14 @@ it('declares every status of the operations, each described and with an example'
       assert.deepEqual(Object.keys(content), ['application/json'])
     }
   }
+})
+
+it('names one server when its base URL is known, and is the same otherwise', () => {
+  const { servers, ...rest } = openapiDocument('https://events.example/api/v1')
+  assert.deepEqual(servers, [{ url: 'https://events.example/api/v1' }])
+  const { servers: template, ...others } = document
+  assert.equal(template[0].url, '{base_url}')
+  assert.deepEqual(JSON.parse(JSON.stringify(rest)), others)
 })
 
 it('resolves every $ref, and names nothing that no $ref uses', () => {

@@ -28,7 +28,7 @@ export function openapiDocument(baseUrl?: string): Json {
     components: {
       schemas: register.schemas(),
       headers: RESPONSE_HEADERS,
-      securitySchemes: { trackerSecret: TRACKER_SECRET, sandboxKey: SANDBOX_KEY },
+      securitySchemes: SECURITY_SCHEMES,
     },
   }
 }
@@ -80,6 +80,29 @@ const SANDBOX_KEY = {
   description:
     'A key of the sandbox: anybody may take one, it opens the validation of the sandbox for ' +
     'fifteen minutes, and nothing of production.',
+}
+
+const PUBLISHABLE_KEY = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'sbx_pk_ and 72 hexadecimal digits',
+  description:
+    'The key of one signal tracker for pages. It is public and opens createEvent alone; a page ' +
+    'must be of an origin that is registered with it.',
+}
+
+const PUBLISHABLE_KEY_IN_QUERY = {
+  type: 'apiKey',
+  in: 'query',
+  name: 'key',
+  description: 'A publishable key where there are no headers: in a beacon.',
+}
+
+const SECURITY_SCHEMES = {
+  trackerSecret: TRACKER_SECRET,
+  sandboxKey: SANDBOX_KEY,
+  publishableKey: PUBLISHABLE_KEY,
+  publishableKeyInQuery: PUBLISHABLE_KEY_IN_QUERY,
 }
 
 function pathsOf(operations: readonly DocumentedOperation[], register: SchemaRegister): Json {

@@ -1,8 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { prepareDataFolder } from '../db/prepare-data-folder.ts'
-import { syncFolder, writePrivateFile } from '../db/private-file.ts'
+import { keptSecret } from './kept-secret.ts'
 
 const KEY_BYTES = 32
 const FILE = 'credential-key'
@@ -41,8 +40,7 @@ export function credentialKey(
 
 function keptText(path: string, dataDirectory: string): string {
   try {
-    if (!existsSync(path)) keepNewKey(prepareDataFolder(dataDirectory))
-    return readFileSync(path, 'utf8').trim()
+    return keptSecret(dataDirectory, FILE, () => randomBytes(KEY_BYTES).toString('hex'))
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new CredentialKeyError(
@@ -50,22 +48,5 @@ function keptText(path: string, dataDirectory: string): string {
         'or set SIGNALBOX_CREDENTIAL_KEY.',
       { cause },
     )
-  }
-}
-
-/**
- * Written aside first, so that a kill leaves either no key or a whole one; then linked to its
- * name, which fails when it is taken, so that two starts at once agree on one key.
- */
-function keepNewKey(folder: string): void {
-  const aside = `${FILE}.${randomUUID()}`
-  writePrivateFile(folder, aside, randomBytes(KEY_BYTES).toString('hex'))
-  try {
-    linkSync(join(folder, aside), join(folder, FILE))
-    syncFolder(folder)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    rmSync(join(folder, aside), { force: true })
   }
 }

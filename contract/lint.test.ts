@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { lintOpenapi } from './lint-openapi.ts'
+import { openapiDocument } from './openapi-document.ts'
+import { printedDocument, printOpenapi } from './print-openapi.ts'
+import { signOpenapi } from './sign-openapi.ts'
+import { newSigningKey, readSigningKey } from './signing-key.ts'
+
+it('the linter finds nothing in the printed document', async () => {
+  assert.deepEqual(await lintOpenapi(printOpenapi()), [])
+})
+
+it('nor in a signed one, with the address of its own server', async () => {
+  const key = await readSigningKey(newSigningKey(), 'development')
+  assert.ok(key)
+  const signed = await signOpenapi(openapiDocument('https://events.signalbox.test/api/v1'), key)
+  assert.deepEqual(await lintOpenapi(printedDocument(signed)), [])
+})
+
+it('the linter finds what is wrong: structure, references, examples, headers, names', async () => {
+  // biome-ignore lint/suspicious/noExplicitAny: a document is broken on purpose
+  const document: any = structuredClone(openapiDocument())
+  const { post } = document.paths['/events']
+  post.surprise = true
+  post.requestBody.content['application/json'].examples.purchase.value.event_name = 7
+  post.responses['200'].headers = {}
+  post.operationId = 'getEvent'
+  document.paths['/events/{event}'].get.responses['200'].content = { 'text/html': {} }
+  document.components.schemas.Idle = { $ref: '#/components/schemas/Nothing' }
+  const found = await lintOpenapi(printedDocument(document))
+  const rules = new Set(found.map(line => line.split(' ', 1)[0]))
+  for (const rule of [
+    'struct',
+    'no-unresolved-refs',
+    'no-invalid-media-type-examples',
+    'no-unused-components',
+    'response-contains-header',
+    'response-mime-type',
+    'operation-operationId-unique',
+  ]) {
+    assert.ok(rules.has(rule), `${rule} found nothing`)
+  }
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type RequestOptions, serviceUnderTest } from '../testing/service-under-test.ts'
+import { type Address, assertDocumented, exampleOf } from './assert-documented.ts'
+import { BASE_PATH, OPERATIONS } from './operations.ts'
+
+const READING = OPERATIONS.filter(({ method }) => method === 'GET')
+
+it('401 and 403 are answered by every reading operation as documented', async test => {
+  const service = await serviceUnderTest(test)
+  const refused: [number, string, RequestOptions][] = [
+    [401, 'unauthenticated', { secret: null }],
+    [403, 'from_a_browser', { headers: { origin: 'https://shop.example' } }],
+  ]
+  for (const { address, path } of READING.map(placesOf)) {
+    for (const [status, name, options] of refused) {
+      const reply = await service.request('GET', path, options)
+      assertDocumented(address, reply, status)
+      assert.deepEqual(reply.body, exampleOf(address, status, name))
+    }
+  }
+})
+
+it('500 on a fault of ours, by every reading operation as documented', async test => {
+  const service = await serviceUnderTest(test)
+  const { pool } = service.database
+  const { rows } = await pool.query(
+    `select tablename from pg_tables
+     where schemaname = 'public' and tablename not in ('trackers', 'tracker_keys')`,
+  )
+  await pool.query(`drop table ${rows.map(({ tablename }) => tablename).join(', ')} cascade`)
+  for (const { address, path } of READING.map(placesOf)) {
+    const reply = await service.request('GET', path)
+    assertDocumented(address, reply, 500)
+    assert.deepEqual(reply.body, exampleOf(address, 500, 'fault'))
+  }
+})
+
+function placesOf({ url }: (typeof READING)[number]): { address: Address; path: string } {
+  const address = [url.replaceAll(/:(\w+)/g, '{$1}'), 'get'] as const
+  return { address, path: `${BASE_PATH}${url.replaceAll(/:\w+/g, 'x')}?date=2026-11-20` }
+}

@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs'
+import { openapiDocument } from './openapi-document.ts'
+import { printedDocument } from './print-openapi.ts'
+import { CommandError, readNamedFile, readOptions, runCommand } from './run-command.ts'
+import { signOpenapi } from './sign-openapi.ts'
+import { publicKeySet, readSigningKey } from './signing-key.ts'
+
+const USAGE =
+  'Usage: npm run contract:sign -- --key-from FILE --out FILE [--jwks-out FILE] [--base-url URL]'
+
+/** `npm run contract:sign`: a signed document without a running service, for a release. */
+export async function signCommand(argumentList: readonly string[]): Promise<string> {
+  const options = readOptions(argumentList, ['key-from', 'out', 'jwks-out', 'base-url'], USAGE)
+  const { 'key-from': keyPath, out, 'jwks-out': keysPath, 'base-url': baseUrl } = options
+  if (!keyPath || !out) throw new CommandError(USAGE)
+  const key = await readSigningKey(readNamedFile(keyPath), 'release')
+  if (!key) {
+    throw new CommandError(
+      `There is no Ed25519 private key in ${keyPath}, as a JWK or as PKCS#8 in PEM.`,
+    )
+  }
+  const signed = await signOpenapi(openapiDocument(baseUrl), key)
+  writeFileSync(out, printedDocument(signed))
+  if (keysPath) {
+    writeFileSync(keysPath, printedDocument(publicKeySet({ current: key, others: [] })))
+  }
+  return `${out} is signed with the key ${key.publicKey.kid}.`
+}
+
+if (import.meta.main) await runCommand(signCommand)
