@@ -2,6 +2,7 @@ import closeWithGrace from 'close-with-grace'
 import { EmbeddedPostgresError } from './db/embedded-postgres-error.ts'
 import { SchemaError } from './db/migrate.ts'
 import type { ServiceLogger } from './http/service-app.ts'
+import { ContractKeyError } from './provisioning/contract-key.ts'
 import { CredentialKeyError } from './provisioning/credential-key.ts'
 import { CredentialsFileError } from './provisioning/credentials-file.ts'
 import { PlatformTokenError } from './provisioning/read-platform-token.ts'
@@ -9,6 +10,7 @@ import type { RoleContext, RunningRole } from './roles/role.ts'
 import { runAll } from './roles/run-all.ts'
 import { runCredential } from './roles/run-credential.ts'
 import { runDeliver } from './roles/run-deliver.ts'
+import { runKey } from './roles/run-key.ts'
 import { runMigrate } from './roles/run-migrate.ts'
 import { runProvision } from './roles/run-provision.ts'
 import { runServe } from './roles/run-serve.ts'
@@ -28,6 +30,7 @@ const ONE_OFF_ROLES = new Map<string, (context: RoleContext, rest: string[]) => 
   ['migrate', runMigrate],
   ['provision', runProvision],
   ['credential', runCredential],
+  ['key', runKey],
 ])
 
 let isFatal = false
@@ -96,6 +99,7 @@ function sentenceOf(error: unknown): string {
     error instanceof StartError ||
     error instanceof SchemaError ||
     error instanceof EmbeddedPostgresError ||
+    error instanceof ContractKeyError ||
     error instanceof CredentialKeyError ||
     error instanceof CredentialsFileError ||
     error instanceof PlatformTokenError

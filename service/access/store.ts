@@ -24,12 +24,37 @@ export async function findTrackerByKey(
   return row ? { trackerId: row.tracker_id, workspaceId: row.workspace_id } : null
 }
 
+export interface PublishableKey extends TrackerIdentity {
+  /** Where it may be used, as `originPattern` keeps them. */
+  origins: string[]
+}
+
+/** Finds the live publishable key with this digest, or null. On the hot path, hence prepared. */
+export async function findPublishableKey(
+  { pool }: Database,
+  digest: Buffer,
+): Promise<PublishableKey | null> {
+  const { rows } = await pool.query({
+    name: 'find-publishable-key',
+    text: `select keys.tracker_id, trackers.workspace_id, keys.origins
+           from tracker_keys keys join trackers on trackers.id = keys.tracker_id
+           where keys.key_digest = $1 and keys.kind = 'publishable' and keys.revoked_at is null`,
+    values: [digest],
+  })
+  const row = rows[0]
+  return row
+    ? { trackerId: row.tracker_id, workspaceId: row.workspace_id, origins: row.origins }
+    : null
+}
+
 export interface NewKey {
   trackerId: string
   kind: TokenKind
   digest: Buffer
   lastCharacters: string
   createdAt: Date
+  /** Of a publishable key. */
+  origins?: readonly string[]
 }
 
 export async function insertKey({ query }: Database, key: NewKey): Promise<void> {
@@ -41,6 +66,7 @@ export async function insertKey({ query }: Database, key: NewKey): Promise<void>
       kind: key.kind,
       last_characters: key.lastCharacters,
       created_at: key.createdAt,
+      origins: [...(key.origins ?? [])],
     })
     .execute()
 }
@@ -56,6 +82,42 @@ export async function listLiveKeys({ query }: Database, trackerId: string, kind:
     .orderBy('created_at')
     .execute()
 }
+
+export interface KeyNames {
+  trackerId: string
+  lastCharacters: string
+  /** Null: every kind. */
+  kind: TokenKind | null
+}
+
+/** The live keys of a tracker that end so: one, but for rare chance. */
+export async function findLiveKeys(
+  { query }: Database,
+  { trackerId, lastCharacters, kind }: KeyNames,
+) {
+  const live = query
+    .selectFrom('tracker_keys')
+    .select('key_digest')
+    .where('tracker_id', '=', trackerId)
+    .where('last_characters', '=', lastCharacters)
+    .where('revoked_at', 'is', null)
+  return (kind === null ? live : live.where('kind', '=', kind)).execute()
+}
+
+const KEYS_LISTED_MAX = 200
+
+/** A tracker's keys, live and revoked, the newest first. */
+export async function listKeys({ query }: Database, trackerId: string) {
+  return query
+    .selectFrom('tracker_keys')
+    .select(['kind', 'last_characters', 'created_at', 'last_used_at', 'revoked_at', 'origins'])
+    .where('tracker_id', '=', trackerId)
+    .orderBy('created_at', 'desc')
+    .orderBy('kind')
+    .limit(KEYS_LISTED_MAX)
+    .execute()
+}
+export type ListedKey = Awaited<ReturnType<typeof listKeys>>[number]
 
 export interface KeyRevocation {
   trackerId: string
@@ -112,6 +174,11 @@ export async function insertTracker({ query }: Database, tracker: NewTracker): P
       .execute()
     return workspace.id
   })
+}
+
+export async function isTracker({ query }: Database, trackerId: string): Promise<boolean> {
+  const found = query.selectFrom('trackers').select('id').where('id', '=', trackerId)
+  return (await found.executeTakeFirst()) !== undefined
 }
 
 /** The first tracker ever made: the demo's, on a store that `npm start` made. */

@@ -1,4 +1,5 @@
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import { BlockList, isIP } from 'node:net'
+import { bareAddress } from './bare-address.ts'
 
 /** Nobody on the internet has these addresses (IANA special-purpose registries). */
 const RESERVED_V4 = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12
@@ -9,9 +10,6 @@ const RESERVED_V6 = `::/96 64:ff9b:1::/48 100::/64 2001:2::/48 2001:db8::/32 3ff
 
 const RESERVED = reservedRanges()
 
-/** The longest address with brackets, zone and port stays well below this. */
-const addressCharsMax = 100
-
 /**
  * A browser's address as Meta wants it: IPv4 or IPv6, no port, brackets or zone, IPv4 inside IPv6
  * as IPv4, IPv6 in its shortest lower-case form. Null for anything that is not one address, or
@@ -19,30 +17,9 @@ const addressCharsMax = 100
  * reserved: an absent address beats a wrong one (domain reference, section H).
  */
 export function publicAddress(text: string): string | null {
-  if (text.length > addressCharsMax) return null
-  const bare = canonicalAddress(withoutDecoration(text.trim()))
+  const bare = bareAddress(text)
   if (bare === null) return null
   return RESERVED.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4') ? null : bare
-}
-
-function withoutDecoration(text: string): string {
-  const inBrackets = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1]
-  const withoutPort = inBrackets ?? /^(\d[\d.]*):\d{1,5}$/.exec(text)?.[1] ?? text
-  return withoutPort.replace(/%[\w.~-]*$/, '')
-}
-
-function canonicalAddress(text: string): string | null {
-  switch (isIP(text)) {
-    case 4:
-      return text
-    case 6: {
-      const { address } = new SocketAddress({ address: text, family: 'ipv6' })
-      const mapped = address.startsWith('::ffff:') ? address.slice(7) : ''
-      return isIP(mapped) === 4 ? mapped : address
-    }
-    default:
-      return null
-  }
 }
 
 function reservedRanges(): BlockList {

@@ -1,4 +1,5 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
+import type { BrowserCaller } from '../access/browser-caller.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import { checkSubmission } from './check-submission.ts'
 import type { CommitOutcome } from './commit-events.ts'
@@ -13,6 +14,8 @@ export interface AcceptanceContext {
 
 export interface EventRequest {
   tracker: TrackerIdentity
+  /** Null when a tracker secret brought it. */
+  browser: BrowserCaller | null
   body: unknown
   idempotencyKey: string | undefined
   receivedAt: Date
@@ -28,12 +31,19 @@ export type Acceptance =
  */
 export async function acceptEvent(
   context: AcceptanceContext,
-  { tracker, body, idempotencyKey, receivedAt }: EventRequest,
+  { tracker, browser, body, idempotencyKey, receivedAt }: EventRequest,
 ): Promise<Acceptance> {
-  const checked = checkSubmission(body, { idempotencyKey, receivedAt })
+  const checked = checkSubmission(body, { idempotencyKey, receivedAt, browser })
   const { submission, eventId, eventTime, decision } = checked
   const { trackerId } = tracker
-  const draft = draftEvent(submission, { trackerId, eventId, receivedAt, eventTime, decision })
+  const draft = draftEvent(submission, {
+    trackerId,
+    eventId,
+    receivedAt,
+    eventTime,
+    decision,
+    edge: browser?.edge ?? null,
+  })
   const { isNew } = await context.commits.submit(draft)
   if (!isNew) return { eventId, isDuplicate: true }
   if (draft.body.event_name === 'consent_withdrawal' && draft.visitorId !== null) {

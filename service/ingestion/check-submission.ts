@@ -1,9 +1,11 @@
 import { EventSubmission } from '@signalbox/contract/submissions.ts'
+import type { BrowserCaller } from '../access/browser-caller.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
 import { compileBodySchema } from '../http/body-schema.ts'
 import { addSchemaErrors, FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
 import { identityMember } from '../identity/identity-member.ts'
+import { addEdgeFaults } from './edge-identity.ts'
 import { eventIdentity } from './event-identity.ts'
 import { readEventTime } from './event-time.ts'
 import { addSubmissionFaults } from './submission-faults.ts'
@@ -12,6 +14,8 @@ import { uuidV7 } from './uuid-v7.ts'
 export interface SubmissionGrounds {
   idempotencyKey: string | undefined
   receivedAt: Date
+  /** Set when a publishable key brought it. */
+  browser?: BrowserCaller | null
 }
 
 export interface CheckedSubmission {
@@ -31,7 +35,7 @@ const checkBody = compileBodySchema(EventSubmission)
  */
 export function checkSubmission(
   body: unknown,
-  { idempotencyKey, receivedAt }: SubmissionGrounds,
+  { idempotencyKey, receivedAt, browser = null }: SubmissionGrounds,
 ): CheckedSubmission {
   const submission = (body ?? {}) as EventSubmission
   const faults = new FieldErrorList()
@@ -40,9 +44,11 @@ export function checkSubmission(
     throw Refusal.ofFields(faults.toErrors())
   }
   addSubmissionFaults(faults, submission)
+  if (browser) addEdgeFaults(faults, submission.user_data)
   const identity = readIdentity(faults, submission, idempotencyKey)
   const eventTime = readTime(faults, submission, receivedAt)
-  const decision = decide(faults, submission, { receivedAt, eventTime })
+  const identityPresent = Boolean(browser?.edge) || identityMember(submission.user_data) !== null
+  const decision = decide(faults, submission, { receivedAt, eventTime, identityPresent })
   if (!faults.isEmpty || decision === null) throw Refusal.ofFields(faults.toErrors())
   return { submission, eventId: identity ?? `evt_${uuidV7(receivedAt)}`, eventTime, decision }
 }
@@ -71,11 +77,10 @@ function readTime(faults: FieldErrorList, { event_time }: EventSubmission, recei
 function decide(
   faults: FieldErrorList,
   body: EventSubmission,
-  moment: { receivedAt: Date; eventTime: Date },
+  grounds: { receivedAt: Date; eventTime: Date; identityPresent: boolean },
 ): ConsentDecision | null {
   if (body.consent_basis !== 'consent' && body.consent_basis !== 'legitimate_interest') return null
-  const identityPresent = identityMember(body.user_data) !== null
-  const decision = decideConsent(body, { ...moment, identityPresent })
+  const decision = decideConsent(body, grounds)
   if (decision.outcome === 'denied') {
     const field = decision.denied_field
     faults.add(

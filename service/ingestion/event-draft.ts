@@ -1,4 +1,5 @@
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import type { EdgeClient } from '../access/browser-caller.ts'
 import type { ConsentDecision } from '../consent/consent-decision.ts'
 import { consentRecord } from '../consent/consent-record.ts'
 import { resolveClickIds } from '../identity/click-ids.ts'
@@ -10,6 +11,7 @@ import { scrubUrl } from '../identity/scrub-url.ts'
 import { visitorKey } from '../identity/visitor-key.ts'
 import type { EventNotes } from '../ledger/ledger-entry.ts'
 import { bodyDigest } from './body-digest.ts'
+import { edgeIdentity } from './edge-identity.ts'
 
 /** An accepted submission with its identity hashed, before it is known who withdrew consent. */
 export interface EventDraft {
@@ -35,6 +37,8 @@ export interface DraftGrounds {
   receivedAt: Date
   eventTime: Date
   decision: ConsentDecision
+  /** What a trusted edge saw of the browser. It is no part of the body that is compared. */
+  edge?: EdgeClient | null
 }
 
 const NOTED_MEMBERS_MAX = 20
@@ -58,8 +62,10 @@ const KNOWN_MEMBERS = new Set([
 
 /** Hashes, scrubs and cuts a submission down to what may be stored. Nothing raw outlives this. */
 export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventDraft {
-  const { trackerId, eventId, receivedAt, decision } = grounds
+  const { edge = null, ...moment } = grounds
+  const { trackerId, eventId, receivedAt, decision } = moment
   const identity = normalizeUserData(body.user_data)
+  const seen = edgeIdentity(edge)
   const clicks = resolveClickIds({
     clickIds: body.click_ids,
     userData: body.user_data,
@@ -71,11 +77,11 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
   const { dropped, dropped_unnamed: _, ...consent } = consentRecord(body)
   const visitorId = visitorOf(body.visitor_id)
   return {
-    ...grounds,
+    ...moment,
     body,
     visitorId,
     digests: identity.digests,
-    plain: identity.plain,
+    plain: { ...identity.plain, ...seen.plain },
     clickIds: {
       ...clicks.clickIds,
       ...(clicks.fbc === null ? {} : { fbc: clicks.fbc }),
@@ -86,6 +92,7 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
     notes: {
       dropped: [
         ...identity.dropped,
+        ...seen.dropped,
         ...clicks.dropped,
         ...noted(scrubbed, 'held an identifier'),
         ...noted(dropped, 'not part of a consent state'),

@@ -63,18 +63,62 @@ it('202 drops what cannot be kept of user_data, click_ids and consent, not the e
 
 it('202 leaves no way from a member name to a prototype', async test => {
   const service = await serviceUnderTest(test)
+  const before = Object.getOwnPropertyNames(Object.prototype)
   const reach = '{"polluted":true}'
-  const rawBody = JSON.stringify(samplePurchase({ contents: 0 }))
-    .replace(/^\{/, `{"__proto__":${reach},"\\u005f_proto__":${reach},"constructor":${reach},`)
-    .replace('"user_data":{', `"user_data":{"__proto__":${reach},"toString":"x",`)
-    .replace('"consent":{', `"consent":{"__proto__":{"ad_user_data":"denied"},"constructor":1,`)
-    .replace('"value_data":{', `"value_data":{"__proto__":{"value":"99"},`)
-  const reply = await service.request('POST', '/api/v1/events', { rawBody })
-  assert.equal(reply.status, 202)
+  const members = `"constructor":{"prototype":${reach}},"prototype":${reach},"toString":"x",`
+  for (const [index, name] of ['__proto__', '\\u005f_proto__', '__pro\\u0074o__'].entries()) {
+    const id = `hostile-${index}`
+    const contents = [{ id: 'mug' }]
+    const value_data = { value: '19.95', currency: 'EUR', contents }
+    const rawBody = JSON.stringify(samplePurchase({ event_id: id, value_data }))
+      .replace(/^\{/, `{"${name}":${reach},${members}`)
+      .replace('"user_data":{', `"user_data":{"${name}":${reach},${members}`)
+      .replace('"consent":{', `"consent":{"${name}":{"ad_user_data":"denied"},${members}`)
+      .replace('"value_data":{', `"value_data":{"${name}":{"value":"99"},${members}`)
+      .replace('"contents":[{', `"contents":[{"${name}":${reach},${members}`)
+    const reply = await service.request('POST', '/api/v1/events', { rawBody })
+    assert.equal(reply.status, 202, reply.text)
+    assert.equal((await service.request('POST', '/api/v1/events', { rawBody })).status, 200)
+    const { event } = (await service.read(id)).body
+    assert.equal(event.consent.decision.outcome, 'granted')
+    assert.equal(event.value_data.value, '19.95')
+    assert.deepEqual(Object.keys(event.value_data.contents[0]).sort(), [
+      'constructor',
+      'id',
+      'prototype',
+      'toString',
+    ])
+  }
+  assert.equal(await service.deliver(), 3)
+  assert.equal((await service.request('GET', '/api/v1/dashboard/events')).status, 200)
   assert.equal(({} as { polluted?: unknown }).polluted, undefined)
-  const { event } = (await service.read('order-1001')).body
-  assert.equal(event.consent.decision.outcome, 'granted')
-  assert.equal(event.value_data.value, '19.95')
+  assert.equal((() => {}).constructor.prototype.polluted, undefined)
+  assert.deepEqual(Object.getOwnPropertyNames(Object.prototype), before)
+})
+
+it('422 refuses numbers that no number can hold, wherever they would be kept', async test => {
+  const service = await serviceUnderTest(test)
+  const number = '123456789012345678901234567890'
+  const body = JSON.stringify(samplePurchase({ value_data: { value: '1', currency: 'EUR' } }))
+  const within = (member: string) => body.replace('"value_data":{', `"value_data":{${member},`)
+  for (const [field, rawBody] of [
+    ['event_time', body.replace('{', '{"event_time":1e999,')],
+    ['event_time', body.replace('{', '{"event_time":-1e999,')],
+    ['event_time', body.replace('{', `{"event_time":${number},`)],
+    ['value_data.num_items', within('"num_items":1e999')],
+    ['value_data.num_items', within(`"num_items":${number}`)],
+    ['value_data.contents', within('"contents":[{"quantity":1e999}]')],
+    ['value_data.contents', within(`"contents":[[${number}]]`)],
+  ] as const) {
+    const reply = await service.request('POST', '/api/v1/events', { rawBody })
+    assert.equal(reply.status, 422, rawBody)
+    assert.deepEqual(Object.keys(reply.body.errors), [field])
+  }
+  assert.equal((await service.read('order-1001')).status, 404)
+  const ignored = body.replace('{', `{"unknown":[1e999,${number}],"gpc":-1e999,`)
+  const rawBody = ignored.replace('"user_data":{', `"user_data":{"ph":1e999,"zp":${number},`)
+  assert.equal((await service.request('POST', '/api/v1/events', { rawBody })).status, 202)
+  assert.equal((await service.read('order-1001')).status, 200)
 })
 
 it('400 refuses bytes that are no UTF-8 and text that is no JSON', async test => {

@@ -1,4 +1,5 @@
 import { BASE_PATH, createEvent, verifySignalIngestion } from '@signalbox/contract/operations.ts'
+import { preflightHeaders } from '../http/cors-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { type AcceptanceContext, acceptEvent } from './accept-event.ts'
 import { headerText } from './event-identity.ts'
@@ -16,6 +17,7 @@ export function ingestionRoutes(
     async handler(request, reply) {
       const accepted = await acceptEvent(context, {
         tracker: request.tracker,
+        browser: request.browser,
         body: request.body,
         idempotencyKey: request.headers['idempotency-key'] as string | undefined,
         receivedAt: context.now(),
@@ -27,6 +29,14 @@ export function ingestionRoutes(
       const { warnings } = accepted
       return reply.code(202).send({ event_id, duplicate: false, warnings })
     },
+  })
+
+  // A page asks first whether it may send JSON and a key.
+  app.options(createEvent.url, { config: { credential: 'none' } }, async (request, reply) => {
+    const { origin } = request.headers
+    reply.header('allow', 'POST, OPTIONS')
+    if (origin !== undefined) reply.headers(preflightHeaders(origin))
+    return reply.code(204).send()
   })
 
   app.route({

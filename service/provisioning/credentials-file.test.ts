@@ -8,12 +8,15 @@ import {
   readCredentialsFile,
   reserveCredentialsFile,
   writeCredentialsFile,
+  writeKeyFile,
 } from './credentials-file.ts'
 
 const CREDENTIALS: Credentials = {
   base_url: 'http://127.0.0.1:3000/api/v1',
   tracker_id: 'tracker',
   tracker_secret: 'secret',
+  publishable_key: 'key',
+  forwarding_secret: 'forwarding',
   destination_id: 'destination',
   simulator_url: null,
 }
@@ -67,6 +70,21 @@ it('what is no credentials file is read as none', test => {
   }
   writeCredentialsFile(path, CREDENTIALS)
   assert.deepEqual(readCredentialsFile(path), CREDENTIALS)
+})
+
+it('a file of a version that knew no browser keys is read all the same', test => {
+  const path = join(emptyFolder(test), 'credentials.json')
+  const { publishable_key: _, forwarding_secret: __, ...older } = CREDENTIALS
+  writeFileSync(path, JSON.stringify(older))
+  assert.deepEqual(readCredentialsFile(path), older)
+})
+
+it('a single key stands under the name that it has among the credentials', test => {
+  const path = join(emptyFolder(test), 'key.json')
+  writeKeyFile(path, { tracker_id: 'tracker', publishable_key: 'key' })
+  const text = readFileSync(path, 'utf8')
+  assert.deepEqual(JSON.parse(text), { tracker_id: 'tracker', publishable_key: 'key' })
+  assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
 function emptyFolder(test: TestContext): string {

@@ -7,10 +7,19 @@ export interface Credentials {
   base_url: string
   tracker_id: string
   tracker_secret: string
+  /** For browsers; it is no secret. */
+  publishable_key: string
+  /** With which a same-origin forwarder signs. */
+  forwarding_secret: string
   destination_id: string
   /** Null when deliveries go to a real platform. */
   simulator_url: string | null
 }
+
+/** As found: a file of an earlier version knows nothing of browsers. */
+export type FoundCredentials = Omit<Credentials, BrowserMember> &
+  Partial<Pick<Credentials, BrowserMember>>
+type BrowserMember = 'publishable_key' | 'forwarding_secret'
 
 export class CredentialsFileError extends Error {
   override name = 'CredentialsFileError'
@@ -23,9 +32,18 @@ const OWNER_ONLY = 0o600
  * one sentence that names the path.
  */
 export function writeCredentialsFile(path: string, credentials: Credentials): void {
+  writeMembers(path, credentials)
+}
+
+/** A single key, under the name that it has among the credentials. Throws as the other does. */
+export function writeKeyFile(path: string, key: Partial<Credentials>): void {
+  writeMembers(path, key)
+}
+
+function writeMembers(path: string, members: object): void {
   try {
     makeFolderOf(path)
-    writePrivateFile(dirname(path), basename(path), `${JSON.stringify(credentials, null, 2)}\n`)
+    writePrivateFile(dirname(path), basename(path), `${JSON.stringify(members, null, 2)}\n`)
   } catch (cause) {
     throw unwritable(path, cause)
   }
@@ -48,11 +66,11 @@ export function reserveCredentialsFile(path: string): () => void {
 }
 
 /** What the file says, or null when it is missing or says something else. */
-export function readCredentialsFile(path: string): Credentials | null {
+export function readCredentialsFile(path: string): FoundCredentials | null {
   try {
     const found = JSON.parse(readFileSync(path, 'utf8')) as Partial<Credentials> | null
     const needed = [found?.tracker_id, found?.tracker_secret, found?.destination_id]
-    return needed.every(member => typeof member === 'string') ? (found as Credentials) : null
+    return needed.every(member => typeof member === 'string') ? (found as FoundCredentials) : null
   } catch {
     return null
   }

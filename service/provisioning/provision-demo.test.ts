@@ -5,8 +5,15 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { findTrackerByKey, insertTracker } from '../access/store.ts'
-import { tokenDigest } from '../access/token-format.ts'
+import { issueKey } from '../access/issue-key.ts'
+import {
+  findPublishableKey,
+  findTrackerByKey,
+  insertTracker,
+  listLiveKeys,
+  revokeKey,
+} from '../access/store.ts'
+import { type TokenKind, tokenDigest } from '../access/token-format.ts'
 import type { Database } from '../db/database.ts'
 import { findDestination, findDestinationRoutes } from '../delivery/destination-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
@@ -20,7 +27,9 @@ it('an empty store gets a tracker with a secret and a destination that opens', a
   const { database, start } = await demo(test)
   const credentials = await start()
   assert.ok(await opens(database, credentials))
-  const { tracker_id, destination_id } = credentials
+  const { tracker_id, destination_id, publishable_key } = credentials
+  const key = await findPublishableKey(database, tokenDigest(publishable_key))
+  assert.deepEqual(key?.origins, ['http://127.0.0.1:*'])
   const destination = await findDestination(database, tracker_id, destination_id)
   assert.match(destination?.datasetId ?? '', /^\d{15}$/)
   const sealed = destination?.sealedCredential ?? Buffer.alloc(0)
@@ -54,6 +63,41 @@ it('a lost or spoilt file gets a new secret for the same tracker, and the old on
   }
 })
 
+it('a file that is older than the browser keys gets them, and keeps all else', async test => {
+  const { database, start, path, at } = await demo(test)
+  const { publishable_key: _, forwarding_secret: __, ...older } = await start()
+  writeFileSync(path, JSON.stringify(older))
+  const completed = await start()
+  const { publishable_key, forwarding_secret, ...kept } = completed
+  assert.deepEqual(kept, older)
+  assert.ok(await opens(database, completed))
+  assert.deepEqual(await start(), completed)
+
+  const digest = tokenDigest(publishable_key)
+  await revokeKey(database, { trackerId: completed.tracker_id, digest, revokedAt: at })
+  const renewed = await start()
+  assert.notEqual(renewed.publishable_key, publishable_key)
+  assert.equal(renewed.forwarding_secret, forwarding_secret)
+  assert.ok(await opens(database, renewed))
+})
+
+it('a key that is missing is issued even when the tracker has two: the oldest makes room', async test => {
+  const { database, start, path, at } = await demo(test)
+  const { publishable_key: oldest, ...rest } = await start()
+  const trackerId = rest.tracker_id
+  const issuedAt = new Date(at.getTime() + 1_000)
+  const inPages = await issueKey(database, { trackerId, kind: 'publishable', issuedAt })
+  writeFileSync(path, JSON.stringify(rest))
+  const renewed = await start({ at: new Date(at.getTime() + 2_000) })
+  assert.ok(await opens(database, renewed))
+  const live = await listLiveKeys(database, trackerId, 'publishable')
+  assert.deepEqual(
+    live.map(key => key.key_digest),
+    [inPages, renewed.publishable_key].map(tokenDigest),
+  )
+  assert.ok(!live.some(key => key.key_digest.equals(tokenDigest(oldest))))
+})
+
 it('a file that was written for another store is made true for this one', async test => {
   const elsewhere = await demo(test)
   const foreign = await elsewhere.start()
@@ -74,6 +118,8 @@ it('a file with the secret of a tracker that was provisioned later is left as it
     ...first,
     tracker_id: other.trackerId,
     tracker_secret: other.trackerSecret,
+    publishable_key: other.publishableKey,
+    forwarding_secret: other.forwardingSecret,
     destination_id: other.destinationId,
   }
   writeFileSync(path, JSON.stringify(chosen))
@@ -121,14 +167,21 @@ async function demo(test: TestContext) {
   const start = async (changes: Partial<DemoRequest> = {}): Promise<Credentials> => {
     assert.equal(await provisionDemo(database, { ...request, ...changes }), true)
     const written = readCredentialsFile(path)
-    assert.ok(written)
-    return written
+    assert.ok(written?.publishable_key && written.forwarding_secret)
+    return written as Credentials
   }
   return { database, path, at, request, start }
 }
 
+/** Whether every key of the file opens what it should. */
 async function opens(database: Database, credentials: Credentials): Promise<boolean> {
-  const digest = tokenDigest(credentials.tracker_secret)
-  const tracker = await findTrackerByKey(database, 'tracker_secret', digest)
-  return tracker?.trackerId === credentials.tracker_id
+  const keys: [TokenKind, string][] = [
+    ['tracker_secret', credentials.tracker_secret],
+    ['publishable', credentials.publishable_key],
+    ['forwarding', credentials.forwarding_secret],
+  ]
+  const trackers = await Promise.all(
+    keys.map(([kind, key]) => findTrackerByKey(database, kind, tokenDigest(key))),
+  )
+  return trackers.every(tracker => tracker?.trackerId === credentials.tracker_id)
 }

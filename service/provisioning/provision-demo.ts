@@ -1,10 +1,15 @@
-import { issueTrackerSecret } from '../access/issue-tracker-secret.ts'
+import { issueKey, type KeyKind, LIVE_KEYS_MAX } from '../access/issue-key.ts'
 import { findFirstTracker, findTrackerByKey, listLiveKeys, revokeKey } from '../access/store.ts'
 import { tokenDigest } from '../access/token-format.ts'
 import type { Database } from '../db/database.ts'
 import { findDestinationRoutes } from '../delivery/destination-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { type Credentials, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
+import {
+  type Credentials,
+  type FoundCredentials,
+  readCredentialsFile,
+  writeCredentialsFile,
+} from './credentials-file.ts'
 import { provisionDestination, provisionTracker } from './provision-tracker.ts'
 
 export interface DemoRequest {
@@ -17,21 +22,29 @@ export interface DemoRequest {
   isStoreOurs: boolean
 }
 
+/** Pages that a developer serves on the same machine, under whichever port is free. */
+const DEMO_ORIGINS = ['http://127.0.0.1:*']
+
 /**
  * On an empty store, makes the demo workspace and writes its credentials. Later starts keep the
  * file true: addresses may have changed, and a file that was lost gets a new secret, since the old
- * one is nowhere but in the lost file. A start that was killed half-way is completed. In a store
- * of somebody else that has trackers nothing is touched: their secrets are in use elsewhere.
- * Returns whether the file holds credentials of this store.
+ * one is nowhere but in the lost file. A file that lacks keys, because it is older than they are,
+ * gets them. A start that was killed half-way is completed. In a store of somebody else that has
+ * trackers nothing is touched: their secrets are in use elsewhere. Returns whether the file holds
+ * credentials of this store.
  */
 export async function provisionDemo(database: Database, request: DemoRequest): Promise<boolean> {
   const known = readCredentialsFile(request.path)
   const issued = (await stillValid(database, known)) ?? (await newlyIssued(database, request))
   if (!issued) return false
+  const keyOf = (kind: KeyKind, found: string | undefined) =>
+    liveKey(database, { kind, found, trackerId: issued.trackerId, at: request.at })
   const credentials: Credentials = {
     base_url: request.baseUrl,
     tracker_id: issued.trackerId,
     tracker_secret: issued.trackerSecret,
+    publishable_key: await keyOf('publishable', issued.publishableKey),
+    forwarding_secret: await keyOf('forwarding', issued.forwardingSecret),
     destination_id: issued.destinationId,
     simulator_url: request.simulatorUrl,
   }
@@ -44,15 +57,26 @@ interface Issued {
   trackerId: string
   trackerSecret: string
   destinationId: string
+  publishableKey?: string | undefined
+  forwardingSecret?: string | undefined
 }
 
 /** The file may have been written for another store; only this one knows what opens it. */
-async function stillValid(database: Database, known: Credentials | null): Promise<Issued | null> {
+async function stillValid(
+  database: Database,
+  known: FoundCredentials | null,
+): Promise<Issued | null> {
   if (!known) return null
   const { tracker_id: trackerId, tracker_secret: trackerSecret } = known
   const opened = await findTrackerByKey(database, 'tracker_secret', tokenDigest(trackerSecret))
   if (opened?.trackerId !== trackerId) return null
-  return { trackerId, trackerSecret, destinationId: known.destination_id }
+  return {
+    trackerId,
+    trackerSecret,
+    destinationId: known.destination_id,
+    publishableKey: known.publishable_key,
+    forwardingSecret: known.forwarding_secret,
+  }
 }
 
 async function newlyIssued(
@@ -61,7 +85,8 @@ async function newlyIssued(
 ): Promise<Issued | null> {
   const existing = await findFirstTracker(database)
   if (!existing) {
-    return provisionTracker(database, { workspaceName: 'Demo', at, credentialKeys })
+    const demo = { workspaceName: 'Demo', origins: DEMO_ORIGINS }
+    return provisionTracker(database, { ...demo, at, credentialKeys })
   }
   if (!isStoreOurs) return null
   const { trackerId } = existing
@@ -71,6 +96,36 @@ async function newlyIssued(
   for (const key of await listLiveKeys(database, trackerId, 'tracker_secret')) {
     await revokeKey(database, { trackerId, digest: key.key_digest, revokedAt: at })
   }
-  const trackerSecret = await issueTrackerSecret(database, { trackerId, issuedAt: at })
+  const trackerSecret = await issueKey(database, {
+    trackerId,
+    kind: 'tracker_secret',
+    issuedAt: at,
+  })
   return { trackerId, trackerSecret, destinationId }
+}
+
+interface WantedKey {
+  kind: KeyKind
+  /** What the file says, which may be of another tracker, or nothing. */
+  found: string | undefined
+  trackerId: string
+  at: Date
+}
+
+/**
+ * The key of the file, or a new one. Pages and forwarders may use others, so these stay; when there
+ * is no room for one more, the oldest makes it.
+ */
+async function liveKey(
+  database: Database,
+  { kind, found, trackerId, at }: WantedKey,
+): Promise<string> {
+  const opened = found && (await findTrackerByKey(database, kind, tokenDigest(found)))
+  if (found && opened && opened.trackerId === trackerId) return found
+  const live = await listLiveKeys(database, trackerId, kind)
+  for (const { key_digest: digest } of live.slice(0, -(LIVE_KEYS_MAX - 1))) {
+    await revokeKey(database, { trackerId, digest, revokedAt: at })
+  }
+  const origins = kind === 'publishable' ? DEMO_ORIGINS : []
+  return issueKey(database, { trackerId, kind, origins, issuedAt: at })
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { issueTrackerSecret } from '../access/issue-tracker-secret.ts'
+import { issueKey } from '../access/issue-key.ts'
 import { insertTracker } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
@@ -15,6 +15,8 @@ export interface ProvisioningRequest {
   workspaceName: string
   at: Date
   credentialKeys: CredentialKeys
+  /** Where the publishable key may be used; without any, by no page. */
+  origins?: readonly string[]
   /** Without one the destination is for the simulator. */
   dataset?: ConnectedDataset | undefined
 }
@@ -22,17 +24,19 @@ export interface ProvisioningRequest {
 export interface ProvisionedTracker {
   trackerId: string
   trackerSecret: string
+  publishableKey: string
+  forwardingSecret: string
   destinationId: string
   workspaceId: number
 }
 
 /**
- * Makes a workspace with a tracker, its secret and a destination of its own: for the dataset that
- * is given, or for the simulator.
+ * Makes a workspace with a tracker, one key of each kind and a destination of its own: for the
+ * dataset that is given, or for the simulator.
  */
 export async function provisionTracker(
   database: Database,
-  { workspaceName, ...request }: ProvisioningRequest,
+  { workspaceName, origins, ...request }: ProvisioningRequest,
 ): Promise<ProvisionedTracker> {
   const trackerId = randomUUID()
   const workspaceId = await insertTracker(database, {
@@ -42,11 +46,25 @@ export async function provisionTracker(
     createdAt: request.at,
   })
   const destinationId = await provisionDestination(database, { trackerId, ...request })
-  const trackerSecret = await issueTrackerSecret(database, { trackerId, issuedAt: request.at })
-  return { trackerId, trackerSecret, destinationId, workspaceId }
+  const keys = await issueKeys(database, { trackerId, origins, at: request.at })
+  return { trackerId, ...keys, destinationId, workspaceId }
 }
 
-export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName'> {
+async function issueKeys(
+  database: Database,
+  { trackerId, origins = [], at }: { trackerId: string; origins: Origins; at: Date },
+) {
+  const key = { trackerId, issuedAt: at }
+  return {
+    trackerSecret: await issueKey(database, { ...key, kind: 'tracker_secret' }),
+    publishableKey: await issueKey(database, { ...key, kind: 'publishable', origins }),
+    forwardingSecret: await issueKey(database, { ...key, kind: 'forwarding' }),
+  }
+}
+
+type Origins = ProvisioningRequest['origins']
+
+export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName' | 'origins'> {
   trackerId: string
 }
 

@@ -72,7 +72,8 @@ function setOptions(options: string[]) {
   }
 }
 
-function requireId(option: string, id: string): string {
+/** Throws a StartError for what cannot be an id of ours. */
+export function requireId(option: string, id: string): string {
   if (UUID.test(id)) return id.toLowerCase()
   throw new StartError(`${option} takes an id as "npm run credential -- list" shows it, not ${id}.`)
 }

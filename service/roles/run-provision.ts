@@ -4,7 +4,7 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { credentialKeys } from '../provisioning/credential-keys.ts'
 import {
-  type Credentials,
+  type FoundCredentials,
   readCredentialsFile,
   reserveCredentialsFile,
   writeCredentialsFile,
@@ -14,12 +14,13 @@ import { readPlatformToken } from '../provisioning/read-platform-token.ts'
 import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
 import type { Settings } from '../settings/settings.ts'
 import { requireDatasetId } from './credential-command.ts'
+import { requireOrigins } from './key-command.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { StartError } from './start-error.ts'
 
 const USAGE =
-  'Usage: npm run provision -- --out FILE [--name WORKSPACE] ' +
+  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--origin ORIGIN]... ' +
   '[--dataset DIGITS --token-from FILE|-]'
 
 /** Makes a further workspace, tracker and destination and writes their credentials to a file. */
@@ -28,7 +29,7 @@ export async function runProvision(
   argumentList: readonly string[],
 ): Promise<void> {
   refuseTokenArgument(argumentList)
-  const { path, workspaceName, connection } = readArguments(argumentList)
+  const { path, workspaceName, origins, connection } = readArguments(argumentList)
   const dataset = connection && (await connected(connection))
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
@@ -37,6 +38,7 @@ export async function runProvision(
     const giveBack = reserveCredentialsFile(path)
     const provisioned = await provisionTracker(store.database, {
       workspaceName,
+      origins,
       at: now(),
       credentialKeys: keys,
       dataset,
@@ -48,6 +50,8 @@ export async function runProvision(
       base_url: baseUrl(settings),
       tracker_id: provisioned.trackerId,
       tracker_secret: provisioned.trackerSecret,
+      publishable_key: provisioned.publishableKey,
+      forwarding_secret: provisioned.forwardingSecret,
       destination_id: provisioned.destinationId,
       simulator_url: demoCredentials(settings)?.simulator_url ?? null,
     })
@@ -60,6 +64,7 @@ export async function runProvision(
 interface Arguments {
   path: string
   workspaceName: string
+  origins: string[]
   /** Undefined: a destination for the simulator. */
   connection: Connection | undefined
 }
@@ -71,11 +76,12 @@ interface Connection {
 }
 
 function readArguments(argumentList: readonly string[]): Arguments {
-  const { out, name, dataset, 'token-from': tokenFrom } = optionsOf(argumentList)
+  const { out, name, origin, dataset, 'token-from': tokenFrom } = optionsOf(argumentList)
   if (!out || !dataset !== !tokenFrom) throw new StartError(USAGE)
   const connection =
     dataset && tokenFrom ? { datasetId: requireDatasetId(dataset), tokenFrom } : undefined
-  return { path: resolve(out), workspaceName: name, connection }
+  const origins = requireOrigins(origin)
+  return { path: resolve(out), workspaceName: name, origins, connection }
 }
 
 function optionsOf(argumentList: readonly string[]) {
@@ -85,6 +91,7 @@ function optionsOf(argumentList: readonly string[]) {
       options: {
         out: { type: 'string' },
         name: { type: 'string', default: 'Workspace' },
+        origin: { type: 'string', multiple: true, default: [] },
         dataset: { type: 'string' },
         'token-from': { type: 'string' },
       },
@@ -107,6 +114,6 @@ function baseUrl(settings: Settings): string {
   )
 }
 
-function demoCredentials({ dataDirectory }: Settings): Credentials | null {
+function demoCredentials({ dataDirectory }: Settings): FoundCredentials | null {
   return readCredentialsFile(join(dataDirectory, 'credentials.json'))
 }

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { clientAddress } from './client-address.ts'
+import { trustedProxies } from './trusted-proxies.ts'
+
+const PROXY = { address: '10.0.0.0', prefixBits: 8, family: 'ipv4' } as const
+const addressOf = clientAddress(trustedProxies([PROXY]))
+const ofPeer = (ip: string | undefined) => addressOf({ ip, headers: {} })
+
+it('is the peer, however its address is written', () => {
+  assert.equal(ofPeer('192.0.2.7'), '192.0.2.7')
+  assert.equal(ofPeer('::ffff:192.0.2.7'), '192.0.2.7')
+  assert.equal(ofPeer(undefined), 'unknown')
+})
+
+it('is the same for a whole /64 of IPv6, and another for the next', () => {
+  const same = ['2001:db8:1:2::1', '2001:db8:1:2:ffff::', '2001:DB8:1:2:3:4:5:6%eth0']
+  for (const address of same) assert.equal(ofPeer(address), '2001:db8:1:2::/64')
+  assert.equal(ofPeer('2001:db8:1:3::1'), '2001:db8:1:3::/64')
+  assert.equal(ofPeer('::1'), '0:0:0:0::/64')
+  assert.equal(ofPeer('fe80::'), 'fe80:0:0:0::/64')
+  assert.equal(ofPeer('64:ff9b::192.0.2.7'), '64:ff9b:0:0::/64')
+})
+
+it('is whom a trusted proxy speaks for, and whatever a stranger says of itself counts nothing', () => {
+  const forwarded = (ip: string, chain: string) =>
+    addressOf({ ip, headers: { 'x-forwarded-for': chain } })
+  assert.equal(forwarded('10.1.1.1', '198.51.100.9, 203.0.113.5'), '203.0.113.5')
+  assert.equal(forwarded('10.1.1.1', '203.0.113.5, 10.2.2.2'), '203.0.113.5')
+  assert.equal(forwarded('10.1.1.1', 'nonsense'), '10.1.1.1')
+  assert.equal(forwarded('192.0.2.7', '203.0.113.5'), '192.0.2.7')
+})
+
+it('never fails and never grows, whatever a proxy writes', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.ipV6(), fc.ipV4()), chain => {
+      const address = addressOf({ ip: '10.1.1.1', headers: { 'x-forwarded-for': chain } })
+      assert.match(address, /^[0-9a-f:./]{3,24}$/)
+    }),
+  )
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { it } from 'node:test'
+import { forwardingFault, isSignedBy, readForwarding } from './forwarding-signature.ts'
+import { tokenDigest } from './token-format.ts'
+
+interface Vector {
+  name: string
+  forwarding_secret: string
+  forwarded_at: number
+  client_ip: string
+  client_user_agent: string
+  body: string
+  signature: string
+}
+
+const FILE = new URL('../../browser/vectors/forwarding-signature.json', import.meta.url)
+const VECTORS: Vector[] = JSON.parse(readFileSync(FILE, 'utf8'))
+const NOW = new Date('2026-11-21T12:00:00.000Z')
+const NOW_SECONDS = NOW.getTime() / 1_000
+
+function forwardingOf(vector: Vector) {
+  return {
+    clientIp: vector.client_ip,
+    clientUserAgent: vector.client_user_agent,
+    forwardedAt: String(vector.forwarded_at),
+    signature: vector.signature,
+  }
+}
+
+it('knows the signatures of the protocol, and none with a bit of it changed', () => {
+  assert.ok(VECTORS.length >= 3)
+  for (const vector of VECTORS) {
+    const digest = tokenDigest(vector.forwarding_secret)
+    const forwarding = forwardingOf(vector)
+    const body = Buffer.from(vector.body)
+    assert.ok(isSignedBy(digest, forwarding, body), vector.name)
+    for (const changes of [
+      { forwardedAt: String(vector.forwarded_at + 1) },
+      { clientIp: `${vector.client_ip}8` },
+      { clientUserAgent: `${vector.client_user_agent} ` },
+      { signature: vector.signature.replace(/.$/, last => (last === '0' ? '1' : '0')) },
+    ]) {
+      assert.equal(isSignedBy(digest, { ...forwarding, ...changes }, body), false, vector.name)
+    }
+    assert.equal(isSignedBy(digest, forwarding, Buffer.from(`${vector.body} `)), false)
+    assert.equal(isSignedBy(tokenDigest('another'), forwarding, body), false)
+  }
+})
+
+it('does not let one part slip into the next', () => {
+  const [vector] = VECTORS as [Vector]
+  const digest = tokenDigest(vector.forwarding_secret)
+  const { clientIp, clientUserAgent, ...rest } = forwardingOf(vector)
+  const moved = { ...rest, clientIp: `${clientIp}\n${clientUserAgent}`, clientUserAgent: '' }
+  assert.equal(isSignedBy(digest, moved, Buffer.from(vector.body)), false)
+})
+
+it('is a forwarded request as soon as one of the headers is there', () => {
+  assert.equal(readForwarding({ 'x-forwarded-for': '8.8.8.8' }), null)
+  for (const name of ['client-ip', 'client-user-agent', 'forwarded-at', 'forwarding-signature']) {
+    const found = readForwarding({ [`x-signalbox-${name}`]: '' })
+    assert.deepEqual(found, { clientIp: '', clientUserAgent: '', forwardedAt: '', signature: '' })
+  }
+})
+
+it('takes a time up to 5 minutes from ours, either way', () => {
+  const signature = 'a'.repeat(64)
+  for (const [seconds, isTaken] of [
+    [0, true],
+    [-300, true],
+    [300, true],
+    [-301, false],
+    [301, false],
+  ] as const) {
+    const forwardedAt = String(NOW_SECONDS + seconds)
+    const fault = forwardingFault(
+      { clientIp: '', clientUserAgent: '', forwardedAt, signature },
+      NOW,
+    )
+    assert.equal(fault === null, isTaken, `${seconds} seconds`)
+  }
+})
+
+it('says what is wrong with a time or a signature of another form', () => {
+  const right = {
+    clientIp: '',
+    clientUserAgent: '',
+    forwardedAt: String(NOW_SECONDS),
+    signature: 'a'.repeat(64),
+  }
+  for (const forwardedAt of ['', 'now', '1.5', '-1', '1e9', `${NOW_SECONDS}000`, ' 1', '1, 1']) {
+    assert.match(forwardingFault({ ...right, forwardedAt }, NOW) ?? '', /Forwarded-At|5 minutes/)
+  }
+  for (const signature of ['', 'a'.repeat(63), 'A'.repeat(64), `${'a'.repeat(64)}, b`]) {
+    assert.match(forwardingFault({ ...right, signature }, NOW) ?? '', /Forwarding-Signature/)
+  }
+})

@@ -1,0 +1,36 @@
+import type { Database } from '../db/database.ts'
+
+/** Two for one: the table shrinks to what is in time, and no request pays for many. */
+const FORGOTTEN_AT_ONCE = 2
+
+export interface SeenSignature {
+  trackerId: string
+  signature: Buffer
+  forwardedAt: Date
+  /** What was forwarded before is out of time by now, for every process. */
+  forgetBefore: Date
+}
+
+/**
+ * Keeps the signature of a forwarded request, durably. False when it is there already: the request
+ * is a replay, to whichever process it came first.
+ */
+export async function rememberSignature(
+  { pool }: Database,
+  { trackerId, signature, forwardedAt, forgetBefore }: SeenSignature,
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'remember-signature',
+    text: `with forgotten as (
+             delete from forwarded_signatures
+             where tracker_id = $1 and signature in (
+               select signature from forwarded_signatures
+               where tracker_id = $1 and forwarded_at < $4
+               order by forwarded_at limit ${FORGOTTEN_AT_ONCE} for update skip locked))
+           insert into forwarded_signatures (tracker_id, signature, forwarded_at)
+           values ($1, $2, $3)
+           on conflict (tracker_id, signature) do nothing`,
+    values: [trackerId, signature, forwardedAt, forgetBefore],
+  })
+  return rowCount === 1
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type ForwardedRequest, forwardingHeaders } from '../../testing/forwarding-headers.ts'
+import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { issueKey } from './issue-key.ts'
+import { revokeKey } from './store.ts'
+import { newToken, tokenDigest } from './token-format.ts'
+
+const EVENTS = '/api/v1/events'
+const CLIENT = { clientIp: '8.8.8.8', userAgent: 'Mozilla/5.0 Example/1.0' }
+const WRONG = /^The forwarding signature fits no live forwarding secret /
+const REPLAYED = /^This forwarded request has come before, and a replay is refused: /
+
+/** As a forwarder does: the body and what is known of its browser, signed now. */
+function signed(service: ServiceUnderTest, changes: Partial<ForwardedRequest> = {}) {
+  const body = JSON.stringify(pageView())
+  const secret = service.tracker.forwardingSecret
+  return forwardingHeaders({ secret, body, at: service.clock.now(), ...CLIENT, ...changes })
+}
+
+function post(service: ServiceUnderTest, headers: Record<string, string>, body?: string) {
+  const rawBody = body ?? JSON.stringify(pageView())
+  const secret = service.tracker.publishableKey
+  return service.request('POST', EVENTS, { secret, rawBody, headers })
+}
+
+async function delivered(service: ServiceUnderTest) {
+  await service.deliver()
+  const { events } = await service.received()
+  const last = events.at(-1) as { user_data: Record<string, string> } | undefined
+  assert.ok(last, 'nothing was received')
+  return [last.user_data.client_ip_address, last.user_data.client_user_agent]
+}
+
+it('202 takes the address and the user agent that a forwarder signed', async test => {
+  const service = await serviceUnderTest(test)
+  const headers = { ...signed(service), origin: SHOP_ORIGIN }
+  assert.equal((await post(service, headers)).status, 202)
+  assert.deepEqual(await delivered(service), ['8.8.8.8', 'Mozilla/5.0 Example/1.0'])
+})
+
+it('202 takes a signed beacon: the key in the query, the body as text', async test => {
+  const service = await serviceUnderTest(test)
+  const path = `${EVENTS}?key=${service.tracker.publishableKey}`
+  const rawBody = JSON.stringify(pageView())
+  const headers = { ...signed(service), 'content-type': 'text/plain;charset=UTF-8' }
+  const reply = await service.request('POST', path, { secret: null, rawBody, headers })
+  assert.equal(reply.status, 202)
+  assert.deepEqual(await delivered(service), ['8.8.8.8', 'Mozilla/5.0 Example/1.0'])
+})
+
+it('202 believes the signature and not a proxy on the way', async test => {
+  const service = await serviceUnderTest(test, { trustedProxies: '127.0.0.1' })
+  const headers = { ...signed(service), 'x-forwarded-for': '9.9.9.9', 'user-agent': 'worker' }
+  assert.equal((await post(service, headers)).status, 202)
+  assert.deepEqual(await delivered(service), ['8.8.8.8', 'Mozilla/5.0 Example/1.0'])
+})
+
+it('202 takes a forwarder that knows nothing of the browser', async test => {
+  const service = await serviceUnderTest(test)
+  const body = JSON.stringify(pageView({ user_data: { em: 'jane@example.com' } }))
+  const headers = signed(service, { body, clientIp: '', userAgent: '' })
+  assert.equal((await post(service, headers, body)).status, 202)
+  assert.deepEqual(await delivered(service), [undefined, undefined])
+})
+
+it('202 signs the bytes of the body, whatever they are', async test => {
+  const service = await serviceUnderTest(test)
+  const body = ` ${JSON.stringify(pageView({ user_data: { fn: 'Zoë' } }))}\r\n`
+  assert.equal((await post(service, signed(service, { body }), body)).status, 202)
+})
+
+it('401 says that the signature is wrong, whatever part of the request was changed', async test => {
+  const service = await serviceUnderTest(test)
+  const other = await service.newTracker()
+  const good = signed(service)
+  const changed: Record<string, string>[] = [
+    { ...good, 'X-Signalbox-Client-Ip': '9.9.9.9' },
+    { ...good, 'X-Signalbox-Client-User-Agent': 'Other/1.0' },
+    { ...good, 'X-Signalbox-Forwarded-At': String(service.clock.now().getTime() / 1_000 + 1) },
+    signed(service, { secret: other.forwardingSecret }),
+    signed(service, { secret: newToken('forwarding') }),
+    signed(service, { secret: service.tracker.trackerSecret }),
+    signed(service, { secret: service.tracker.publishableKey }),
+  ]
+  for (const headers of changed) {
+    const reply = await post(service, headers)
+    assert.equal(reply.status, 401)
+    assert.match(reply.body.message, WRONG)
+    assert.equal(reply.headers.get('www-authenticate'), 'Bearer')
+    assert.equal(reply.headers.get('x-should-retry'), 'false')
+  }
+  const body = JSON.stringify(pageView({ event_id: 'another' }))
+  assert.match((await post(service, good, body)).body.message, WRONG)
+  assert.equal((await post(service, good)).status, 202, 'none of them used the signature up')
+})
+
+it('401 comes before anybody reads the body, and for a request without one', async test => {
+  const service = await serviceUnderTest(test)
+  const wrong = signed(service, { secret: newToken('forwarding') })
+  for (const body of ['{', '{}', '']) {
+    const reply = await post(service, wrong, body)
+    assert.equal(reply.status, 401, body)
+    assert.match(reply.body.message, WRONG)
+  }
+  const secret = service.tracker.publishableKey
+  const bare = await service.request('POST', EVENTS, { secret, headers: wrong })
+  assert.equal(bare.status, 401)
+  const empty = await post(service, signed(service, { body: '' }), '')
+  assert.equal(empty.status, 422)
+  const broken = await post(service, signed(service, { body: '{' }), '{')
+  assert.equal(broken.status, 400)
+})
+
+it('401 refuses a request that is signed half, or for another hour', async test => {
+  const service = await serviceUnderTest(test)
+  const { 'X-Signalbox-Forwarding-Signature': signature, ...unsigned } = signed(service)
+  const later = new Date(service.clock.now().getTime() + 301_000)
+  const earlier = new Date(service.clock.now().getTime() - 301_000)
+  for (const [headers, sentence] of [
+    [unsigned, /^X-Signalbox-Forwarding-Signature must be /],
+    [{ 'X-Signalbox-Client-Ip': '8.8.8.8' }, /^X-Signalbox-Forwarded-At must be /],
+    [{ 'X-Signalbox-Forwarding-Signature': signature }, /^X-Signalbox-Forwarded-At must be /],
+    [signed(service, { at: later }), / more than 5 minutes away from our time: /],
+    [signed(service, { at: earlier }), / more than 5 minutes away from our time: /],
+  ] as const) {
+    const reply = await post(service, headers as Record<string, string>)
+    assert.equal(reply.status, 401)
+    assert.match(reply.body.message, sentence)
+  }
+  assert.equal((await service.read('view-1')).status, 404)
+})
+
+it('401 refuses a replay in every process, as long as it would be in time', async test => {
+  const service = await serviceUnderTest(test)
+  const early = new Date(service.clock.now().getTime() + 290_000)
+  const [now, ahead] = [signed(service), signed(service, { at: early })]
+  assert.equal((await post(service, now)).status, 202)
+  assert.equal((await post(service, ahead)).status, 200)
+  for (const seconds of [0, 200, 100]) {
+    service.clock.forward(seconds)
+    const reply = await post(service, now)
+    assert.equal(reply.status, 401)
+    assert.match(reply.body.message, REPLAYED)
+  }
+  service.clock.forward(290)
+  assert.match((await post(service, ahead)).body.message, REPLAYED)
+  assert.equal((await post(service, signed(service))).status, 200, 'a fresh signature is none')
+})
+
+it('401 lets one through when the same request comes many times at once', async test => {
+  const service = await serviceUnderTest(test)
+  const headers = signed(service, { body: '{}' })
+  const replies = await Promise.all(Array.from({ length: 20 }, () => post(service, headers, '{}')))
+  const statuses = replies.map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [...Array(19).fill(401), 422])
+})
+
+it('forgets signatures that are out of time, a few with each new one', async test => {
+  const service = await serviceUnderTest(test)
+  const count = async () => {
+    const { rows } = await service.database.pool.query(
+      'select count(*)::integer as count from forwarded_signatures',
+    )
+    return rows[0].count as number
+  }
+  for (let index = 0; index < 6; index += 1) {
+    const body = JSON.stringify(pageView({ event_id: `view-${index}` }))
+    assert.notEqual((await post(service, signed(service, { body }), body)).status, 401)
+  }
+  assert.equal(await count(), 6)
+  service.clock.forward(1_000)
+  for (const expected of [5, 4, 3, 4, 5]) {
+    service.clock.forward(1)
+    assert.equal((await post(service, signed(service))).status, 200)
+    assert.equal(await count(), expected)
+  }
+})
+
+it('202 takes both secrets of a rotation, and 401 refuses the revoked one within a second', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerId, forwardingSecret: oldSecret } = service.tracker
+  const issuedAt = service.clock.now()
+  const newSecret = await issueKey(service.database, { trackerId, kind: 'forwarding', issuedAt })
+  const statusWith = async (secret: string) => {
+    service.clock.forward(1)
+    return (await post(service, signed(service, { secret }))).status
+  }
+  assert.equal(await statusWith(oldSecret), 202)
+  const digest = tokenDigest(oldSecret)
+  await revokeKey(service.database, { trackerId, digest, revokedAt: issuedAt })
+  const start = performance.now()
+  for (;;) {
+    const askedAt = performance.now()
+    if ((await statusWith(oldSecret)) === 401) break
+    assert.ok(askedAt - start < 1_000, 'a revoked secret was taken too long')
+  }
+  assert.equal(await statusWith(newSecret), 200)
+})
+
+it('401 takes a forwarding secret for no credential, and nobody else has to sign', async test => {
+  const service = await serviceUnderTest(test)
+  const secret = service.tracker.forwardingSecret
+  for (const [method, path] of [
+    ['POST', EVENTS],
+    ['GET', `${EVENTS}/view-1`],
+    ['POST', '/api/v1/verification-events'],
+  ] as const) {
+    const reply = await service.request(method, path, { secret })
+    assert.equal(reply.status, 401)
+    assert.deepEqual(reply.body, { message: 'Unauthenticated.' })
+  }
+  const forged = { ...signed(service), 'X-Signalbox-Forwarding-Signature': 'forged' }
+  assert.equal((await service.submit(samplePurchase(), forged)).status, 202)
+})
+
+it('keeps when a forwarding secret was last used', async test => {
+  const service = await serviceUnderTest(test)
+  const usedAt = async () => {
+    const { rows } = await service.database.pool.query(
+      "select last_used_at from tracker_keys where kind = 'forwarding'",
+    )
+    return rows[0].last_used_at as Date | null
+  }
+  assert.equal((await post(service, signed(service))).status, 202)
+  for (let asks = 0; asks < 10_000 && (await usedAt()) === null; asks += 1);
+  assert.deepEqual(await usedAt(), service.clock.now())
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
+import { CONSENT, STUB, shopUnderTest } from '../../browser/testing/shop-under-test.ts'
+import { pageView } from '../../testing/page-view.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const EVENTS = '/api/v1/events'
+const BLANK = '<!doctype html><title>Shop</title><link rel="icon" href="data:,">'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+/** What a script of the page sees of an answer; `unreadable` when the browser keeps it away. */
+function seenBy(service: ServiceUnderTest, key: string, body: unknown): string {
+  return `fetch(${JSON.stringify(service.url + EVENTS)}, {
+    method: 'POST',
+    headers: {
+      authorization: ${JSON.stringify(`Bearer ${key}`)},
+      'content-type': 'application/json',
+      'idempotency-key': 'view-1',
+    },
+    body: ${JSON.stringify(JSON.stringify(body))},
+  }).then(
+    async answer => ({
+      status: answer.status,
+      location: answer.headers.get('location'),
+      isNamed: answer.headers.has('request-id'),
+      message: (await answer.json()).message,
+    }),
+    () => 'unreadable',
+  )`
+}
+
+it('202, 401, 403 and 422 reach the script of a page on another origin', async test => {
+  const service = await serviceUnderTest(test)
+  const { page } = await shopUnderTest(test, chromium, { html: BLANK })
+  const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
+  const ask = (key: string, body: unknown = pageView()) => page.evaluate(seenBy(service, key, body))
+  assert.deepEqual(await ask(publishableKey), {
+    status: 202,
+    location: `${service.url}${EVENTS}/view-1`,
+    isNamed: true,
+    message: undefined,
+  })
+  for (const [key, body, status, message] of [
+    [publishableKey, {}, 422, /^The event_name field is required\./],
+    ['sbx_pk_mistyped', undefined, 401, /^Unauthenticated\.$/],
+    [service.tracker.publishableKey, undefined, 403, /^The origin of this page is not registered /],
+  ] as const) {
+    const seen = (await ask(key, body)) as { status: number; message: string }
+    assert.equal(seen.status, status)
+    assert.match(seen.message, message)
+  }
+  assert.equal(await ask(trackerSecret), 'unreadable')
+})
+
+it('202 takes the tag of a page on another origin, and its beacon', async test => {
+  const service = await serviceUnderTest(test)
+  const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
+  const init = { key: publishableKey, endpoint: `${service.url}/api/v1` }
+  const shop = await shopUnderTest(test, chromium, {
+    beginning: `${STUB} signalbox('init', ${JSON.stringify(init)});`,
+    script: `${CONSENT} window.results = [];
+      signalbox('event', 'Purchase', { event_id: 'order-1' }, result => results.push(result))`,
+  })
+  await shop.page.waitForFunction('results.length')
+  assert.deepEqual(await shop.run('results'), [
+    { event_id: 'order-1', outcome: 'sent', status: 202 },
+  ])
+  const text = JSON.stringify(JSON.stringify(pageView({ event_id: 'beacon' })))
+  const url = JSON.stringify(`${service.url}${EVENTS}?key=${publishableKey}`)
+  const blob = `new Blob([${text}], { type: 'text/plain;charset=UTF-8' })`
+  assert.equal(await shop.run(`navigator.sendBeacon(${url}, ${blob})`), true)
+  const read = (id: string) => service.request('GET', `${EVENTS}/${id}`, { secret: trackerSecret })
+  await eventually('the beacon is stored', async () => (await read('beacon')).status === 200)
+  assert.equal((await read('order-1')).status, 200)
+})
