@@ -71,8 +71,8 @@ const INSERT_DELIVERIES = `
     tracker_id, event_id, id, destination_id, status, status_reason, is_test, attempt_count,
     first_sent_at, platform_trace_id, created_at, updated_at
   )
-  select $1, event_id, number + 1, $6, 'accepted', 'accepted', false, 1, created_at, 'A' || event_id,
-    created_at, created_at
+  select $1, event_id, number + 1, $6, 'accepted', 'accepted', false, 1, created_at,
+    'A' || event_id, created_at, created_at
   from (${NUMBERED}) numbered`
 
 const COUNT_EVENTS = `

@@ -43,7 +43,12 @@ function pathParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Js
   })
 }
 
-const QUERY_EXAMPLES: Record<string, unknown> = { date: '2026-11-20', page: 1, per_page: 25 }
+const QUERY_EXAMPLES: Record<string, unknown> = {
+  date: '2026-11-20',
+  key: `sbx_pk_${'0'.repeat(72)}`,
+  page: 1,
+  per_page: 25,
+}
 
 function queryParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Json[] {
   if (!('querystring' in schema)) return []
@@ -79,7 +84,17 @@ function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Jso
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
   const required = !('isBodyOptional' in config)
-  return { requestBody: { required, content: content(hoist(schema.body), request) } }
+  const json = content(hoist(schema.body), request)
+  const text = 'takesText' in config ? textContent(hoist(schema.body)) : {}
+  return { requestBody: { required, content: { ...json, ...text } } }
+}
+
+/** The same JSON under the name that beacons can send: with a publishable key alone. */
+function textContent(schema: Json): Json {
+  const value = JSON.stringify({ event_name: 'ViewContent', consent_basis: 'consent' })
+  const examples = { beacon: { summary: 'JSON as text, sent by a beacon', value } }
+  const json = { contentMediaType: 'application/json', contentSchema: schema }
+  return { 'text/plain': { schema: { type: 'string', ...json }, examples } }
 }
 
 function responsesOf({ config, schema }: DocumentedOperation, hoist: Hoist): Json {

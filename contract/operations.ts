@@ -20,6 +20,19 @@ const DestinationPath = Type.Object({
   destination: Type.String({ description: "A destination's id." }),
 })
 
+/** OpenAPI, Security Requirement: any one of these. */
+const EVENT_CREDENTIALS: readonly Record<string, readonly string[]>[] = [
+  { trackerSecret: [] },
+  { publishableKey: [] },
+  { publishableKeyInQuery: [] },
+]
+
+const KeyInQuery = Type.String({
+  pattern: '^sbx_pk_[0-9a-f]{72}$',
+  description:
+    'A publishable key, for beacons, which carry no Authorization header. Never a tracker secret.',
+})
+
 /**
  * The operations of the REST contract. Each has the shape of a Fastify route, so that the service
  * spreads it (`app.route({ ...createEvent, handler })`) and cannot drift from what is printed.
@@ -33,13 +46,18 @@ export const createEvent = {
     description:
       'Stores the event durably and plans its deliveries, or answers that an event with this id ' +
       'is there already. Give every event an id of your own: then a request that got no answer ' +
-      'can be sent again without counting twice.',
+      'can be sent again without counting twice. Pages send with a publishable key, from an ' +
+      'origin that is registered with it (CORS); their `user_data` may hold neither the address ' +
+      'nor the user agent of the browser, which come from the trusted edge.',
     tag: 'Events',
-    credential: 'tracker',
+    credential: 'tracker_or_publishable',
+    security: EVENT_CREDENTIALS,
+    takesText: true,
     requestHeaders: ['Idempotency-Key'],
     responseHeaders: ['Location', 'Idempotency-Key'],
   },
   schema: {
+    querystring: Type.Object({ key: Type.Optional(KeyInQuery) }),
     body: EventSubmission,
     response: {
       200: DuplicateEvent,

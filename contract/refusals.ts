@@ -4,6 +4,7 @@ import { MessageError } from './errors.ts'
 export const READ_REFUSALS = {
   401: MessageError,
   403: MessageError,
+  429: MessageError,
   500: MessageError,
   503: MessageError,
 } as const
@@ -15,6 +16,7 @@ export const WRITE_REFUSALS = {
   403: MessageError,
   413: MessageError,
   415: MessageError,
+  429: MessageError,
   500: MessageError,
   503: MessageError,
 } as const

@@ -9,6 +9,11 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   createEvent: {
     200: 'The tracker has an event with this id already. The first body is kept.',
     202: 'The event is stored durably; its deliveries follow.',
+    401: 'The credential is missing, mistyped, unknown or revoked, or a signature is wrong.',
+    403:
+      'A valid tracker secret came from a browser (Origin header): revoke it. Or the publishable ' +
+      'key is not registered for the origin of the page.',
+    415: 'The body is not application/json, nor text/plain with a publishable key.',
   },
   verifySignalIngestion: {
     200: 'The verification event was there already.',
@@ -22,21 +27,17 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   listEvents: {
     200: 'The page, and the metrics of the last seven days.',
     422: 'The page or per_page is no positive integer.',
-    503: 'The store is out of reach. Send the same request again.',
   },
   getReconciliationReport: {
     200: 'The reports of the day; empty before they are made.',
     422: 'The date is missing or no calendar day.',
-    503: 'The store is out of reach. Send the same request again.',
   },
   getEmqReport: {
     200: 'The snapshots, the newest first; empty before the first is made.',
-    503: 'The store is out of reach. Send the same request again.',
   },
   setDestinationTestMode: {
     200: 'The destination as it is now, and whether its test mode is on.',
     404: 'This tracker has no such destination, whoever else may have it.',
-    503: 'The store is out of reach. Send the same request again.',
   },
   sendTestPurchase: {
     200: 'The platform accepted the test purchase.',
@@ -47,19 +48,19 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   },
   replayDeliveries: {
     200: 'How many deliveries are sent again, and how many cannot be.',
-    503: 'The store is out of reach. Send the same request again.',
   },
 }
 
 const OF_STATUS: Record<number, string> = {
-  400: 'The body is not UTF-8, not JSON, or nested deeper than 32 levels.',
+  400: 'The body is not UTF-8, not JSON, nested deeper than 32 levels, or names a member twice.',
   401: 'The tracker secret is missing, mistyped, unknown or revoked.',
   403: 'The secret is valid and came from a browser (Origin header). Revoke it.',
   413: 'The body is larger than 64 KiB.',
   415: 'The body is not sent as application/json.',
   422: 'The request is readable and wrong. Every wrong field is named.',
+  429: 'Requests come faster than they may. Send the same request again after Retry-After.',
   500: 'A fault of the service; the Request-Id helps to find it.',
-  503: 'Too many events wait, or the store is out of reach. Send the same request again.',
+  503: 'There is too much to do, or the store is out of reach. Send the same request again.',
 }
 
 /** One sentence for an answer. Throws when nobody wrote one: no status goes undescribed. */

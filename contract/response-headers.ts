@@ -30,6 +30,22 @@ export const RESPONSE_HEADERS = {
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
+  'RateLimit-Policy': {
+    description:
+      'Requests (q) in so many seconds (w), as draft-ietf-httpapi-ratelimit-headers-11 writes ' +
+      'it. Absent where the limit is switched off.',
+    required: false,
+    schema: { type: 'string', pattern: '^"[a-z_]+";q=\\d+;w=\\d+$' },
+    example: '"tracker";q=2000;w=2',
+  },
+  RateLimit: {
+    description:
+      'Requests that are left (r); spread over so many seconds (t) they never run out. Absent ' +
+      'where the limit is switched off.',
+    required: false,
+    schema: { type: 'string', pattern: '^"[a-z_]+";r=\\d+;t=\\d+$' },
+    example: '"tracker";r=1999;t=2',
+  },
   'X-Should-Retry': {
     description: 'The same request would get the same answer: do not send it again.',
     required: true,
@@ -48,7 +64,20 @@ export function headersOf(
   if (status < 300) names.push(...operation.responseHeaders)
   if (operation.isOpenToBrowsers) names.push('Access-Control-Allow-Origin')
   if (status === 401) names.push('WWW-Authenticate')
-  if ((status >= 400 && status < 500) || status === 502) names.push('X-Should-Retry')
-  if (status === 503) names.push('Retry-After')
+  if (isHopeless(status)) names.push('X-Should-Retry')
+  if (status === 429 || status === 503) names.push('Retry-After')
+  if (isCounted(status)) names.push('RateLimit-Policy', 'RateLimit')
   return names
+}
+
+/** The same request would get the same answer. */
+function isHopeless(status: number): boolean {
+  return (status >= 400 && status < 500 && status !== 429) || status === 502
+}
+
+const COUNTED_REFUSALS = [404, 413, 415, 422, 429, 502]
+
+/** What is always answered after the request was counted; a 400 may be answered before. */
+function isCounted(status: number): boolean {
+  return status < 300 || COUNTED_REFUSALS.includes(status)
 }

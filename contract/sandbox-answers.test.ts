@@ -110,8 +110,9 @@ it('500 on a fault of ours is answered as documented', async test => {
     ['sandboxDiscovery', 'GET', '/sandbox'],
     ['readSandboxKey', 'GET', '/sandbox/keys'],
     ['createSandboxKey', 'POST', '/sandbox/keys'],
+    ['validateSandboxEvent', 'POST', '/sandbox/keyed-events'],
   ] as const) {
-    const reply = await sandbox.request(method, path)
+    const reply = await sandbox.request(method, path, { key: 'sbx_test_any.any' })
     assertAnswers(operationId, reply, 500)
     assert.deepEqual(reply.body, exampleOf(operationId, 500, 'fault'))
   }

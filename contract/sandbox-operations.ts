@@ -6,12 +6,15 @@ import {
   SandboxKey,
 } from './sandbox.ts'
 
+/** What any sandbox operation may be refused with. */
+const REFUSALS = { 429: MessageError, 500: MessageError, 503: MessageError } as const
+
 /** What a sandbox operation that reads a body may be refused with, besides its own refusals. */
 const BODY_REFUSALS = {
   400: MessageError,
   413: MessageError,
   415: MessageError,
-  500: MessageError,
+  ...REFUSALS,
 } as const
 
 /** OpenAPI, Security Requirement: none at all. */
@@ -39,7 +42,7 @@ export const sandboxDiscovery = {
     requestHeaders: [],
     responseHeaders: [],
   },
-  schema: { response: { 200: SandboxDiscovery, 500: MessageError } },
+  schema: { response: { 200: SandboxDiscovery, ...REFUSALS } },
 } as const
 
 export const readSandboxKey = {
@@ -56,7 +59,7 @@ export const readSandboxKey = {
     requestHeaders: [],
     responseHeaders: [],
   },
-  schema: { response: { 200: SandboxKey, 500: MessageError } },
+  schema: { response: { 200: SandboxKey, ...REFUSALS } },
 } as const
 
 export const createSandboxKey = {

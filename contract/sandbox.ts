@@ -85,7 +85,7 @@ const SandboxConsentEvent = named(
 export const SandboxEventSubmission = named(
   'SandboxEventSubmission',
   Type.Unsafe<Static<typeof SandboxConsentEvent> | Static<typeof LegitimateInterestEvent>>({
-    oneOf: [SandboxConsentEvent, LegitimateInterestEvent],
+    anyOf: [SandboxConsentEvent, LegitimateInterestEvent],
   }),
 )
 export type SandboxEventSubmission = Static<typeof SandboxEventSubmission>

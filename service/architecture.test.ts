@@ -17,6 +17,7 @@ const ROOMS = [
   'ingestion',
   'reports',
   'sandbox',
+  'documents',
   'provisioning',
   'metrics',
   'server.ts',

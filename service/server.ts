@@ -1,12 +1,20 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
 import { trackerAuthentication } from './access/authenticate-tracker.ts'
+import { browserAdmission } from './access/browser-admission.ts'
+import { clientAddress } from './access/client-address.ts'
 import { guardRoutes } from './access/guard-routes.ts'
+import { limitRequests } from './access/limit-requests.ts'
+import type { LimitName, RequestLimits, RequestRates } from './access/request-limits.ts'
+import { trustedProxies } from './access/trusted-proxies.ts'
 import type { Database } from './db/database.ts'
 import type { CircuitCounts } from './delivery/circuit-moves.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
 import { DestinationRoutes } from './delivery/destination-routes.ts'
 import { deliveryRoutes } from './delivery/routes.ts'
+import { steadySeconds } from './delivery/steady-seconds.ts'
 import { announceDeliveries, skipWaitingOfVisitor } from './delivery/store.ts'
+import { documentRoutes } from './documents/routes.ts'
 import { healthRoutes } from './http/routes.ts'
 import {
   type AnsweredRequest,
@@ -22,6 +30,7 @@ import type { CommitQueue, CommittedGroup } from './metrics/commit-metrics.ts'
 import type { Platform } from './platforms/platform.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
+import type { Network } from './settings/networks.ts'
 
 export interface ServerOptions {
   database: Database
@@ -31,16 +40,29 @@ export interface ServerOptions {
   testModeSeconds: number
   /** Sandbox keys are signed with a key derived from it: the same in every process. */
   sandboxKeySecret: Buffer
+  /** What the served contract is signed with. */
+  contractKeys: ContractKeys
+  /** Where holes are reported, as a URI; without it there is no security.txt. */
+  securityContact: string | undefined
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
+  /** Proxies that are believed when they say which browser they speak for. */
+  trustedProxies: readonly Network[]
   ingestQueueMax: number
   commitEventsMax: number
+  /** What is let in; each limit may be 0, for none. */
+  limits: RequestRates & { eventLoopDelayMillisecondsMax: number }
+  /** Tests give a clock that stands still, and a delay of their own. */
+  steadySeconds?: () => number
+  readDelaySeconds?: () => number
   /** Deliveries were planned in this process. */
   onPlanned: () => void
   /** For counting. */
   onAnswered?: (answered: AnsweredRequest) => void
   onCommitted?: (group: CommittedGroup) => void
+  onLimited?: (name: LimitName) => void
+  onShed?: () => void
   /** How the lanes of this process are; left out where it delivers nothing. */
   circuits?: () => CircuitCounts
 }
@@ -64,13 +86,14 @@ export function createServer(options: ServerOptions): Server {
   const commits = eventCommits(options, { routes, announce })
   let pause: string | null = 'start'
 
-  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
-  guardRoutes(app, trackerAuthentication(database, { now, onTouchError }))
+  const limits = limitAndGuard(app, options)
   healthRoutes(app, {
     checks: [{ name: 'store', check: () => database.reach() }],
     pause: () => pause,
     ...(options.circuits && { circuits: options.circuits }),
   })
+  const { contractKeys, securityContact } = options
+  documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
       ingestionRoutes(api, {
@@ -89,7 +112,7 @@ export function createServer(options: ServerOptions): Server {
       testPurchaseRoutes(api, { delivery: options.delivery })
       reportRoutes(api, { database, now, publicOrigin })
       const { sandboxKeySecret } = options
-      sandboxRoutes(api, { sandboxKeySecret, now, publicOrigin })
+      sandboxRoutes(api, { sandboxKeySecret, now, publicOrigin, limit: limits.sandbox })
     },
     { prefix: BASE_PATH },
   )
@@ -104,6 +127,27 @@ export function createServer(options: ServerOptions): Server {
   }
   const commitQueue = () => ({ queued: commits.queued, refusals: commits.refusals })
   return { app, markReady, commitQueue, close }
+}
+
+/** Who is let in: not more than this process can do, nor more than a caller's share. */
+function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
+  const { database, logger, now } = options
+  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+  const proxies = trustedProxies(options.trustedProxies)
+  return limitRequests(app, {
+    ...options.limits,
+    addressOf: clientAddress(proxies),
+    steadySeconds: options.steadySeconds ?? steadySeconds,
+    readDelaySeconds: options.readDelaySeconds,
+    onLimited: options.onLimited ?? (() => {}),
+    onShed: options.onShed ?? (() => {}),
+    guard: () =>
+      guardRoutes(
+        app,
+        trackerAuthentication(database, { now, onTouchError }),
+        browserAdmission(database, { now, onTouchError, proxies }),
+      ),
+  })
 }
 
 interface CommitParts {

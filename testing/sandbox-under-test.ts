@@ -4,6 +4,7 @@ import { guardRoutes } from '../service/access/guard-routes.ts'
 import { createServiceApp } from '../service/http/service-app.ts'
 import { serviceLog } from '../service/roles/service-log.ts'
 import { sandboxRoutes } from '../service/sandbox/routes.ts'
+import { noteAnswer } from './reached-answers.ts'
 import type { Reply } from './service-under-test.ts'
 import { TestClock } from './test-clock.ts'
 
@@ -80,6 +81,7 @@ async function sent(url: string, method: string, options: SandboxRequest): Promi
     ...(text === undefined ? {} : { body: text }),
   })
   const answer = await response.text()
+  noteAnswer({ method, path: new URL(url).pathname, status: response.status })
   return {
     status: response.status,
     headers: response.headers,

@@ -12,7 +12,12 @@ import {
   provisionTracker,
 } from '../service/provisioning/provision-tracker.ts'
 import { serviceLog } from '../service/roles/service-log.ts'
-import { createServer, type Server } from '../service/server.ts'
+import { createServer, type Server, type ServerOptions } from '../service/server.ts'
+import { readNetworks } from '../service/settings/networks.ts'
+import { newContractKeys } from './contract-keys.ts'
+import { SHOP_ORIGIN } from './page-view.ts'
+import { noteAnswer } from './reached-answers.ts'
+import { type RegisteredRoute, registeredRoutes } from './registered-routes.ts'
 import { TestClock } from './test-clock.ts'
 import { testStore } from './test-store.ts'
 
@@ -25,10 +30,13 @@ export interface ServiceUnderTest {
   clock: TestClock
   tracker: ProvisionedTracker
   server: Server
+  /** What it answers under the base path. */
+  routes: readonly RegisteredRoute[]
   delivery: DeliveryContext
   /** Everything that was logged, as text. */
   logged(): string
-  newTracker(): Promise<ProvisionedTracker>
+  /** Its publishable key works at the shop of the samples, unless other origins are given. */
+  newTracker(origins?: readonly string[]): Promise<ProvisionedTracker>
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>
   /** POST /api/v1/events as the first tracker. */
   submit(body: unknown, headers?: Record<string, string>): Promise<Reply>
@@ -58,11 +66,27 @@ export interface UnderTestOptions {
   ingestQueueMax?: number
   batchMax?: number
   startAt?: string
+  securityContact?: string
+  /** As in SIGNALBOX_TRUSTED_PROXIES; nobody without it. */
+  trustedProxies?: string
   /** False: the HTTP service was not told where the platform is. */
   knowsPlatform?: boolean
+  /** What is let in: everything that a test can send, where it says nothing else. */
+  limits?: Partial<ServerOptions['limits']>
+  /** The clock of the limits, and how late the event loop is; the real ones by default. */
+  steadySeconds?: () => number
+  readDelaySeconds?: () => number
 }
 
+/** No limit is met by accident, and the one with headers on every answer is there. */
+const WIDE_LIMITS = {
+  trackerRatePerSecond: 100_000,
+  sandboxRatePerMinute: 0,
+  failedAuthRatePerMinute: 0,
+  eventLoopDelayMillisecondsMax: 0,
+}
 const ROUNDS_MAX = 100
+const SHOP_ORIGINS = [SHOP_ORIGIN]
 
 /** Starts everything for one test and ends it with the test. */
 export async function serviceUnderTest(
@@ -97,20 +121,27 @@ export async function serviceUnderTest(
     delivery: options.knowsPlatform === false ? null : delivery,
     testModeSeconds: 86_400,
     sandboxKeySecret: credentialKeys.current,
+    contractKeys: await newContractKeys(),
+    securityContact: options.securityContact,
     logger,
     now: clock.now,
     publicOrigin: () => origin,
+    trustedProxies: readNetworks(options.trustedProxies ?? '') ?? [],
     ingestQueueMax: options.ingestQueueMax ?? 10_000,
     commitEventsMax: 1_000,
+    limits: { ...WIDE_LIMITS, ...options.limits },
+    ...(options.steadySeconds && { steadySeconds: options.steadySeconds }),
+    ...(options.readDelaySeconds && { readDelaySeconds: options.readDelaySeconds }),
     onPlanned: () => {},
   })
+  const routes = registeredRoutes(server.app)
   await server.app.listen({ host: '127.0.0.1', port: 0 })
   test.after(() => server.close())
   server.markReady()
   origin = `http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}`
 
-  const newTracker = () =>
-    provisionTracker(database, { workspaceName: 'Test', at: clock.now(), credentialKeys })
+  const newTracker = (origins: readonly string[] = SHOP_ORIGINS) =>
+    provisionTracker(database, { workspaceName: 'Test', at: clock.now(), credentialKeys, origins })
   const tracker = await newTracker()
   const request = requester(origin, tracker.trackerSecret)
   return {
@@ -121,6 +152,7 @@ export async function serviceUnderTest(
     clock,
     tracker,
     server,
+    routes,
     delivery,
     logged: () => lines.join(''),
     newTracker,
@@ -162,6 +194,9 @@ function requester(origin: string, trackerSecret: string) {
     })
     const text = await response.text()
     const { status } = response
-    return { status, headers: response.headers, text, body: text === '' ? null : JSON.parse(text) }
+    noteAnswer({ method, path, status })
+    const isJson = /json/.test(response.headers.get('content-type') ?? '')
+    const isEmpty = text === '' || !isJson
+    return { status, headers: response.headers, text, body: isEmpty ? null : JSON.parse(text) }
   }
 }

@@ -79,6 +79,28 @@ export const CREATE_EVENT_EXAMPLES: OperationExamples = {
         value: { event_id: 'withdrawal-7f3a', duplicate: false, warnings: [] },
       },
     },
+    401: {
+      ...ERROR_EXAMPLES[401],
+      replayed: {
+        summary: 'A forwarded request that came before',
+        value: {
+          message:
+            'This forwarded request has come before, and a replay is refused: sign each request ' +
+            'anew.',
+        },
+      },
+    },
+    403: {
+      ...ERROR_EXAMPLES[403],
+      foreign_origin: {
+        summary: 'A page of another site',
+        value: {
+          message:
+            'The origin of this page is not registered for the publishable key: issue a key that ' +
+            'names it.',
+        },
+      },
+    },
     422: {
       several_faults: {
         summary: 'Every wrong field at once',

@@ -27,6 +27,14 @@ export const ERROR_EXAMPLES = {
       value: { message: 'Send the body as application/json.' },
     },
   },
+  429: {
+    too_fast: {
+      summary: 'Faster than the rate',
+      value: {
+        message: 'Too many requests for this tracker; wait, then send the same request again.',
+      },
+    },
+  },
   500: {
     fault: {
       summary: 'A fault of the service',

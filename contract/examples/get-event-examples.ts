@@ -1,7 +1,8 @@
 import { ERROR_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
-const { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable } = ERROR_EXAMPLES
+const { 401: unauthenticated, 403: fromBrowser, 429: tooFast } = ERROR_EXAMPLES
+const { 500: fault, 503: unavailable } = ERROR_EXAMPLES
 
 export const EXAMPLE_DELIVERY = {
   id: 1,
@@ -126,6 +127,7 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
         value: { message: 'This tracker has no such event.' },
       },
     },
+    429: tooFast,
     500: fault,
     503: unavailable,
   },

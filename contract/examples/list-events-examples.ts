@@ -2,7 +2,8 @@ import { ERROR_EXAMPLES } from './error-examples.ts'
 import { EXAMPLE_DELIVERY, EXAMPLE_EVENT } from './get-event-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
-const { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable } = ERROR_EXAMPLES
+const { 401: unauthenticated, 403: fromBrowser, 429: tooFast } = ERROR_EXAMPLES
+const { 500: fault, 503: unavailable } = ERROR_EXAMPLES
 
 /** In a list the tracker is named by its id, and only the platform's last answer is shown. */
 const signal_tracker_id = '0b2e7f3c-5d0e-4f0a-8a63-8a4f2b1c9d10'
@@ -61,6 +62,7 @@ export const LIST_EVENTS_EXAMPLES: OperationExamples = {
         },
       },
     },
+    429: tooFast,
     500: fault,
     503: unavailable,
   },

@@ -2,8 +2,15 @@ import { DESTINATION_OFF } from './destination-examples.ts'
 import { ERROR_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
-const { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable } = ERROR_EXAMPLES
-const READ_ERRORS = { 401: unauthenticated, 403: fromBrowser, 500: fault, 503: unavailable }
+const { 401: unauthenticated, 403: fromBrowser, 429: tooFast } = ERROR_EXAMPLES
+const { 500: fault, 503: unavailable } = ERROR_EXAMPLES
+const READ_ERRORS = {
+  401: unauthenticated,
+  403: fromBrowser,
+  429: tooFast,
+  500: fault,
+  503: unavailable,
+}
 
 const owner = {
   workspace_id: 1,

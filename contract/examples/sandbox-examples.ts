@@ -68,7 +68,26 @@ const DENIED =
   'state.'
 
 const { 400: unreadable, 401: noKey, 413: tooLarge, 415: wrongType, 500: fault } = ERROR_EXAMPLES
-const BODY_REFUSALS = { 400: unreadable, 413: tooLarge, 415: wrongType, 500: fault }
+const REFUSALS = {
+  429: {
+    too_fast: {
+      summary: 'Faster than the rate',
+      value: {
+        message:
+          'Too many requests to the sandbox from this address; wait, then send the same request ' +
+          'again.',
+      },
+    },
+  },
+  500: fault,
+  503: {
+    overloaded: {
+      summary: 'Too much to do',
+      value: { message: 'Too many requests at once; wait, then send the same request again.' },
+    },
+  },
+}
+const BODY_REFUSALS = { 400: unreadable, 413: tooLarge, 415: wrongType, ...REFUSALS }
 
 const ofKey = { key: { summary: 'A key for fifteen minutes', value: key } }
 
@@ -80,10 +99,10 @@ export const SANDBOX_EXAMPLES: Record<
   sandboxDiscovery: {
     responses: {
       200: { discovery: { summary: 'All there is to know', value: discovery } },
-      500: fault,
+      ...REFUSALS,
     },
   },
-  readSandboxKey: { responses: { 200: ofKey, 500: fault } },
+  readSandboxKey: { responses: { 200: ofKey, ...REFUSALS } },
   createSandboxKey: { responses: { 201: ofKey, ...BODY_REFUSALS } },
   validateSandboxEvent: {
     request: {

@@ -27,6 +27,7 @@ const TYPES: Record<string, string> = {
   'timestamp with time zone': 'Date',
   'text[]': 'string[]',
   'uuid[]': 'string[]',
+  'integer[]': 'number[]',
 }
 
 /** Reads the interface as it is written: four spaces before a column, two before a table. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
+import { exchange } from '../../testing/exchange.ts'
 import { answerBrokenRequest } from './answer-broken-request.ts'
 
 it('says what is wrong as far as Node knows it', async test => {
@@ -36,6 +38,24 @@ it('says nothing to a caller who is gone or to whom all has been said', async te
     answerBrokenRequest(new Error('more bytes'), socket)
   })
   assert.equal(said, 'said')
+})
+
+it('408 answers headers and bodies that do not come in time, and hangs up', async test => {
+  const limits = { headersTimeout: 20, requestTimeout: 40, connectionsCheckingInterval: 10 }
+  const server = createHttpServer(limits, () => {})
+  server.on('clientError', answerBrokenRequest)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const head = 'POST / HTTP/1.1\r\nHost: a\r\n'
+  for (const part of [head, `${head}Content-Length: 5\r\n\r\nab`]) {
+    const { head: answer, body } = await exchange(url, part)
+    assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/)
+    assert.match(answer, /\r\nrequest-id: req_[0-9a-f]{32}\r\n/)
+    assert.match(answer, /\r\nconnection: close\r\n/)
+    assert.deepEqual(JSON.parse(body), { message: 'The request did not arrive in time.' })
+  }
 })
 
 /** What a caller reads when `act` is given the other end of its connection. */

@@ -32,7 +32,7 @@ it('names the faults of the variant that the value names, all at once', () => {
 })
 
 it('never turns text into a number, or one variant into another', () => {
-  for (const radius of ['1', 1.5, true, null, [1], Number.NaN]) {
+  for (const radius of ['1', 1.5, true, null, [1], Number.NaN, Infinity]) {
     assert.deepEqual(Object.keys(faultsOf({ kind: 'circle', radius })), ['radius'])
   }
 })

@@ -5,9 +5,15 @@ export type SchemaCheck = (value: unknown) => readonly ErrorObject[] | null
 
 /**
  * All faults at once, no coercion, no defaults, nothing removed: the caller sees every wrong field
- * of exactly what it sent. Bodies are at most 64 KiB, so "all" is bounded.
+ * of exactly what it sent. Bodies are at most 64 KiB, so "all" is bounded. What is too large for a
+ * number, such as 1e999, is read as Infinity and is none (`strictNumbers`).
  */
-const ajv = new Ajv({ allErrors: true, strict: false, formats: { uri: isAbsoluteUri } })
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  strictNumbers: true,
+  formats: { uri: isAbsoluteUri },
+})
 
 /**
  * Compiles a schema of the contract. A union with a discriminator is checked against the variant

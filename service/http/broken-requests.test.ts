@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { it } from 'node:test'
+import { exchange } from '../../testing/exchange.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
@@ -19,10 +20,21 @@ it('400 answers what is no HTTP in JSON, with the headers of every answer, and h
     'unencoded path': Buffer.from('GET /\xe9 HTTP/1.1\r\nHost: a\r\n\r\n', 'latin1'),
     'space before colon': 'GET /livez HTTP/1.1\r\nHost : a\r\n\r\n',
     'NUL in a header': 'GET /livez HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n',
-    'folded header': 'GET /livez HTTP/1.1\r\nHost: a\r\nX: a\r\n b: c\r\n\0\r\n\r\n',
+    'NUL in the path': 'GET /live\0z HTTP/1.1\r\nHost: a\r\n\r\n',
+    'folded header': 'GET /livez HTTP/1.1\r\nHost: a\r\nX: a\r\n b: c\r\n\r\n',
+    'folded first header': 'GET /livez HTTP/1.1\r\n Host: a\r\n\r\n',
+    'space in a name': 'GET /livez HTTP/1.1\r\nHost: a\r\nX Y: a\r\n\r\n',
+    'empty name': 'GET /livez HTTP/1.1\r\nHost: a\r\n: a\r\n\r\n',
+    'lines that end in LF': 'GET /livez HTTP/1.1\nHost: a\n\n',
+    'a line that ends in LF': 'GET /livez HTTP/1.1\r\nHost: a\nX: a\r\n\r\n',
+    'CR in a header': 'GET /livez HTTP/1.1\r\nHost: a\rX: a\r\n\r\n',
+    'tabs around the path': 'GET\t/livez\tHTTP/1.1\r\nHost: a\r\n\r\n',
+    'method in lower case': 'get /livez HTTP/1.1\r\nHost: a\r\n\r\n',
+    'unknown version': 'GET /livez HTTP/1.2\r\nHost: a\r\n\r\n',
+    'authority for a path': 'GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n',
     tunnel: 'CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n',
   })) {
-    const { head, body, answers } = await exchange(service, bytes)
+    const { head, body, answers } = await exchange(service.url, bytes)
     assert.equal(answers, 1, name)
     assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, name)
     assert.deepEqual(JSON.parse(body), { message: NOT_HTTP }, name)
@@ -55,9 +67,12 @@ it('400 answers two ways to say where the body ends with one refusal, and reads 
     'chunked is not last': 'Transfer-Encoding: chunked, identity\r\n',
     'chunked twice': 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n',
     'an unknown coding': 'Transfer-Encoding: xchunked\r\n',
+    'a coding behind a control': 'Transfer-Encoding: \x0bchunked\r\n',
+    'a length beyond all numbers': 'Content-Length: 99999999999999999999\r\n',
+    'a length after a tab': `Transfer-Encoding:\tchunked\r\nContent-Length:\t${bytes}\r\n`,
   })) {
     const text = `${POST}${secret}${headers}\r\n${BODY}${SMUGGLED}`
-    const { head, body, answers } = await exchange(service, text)
+    const { head, body, answers } = await exchange(service.url, text)
     assert.equal(answers, 1, name)
     assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, name)
     assert.deepEqual(JSON.parse(body), { message: NOT_HTTP }, name)
@@ -69,8 +84,9 @@ it('400 answers a broken chunk, and takes it for no fault of its own', async tes
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const chunked = `${POST}${secret}Transfer-Encoding: chunked\r\n\r\n`
-  for (const chunk of ['zz\r\n', '-1\r\n', 'ffffffffffffffffff\r\n', '5\r\nabc']) {
-    const { head, body } = await exchange(service, `${chunked}${chunk}xx\r\n0\r\n\r\n`)
+  const sizes = ['zz\r\n', '-1\r\n', '0x5\r\n', ' 5\r\n', 'ffffffffffffffffff\r\n', '5\n', '5;a\n']
+  for (const chunk of [...sizes, '5\r\nabc', '0\r\nContent-Length: 5\r\n\r\n']) {
+    const { head, body } = await exchange(service.url, `${chunked}${chunk}xx\r\n0\r\n\r\n`)
     assert.match(head, /^HTTP\/1\.1 400 /, chunk)
     assert.deepEqual(Object.keys(JSON.parse(body)), ['message'])
   }
@@ -81,7 +97,7 @@ it('202 goes to a whole request before 400 goes to the garbage behind it', async
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const whole = `${POST}${secret}Content-Length: ${BODY.length}\r\n\r\n${BODY}`
-  const { head, text, answers } = await exchange(service, `${whole}garbage\r\n\r\n`)
+  const { head, text, answers } = await exchange(service.url, `${whole}garbage\r\n\r\n`)
   assert.equal(answers, 2)
   assert.match(head, /^HTTP\/1\.1 202 Accepted\r\n/)
   assert.ok(text.includes('{"event_id":"order-1001","duplicate":false,"warnings":[]}HTTP/1.1 400 '))
@@ -97,27 +113,21 @@ it('431 answers headers, a path or a name of more than 16 KiB', async test => {
     `GET /${large} HTTP/1.1\r\nHost: a\r\n\r\n`,
     `GET /livez HTTP/1.1\r\nHost: a\r\n${'x: y\r\n'.repeat(5_000)}\r\n`,
   ]) {
-    const { head, body } = await exchange(service, request)
+    const { head, body } = await exchange(service.url, request)
     assert.match(head, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
     assert.deepEqual(JSON.parse(body), { message: 'The request headers are too large.' })
   }
 })
 
-it('400 asks HTTP/1.1 for a Host, and 200 asks nothing of HTTP/1.0', async test => {
-  const service = await serviceUnderTest(test)
-  const { head, body } = await exchange(service, 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n')
-  assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/)
-  assert.match(head, /\r\nrequest-id: req_[0-9a-f]{32}\r\n/)
-  assert.deepEqual(JSON.parse(body), { message: 'An HTTP/1.1 request must name a Host.' })
-  const old = await exchange(service, 'GET /livez HTTP/1.0\r\n\r\n')
-  assert.match(old.head, /^HTTP\/1\.1 200 OK\r\n/)
-})
-
 it('200 ignores expectations and upgrades that it does not know', async test => {
   const service = await serviceUnderTest(test)
-  for (const header of ['Expect: banana', 'Connection: Upgrade\r\nUpgrade: websocket']) {
+  for (const header of [
+    'Expect: banana',
+    'Connection: Upgrade\r\nUpgrade: websocket',
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk',
+  ]) {
     const request = `GET /livez HTTP/1.1\r\nHost: a\r\n${header}\r\nConnection: close\r\n\r\n`
-    const { head, body } = await exchange(service, request)
+    const { head, body } = await exchange(service.url, request)
     assert.match(head, /^HTTP\/1\.1 200 OK\r\n/, header)
     assert.equal(body, '{"status":"ok"}')
   }
@@ -133,11 +143,27 @@ it('401 comes before a word about the body, its type, its length or its coding',
   ]) {
     for (const type of ['application/json', 'text/plain', 'garbage']) {
       const request = `${POST.replace('application/json', type)}Connection: close\r\n${rest}`
-      const { head, body } = await exchange(service, request)
+      const { head, body } = await exchange(service.url, request)
       assert.match(head, /^HTTP\/1\.1 401 Unauthorized\r\n/, rest)
       assert.equal(body, '{"message":"Unauthenticated."}')
     }
   }
+})
+
+it('400 answers a caller that ends in the middle of a request and still listens', async test => {
+  const service = await serviceUnderTest(test)
+  const head = `${POST}Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
+  for (const part of [
+    'POST /api',
+    'GET /livez HTTP/1.1\r\nHost: a\r\n',
+    `${head}Content-Length: 50\r\n\r\n{"a"`,
+    `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nabc`,
+  ]) {
+    const answer = await exchange(service.url, part, { thenEnd: true })
+    assert.match(answer.head, /^HTTP\/1\.1 400 Bad Request\r\n/, part)
+    assert.deepEqual(JSON.parse(answer.body), { message: NOT_HTTP })
+  }
+  assert.doesNotMatch(service.logged(), /"level":"(error|warn)"/)
 })
 
 it('survives callers who hang up in the middle, and takes it for no fault of its own', async test => {
@@ -149,31 +175,6 @@ it('survives callers who hang up in the middle, and takes it for no fault of its
   assert.equal(reply.status, 202)
   assert.doesNotMatch(service.logged(), /"level":"(error|warn)"/)
 })
-
-interface Exchange {
-  text: string
-  head: string
-  body: string
-  /** How many status lines came back. */
-  answers: number
-}
-
-/** Sends bytes and reads until the service closes the connection. */
-function exchange({ url }: ServiceUnderTest, bytes: string | Buffer): Promise<Exchange> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes))
-    socket.on('data', chunk => {
-      text += chunk.toString('latin1')
-    })
-    // The service may close before it has read all that was sent; what it said has come by then.
-    socket.on('error', error => (text === '' ? reject(error) : undefined))
-    socket.on('close', () => {
-      const [head = '', body = ''] = text.split(/(?<=\r\n)\r\n/, 2)
-      resolve({ text, head, body, answers: text.split('HTTP/1.1 ').length - 1 })
-    })
-  })
-}
 
 /** Sends bytes, and breaks the connection once the service must have them. */
 function hangUp({ url }: ServiceUnderTest, bytes: string): Promise<void> {

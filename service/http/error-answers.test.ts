@@ -72,9 +72,9 @@ it('404 says the same of every path that is not there, to anybody and before any
 it('405 names the methods that the path takes, before it looks at a body', async test => {
   const service = await serviceUnderTest(test)
   for (const [method, path, allow] of [
-    ['GET', EVENTS, 'POST'],
-    ['PUT', EVENTS, 'POST'],
-    ['OPTIONS', EVENTS, 'POST'],
+    ['GET', EVENTS, 'POST, OPTIONS'],
+    ['PUT', EVENTS, 'POST, OPTIONS'],
+    ['OPTIONS', `${EVENTS}/order-1001`, 'GET, HEAD'],
     ['POST', `${EVENTS}/order-1001`, 'GET, HEAD'],
     ['DELETE', `${EVENTS}/order%2F1001?x=1`, 'GET, HEAD'],
     ['GET', '/api/v1/verification-events', 'POST'],

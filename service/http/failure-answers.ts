@@ -10,7 +10,8 @@ export function answerFailure(error: Error, request: FastifyRequest, reply: Fast
   const refusal = isCutOff(request)
     ? new Refusal(400, 'The request ended before its body did.')
     : refusalOf(error)
-  if (refusal.status >= 500) {
+  // A refusal is an answer that we meant to give; an overload of them must not flood the log.
+  if (refusal.status >= 500 && !(error instanceof Refusal)) {
     request.log.error({ err: error, request_id: request.id }, 'request failed')
   }
   const body = refusal.errors
@@ -79,7 +80,7 @@ export function answerUnknownRoute(app: RouteLister) {
   })
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const path = request.url.split('?', 1)[0] ?? ''
+    const path = pathOf(request.url)
     const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allowed.length === 0) {
       answerFailure(Refusal.notFound('There is nothing at this path.'), request, reply)
@@ -89,4 +90,9 @@ export function answerUnknownRoute(app: RouteLister) {
     const message = `${request.method} is not allowed here; use ${allow}.`
     answerFailure(new Refusal(405, message, { headers: { allow } }), request, reply)
   }
+}
+
+/** A proxy may write the whole URL (RFC 9112, 3.2.2); the router, too, looks at its path alone. */
+function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''
 }

@@ -52,6 +52,57 @@ it('leaves __proto__ members out, however they are written and wherever they sta
   assert.deepEqual(readJsonBody(Buffer.from(kept)), { text: '__proto__', constructor: 1, ab: 2 })
 })
 
+it('refuses an object that names a member twice, wherever it stands and however it is written', () => {
+  for (const text of [
+    '{"a":1,"a":1}',
+    '{"a":1,"b":2,"a":3}',
+    '[{"b":{"a":{},"a":{}}}]',
+    '{"a":1,"\\u0061":2}',
+    '{"é":1,"\\u00e9":2}',
+    '{"":1,"":2}',
+    '{"\\"":1,"\\"":2}',
+    '{ "a" : ":" , "a"\n:\t1}',
+    '{"a":":::::\\u003a","a":2}',
+    '{"1":1,"1":2}',
+    '{"__proto__":1,"__proto__":2}',
+    '{"__proto__":1,"\\u005f_proto__":2}',
+  ]) {
+    const found = refusalOf(Buffer.from(text))
+    assert.equal(found, '400 The body has an object that names a member twice.', text)
+  }
+})
+
+it('takes the same name in different objects, and colons and quotes in text', () => {
+  for (const text of [
+    '{"a":{"a":[{"a":1},{"a":1}]}}',
+    '{"a":"b\\":\\"","b":"\\\\","c":":","d:e":"{\\"a\\":1}"}',
+    '{"a":"\\u0022:\\u0022","b":"é:"}',
+    '["a:","b",":"]',
+    '":"',
+  ]) {
+    assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text), text)
+  }
+})
+
+it('finds every repeated name, and none where there is none', () => {
+  const names = fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(names, fc.jsonValue({ stringUnit: 'binary' }), fc.nat(), (unique, value, pick) => {
+      const own = unique.filter(name => name !== '__proto__').concat('z')
+      const text = (list: string[]) =>
+        `{${list.map(name => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+      assert.doesNotThrow(() => readJsonBody(Buffer.from(text([...new Set(own)]))))
+      const again = own[pick % own.length] ?? ''
+      assert.match(refusalOf(Buffer.from(text([...own, again]))), /names a member twice/)
+    }),
+  )
+})
+
+it('reads numbers as JavaScript does, also those that no number can hold', () => {
+  const text = '{"a":1e999,"b":-1e999,"c":123456789012345678901234567890,"d":1e-999,"e":-0}'
+  assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text))
+})
+
 function refusalOf(bytes: Buffer): string {
   try {
     return JSON.stringify(readJsonBody(bytes))

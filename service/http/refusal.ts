@@ -27,8 +27,9 @@ export class Refusal extends Error {
     return new Refusal(422, summaryOf(errors), { errors })
   }
 
-  static unauthenticated(): Refusal {
-    return new Refusal(401, 'Unauthenticated.', { headers: { 'www-authenticate': 'Bearer' } })
+  /** 401: the same words for every credential that does not open the door. */
+  static unauthenticated(message = 'Unauthenticated.'): Refusal {
+    return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' } })
   }
 
   static notFound(message: string): Refusal {

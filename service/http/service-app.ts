@@ -12,9 +12,11 @@ import {
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import { answerBrokenRequest, expectAnswer } from './answer-broken-request.ts'
+import { inspectBody } from './body-terms.ts'
 import { answerFailure, answerUnknownRoute } from './failure-answers.ts'
 import { readJsonBody } from './json-body.ts'
 import { Refusal } from './refusal.ts'
+import { requestFault } from './request-fault.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
@@ -45,7 +47,7 @@ export type ServiceLogger = FastifyBaseLogger
 /** What may be asked of a route beyond its schemas. `access/` enforces the credential. */
 export interface RouteConfig {
   operationId?: string
-  credential?: 'tracker' | 'none'
+  credential?: 'tracker' | 'tracker_or_publishable' | 'none'
 }
 
 /** One answer that was sent, for counting. */
@@ -108,10 +110,8 @@ function beginAnswers(app: ServiceApp): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('request-id', request.id)
-    const { headers, httpVersionMajor, httpVersionMinor } = request.raw
-    if (headers.host === undefined && httpVersionMajor === 1 && httpVersionMinor === 1) {
-      return done(new Refusal(400, 'An HTTP/1.1 request must name a Host.'))
-    }
+    const fault = requestFault(request.raw)
+    if (fault) return done(new Refusal(400, fault, { headers: { connection: 'close' } }))
     // Here and not only after the body: nobody reads what is sent to a path that is not there.
     if (request.is404) return answerUnknown(request, reply)
     done()
@@ -130,22 +130,37 @@ function hangUpWhileClosing(app: ServiceApp): void {
   })
 }
 
-/** JSON is the only kind of body; an empty one is no body, whatever it is called. */
+/**
+ * JSON is the only kind of body, under another name only where the request's terms say so; an empty
+ * one is no body, whatever it is called.
+ */
 function readBodies(app: ServiceApp): void {
+  app.decorateRequest('bodyTerms', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async ({ headers }: FastifyRequest, bytes: Buffer) => {
-      const coding = headers['content-encoding'] ?? 'identity'
-      if (coding !== 'identity') throw new Refusal(415, 'Send the body without a content coding.')
-      return readJsonBody(bytes)
-    },
-  )
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, bytes: Buffer) => {
-    if (bytes.length > 0) throw new Refusal(415, 'Send the body as application/json.')
-    return undefined
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readJson)
+  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, readText)
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, refuseBody)
+  // Without a content type there is no parser that could do it.
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (!request.bodyTerms?.inspect) return done()
+    inspectBody(request, Buffer.alloc(0)).then(() => done(), done)
   })
+}
+
+async function readJson(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
+  const coding = request.headers['content-encoding'] ?? 'identity'
+  if (coding !== 'identity') throw new Refusal(415, 'Send the body without a content coding.')
+  if (request.bodyTerms?.inspect) await inspectBody(request, bytes)
+  return readJsonBody(bytes)
+}
+
+async function readText(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
+  return request.bodyTerms?.mayBeText ? readJson(request, bytes) : refuseBody(request, bytes)
+}
+
+async function refuseBody(_: FastifyRequest, bytes: Buffer): Promise<undefined> {
+  if (bytes.length > 0) throw new Refusal(415, 'Send the body as application/json.')
+  return undefined
 }
 
 /** Node answers an unknown expectation by itself, and CONNECT not at all, when nobody listens. */

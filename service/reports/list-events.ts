@@ -49,7 +49,7 @@ const DAY_MILLISECONDS = 86_400_000
 const WINDOW_DAYS = 7
 const RATE_DIGITS = 4
 
-/** Today and the six UTC days before it. Null when nothing was planned: no rate is not 0 percent. */
+/** Today and the six UTC days before it. When nothing was planned there is no rate: null, not 0. */
 async function acceptanceMetrics(
   database: Database,
   trackerId: string,

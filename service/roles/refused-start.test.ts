@@ -11,9 +11,9 @@ interface Refusal extends StartOptions {
   sentence: string | RegExp
 }
 
-const ROLES = 'all, serve, deliver, migrate, provision, credential'
+const ROLES = 'all, serve, deliver, migrate, provision, credential, key'
 const PROVISION_USAGE =
-  'Usage: npm run provision -- --out FILE [--name WORKSPACE] ' +
+  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--origin ORIGIN]... ' +
   '[--dataset DIGITS --token-from FILE|-]\n'
 
 const REFUSALS: Record<string, Refusal> = {
@@ -40,6 +40,12 @@ const REFUSALS: Record<string, Refusal> = {
   'a wrong setting': {
     environment: { PORT: 'http' },
     sentence: 'PORT must be a whole number from 0 to 65535, not "http".\n',
+  },
+  'a proxy that is no address': {
+    environment: { SIGNALBOX_TRUSTED_PROXIES: 'proxy.internal' },
+    sentence:
+      'SIGNALBOX_TRUSTED_PROXIES must be addresses or ranges such as 10.0.0.0/8, 192.0.2.7, ' +
+      'not "proxy.internal".\n',
   },
   'a worker that does not know where to deliver': {
     role: 'deliver',
@@ -79,6 +85,16 @@ const REFUSALS: Record<string, Refusal> = {
     role: 'provision',
     arguments: ['--out', '/nowhere/x.json', '--dataset', '123', '--token=hidden'],
     sentence: /^A token is never an argument, because [^\n]+: put it into a file, [^\n]+\.\n$/,
+  },
+  'an origin that no browser sends, before anything is made': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/x.json', '--origin', 'https://shop.example/cart'],
+    sentence: /^--origin takes what browsers send, such as [^\n]+, not https:\S+\.\n$/,
+  },
+  'a key command that does not exist': {
+    role: 'key',
+    arguments: ['show'],
+    sentence: /^Usage: npm run key -- list --tracker ID \| issue [^\n]+\n$/,
   },
   'a credential command that does not exist': {
     role: 'credential',

@@ -30,7 +30,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.notEqual(place.postgresProcessId(), null)
   })
 
-  await part('credentials.json is for its owner alone and has exactly five members', async () => {
+  await part('credentials.json is for its owner alone and has exactly seven members', async () => {
     const path = join(place.dataFolder, 'credentials.json')
     assert.equal(statSync(path).mode & 0o777, 0o600)
     const credentials = place.credentials()
@@ -38,6 +38,8 @@ it('the first start on an empty folder needs nothing else', async test => {
       'base_url',
       'tracker_id',
       'tracker_secret',
+      'publishable_key',
+      'forwarding_secret',
       'destination_id',
       'simulator_url',
     ])
@@ -53,7 +55,8 @@ it('the first start on an empty folder needs nothing else', async test => {
       assert.ok(secret.length > 30)
       assert.ok(!said.includes(secret), name)
     }
-    assert.ok(!said.includes(place.credentials().tracker_secret))
+    const { tracker_secret, forwarding_secret } = place.credentials()
+    for (const secret of [tracker_secret, forwarding_secret]) assert.ok(!said.includes(secret))
     assert.ok(said.includes(join(place.dataFolder, 'credentials.json')))
   })
 

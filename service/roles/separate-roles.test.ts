@@ -47,13 +47,15 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
 
   const trackers = await provisionTwo(place, { ...environment, SIGNALBOX_PUBLIC_ORIGIN: url })
 
-  await part('provision writes the same five members as npm start, for the owner', async () => {
+  await part('provision writes the same seven members as npm start, for the owner', async () => {
     for (const { path, credentials } of trackers) {
       assert.equal(statSync(path).mode & 0o777, 0o600)
       assert.deepEqual(Object.keys(credentials), [
         'base_url',
         'tracker_id',
         'tracker_secret',
+        'publishable_key',
+        'forwarding_secret',
         'destination_id',
         'simulator_url',
       ])
@@ -141,7 +143,10 @@ async function provisionTwo(
     assert.deepEqual(await program.ended, UNIX_SUCCESS)
     assert.match(program.terminal(), /^Credentials of workspace \d+ are in \S+\.json\n$/)
     const credentials: Credentials = JSON.parse(readFileSync(path, 'utf8'))
-    assert.ok(!program.terminal().includes(credentials.tracker_secret))
+    const { tracker_secret, publishable_key, forwarding_secret } = credentials
+    for (const key of [tracker_secret, publishable_key, forwarding_secret]) {
+      assert.ok(!program.terminal().includes(key))
+    }
     return { path, credentials }
   }
   return Promise.all([provision('first'), provision('second')])

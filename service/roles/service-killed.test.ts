@@ -40,6 +40,7 @@ async function loadThroughKills(test: TestContext, { kills, withPostgres }: Kill
   const environment = {
     SIGNALBOX_PLATFORM_URL: simulatorUrl,
     SIGNALBOX_DELIVERY_LEASE_SECONDS: String(LEASE_SECONDS),
+    SIGNALBOX_TRACKER_RATE_PER_SECOND: '0',
   }
   const chance = seededMoments(test)
   let program = await place.startReady({ environment })

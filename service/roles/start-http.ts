@@ -4,9 +4,12 @@ import type { CircuitCounts } from '../delivery/circuit-moves.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { commitMetrics, commitQueueMetrics } from '../metrics/commit-metrics.ts'
 import { httpMetrics } from '../metrics/http-metrics.ts'
+import { limitMetrics } from '../metrics/limit-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Platform } from '../platforms/platform.ts'
-import { createServer } from '../server.ts'
+import { contractKeys } from '../provisioning/contract-key.ts'
+import { createServer, type ServerOptions } from '../server.ts'
+import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
 import type { RoleContext } from './role.ts'
 import { urlHost } from './url-host.ts'
@@ -34,7 +37,7 @@ export interface HttpOptions {
   circuits?: () => CircuitCounts
 }
 
-/** Starts to listen. Throws a StartError when the port or the address cannot be had. */
+/** Starts to listen. Throws a StartError or a ContractKeyError when it cannot. */
 export async function startHttp(
   { settings, logger, now }: RoleContext,
   { registry, ...options }: HttpOptions,
@@ -42,14 +45,19 @@ export async function startHttp(
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,
+    contractKeys: await contractKeys(settings),
+    securityContact: settings.securityContact,
     testModeSeconds: settings.testModeHours * 3_600,
     logger,
     now,
     publicOrigin: () => origin,
+    trustedProxies: settings.trustedProxies,
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
+    limits: limitsOf(settings),
     onAnswered: httpMetrics(registry),
     onCommitted: commitMetrics(registry),
+    ...limitMetrics(registry),
   })
   commitQueueMetrics(registry, server.commitQueue, settings.ingestQueueMax)
   const { host } = settings
@@ -67,4 +75,15 @@ export async function startHttp(
     await server.close()
   }
   return { origin, markReady: server.markReady, close }
+}
+
+function limitsOf(settings: Settings): ServerOptions['limits'] {
+  const { trackerRatePerSecond, sandboxRatePerMinute, failedAuthRatePerMinute } = settings
+  const { eventLoopDelayMillisecondsMax } = settings
+  return {
+    trackerRatePerSecond,
+    sandboxRatePerMinute,
+    failedAuthRatePerMinute,
+    eventLoopDelayMillisecondsMax,
+  }
 }

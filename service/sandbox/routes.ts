@@ -6,6 +6,7 @@ import {
   sandboxDiscovery,
   validateSandboxEvent,
 } from '@signalbox/contract/sandbox-operations.ts'
+import { type AddressLimit, limitAddresses } from '../access/limit-addresses.ts'
 import { bearerToken } from '../http/bearer.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
@@ -20,6 +21,8 @@ export interface SandboxRoutes {
   sandboxKeySecret: Buffer
   now: () => Date
   publicOrigin: () => string
+  /** Left out or null: whoever comes may ask as often as it likes. */
+  limit?: AddressLimit | null
 }
 
 /**
@@ -29,9 +32,11 @@ export interface SandboxRoutes {
 export function sandboxRoutes(app: ServiceApp, context: SandboxRoutes): void {
   const keys = sandboxKeys(context.sandboxKeySecret)
   app.register(async sandbox => {
-    sandbox.addHook('onRequest', async (_request, reply) => {
+    // At the end, so that a page also learns of a refusal before it came here.
+    sandbox.addHook('onSend', async (_request, reply) => {
       reply.headers({ ...CORS_HEADERS, 'cache-control': 'no-store, private' })
     })
+    if (context.limit) limitAddresses(sandbox, context.limit)
     keyRoutes(sandbox, keys, context)
     validationRoute(sandbox, keys, context)
     answerPreflights(sandbox)

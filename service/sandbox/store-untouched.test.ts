@@ -16,7 +16,11 @@ it('1,000 calls leave every row and every file as they were', async test => {
   const { database, connectionString } = await testStore(test)
   const place = installation(test)
   const { url } = await place.startReady({
-    environment: { DATABASE_URL: connectionString, SIGNALBOX_CREDENTIAL_KEY: KEY },
+    environment: {
+      DATABASE_URL: connectionString,
+      SIGNALBOX_CREDENTIAL_KEY: KEY,
+      SIGNALBOX_SANDBOX_RATE_PER_MINUTE: '0',
+    },
   })
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
   const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }

@@ -45,6 +45,8 @@ function rangeOf({ kind, minimum = 0, maximum, choices, patternMeaning }: Variab
       return 'absolute URL'
     case 'pattern':
       return `text; must ${patternMeaning ?? 'match its pattern'}`
+    case 'networks':
+      return 'IP addresses and CIDR ranges with commas between them'
     case 'text':
       return 'text'
   }

@@ -63,6 +63,33 @@ it('previous keys are several, with commas between them, and never shown', () =>
   }
 })
 
+it('the keys of the contract are texts of keys, and the contact is one that can be followed', () => {
+  const pem = '-----BEGIN PRIVATE KEY-----\nMC4CAQ==\n-----END PRIVATE KEY-----'
+  for (const key of [pem, '{\n "kty": "OKP" }']) {
+    assert.equal(readSettings({ SIGNALBOX_CONTRACT_KEY: `${key}\n` }).contractKey, key)
+  }
+  for (const key of ['key', '-----BEGIN PUBLIC KEY-----', '[]']) {
+    assert.throws(() => readSettings({ SIGNALBOX_CONTRACT_KEY: key }), {
+      name: 'SettingsError',
+      message:
+        'SIGNALBOX_CONTRACT_KEY must be an Ed25519 private key, as a JWK or as PKCS#8 in PEM.',
+    })
+  }
+  const contact = (text: string) =>
+    readSettings({ SIGNALBOX_SECURITY_CONTACT: text }).securityContact
+  for (const text of ['mailto:a@b.example', 'https://b.example/security', 'tel:+49-30-1234']) {
+    assert.equal(contact(text), text)
+  }
+  for (const text of [
+    'a@b.example',
+    'http://b.example',
+    'mailto:a b@c',
+    'https://b.example/a\nb',
+  ]) {
+    assert.throws(() => contact(text), /must be a mailto:, https: or tel: address/)
+  }
+})
+
 it('an unknown SIGNALBOX_ variable is a warning with the nearest name', () => {
   const { warnings } = readSettings({ SIGNALBOX_DATADIR: 'x', SIGNALBOX_ZZZZZZZZZZZ: '1' })
   assert.deepEqual(warnings, [

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './did-you-mean.ts'
+import { readNetworks } from './networks.ts'
 import type { Settings } from './settings.ts'
 import { VARIABLES, type Variable, type VariableName } from './variables.ts'
 
@@ -16,6 +17,7 @@ export function readSettings(environment: Environment): Settings {
   const text = (name: VariableName) => checkedText(environment, name)
   const integer = (name: VariableName) => Number(text(name))
   const origin = text('SIGNALBOX_PUBLIC_ORIGIN')
+  const proxies = text('SIGNALBOX_TRUSTED_PROXIES')
   return {
     port: integer('PORT'),
     host: text('HOST') ?? '',
@@ -25,6 +27,7 @@ export function readSettings(environment: Environment): Settings {
     databasePort: integer('SIGNALBOX_DATABASE_PORT'),
     databaseConnectionsMax: integer('SIGNALBOX_DATABASE_CONNECTIONS_MAX'),
     publicOrigin: origin === undefined ? undefined : new URL(origin).origin,
+    trustedProxies: (proxies && readNetworks(proxies)) || [],
     platformUrl: text('SIGNALBOX_PLATFORM_URL')?.replace(/\/+$/, ''),
     platformVersion: text('SIGNALBOX_PLATFORM_VERSION') ?? '',
     simulatorPort: integer('SIGNALBOX_SIMULATOR_PORT'),
@@ -32,8 +35,15 @@ export function readSettings(environment: Environment): Settings {
     metricsHost: text('SIGNALBOX_METRICS_HOST') ?? '',
     credentialKey: text('SIGNALBOX_CREDENTIAL_KEY'),
     credentialKeysPrevious: text('SIGNALBOX_CREDENTIAL_KEY_PREVIOUS')?.split(/\s*,\s*/) ?? [],
+    contractKey: text('SIGNALBOX_CONTRACT_KEY'),
+    contractKeysPrevious: text('SIGNALBOX_CONTRACT_KEY_PREVIOUS'),
+    securityContact: text('SIGNALBOX_SECURITY_CONTACT'),
     ingestQueueMax: integer('SIGNALBOX_INGEST_QUEUE_MAX'),
     commitEventsMax: integer('SIGNALBOX_COMMIT_EVENTS_MAX'),
+    trackerRatePerSecond: integer('SIGNALBOX_TRACKER_RATE_PER_SECOND'),
+    sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE'),
+    failedAuthRatePerMinute: integer('SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE'),
+    eventLoopDelayMillisecondsMax: integer('SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX'),
     deliveryBatchMax: integer('SIGNALBOX_DELIVERY_BATCH_MAX'),
     deliveryLaneRequestsMax: integer('SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX'),
     deliveryRequestsMax: integer('SIGNALBOX_DELIVERY_REQUESTS_MAX'),
@@ -83,6 +93,8 @@ function faultOf(variable: Variable, text: string): string | null {
       return URL.canParse(text) ? null : 'be an absolute URL'
     case 'choice':
       return variable.choices?.includes(text) ? null : `be one of ${variable.choices?.join(', ')}`
+    case 'networks':
+      return readNetworks(text) ? null : 'be addresses or ranges such as 10.0.0.0/8, 192.0.2.7'
     case 'pattern':
       return variable.pattern?.test(text) ? null : (variable.patternMeaning ?? 'match its pattern')
   }

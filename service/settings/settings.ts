@@ -1,3 +1,4 @@
+import type { Network } from './networks.ts'
 import type { VariableName } from './variables.ts'
 
 /** What the program was told, read once at the start. Times are seconds, sizes are counts. */
@@ -10,6 +11,7 @@ export interface Settings {
   databasePort: number
   databaseConnectionsMax: number
   publicOrigin: string | undefined
+  trustedProxies: Network[]
   platformUrl: string | undefined
   platformVersion: string
   simulatorPort: number
@@ -17,8 +19,15 @@ export interface Settings {
   metricsHost: string
   credentialKey: string | undefined
   credentialKeysPrevious: string[]
+  contractKey: string | undefined
+  contractKeysPrevious: string | undefined
+  securityContact: string | undefined
   ingestQueueMax: number
   commitEventsMax: number
+  trackerRatePerSecond: number
+  sandboxRatePerMinute: number
+  failedAuthRatePerMinute: number
+  eventLoopDelayMillisecondsMax: number
   deliveryBatchMax: number
   deliveryLaneRequestsMax: number
   deliveryRequestsMax: number

@@ -1,6 +1,6 @@
 /** How one variable is read. `secret` values are never printed, only "set" or "unset". */
 export interface Variable {
-  kind: 'integer' | 'text' | 'url' | 'choice' | 'pattern'
+  kind: 'integer' | 'text' | 'url' | 'choice' | 'pattern' | 'networks'
   default: string | undefined
   meaning: string
   secret?: true
@@ -60,6 +60,11 @@ export const VARIABLES = {
     default: undefined,
     meaning: 'Origin in every absolute URL we write. Unset: http://HOST:PORT.',
   },
+  SIGNALBOX_TRUSTED_PROXIES: {
+    kind: 'networks',
+    default: undefined,
+    meaning: 'Proxies whose X-Forwarded-For names the client, for keys and limits. Unset: none.',
+  },
   SIGNALBOX_PLATFORM_URL: {
     kind: 'url',
     default: undefined,
@@ -107,6 +112,29 @@ export const VARIABLES = {
     secret: true,
     meaning: 'While the key rotates: keys that still open what they sealed before.',
   },
+  SIGNALBOX_CONTRACT_KEY: {
+    kind: 'pattern',
+    pattern: /^(\{.*\}|-----BEGIN PRIVATE KEY-----.*)$/s,
+    patternMeaning: 'be an Ed25519 private key, as a JWK or as PKCS#8 in PEM',
+    default: undefined,
+    secret: true,
+    meaning: 'Signs the served contract. Unset: a development key, generated in the data folder.',
+  },
+  SIGNALBOX_CONTRACT_KEY_PREVIOUS: {
+    kind: 'pattern',
+    pattern: /^\{.*\}$/s,
+    patternMeaning: 'be a JWK set of Ed25519 public keys',
+    default: undefined,
+    secret: true,
+    meaning: 'While that key rotates: public keys that are published beside it.',
+  },
+  SIGNALBOX_SECURITY_CONTACT: {
+    kind: 'pattern',
+    pattern: /^(mailto:[^\s@]+@[^\s@]+|https:\/\/[^\s/]+\S*|tel:\+?[\d-]+)$/,
+    patternMeaning: 'be a mailto:, https: or tel: address',
+    default: undefined,
+    meaning: 'Where holes are reported, for /.well-known/security.txt. Unset: there is none.',
+  },
   SIGNALBOX_INGEST_QUEUE_MAX: {
     kind: 'integer',
     default: '10000',
@@ -120,6 +148,34 @@ export const VARIABLES = {
     minimum: 1,
     maximum: 5_000,
     meaning: 'Events in one commit.',
+  },
+  SIGNALBOX_TRACKER_RATE_PER_SECOND: {
+    kind: 'integer',
+    default: '1000',
+    minimum: 0,
+    maximum: 100_000,
+    meaning: 'Requests a second of one tracker, twice that at once; in each process. 0: no limit.',
+  },
+  SIGNALBOX_SANDBOX_RATE_PER_MINUTE: {
+    kind: 'integer',
+    default: '60',
+    minimum: 0,
+    maximum: 100_000,
+    meaning: 'Requests a minute to the sandbox from one address; in each process. 0: no limit.',
+  },
+  SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: {
+    kind: 'integer',
+    default: '600',
+    minimum: 0,
+    maximum: 100_000,
+    meaning: 'Wrong credentials a minute from one address; in each process. 0: no limit.',
+  },
+  SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX: {
+    kind: 'integer',
+    default: '1000',
+    minimum: 0,
+    maximum: 60_000,
+    meaning: 'A process that stays this late in its work answers new requests 503. 0: never.',
   },
   SIGNALBOX_DELIVERY_BATCH_MAX: {
     kind: 'integer',

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type ServiceUnderTest, serviceUnderTest } from '../testing/service-under-test.ts'
+import { assertDocumented, exampleOf } from './assert-documented.ts'
+import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
+
+const steadySeconds = () => 0
+
+it('429 is answered by every operation as documented, by those of a tracker in common', async test => {
+  const limits = { trackerRatePerSecond: 1, sandboxRatePerMinute: 1 }
+  const service = await serviceUnderTest(test, { limits, steadySeconds })
+  for (const count of [1, 2]) await service.read(`nothing-${count}`)
+  await service.request('GET', `${BASE_PATH}/sandbox`)
+  for (const operation of DOCUMENTED_OPERATIONS) {
+    const reply = await ask(service, operation)
+    const address = addressOf(operation)
+    assertDocumented(address, reply, 429)
+    assert.deepEqual(reply.body, exampleOf(address, 429, 'too_fast'))
+  }
+})
+
+it('503 is answered by every operation while the process has too much to do', async test => {
+  const clock = { seconds: 0 }
+  const service = await serviceUnderTest(test, {
+    limits: { eventLoopDelayMillisecondsMax: 1_000 },
+    readDelaySeconds: () => 5,
+    steadySeconds: () => clock.seconds,
+  })
+  for (const second of [1, 2]) {
+    clock.seconds = second
+    await service.request('GET', '/livez')
+  }
+  for (const operation of DOCUMENTED_OPERATIONS) {
+    const reply = await ask(service, operation)
+    assertDocumented(addressOf(operation), reply, 503)
+    const message = 'Too many requests at once; wait, then send the same request again.'
+    assert.deepEqual(reply.body, { message })
+  }
+})
+
+/** With nothing in it: it is turned away before anybody looks. */
+function ask(service: ServiceUnderTest, { method, url }: DocumentedOperation) {
+  return service.request(method, BASE_PATH + url.replaceAll(/:\w+/g, 'x'))
+}
+
+function addressOf({ method, url }: DocumentedOperation) {
+  return [url.replaceAll(/:(\w+)/g, '{$1}'), method.toLowerCase()] as const
+}

@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import { refuse } from '../http/rate-limit.ts'
+import { Refusal } from '../http/refusal.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import type { AddressLimit } from './limit-addresses.ts'
+
+/** Credentials that are remembered as good while somebody guesses. */
+const WORKING_MAX = 10_000
+
+/**
+ * Lets an address guess only so often: once it has failed too often, a credential that nobody has
+ * seen working is refused with 429 before the store is asked for it.
+ *
+ * Several callers may share an address (an office, a proxy), so one that guesses must not lock out
+ * the others: a credential that worked since the failures began is let through to the guard. While
+ * nobody fails, a request costs one comparison. To be registered before the guard.
+ */
+export function limitFailedAuthentications(
+  app: ServiceApp,
+  { limit, addressOf }: AddressLimit,
+): void {
+  const { limiter } = limit
+  const working = new Set<string>()
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (limiter.isIdle || !asksForCredential(request)) return done()
+    const { waitSeconds } = limiter.look(addressOf(request))
+    if (waitSeconds === 0 || working.has(digestOf(request))) done()
+    else done(refuse(limit, waitSeconds))
+  })
+  // After the guard: who comes this far has shown a credential that works.
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    if (limiter.isIdle) working.clear()
+    else if (request.tracker) remember(working, digestOf(request))
+    done()
+  })
+  app.addHook('onError', (request, _reply, error, done) => {
+    const isFailure = error instanceof Refusal && error.status === 401
+    if (isFailure && asksForCredential(request)) limiter.take(addressOf(request))
+    done()
+  })
+}
+
+interface GuardedRequest {
+  routeOptions: { config: { credential?: string } }
+  headers: { authorization?: string | undefined }
+  query: unknown
+}
+
+function asksForCredential({ routeOptions }: GuardedRequest): boolean {
+  return routeOptions.config.credential !== 'none'
+}
+
+/** Of all that may be a credential. Secrets are kept as digests only, also here. */
+function digestOf({ headers, query }: GuardedRequest): string {
+  const { key = '' } = query as { key?: unknown }
+  return hash('sha256', `${headers.authorization ?? ''} ${key}`, 'base64')
+}
+
+function remember(working: Set<string>, digest: string): void {
+  if (working.size >= WORKING_MAX) working.clear()
+  working.add(digest)
+}

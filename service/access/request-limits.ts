@@ -1,0 +1,70 @@
+import { type RateLimit, rateLimit } from '../http/rate-limit.ts'
+import type { Rate } from '../http/rate-limiter.ts'
+import type { AddressedRequest } from './client-address.ts'
+import type { AddressLimit } from './limit-addresses.ts'
+
+/** Their names stand in the headers and count in the metrics. */
+export const LIMIT_NAMES = ['tracker', 'sandbox', 'failed_authentications'] as const
+export type LimitName = (typeof LIMIT_NAMES)[number]
+
+/** How much is let in, as the settings of the same names say. 0: as much as comes. */
+export interface RequestRates {
+  trackerRatePerSecond: number
+  sandboxRatePerMinute: number
+  failedAuthRatePerMinute: number
+}
+
+export interface RequestLimitsOptions extends RequestRates {
+  addressOf: (request: AddressedRequest) => string
+  /** Seconds of a clock that only goes forward. */
+  steadySeconds: () => number
+  /** For counting. */
+  onLimited: (name: LimitName) => void
+}
+
+export interface RequestLimits {
+  tracker: RateLimit | null
+  sandbox: AddressLimit | null
+  failedAuthentications: AddressLimit | null
+}
+
+/** So many seconds of its rate may a tracker save up. */
+const TRACKER_BURST_SECONDS = 2
+const MINUTE_SECONDS = 60
+
+/** The limits of this process. Each process has its own: several of them let more in together. */
+export function requestLimits(options: RequestLimitsOptions): RequestLimits {
+  const { trackerRatePerSecond, addressOf } = options
+  const trackerRate = {
+    perSecond: trackerRatePerSecond,
+    burst: trackerRatePerSecond * TRACKER_BURST_SECONDS,
+  }
+  const ofAddresses = (name: LimitName, perMinute: number): AddressLimit | null => {
+    const rate = { perSecond: perMinute / MINUTE_SECONDS, burst: perMinute }
+    const limit = limitOf(name, rate, options)
+    return limit && { limit, addressOf }
+  }
+  return {
+    tracker: limitOf('tracker', trackerRate, options),
+    sandbox: ofAddresses('sandbox', options.sandboxRatePerMinute),
+    failedAuthentications: ofAddresses('failed_authentications', options.failedAuthRatePerMinute),
+  }
+}
+
+function limitOf(
+  name: LimitName,
+  rate: Rate,
+  { steadySeconds, onLimited }: RequestLimitsOptions,
+): RateLimit | null {
+  if (rate.perSecond === 0) return null
+  const onRefused = () => onLimited(name)
+  return rateLimit({ ...rate, name, sentence: SENTENCES[name], steadySeconds, onRefused })
+}
+
+const SENTENCES: Record<LimitName, string> = {
+  tracker: 'Too many requests for this tracker; wait, then send the same request again.',
+  sandbox:
+    'Too many requests to the sandbox from this address; wait, then send the same request again.',
+  failed_authentications:
+    'Too many requests from this address had no valid credential; wait, then check yours.',
+}

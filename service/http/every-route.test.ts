@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import {
+  type Reply,
+  type RequestOptions,
+  type ServiceUnderTest,
+  serviceUnderTest,
+} from '../../testing/service-under-test.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY']
+
+/** Each way to be refused that has nothing to do with what a route is for. */
+const FAILURES: [name: string, status: number, options: RequestOptions][] = [
+  ['no credential', 401, { secret: null }],
+  ['a credential of another form', 401, { secret: 'garbage' }],
+  ['a secret from a browser', 403, { headers: { origin: 'https://shop.example' } }],
+  ['text that is no JSON', 400, { rawBody: '{' }],
+  ['bytes that are no UTF-8', 400, { rawBody: new Uint8Array([0x22, 0xff, 0x22]) }],
+  ['NUL', 400, { rawBody: '{"a":"\0"}' }],
+  ['depth', 400, { rawBody: '['.repeat(33) + ']'.repeat(33) }],
+  ['a name that is there twice', 400, { rawBody: '{"a":1,"a":2}' }],
+  ['another media type', 415, { rawBody: 'a', headers: { 'content-type': 'text/csv' } }],
+  ['a coding', 415, { rawBody: 'a', headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }],
+  ['size', 413, { rawBody: ' '.repeat(65_537) }],
+]
+
+it('every failure at every route answers one sentence in JSON, with the headers of every answer', async test => {
+  const service = await serviceUnderTest(test)
+  const routes = routesOf(service)
+  assert.ok(routes.length >= 15)
+  const ids = new Set<string>()
+  let failures = 0
+  for (const { method, path, isOpen, isSandbox } of routes) {
+    for (const [name, status, options] of FAILURES) {
+      const isAboutBody = 'rawBody' in options
+      if (isOpen && !isAboutBody) continue
+      if (isAboutBody && !['POST', 'PATCH'].includes(method)) continue
+      // The sandbox asks for a key of its own first.
+      const reply = await service.request(method, path, options)
+      const where = `${method} ${path}: ${name}`
+      const expected = isSandbox && isAboutBody ? [status, 401] : [status]
+      assert.ok(expected.includes(reply.status), `${where}: ${reply.status}`)
+      assertUniform(reply, { where, isHead: method === 'HEAD' })
+      ids.add(reply.headers.get('request-id') ?? '')
+      failures += 1
+    }
+  }
+  assert.ok(failures > 80)
+  assert.equal(ids.size, failures)
+})
+
+it('405 names what each path takes, and 404 and 400 answer the paths beside it', async test => {
+  const service = await serviceUnderTest(test)
+  const routes = routesOf(service)
+  for (const path of new Set(routes.map(route => route.path))) {
+    const allowed = routes.filter(route => route.path === path).map(({ method }) => method)
+    for (const method of METHODS.filter(name => !allowed.includes(name))) {
+      const reply = await service.request(method, path, { secret: null })
+      const where = `${method} ${path}`
+      assert.equal(reply.status, 405, where)
+      const named = (reply.headers.get('allow') ?? '').split(', ')
+      assert.deepEqual(named.toSorted(), allowed.toSorted(), where)
+      assertUniform(reply, { where, isHead: method === 'HEAD' })
+    }
+    for (const [status, elsewhere] of [
+      [404, `${path}/`],
+      [404, `${path}/x/y`],
+      [404, `${path.toUpperCase()}`],
+      [400, `${path}/%zz`],
+      [400, `${path}%c0`],
+    ] as const) {
+      const reply = await service.request('GET', elsewhere)
+      assert.equal(reply.status, status, elsewhere)
+      assertUniform(reply, { where: elsewhere, isHead: false })
+    }
+  }
+})
+
+it('what holds events or keys is kept by nobody', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  for (const { method, path } of routesOf(service).filter(({ method }) => method === 'GET')) {
+    const reply = await service.request(method, path.replace('/x', '/order-1001'))
+    const isForEverybody = path === '/openapi.json' || path.startsWith('/.well-known/')
+    const cached = isForEverybody ? /^public, max-age=\d+$/ : /^no-store(, private)?$/
+    assert.match(reply.headers.get('cache-control') ?? '', cached, path)
+    assertSecured(reply, path)
+  }
+})
+
+interface Expected {
+  where: string
+  isHead: boolean
+}
+
+function assertUniform(reply: Reply, { where, isHead }: Expected): void {
+  assertSecured(reply, where)
+  const { headers } = reply
+  assert.match(headers.get('cache-control') ?? '', /^no-store/, where)
+  assert.equal(headers.get('content-type'), 'application/json; charset=utf-8', where)
+  assert.equal(headers.get('x-should-retry'), 'false', where)
+  assert.equal(headers.get('www-authenticate'), reply.status === 401 ? 'Bearer' : null, where)
+  if (isHead) {
+    assert.equal(reply.text, '', where)
+    return
+  }
+  assert.deepEqual(Object.keys(reply.body), ['message'], where)
+  assert.match(reply.body.message, /^[A-Z].*\.$/, where)
+}
+
+function assertSecured({ headers }: Reply, where: string): void {
+  assert.match(headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/, where)
+  for (const [name, value] of Object.entries({
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  })) {
+    assert.equal(headers.get(name), value, `${where}: ${name}`)
+  }
+  assert.match(headers.get('cross-origin-resource-policy') ?? '', /^(same|cross)-origin$/, where)
+  for (const name of ['server', 'x-powered-by']) assert.equal(headers.get(name), null, where)
+}
+
+interface Route {
+  method: string
+  path: string
+  /** Asks for no tracker's credential. */
+  isOpen: boolean
+  /** The sandbox, which has keys of its own. */
+  isSandbox: boolean
+}
+
+/** Every route there is, as the router itself prints it; a name in a path is `x`. */
+function routesOf({ server }: ServiceUnderTest): Route[] {
+  const above: string[] = []
+  const lines = server.app.printRoutes({ commonPrefix: false }).split('\n')
+  return lines.flatMap(line => {
+    const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+) \((.+)\)$/.exec(line) ?? []
+    if (indent === undefined || part === undefined || methods === undefined) return []
+    const depth = indent.length / 4
+    const pattern = `${depth === 0 ? '' : above[depth - 1]}${part}`
+    above[depth] = pattern
+    const path = pattern.replaceAll(/:\w+/g, 'x')
+    const isSandbox = path.startsWith('/api/v1/sandbox')
+    const isOpen = isSandbox || !path.startsWith('/api/')
+    return methods.split(', ').map(method => ({
+      method,
+      path,
+      isOpen: isOpen || method === 'OPTIONS',
+      isSandbox,
+    }))
+  })
+}
