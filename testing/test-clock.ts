@@ -11,4 +11,9 @@ export class TestClock {
   forward(seconds: number): void {
     this.#at += seconds * 1_000
   }
+
+  /** As somebody does who sets the machine's clock right. */
+  back(seconds: number): void {
+    this.#at -= seconds * 1_000
+  }
 }

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FaultRule } from '@signalbox/graph-simulator/fault-rule.ts'
+import { auditDeliveries } from '../../testing/delivery-audit.ts'
+import { brokenPromises } from '../../testing/delivery-promises.ts'
+import { type DeliveryStory, readStory } from '../../testing/delivery-story.ts'
+import { drainDeliveries } from '../../testing/drain-deliveries.ts'
+import { randomFaults } from '../../testing/random-faults.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type SeededChoices, seededChoices, testSeeds } from '../../testing/seeded-choices.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { platformTargetOf, scriptFaults } from '../../testing/simulator-controls.ts'
+import { WorkerProcesses } from '../../testing/worker-processes.ts'
+
+const OWN_SEEDS = [1, 6]
+const WORKERS = 2
+const TRACKERS = 3
+const STEPS = 26
+const EVENTS_A_STEP_MAX = 12
+/** Between two steps, so that a kill comes before, in and after a request. */
+const PAUSE_MILLISECONDS_MAX = 300
+const EVENT_NAMES = ['Purchase', 'Lead']
+const WEIGHTS = { submit: 6, kill: 4, fail: 5, replay: 2 } as const
+
+interface Stage {
+  service: ServiceUnderTest
+  lanes: { trackerSecret: string; datasetId: string }[]
+  workers: WorkerProcesses
+  choices: SeededChoices
+  eventIds: string[]
+}
+
+async function playWithProcesses(test: TestContext, seed: number): Promise<string[]> {
+  const stage = await setUp(test, seed)
+  const { service, workers, choices } = stage
+  await scriptFaults(service.simulatorUrl, [SLOW])
+  for (let number = 0; number < WORKERS; number += 1) await workers.start()
+  for (let number = 0; number < STEPS; number += 1) {
+    await perform(stage)
+    await delay(choices.integer(0, PAUSE_MILLISECONDS_MAX))
+  }
+  await workers.kill()
+  await workers.stop()
+  keepTime(service)
+  await drainDeliveries(service)
+  const story = await readStory(service)
+  test.diagnostic(`seed ${seed}: ${summaryOf(story)}, ${workers.killed.size} killed`)
+  assert.equal(story.deliveries.length, stage.eventIds.length)
+  return brokenPromises(story, { lostWorkers: workers.killed })
+}
+
+async function setUp(test: TestContext, seed: number): Promise<Stage> {
+  const startAt = new Date(Date.now() - 1_000).toISOString()
+  const service = await serviceUnderTest(test, { startAt })
+  await auditDeliveries(service.database)
+  const lanes = []
+  for (let number = 0; number < TRACKERS; number += 1) {
+    const tracker = await service.newTracker()
+    const { datasetId } = await platformTargetOf(service, tracker)
+    lanes.push({ ...tracker, datasetId })
+  }
+  const workers = new WorkerProcesses(test, service)
+  return { service, lanes, workers, choices: seededChoices(seed), eventIds: [] }
+}
+
+async function perform(stage: Stage): Promise<void> {
+  const { service, choices, workers } = stage
+  const { trackerSecret: secret } = choices.pick(stage.lanes)
+  keepTime(service)
+  switch (choices.weighted(WEIGHTS)) {
+    case 'submit':
+      return submitSome(stage, secret)
+    case 'kill':
+      await submitSome(stage, secret)
+      await delay(choices.integer(0, PAUSE_MILLISECONDS_MAX))
+      await workers.kill()
+      await workers.endLeasesOfKilled()
+      return workers.start()
+    case 'fail':
+      return scriptFaults(service.simulatorUrl, someFaults(stage))
+    case 'replay': {
+      const body = choices.chance() < 0.5 ? {} : { limit: choices.integer(1, 5) }
+      const { status } = await service.request('POST', '/api/v1/deliveries/replay', {
+        secret,
+        body,
+      })
+      assert.equal(status, 200)
+    }
+  }
+}
+
+/** The processes run on the time of the machine, and the service has to run along. */
+function keepTime({ clock }: ServiceUnderTest): void {
+  clock.forward((Date.now() - clock.now().getTime()) / 1_000)
+}
+
+async function submitSome({ service, choices, eventIds }: Stage, secret: string): Promise<void> {
+  for (let left = choices.integer(1, EVENTS_A_STEP_MAX); left > 0; left -= 1) {
+    const event_id = `event-${eventIds.length + 1}`
+    eventIds.push(event_id)
+    const body = samplePurchase({ event_id, event_name: choices.pick(EVENT_NAMES) })
+    const { status, text } = await service.request('POST', '/api/v1/events', { secret, body })
+    assert.equal(status, 202, text)
+  }
+}
+
+/** So slow that somebody is killed while a request is under way. */
+const SLOW: FaultRule = { delay_ms: 300, probability: 0.7 }
+/** A lane rests for a minute after these, and no process of the test lives so long. */
+const RESTING_CODES = [4, 10, 190, 368]
+
+function someFaults({ choices, lanes, eventIds }: Stage): FaultRule[] {
+  const datasetIds = lanes.map(({ datasetId }) => datasetId)
+  const recent = { datasetIds, eventIds: eventIds.slice(-10), eventNames: EVENT_NAMES }
+  const rules = randomFaults(choices, recent).filter(
+    ({ respond }) => !RESTING_CODES.includes(respond?.code ?? 0) && respond?.status !== 429,
+  )
+  return [...rules, { ...SLOW, seed: choices.integer(1, 1_000) }]
+}
+
+function summaryOf({ deliveries, receipts, moves }: DeliveryStory): string {
+  const takenUp = moves.filter(({ from, isClaim }) => isClaim && from === 'sent')
+  return `${deliveries.length} deliveries, ${receipts.length} receipts, ${takenUp.length} taken up`
+}
+
+for (const seed of testSeeds(OWN_SEEDS)) {
+  it(`workers that are killed lose nothing and repeat nothing that was answered (seed ${seed})`, async test => {
+    // The steps are the same each time; what a kill finds under way is up to the machine.
+    const again = `SIGNALBOX_TEST_SEED=${seed} plays these steps again`
+    const faults = await playWithProcesses(test, seed).catch(cause => {
+      throw new Error(again, { cause })
+    })
+    assert.equal(faults.length, 0, `${again}:\n${faults.join('\n')}`)
+  })
+}
