@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { check } from '../../contract/assert-documented.ts'
+import { pointerTo } from '../../contract/document-checks.ts'
+import { documentOperations } from './document-operations.ts'
+import { edgeValues, memberPlaces } from './edge-values.ts'
+import { schemaValues } from './schema-values.ts'
+
+const SAMPLES = { numRuns: 200, seed: 1 }
+const writing = documentOperations.filter(({ body }) => body !== null)
+
+function bodyPointer(address: readonly [string, string] | null): string {
+  const [path = '', method = ''] = address ?? []
+  const media = ['requestBody', 'content', 'application/json', 'schema']
+  return pointerTo('paths', path, method, ...media)
+}
+
+it('makes bodies that the document allows, for every operation that reads one', () => {
+  assert.ok(writing.length >= 5)
+  for (const { operationId, address, body } of writing) {
+    for (const value of fc.sample(schemaValues(body ?? {}), SAMPLES)) {
+      const faults = check(bodyPointer(address), value)
+      assert.deepEqual(faults, [], `${operationId}: ${JSON.stringify(value)}`)
+    }
+  }
+})
+
+it('knows values at and beyond the limits of members, for each operation that reads some', () => {
+  for (const { operationId, body } of writing) {
+    const edges = memberPlaces(body ?? {}).flatMap(({ schema }) => edgeValues(schema))
+    assert.ok(edges.length > 0, operationId)
+  }
+})
+
+it('makes what it can of a keyword that it does not know', () => {
+  const [value] = fc.sample(schemaValues({ not: {} }), SAMPLES)
+  assert.notEqual(value, undefined)
+})

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { resolved, type Schema } from './document-operations.ts'
+
+/** What a member of this name usually holds, beyond what its schema can say. */
+export type Meanings = Readonly<Record<string, fc.Arbitrary<unknown>>>
+
+const DEPTH_MAX = 8
+const INTEGER_MAX = 2_147_483_647
+const ITEMS_MAX = 4
+
+/**
+ * Values that a schema of the document allows. Members that `meanings` knows mostly come from
+ * there, because a valid request has to make sense as well: no schema says when an event may have
+ * happened. Keywords that are unknown here are passed over, which makes the value nearly valid.
+ */
+export function schemaValues(
+  given: Schema,
+  meanings: Meanings = {},
+  depth = 0,
+): fc.Arbitrary<unknown> {
+  const schema = resolved(given)
+  if (depth > DEPTH_MAX) return fc.constant(null)
+  if ('const' in schema) return fc.constant(schema.const)
+  if (schema.enum) return fc.constantFrom(...schema.enum)
+  const within = (inner: Schema) => schemaValues(inner, meanings, depth + 1)
+  const variants: Schema[] | undefined = schema.oneOf ?? schema.anyOf
+  if (variants) return fc.oneof(...variants.map(within))
+  const types: string[] = [schema.type ?? 'anything'].flat()
+  return fc.oneof(...types.map(type => valuesOfType(type, schema, { within, meanings })))
+}
+
+interface Grounds {
+  within: (inner: Schema) => fc.Arbitrary<unknown>
+  meanings: Meanings
+}
+
+function valuesOfType(type: string, schema: Schema, grounds: Grounds): fc.Arbitrary<unknown> {
+  switch (type) {
+    case 'string':
+      return texts(schema)
+    case 'integer':
+    case 'number':
+      return fc.integer({
+        min: schema.minimum ?? -INTEGER_MAX,
+        max: schema.maximum ?? INTEGER_MAX,
+      })
+    case 'boolean':
+      return fc.boolean()
+    case 'null':
+      return fc.constant(null)
+    case 'array':
+      return fc.array(schema.items ? grounds.within(schema.items) : fc.jsonValue(), {
+        minLength: schema.minItems ?? 0,
+        maxLength: Math.min(schema.maxItems ?? ITEMS_MAX, ITEMS_MAX),
+      })
+    case 'object':
+      return objects(schema, grounds)
+    default:
+      return fc.jsonValue({ maxDepth: 2 })
+  }
+}
+
+/** Lengths of JSON Schema are counted in code points, and so is `unit`. */
+function texts({ pattern, format, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
+  if (pattern !== undefined) {
+    const isLong = (text: string) => [...text].length >= minLength && [...text].length <= maxLength
+    const matching = fc.stringMatching(new RegExp(pattern))
+    return minLength === 0 && maxLength === 40 ? matching : matching.filter(isLong)
+  }
+  if (format !== undefined && FORMATS[format]) return FORMATS[format]
+  return fc.string({ unit: 'grapheme-composite', minLength, maxLength })
+}
+
+const days = fc
+  .date({ min: new Date('1970-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
+  .map(date => date.toISOString())
+
+const FORMATS: Record<string, fc.Arbitrary<string>> = {
+  uri: fc.webUrl({ withQueryParameters: true, withFragments: true }),
+  date: days.map(text => text.slice(0, 10)),
+  'date-time': days,
+  uuid: fc.uuid(),
+  email: fc.emailAddress(),
+}
+
+function objects(schema: Schema, { within, meanings }: Grounds): fc.Arbitrary<unknown> {
+  const members = Object.entries<Schema>(schema.properties ?? {}).map(([name, member]) => {
+    const { enum: words, const: word } = resolved(member)
+    const meaning = words === undefined && word === undefined ? meanings[name] : undefined
+    const values = within(member)
+    return [name, meaning ? fc.oneof({ weight: 9, arbitrary: meaning }, values) : values] as const
+  })
+  if (members.length === 0) return fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 })
+  const known = members.map(([name]) => name)
+  const requiredKeys = (schema.required ?? []).filter((name: string) => known.includes(name))
+  return fc.record(Object.fromEntries(members), { requiredKeys })
+}
