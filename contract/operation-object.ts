@@ -97,13 +97,14 @@ function textContent(schema: Json): Json {
   return { 'text/plain': { schema: { type: 'string', ...json }, examples } }
 }
 
-function responsesOf({ config, schema }: DocumentedOperation, hoist: Hoist): Json {
+function responsesOf(operation: DocumentedOperation, hoist: Hoist): Json {
+  const { config, schema } = operation
   const { operationId } = config
   const { responses: examples } = OPERATION_EXAMPLES[operationId]
   const responses = Object.entries(schema.response).map(([status, body]) => [
     status,
     {
-      description: responseDescription(operationId, Number(status)),
+      description: responseDescription(operation, Number(status)),
       headers: Object.fromEntries(
         headersOf(Number(status), config).map(name => [
           name,

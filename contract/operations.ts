@@ -109,7 +109,6 @@ export const getEvent = {
     params: Type.Object({ event: Type.String({ description: 'Percent-encoded event id.' }) }),
     response: {
       200: EventDetail,
-      400: MessageError,
       ...READ_REFUSALS,
       404: MessageError,
     },

@@ -1,10 +1,23 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { rawRequest } from '../testing/raw-request.ts'
 import { type RequestOptions, serviceUnderTest } from '../testing/service-under-test.ts'
 import { type Address, assertDocumented, exampleOf } from './assert-documented.ts'
-import { BASE_PATH, OPERATIONS } from './operations.ts'
+import { BASE_PATH, DOCUMENTED_OPERATIONS, OPERATIONS } from './operations.ts'
 
 const READING = OPERATIONS.filter(({ method }) => method === 'GET')
+const READING_ANYTHING = DOCUMENTED_OPERATIONS.filter(({ method }) => method === 'GET')
+
+it('400 for a head that can be read in two ways, by everything that is read', async test => {
+  const service = await serviceUnderTest(test)
+  const headers = { origin: ['https://shop.example', 'https://another.example'] }
+  assert.equal(READING_ANYTHING.length, 6)
+  for (const { address, path } of READING_ANYTHING.map(placesOf)) {
+    const reply = await rawRequest(service, { method: 'GET', path, headers })
+    assertDocumented(address, reply, 400)
+    assert.deepEqual(reply.body, exampleOf(address, 400, 'repeated_header'))
+  }
+})
 
 it('401 and 403 are answered by every reading operation as documented', async test => {
   const service = await serviceUnderTest(test)
@@ -36,7 +49,7 @@ it('500 on a fault of ours, by every reading operation as documented', async tes
   }
 })
 
-function placesOf({ url }: (typeof READING)[number]): { address: Address; path: string } {
+function placesOf({ url }: (typeof READING_ANYTHING)[number]): { address: Address; path: string } {
   const address = [url.replaceAll(/:(\w+)/g, '{$1}'), 'get'] as const
   return { address, path: `${BASE_PATH}${url.replaceAll(/:\w+/g, 'x')}?date=2026-11-20` }
 }

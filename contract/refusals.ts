@@ -2,6 +2,7 @@ import { MessageError } from './errors.ts'
 
 /** What any operation without a body may be refused with. */
 export const READ_REFUSALS = {
+  400: MessageError,
   401: MessageError,
   403: MessageError,
   429: MessageError,

@@ -1,6 +1,11 @@
 import type { DocumentedOperation } from './operations.ts'
 import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
 
+/** 400 of an operation without a body. */
+const UNREADABLE_HEAD =
+  'The head of the request is ambiguous (a header stands twice, or the Host is none), or its ' +
+  'path is not validly percent-encoded.'
+
 type OperationId = DocumentedOperation['config']['operationId']
 
 /** What an answer means for the caller, where an operation has something of its own to say. */
@@ -21,7 +26,6 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   },
   getEvent: {
     200: 'The event, its parent and children, and what became of each delivery.',
-    400: 'The path is not validly percent-encoded.',
     404: 'This tracker has no such event, whoever else may have it.',
   },
   listEvents: {
@@ -64,7 +68,11 @@ const OF_STATUS: Record<number, string> = {
 }
 
 /** One sentence for an answer. Throws when nobody wrote one: no status goes undescribed. */
-export function responseDescription(operationId: OperationId, status: number): string {
+export function responseDescription(
+  { method, config: { operationId } }: DocumentedOperation,
+  status: number,
+): string {
+  if (status === 400 && method === 'GET') return UNREADABLE_HEAD
   const description = OF_OPERATION[operationId][status] ?? OF_STATUS[status]
   if (description) return description
   throw new Error(`the answer ${status} of ${operationId} has no description`)

@@ -7,11 +7,15 @@ import {
 } from './sandbox.ts'
 
 /** What any sandbox operation may be refused with. */
-const REFUSALS = { 429: MessageError, 500: MessageError, 503: MessageError } as const
+const REFUSALS = {
+  400: MessageError,
+  429: MessageError,
+  500: MessageError,
+  503: MessageError,
+} as const
 
 /** What a sandbox operation that reads a body may be refused with, besides its own refusals. */
 const BODY_REFUSALS = {
-  400: MessageError,
   413: MessageError,
   415: MessageError,
   ...REFUSALS,

@@ -1,5 +1,13 @@
 import type { MediaExamples } from './operation-examples.ts'
 
+/** What a request without a body can have wrong with it. */
+export const UNREADABLE_HEAD_EXAMPLES: MediaExamples = {
+  repeated_header: {
+    summary: 'A header that may be read in two ways',
+    value: { message: 'The origin header may stand in a request once only.' },
+  },
+}
+
 /** Answers that are the same for every operation, as the service writes them. */
 export const ERROR_EXAMPLES = {
   400: {

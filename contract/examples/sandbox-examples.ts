@@ -1,5 +1,5 @@
 import type { SandboxOperation } from '../sandbox-operations.ts'
-import { ERROR_EXAMPLES } from './error-examples.ts'
+import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
 const BASE_URL = 'https://signalbox.example/api/v1'
@@ -87,6 +87,7 @@ const REFUSALS = {
     },
   },
 }
+const READ_REFUSALS = { 400: UNREADABLE_HEAD_EXAMPLES, ...REFUSALS }
 const BODY_REFUSALS = { 400: unreadable, 413: tooLarge, 415: wrongType, ...REFUSALS }
 
 const ofKey = { key: { summary: 'A key for fifteen minutes', value: key } }
@@ -99,10 +100,10 @@ export const SANDBOX_EXAMPLES: Record<
   sandboxDiscovery: {
     responses: {
       200: { discovery: { summary: 'All there is to know', value: discovery } },
-      ...REFUSALS,
+      ...READ_REFUSALS,
     },
   },
-  readSandboxKey: { responses: { 200: ofKey, ...REFUSALS } },
+  readSandboxKey: { responses: { 200: ofKey, ...READ_REFUSALS } },
   createSandboxKey: { responses: { 201: ofKey, ...BODY_REFUSALS } },
   validateSandboxEvent: {
     request: {

@@ -78,6 +78,9 @@ it('a whole URL in the request line counts by its path, whatever its host', asyn
     assert.match(head, /^HTTP\/1\.1 404 /, target)
     assert.deepEqual(JSON.parse(body), { message: 'There is nothing at this path.' })
   }
+  const { head, body } = await ask('GET http://evil.example:99999/livez')
+  assert.match(head, /^HTTP\/1\.1 400 /)
+  assert.deepEqual(JSON.parse(body), { message: 'The request target is no valid URL.' })
 })
 
 it('405 answers every other method that HTTP knows, and 400 the one that opens a tunnel', async test => {

@@ -9,7 +9,7 @@ const STORE_RETRY_SECONDS = 2
 export function answerFailure(error: Error, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = isCutOff(request)
     ? new Refusal(400, 'The request ended before its body did.')
-    : refusalOf(error)
+    : refusalOf(error, request.url)
   // A refusal is an answer that we meant to give; an overload of them must not flood the log.
   if (refusal.status >= 500 && !(error instanceof Refusal)) {
     request.log.error({ err: error, request_id: request.id }, 'request failed')
@@ -39,12 +39,16 @@ function isHopeless(status: number): boolean {
   return status < 500 && status !== 429
 }
 
-function refusalOf(error: Error): Refusal {
+function refusalOf(error: Error, target: string): Refusal {
   if (error instanceof Refusal) return error
   if (isStoreUnavailable(error)) {
     return Refusal.unavailable('The store is out of reach for now; try again.', STORE_RETRY_SECONDS)
   }
   const { code = '', statusCode = 500 } = error as FastifyError
+  // A whole URL (RFC 9112, 3.2.2) may have more wrong with it than its path.
+  if (code === 'FST_ERR_BAD_URL' && !target.startsWith('/')) {
+    return new Refusal(400, 'The request target is no valid URL.')
+  }
   const sentence = FRAMEWORK_REFUSALS[code]
   if (sentence) return new Refusal(sentence[0], sentence[1])
   if (code.startsWith('FST_') && statusCode < 500) {

@@ -70,7 +70,8 @@ function formFaults({ sent, reply, operations }: JudgedAnswer): string[] {
 function statusFaults({ sent, reply, operations }: JudgedAnswer): string[] {
   const { status } = reply
   const operation = operationOf(sent, operations)
-  const isRefusedUnread = status === 400 && (isHeadOdd(sent) || operation === null)
+  // What stands beside the document has no list of its refusals.
+  const isRefusedUnread = status === 400 && (operation?.address ?? null) === null
   if (operation?.statuses.includes(status) && !isRefusedUnread) {
     return schemaFaults(operation, sent, reply)
   }
@@ -100,14 +101,6 @@ function schemaFaults({ address }: DocumentOperation, sent: SentRequest, reply: 
   const responses = pointerTo('paths', path, method, 'responses', status)
   const body = pointerTo('content', 'application/json', 'schema')
   return [...ofHeaders, ...sentences(check(responses + body, reply.body), status)]
-}
-
-/**
- * A head that no program should send may be refused as such, wherever it goes: a header that comes
- * twice, a Host that is none, a target that is no path.
- */
-function isHeadOdd({ headers, target }: SentRequest): boolean {
-  return Object.values(headers).some(Array.isArray) || 'host' in headers || target[0] !== '/'
 }
 
 /** Credentials, identifiers of the planted person, and what belongs to somebody else. */

@@ -74,11 +74,12 @@ export interface FoundOperations {
   isExact: boolean
 }
 
-/** Those of `operations` that stand at a path as it was sent; null when none does. */
+/** Those of `operations` that stand at a target as it was sent; null when none does. */
 export function operationsAt(
   target: string,
   operations: readonly DocumentOperation[],
 ): FoundOperations | null {
+  if (!target.startsWith('/') && !URL.canParse(target)) return null
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''
   for (const isExact of [true, false]) {
     const segments = path.split('/').map(segment => (isExact ? segment : decoded(segment)))
