@@ -66,6 +66,7 @@ function committer(database: Database) {
       timeoutMilliseconds: 1,
     }),
     routes: new DestinationRoutes(database, () => new Date()),
+    erasureKey: () => Promise.reject(new Error('nobody is erased here')),
     onPlanned: () => void announceDeliveries(database),
     onNoteError: error => {
       throw error

@@ -9,7 +9,12 @@ import { MessageError, ValidationError } from './errors.ts'
 import { EventDetail } from './events.ts'
 import { READ_REFUSALS, WRITE_REFUSALS } from './refusals.ts'
 import { ReplayResult, ReplaySubmission } from './replays.ts'
-import { getEmqReport, getReconciliationReport, listEvents } from './report-operations.ts'
+import {
+  deleteUserData,
+  getEmqReport,
+  getReconciliationReport,
+  listEvents,
+} from './report-operations.ts'
 import { SANDBOX_OPERATIONS } from './sandbox-operations.ts'
 import { DuplicateEvent, EventSubmission, NewEvent, NewVerification } from './submissions.ts'
 
@@ -197,6 +202,7 @@ export const OPERATIONS = [
   replayDeliveries,
   getReconciliationReport,
   getEmqReport,
+  deleteUserData,
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 

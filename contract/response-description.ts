@@ -39,6 +39,10 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   getEmqReport: {
     200: 'The snapshots, the newest first; empty before the first is made.',
   },
+  deleteUserData: {
+    200: 'Nothing that was stored names the person any more.',
+    503: 'Not everything is erased yet, or the store is out of reach. Send the same request again.',
+  },
   setDestinationTestMode: {
     200: 'The destination as it is now, and whether its test mode is on.',
     404: 'This tracker has no such destination, whoever else may have it.',

@@ -24,7 +24,7 @@ it('every sentence of the page is one that the program can say', () => {
 
 it('every sentence that can end the start is on the page', () => {
   const errors =
-    'Start|Settings|Schema|EmbeddedPostgres|CredentialsFile|ContractKey|CredentialKey|PlatformToken'
+    'Start|Settings|Schema|EmbeddedPostgres|CredentialsFile|ContractKey|CredentialKey|ErasureKey|PlatformToken'
   const thrown = new RegExp(`new (?:${errors})Error\\(\\s*(['\`])(.*?)\\1`, 'g')
   const fragments = [...code.matchAll(thrown)].map(([, , text = '']) => longestFixedPart(text))
   assert.ok(fragments.length > 20)

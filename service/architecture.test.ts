@@ -16,6 +16,7 @@ const ROOMS = [
   'delivery',
   'ingestion',
   'reports',
+  'erasure',
   'sandbox',
   'documents',
   'provisioning',

@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { EmbeddedPostgresError } from './db/embedded-postgres-error.ts'
 import { SchemaError } from './db/migrate.ts'
+import { ErasureKeyError } from './erasure/erasure-key.ts'
 import type { ServiceLogger } from './http/service-app.ts'
 import { ContractKeyError } from './provisioning/contract-key.ts'
 import { CredentialKeyError } from './provisioning/credential-key.ts'
@@ -101,6 +102,7 @@ function sentenceOf(error: unknown): string {
     error instanceof EmbeddedPostgresError ||
     error instanceof ContractKeyError ||
     error instanceof CredentialKeyError ||
+    error instanceof ErasureKeyError ||
     error instanceof CredentialsFileError ||
     error instanceof PlatformTokenError
   if (isExpected) return error.message

@@ -12,9 +12,16 @@ import type { CircuitCounts } from './delivery/circuit-moves.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
 import { DestinationRoutes } from './delivery/destination-routes.ts'
 import { deliveryRoutes } from './delivery/routes.ts'
+import type { CredentialKeys } from './delivery/sealed-credential.ts'
 import { steadySeconds } from './delivery/steady-seconds.ts'
-import { announceDeliveries, skipWaitingOfVisitor } from './delivery/store.ts'
+import {
+  announceDeliveries,
+  skipWaitingOfVisitor,
+  type WithdrawnVisitor,
+} from './delivery/store.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { erasureKeySource } from './erasure/erasure-key.ts'
+import { erasureRoutes } from './erasure/routes.ts'
 import { healthRoutes } from './http/routes.ts'
 import {
   type AnsweredRequest,
@@ -23,6 +30,7 @@ import {
   type ServiceLogger,
 } from './http/service-app.ts'
 import { eventCommitter } from './ingestion/commit-events.ts'
+import type { ErasureKeySource } from './ingestion/erasure-watch.ts'
 import { GroupCommit } from './ingestion/group-commit.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
 import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
@@ -38,8 +46,8 @@ export interface ServerOptions {
   /** For a test purchase, which is sent at once; null where the platform is not known. */
   delivery: DeliveryContext | null
   testModeSeconds: number
-  /** Sandbox keys are signed with a key derived from it: the same in every process. */
-  sandboxKeySecret: Buffer
+  /** What is sealed is opened with them, and sandbox keys come from the current one. */
+  credentialKeys: CredentialKeys
   /** What the served contract is signed with. */
   contractKeys: ContractKeys
   /** Where holes are reported, as a URI; without it there is no security.txt. */
@@ -77,13 +85,15 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** The register: every room that speaks HTTP, one line each. */
+/** Answers, commits and their limits, around the register of rooms below. */
 export function createServer(options: ServerOptions): Server {
-  const { database, logger, now, publicOrigin } = options
+  const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered)
   const routes = new DestinationRoutes(database, now)
   const announce = limitedAnnouncements(options)
-  const commits = eventCommits(options, { routes, announce })
+  const { credentialKeys } = options
+  const erasureKey = erasureKeySource({ database, credentialKeys, now })
+  const commits = eventCommits(options, { routes, announce, erasureKey })
   let pause: string | null = 'start'
 
   const limits = limitAndGuard(app, options)
@@ -92,30 +102,7 @@ export function createServer(options: ServerOptions): Server {
     pause: () => pause,
     ...(options.circuits && { circuits: options.circuits }),
   })
-  const { contractKeys, securityContact } = options
-  documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
-  app.register(
-    async api => {
-      ingestionRoutes(api, {
-        commits,
-        now,
-        publicOrigin,
-        stopWaiting: visitor => skipWaitingOfVisitor(database, visitor),
-      })
-      deliveryRoutes(api, {
-        database,
-        now,
-        testModeSeconds: options.testModeSeconds,
-        onTestModeSwitched: trackerId => routes.forget(trackerId),
-        onQueued: announce,
-      })
-      testPurchaseRoutes(api, { delivery: options.delivery })
-      reportRoutes(api, { database, now, publicOrigin })
-      const { sandboxKeySecret } = options
-      sandboxRoutes(api, { sandboxKeySecret, now, publicOrigin, limit: limits.sandbox })
-    },
-    { prefix: BASE_PATH },
-  )
+  registerRooms(app, options, { routes, announce, erasureKey, commits, limits })
 
   const close = async () => {
     pause = 'shutdown'
@@ -127,6 +114,35 @@ export function createServer(options: ServerOptions): Server {
   }
   const commitQueue = () => ({ queued: commits.queued, refusals: commits.refusals })
   return { app, markReady, commitQueue, close }
+}
+
+interface RoomParts extends CommitParts {
+  commits: ReturnType<typeof eventCommits>
+  limits: RequestLimits
+}
+
+/** The register: every room that speaks HTTP, one line each. */
+function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts): void {
+  const { database, now, publicOrigin, contractKeys, securityContact } = options
+  const { routes, announce, erasureKey, commits, limits } = parts
+  const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
+  const onTestModeSwitched = (trackerId: string) => routes.forget(trackerId)
+  const { testModeSeconds, delivery } = options
+  const sandboxKeySecret = options.credentialKeys.current
+
+  documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
+  app.register(
+    async api => {
+      ingestionRoutes(api, { commits, now, publicOrigin, stopWaiting })
+      const replays = { onTestModeSwitched, onQueued: announce }
+      deliveryRoutes(api, { database, now, testModeSeconds, ...replays })
+      testPurchaseRoutes(api, { delivery })
+      reportRoutes(api, { database, now, publicOrigin })
+      erasureRoutes(api, { database, now, erasureKey })
+      sandboxRoutes(api, { sandboxKeySecret, now, publicOrigin, limit: limits.sandbox })
+    },
+    { prefix: BASE_PATH },
+  )
 }
 
 /** Who is let in: not more than this process can do, nor more than a caller's share. */
@@ -153,14 +169,16 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
 interface CommitParts {
   routes: DestinationRoutes
   announce: () => void
+  erasureKey: ErasureKeySource
 }
 
-function eventCommits(options: ServerOptions, { routes, announce }: CommitParts) {
+function eventCommits(options: ServerOptions, { routes, announce, erasureKey }: CommitParts) {
   const { database, platform, logger, onCommitted } = options
   const commit = eventCommitter({
     database,
     platform,
     routes,
+    erasureKey,
     onPlanned: announce,
     onNoteError: err => logger.warn({ err }, 'a repeated submission was not noted'),
   })

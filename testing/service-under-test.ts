@@ -120,7 +120,7 @@ export async function serviceUnderTest(
     platform,
     delivery: options.knowsPlatform === false ? null : delivery,
     testModeSeconds: 86_400,
-    sandboxKeySecret: credentialKeys.current,
+    credentialKeys,
     contractKeys: await newContractKeys(),
     securityContact: options.securityContact,
     logger,

@@ -1,5 +1,6 @@
 import type { DocumentedOperation } from '../operations.ts'
 import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
+import { DELETE_USER_DATA_EXAMPLES } from './deletion-examples.ts'
 import {
   SEND_TEST_PURCHASE_EXAMPLES,
   SET_DESTINATION_TEST_MODE_EXAMPLES,
@@ -36,5 +37,6 @@ export const OPERATION_EXAMPLES: Record<
   replayDeliveries: REPLAY_DELIVERIES_EXAMPLES,
   getReconciliationReport: GET_RECONCILIATION_REPORT_EXAMPLES,
   getEmqReport: GET_EMQ_REPORT_EXAMPLES,
+  deleteUserData: DELETE_USER_DATA_EXAMPLES,
   ...SANDBOX_EXAMPLES,
 }

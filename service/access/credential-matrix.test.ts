@@ -62,6 +62,11 @@ const ROWS: Record<string, Row> = {
     secret_of_another: 404,
   },
   'POST /api/v1/deliveries/replay': { tracker_secret: 200, secret_of_another: 200 },
+  'DELETE /api/v1/user-data': {
+    tracker_secret: 200,
+    secret_of_another: 200,
+    body: () => ({ identifier_hash: '0'.repeat(64) }),
+  },
 
   ...reading('/api/v1/sandbox', '/api/v1/sandbox', { everybody: 200 }),
   ...reading('/api/v1/sandbox/keys', '/api/v1/sandbox/keys', { everybody: 200 }),

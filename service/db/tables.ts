@@ -82,6 +82,7 @@ export interface Tables {
     visitor_id: string | null
     user_data: string
     click_ids: string
+    identifier_keys: Generated<number[]>
   }
   sessions: {
     tracker_id: string
@@ -95,6 +96,26 @@ export interface Tables {
     tracker_id: string
     visitor_id: string
     withdrawn_at: Date
+  }
+  erased_identifiers: {
+    tracker_id: string
+    keyed_digest: Buffer
+    erased_at: Date
+  }
+  erasure_keys: {
+    id: number
+    sealed_key: Buffer
+    created_at: Date
+  }
+  deletion_requests: {
+    tracker_id: string
+    keyed_digest: Buffer
+    id: string
+    requests: number
+    events_updated: number
+    sessions_updated: number
+    created_at: Date
+    completed_at: Date
   }
   deliveries: {
     tracker_id: string

@@ -70,3 +70,26 @@ export async function findAttempts(
     answer: row.answer,
   }))
 }
+
+/**
+ * Forgets what the platform answered to these requests, which might repeat what was sent. When they
+ * were, how long they took and their outcome stay. In order, so that two erasures do not dead-lock.
+ */
+export async function forgetAnswers(
+  { pool }: Database,
+  trackerId: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  await pool.query({
+    name: 'forget-answers',
+    text: `with answered as (
+             select id from send_attempts
+             where tracker_id = $1 and id = any($2::uuid[]) and answer is not null
+             order by id for update
+           )
+           update send_attempts set answer = null from answered
+           where send_attempts.tracker_id = $1 and send_attempts.id = answered.id`,
+    values: [trackerId, arrayLiteral(ids)],
+  })
+}

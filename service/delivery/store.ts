@@ -1,6 +1,8 @@
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral, arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { payloadsByKey } from '../ledger/erase-store.ts'
+import { indexKey, visitorDigest } from '../ledger/identifiers.ts'
 import type { Settlement } from './settlement.ts'
 import { WAITING_STATUSES } from './status-moves.ts'
 
@@ -173,16 +175,22 @@ export async function announceDeliveries({ pool }: Database): Promise<void> {
   await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', '')`)
 }
 
+export interface WithdrawnVisitor {
+  trackerId: string
+  visitorId: string
+  at: Date
+}
+
 /** A visitor withdrew: what still waits for them is not sent. Returns how many were stopped. */
 export async function skipWaitingOfVisitor(
   { pool }: Database,
-  visitor: { trackerId: string; visitorId: string; at: Date },
+  visitor: WithdrawnVisitor,
 ): Promise<number> {
   const { rows } = await pool.query(
     `with skipped as (
      update deliveries set status = 'skipped:consent', status_reason = 'consent_withdrawn',
        next_attempt_at = null, updated_at = $3
-     from event_payloads payload
+     from ${payloadsByKey('$5')}
      where payload.tracker_id = $1 and payload.visitor_id = $2
        and deliveries.tracker_id = $1 and deliveries.event_id = payload.event_id
        and deliveries.next_attempt_at is not null and deliveries.status = any($4)
@@ -194,7 +202,89 @@ export async function skipWaitingOfVisitor(
        ${ADD_COUNTS}
      )
      select count(*) as count from skipped`,
-    [visitor.trackerId, visitor.visitorId, visitor.at, WAITING_STATUSES],
+    [
+      visitor.trackerId,
+      visitor.visitorId,
+      visitor.at,
+      WAITING_STATUSES,
+      indexKey(visitorDigest(visitor.visitorId)),
+    ],
   )
   return rows[0].count
 }
+
+export interface ErasedEvents {
+  trackerId: string
+  eventIds: readonly string[]
+  at: Date
+}
+
+export interface StoppedDeliveries {
+  /** Deliveries that somebody else is writing at this moment: to be tried again. */
+  missed: number
+  /** The requests that carried these events. */
+  attemptIds: string[]
+}
+
+/**
+ * The people of these events were erased: what waits is not sent, and what the platform said of any
+ * delivery keeps its codes and loses its words, which might repeat what was sent. A row that a
+ * worker is just settling is left for another call, so that the two cannot wait for each other.
+ */
+export async function stopErased(
+  { pool }: Database,
+  { trackerId, eventIds, at }: ErasedEvents,
+): Promise<StoppedDeliveries> {
+  const { rows } = await pool.query({
+    name: 'stop-erased',
+    text: STOP_ERASED,
+    values: [trackerId, arrayLiteral(eventIds), at, WAITING_STATUSES],
+  })
+  const [{ missed, attempt_ids: attemptIds }] = rows
+  return { missed, attemptIds }
+}
+
+const IS_WAITING = `(delivery.next_attempt_at is not null and delivery.status = any($4::text[]))`
+
+const HAS_WORDS = `coalesce(delivery.last_error ->> 'message' <> ''
+  or delivery.last_error ->> 'user_title' is not null
+  or delivery.last_error ->> 'user_message' is not null, false)`
+
+/** Members of a `SendError`. */
+const WITHOUT_WORDS = '{"message": "", "user_title": null, "user_message": null}'
+
+const STOP_ERASED = `
+  with concerned as materialized (
+    select delivery.event_id, delivery.id, delivery.attempt_ids,
+      ${IS_WAITING} or ${HAS_WORDS} as is_open
+    from unnest($2::text[]) as erased(event_id)
+    join deliveries delivery
+      on delivery.tracker_id = $1 and delivery.event_id = erased.event_id
+  ), reached as materialized (
+    select delivery.event_id, delivery.id, ${IS_WAITING} as is_waiting
+    from concerned
+    join deliveries delivery
+      on delivery.tracker_id = $1 and delivery.event_id = concerned.event_id
+      and delivery.id = concerned.id
+    where concerned.is_open
+    order by delivery.event_id, delivery.id for update of delivery skip locked
+  ), stopped as (
+    update deliveries set
+      status = case when reached.is_waiting then 'skipped:consent' else status end,
+      status_reason = case when reached.is_waiting then 'erased' else status_reason end,
+      next_attempt_at = case when reached.is_waiting then null else next_attempt_at end,
+      last_error = (last_error::jsonb || '${WITHOUT_WORDS}')::json,
+      updated_at = $3
+    from reached
+    where deliveries.tracker_id = $1 and deliveries.event_id = reached.event_id
+      and deliveries.id = reached.id
+    returning deliveries.created_at, deliveries.is_test, reached.is_waiting
+  ), counted as (
+    insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+    select $1, ${utcDay('created_at')}, ${COUNT_SLOT}, -count(*), 0
+    from stopped where is_waiting and not is_test group by 2 order by 2
+    ${ADD_COUNTS}
+  )
+  select
+    (select count(*) from concerned where is_open) - (select count(*) from reached) as missed,
+    array(select distinct unnest(attempt_ids) from concerned) as attempt_ids`

@@ -79,8 +79,9 @@ function committer(
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platform } = delivery
   const routes = new DestinationRoutes(database, clock.now)
+  const erasureKey = () => Promise.reject(new Error('nobody is erased here'))
   return new GroupCommit({
-    commit: eventCommitter({ database, platform, routes, onPlanned, onNoteError }),
+    commit: eventCommitter({ database, platform, routes, erasureKey, onPlanned, onNoteError }),
     itemsMax: 1_000,
     queueMax: 1_000,
   })

@@ -3,10 +3,12 @@ import { DeliveryIds } from '../delivery/delivery-ids.ts'
 import type { DestinationRoutes } from '../delivery/destination-routes.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { PayloadIndex } from '../ledger/payload-index.ts'
 import { noteDifferingSubmissions } from '../ledger/store.ts'
 import { visitorKeysOf } from '../ledger/visitor-keys.ts'
 import { findWithdrawals } from '../ledger/withdrawal-store.ts'
 import type { Platform } from '../platforms/platform.ts'
+import { type ErasureKeySource, ErasureWatch } from './erasure-watch.ts'
 import type { EventDraft } from './event-draft.ts'
 import { type PlanGrounds, planEvent } from './plan-event.ts'
 import { insertEvents, ledgerKey } from './store.ts'
@@ -15,6 +17,8 @@ export interface CommitContext {
   database: Database
   platform: Platform
   routes: DestinationRoutes
+  /** Asked for as soon as a tracker has erased somebody. */
+  erasureKey: ErasureKeySource
   /** Deliveries were planned: wake whoever sends them. */
   onPlanned: () => void
   /** Book-keeping about repeated events failed; the events themselves are safe. */
@@ -30,16 +34,23 @@ export function eventCommitter(
   context: CommitContext,
 ): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
   const ids = new DeliveryIds(context.database)
-  return drafts => commitEvents(context, ids, drafts)
+  const erasures = new ErasureWatch(context.database, context.erasureKey)
+  const index = new PayloadIndex(context.database)
+  return drafts => commitEvents({ ...context, ids, erasures, index }, drafts)
+}
+
+interface Committer extends CommitContext {
+  ids: DeliveryIds
+  erasures: ErasureWatch
+  index: PayloadIndex
 }
 
 async function commitEvents(
-  context: CommitContext,
-  ids: DeliveryIds,
+  context: Committer,
   drafts: readonly EventDraft[],
 ): Promise<CommitOutcome[]> {
   const firsts = firstOfEachKey(drafts)
-  const inserted = await storeAll(context, ids, firsts)
+  const inserted = await storeAll(context, firsts)
 
   const outcomes = drafts.map(draft => {
     const key = ledgerKey(draft)
@@ -60,39 +71,54 @@ function firstOfEachKey(drafts: readonly EventDraft[]): Map<string, EventDraft> 
   return firsts
 }
 
+/** Whoever is judged wrongly in so many rounds is erased faster than anybody could ask for it. */
+const ROUNDS_MAX = 8
+
+type DraftGrounds = (draft: EventDraft) => Pick<PlanGrounds, 'withdrawnAt' | 'erasure'>
+
 /**
- * Stores the drafts as if nobody had withdrawn consent; the statement leaves out those for whom
- * that is wrong, and they are stored again with what is known of them.
+ * Stores the drafts as if nobody had withdrawn consent or been erased; the statement leaves out
+ * those for whom that is wrong, and they are stored again with what is known of them.
  */
-async function storeAll(
-  context: CommitContext,
-  ids: DeliveryIds,
-  drafts: Map<string, EventDraft>,
-): Promise<Set<string>> {
-  const { database, onPlanned } = context
-  const plan = await planAll(context, ids, { drafts, withdrawnAt: () => 'unasked' })
-  const { inserted, withdrawn } = await insertEvents(database, plan.entries, plan.deliveries)
-  if (withdrawn.size > 0) {
-    const again = new Map([...drafts].filter(([key]) => withdrawn.has(key)))
-    const latest = await findWithdrawals(database, [...again.values()].flatMap(visitorsOf))
-    const withdrawnAt = (draft: EventDraft) => latest(draft.trackerId, visitorKeysOf(draft))
-    const { entries, deliveries } = await planAll(context, ids, { drafts: again, withdrawnAt })
-    const second = await insertEvents(database, entries, deliveries)
-    for (const key of second.inserted) inserted.add(key)
+async function storeAll(context: Committer, drafts: Map<string, EventDraft>): Promise<Set<string>> {
+  const { database, erasures, index, onPlanned } = context
+  const inserted = new Set<string>()
+  let hasPlanned = false
+  let left = drafts
+  let groundsOf: DraftGrounds = draft => ({
+    withdrawnAt: 'unasked',
+    erasure: erasures.presume(draft),
+  })
+  for (let round = 1; left.size > 0; round += 1) {
+    if (round > ROUNDS_MAX) throw new Error('the people of a group are erased again and again')
+    const plan = await planAll(context, left, groundsOf)
+    const stored = await insertEvents(database, plan.entries, plan.deliveries)
+    for (const key of stored.inserted) inserted.add(key)
+    hasPlanned ||= plan.deliveries.length > 0
+    left = new Map([...left].filter(([key]) => stored.misjudged.has(key)))
+    if (left.size > 0) groundsOf = await knownGrounds(context, [...left.values()])
   }
-  if (plan.deliveries.length > 0 && inserted.size > 0) onPlanned()
+  index.stored(inserted.size)
+  if (hasPlanned && inserted.size > 0) onPlanned()
   return inserted
 }
 
-interface Planning {
-  drafts: Map<string, EventDraft>
-  withdrawnAt: (draft: EventDraft) => PlanGrounds['withdrawnAt']
+async function knownGrounds(
+  { database, erasures }: Committer,
+  drafts: readonly EventDraft[],
+): Promise<DraftGrounds> {
+  const latest = await findWithdrawals(database, drafts.flatMap(visitorsOf))
+  const erasureOf = await erasures.ask(drafts)
+  return draft => ({
+    withdrawnAt: latest(draft.trackerId, visitorKeysOf(draft)),
+    erasure: erasureOf(draft),
+  })
 }
 
 async function planAll(
-  { platform, routes }: CommitContext,
-  ids: DeliveryIds,
-  { drafts, withdrawnAt }: Planning,
+  { platform, routes, ids }: Committer,
+  drafts: Map<string, EventDraft>,
+  groundsOf: DraftGrounds,
 ): Promise<{ entries: LedgerEntry[]; deliveries: PlannedDelivery[] }> {
   const entries: LedgerEntry[] = []
   const deliveries: PlannedDelivery[] = []
@@ -104,7 +130,7 @@ async function planAll(
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
     const seconds = platform.windowSeconds(body.action_source ?? 'website')
     const plan = planEvent(draft, {
-      withdrawnAt: withdrawnAt(draft),
+      ...groundsOf(draft),
       routes: trackerRoutes,
       windowEndsAt: new Date(eventTime.getTime() + seconds * 1_000),
       nextDeliveryId: () => ids.take(trackerId),

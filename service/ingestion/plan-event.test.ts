@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
@@ -64,6 +65,30 @@ it('withholds a granted event whose visitor withdrew after that consent', () => 
   assert.partialDeepStrictEqual(decision, { outcome: 'withheld', reason: 'consent_withdrawn' })
   const before = plan(samplePurchase(), { withdrawnAt: new Date('2026-11-21T10:59:59.999Z') })
   assert.equal(before.deliveries[0]?.status, 'queued')
+})
+
+it('keeps an event of an erased person without identity, whatever else is known', () => {
+  const digest = hash('sha256', 'jane@example.com')
+  const erasure = { erased: new Set([digest]), keyed: ['ab'] }
+  const withdrawnAt = new Date('2026-11-21T11:30:00.000Z')
+  const { entry, deliveries } = plan(samplePurchase(), { erasure, withdrawnAt })
+  assert.deepEqual(
+    deliveries.map(({ status, statusReason }) => [status, statusReason]),
+    [['skipped:consent', 'erased']],
+  )
+  assert.deepEqual([entry.payload, entry.session], [null, null])
+  assert.equal(entry.bodyDigest.length, 0)
+  assert.equal(entry.valueAmount, '19.95')
+  assert.deepEqual([entry.measurementClass, entry.attributionJoin], ['ledger_only', 'none'])
+  assert.deepEqual(entry.presumedUnerased, [])
+})
+
+it('presumes that nobody was erased, until it is told by which digests to ask', () => {
+  assert.equal(plan(samplePurchase()).entry.presumedUnerased, 'everybody')
+  const erasure = { erased: new Set<string>(), keyed: ['ab', 'cd'] }
+  const { entry } = plan(samplePurchase(), { erasure })
+  assert.deepEqual(entry.presumedUnerased, ['ab', 'cd'])
+  assert.ok(entry.payload)
 })
 
 it('keeps a lifecycle event on legitimate interest without payload, session or delivery', () => {

@@ -1,14 +1,19 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type { ConsentGranted } from '../consent/consent-decision.ts'
 import { checkWithdrawal } from '../consent/withdrawal.ts'
 import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
+import { erasedEntry } from '../ledger/erased-entry.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
 import { visitorKeysOf, withdrawalKeys } from '../ledger/visitor-keys.ts'
+import type { ErasureGrounds } from './erasure-watch.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanGrounds {
   /** The latest withdrawal of the visitor, if any; `unasked` presumes that there is none. */
   withdrawnAt: Date | null | 'unasked'
+  /** Whether the person was erased; left out, it is presumed that nobody was. */
+  erasure?: ErasureGrounds
   routes: readonly DestinationRoute[]
   /** When the platform stops taking this event. */
   windowEndsAt: Date
@@ -16,41 +21,64 @@ export interface PlanGrounds {
 }
 
 /** What happens to the event as a whole: it may leave, it is only kept, or it is a mark. */
-type Fate = 'deliver' | 'withhold' | 'keep'
+type Verdict = { fate: 'deliver' } | { fate: 'withhold'; reason: string } | { fate: 'keep' }
 
 /** Turns a draft into the rows of the ledger and of the deliveries. Pure but for the ids. */
 export function planEvent(
   draft: EventDraft,
   grounds: PlanGrounds,
 ): { entry: LedgerEntry; deliveries: PlannedDelivery[] } {
-  const isPresumed = grounds.withdrawnAt === 'unasked'
-  const fate = fateOf(draft, grounds.withdrawnAt === 'unasked' ? null : grounds.withdrawnAt)
-  const presumedConsenting =
-    isPresumed && draft.decision.outcome === 'granted' ? visitorKeysOf(draft) : []
+  const verdict = verdictOf(draft, grounds)
+  const entry = { ...ledgerEntry(draft, verdict), ...presumptionsOf(draft, grounds) }
+  const erased = erasedDigests(grounds)
   return {
-    entry: { ...ledgerEntry(draft, fate), presumedConsenting },
-    deliveries: deliveriesOf(draft, fate, grounds),
+    entry: erased.size === 0 ? entry : erasedEntry(entry, erased),
+    deliveries: deliveriesOf(draft, verdict, grounds),
   }
 }
 
-function fateOf({ decision }: EventDraft, withdrawnAt: Date | null): Fate {
+function verdictOf({ decision }: EventDraft, grounds: PlanGrounds): Verdict {
   switch (decision.outcome) {
     case 'granted':
-      return checkWithdrawal(decision, withdrawnAt).allowed ? 'deliver' : 'withhold'
+      if (erasedDigests(grounds).size > 0) return { fate: 'withhold', reason: 'erased' }
+      return isWithdrawn(decision, grounds)
+        ? { fate: 'withhold', reason: 'consent_withdrawn' }
+        : { fate: 'deliver' }
     case 'withheld':
-      return 'withhold'
+      return { fate: 'withhold', reason: decision.reason }
     case 'ledger_only':
     case 'denied':
-      return 'keep'
+      return { fate: 'keep' }
   }
 }
 
-type Entry = Omit<LedgerEntry, 'presumedConsenting'>
+function isWithdrawn(decision: ConsentGranted, { withdrawnAt }: PlanGrounds): boolean {
+  return withdrawnAt !== 'unasked' && !checkWithdrawal(decision, withdrawnAt).allowed
+}
 
-function ledgerEntry(draft: EventDraft, fate: Fate): Entry {
+const NOBODY: ReadonlySet<string> = new Set()
+
+function erasedDigests({ erasure = 'unasked' }: PlanGrounds): ReadonlySet<string> {
+  return erasure === 'unasked' ? NOBODY : erasure.erased
+}
+
+/** What the statement must find to be so, or it leaves the event out. */
+function presumptionsOf(
+  draft: EventDraft,
+  { withdrawnAt, erasure = 'unasked' }: PlanGrounds,
+): Pick<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'> {
+  const isPresumed = withdrawnAt === 'unasked' && draft.decision.outcome === 'granted'
+  const presumedConsenting = isPresumed ? visitorKeysOf(draft) : []
+  if (erasure === 'unasked') return { presumedConsenting, presumedUnerased: 'everybody' }
+  return { presumedConsenting, presumedUnerased: erasure.erased.size > 0 ? [] : erasure.keyed }
+}
+
+type Entry = Omit<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'>
+
+function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
   const { body, decision, eventTime, receivedAt } = draft
   const value = body.value_data
-  const isGranted = fate === 'deliver'
+  const isGranted = verdict.fate === 'deliver'
   return {
     trackerId: draft.trackerId,
     eventId: draft.eventId,
@@ -60,7 +88,7 @@ function ledgerEntry(draft: EventDraft, fate: Fate): Entry {
     eventClass: classOf(draft),
     actionSource: body.action_source || 'website',
     consentBasis: body.consent_basis,
-    measurementClass: measurementOf(draft, fate),
+    measurementClass: measurementOf(draft, verdict),
     attributionJoin: isGranted ? 'allowed' : 'none',
     enforcementScope: body.consent_basis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
@@ -71,7 +99,7 @@ function ledgerEntry(draft: EventDraft, fate: Fate): Entry {
     valueAmount: value?.value ?? null,
     valueCurrency: value?.currency?.toUpperCase() ?? null,
     valueData: value ? JSON.stringify(keptValueData(value)) : null,
-    consent: JSON.stringify(decidedConsent(draft, fate)),
+    consent: JSON.stringify(decidedConsent(draft, verdict)),
     notes: draft.notes,
     bodyDigest: draft.bodyDigest,
     payload: payloadOf(draft),
@@ -85,7 +113,7 @@ function classOf({ body, decision }: EventDraft): EventClass {
   return body.event_name === 'signal_verification' ? 'verification' : 'lifecycle'
 }
 
-function measurementOf(draft: EventDraft, fate: Fate): MeasurementClass {
+function measurementOf(draft: EventDraft, { fate }: Verdict): MeasurementClass {
   if (classOf(draft) === 'verification') return 'modeled'
   return fate === 'deliver' ? 'advertising' : 'ledger_only'
 }
@@ -101,10 +129,13 @@ function keptValueData(value: NonNullable<EventDraft['body']['value_data']>) {
   return { value: amount, currency: currency?.toUpperCase(), order_id, contents, num_items }
 }
 
-/** The decision as it was made, but for a withdrawal, which only the store knew of. */
-function decidedConsent({ consent, decision }: EventDraft, fate: Fate): Record<string, unknown> {
-  if (decision.outcome !== 'granted' || fate === 'deliver') return consent
-  const overruled = { outcome: 'withheld', reason: 'consent_withdrawn' }
+/** The decision as it was made, but for what only the store knew: a withdrawal or an erasure. */
+function decidedConsent(
+  { consent, decision }: EventDraft,
+  verdict: Verdict,
+): Record<string, unknown> {
+  if (decision.outcome !== 'granted' || verdict.fate !== 'withhold') return consent
+  const overruled = { outcome: 'withheld', reason: verdict.reason }
   return { ...consent, decision: { ...(consent.decision as object), ...overruled } }
 }
 
@@ -118,19 +149,22 @@ function sessionOf({ visitorId, eventSource, clickIds }: EventDraft) {
   return visitorId === null ? null : { visitorId, landingSource: eventSource, clickIds }
 }
 
-function deliveriesOf(draft: EventDraft, fate: Fate, grounds: PlanGrounds): PlannedDelivery[] {
-  if (fate === 'keep') return []
-  const { trackerId, eventId, receivedAt, decision } = draft
+function deliveriesOf(
+  draft: EventDraft,
+  verdict: Verdict,
+  grounds: PlanGrounds,
+): PlannedDelivery[] {
+  if (verdict.fate === 'keep') return []
+  const { trackerId, eventId, receivedAt } = draft
   const base = { trackerId, eventId, createdAt: receivedAt }
   const isTooOld = grounds.windowEndsAt <= receivedAt
-  const skipReason = decision.outcome === 'granted' ? 'consent_withdrawn' : decision.reason
   const plan = (route: DestinationRoute | null): PlannedDelivery => ({
     ...base,
     id: grounds.nextDeliveryId(),
     destinationId: route?.id ?? null,
     isTest: route?.isTest ?? false,
-    ...(fate === 'withhold'
-      ? { status: 'skipped:consent' as const, statusReason: skipReason }
+    ...(verdict.fate === 'withhold'
+      ? { status: 'skipped:consent' as const, statusReason: verdict.reason }
       : route === null
         ? { status: 'skipped:no_destination' as const, statusReason: 'no_destination' }
         : isTooOld

@@ -10,9 +10,9 @@ import type { LedgerEntry } from '../ledger/ledger-entry.ts'
  */
 const INSERT_EVENTS = `with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
   select entry.tracker_id, entry.event_id, exists (
-    select from withdrawn
-    where withdrawn.tracker_id = entry.tracker_id and withdrawn.event_id = entry.event_id
-  ) as is_withdrawn
+    select from misjudged
+    where misjudged.tracker_id = entry.tracker_id and misjudged.event_id = entry.event_id
+  ) as is_misjudged
   from unnest($1::uuid[], $2::text[]) as entry(tracker_id, event_id)
   where not exists (
     select from inserted
@@ -27,8 +27,8 @@ export function ledgerKey({ trackerId, eventId }: { trackerId: string; eventId: 
 export interface InsertedEvents {
   /** The keys of the events that are new. */
   inserted: Set<string>
-  /** The keys of those that were not tried, because their person has withdrawn consent. */
-  withdrawn: Set<string>
+  /** The keys of those that were not tried: their person has withdrawn consent or was erased. */
+  misjudged: Set<string>
 }
 
 /**
@@ -46,11 +46,11 @@ export async function insertEvents(
     values: [...appendValues(entries), ...planValues(deliveries)],
   })
   const inserted = new Set(entries.map(ledgerKey))
-  const withdrawn = new Set<string>()
-  for (const { tracker_id: trackerId, event_id: eventId, is_withdrawn } of rows) {
+  const misjudged = new Set<string>()
+  for (const { tracker_id: trackerId, event_id: eventId, is_misjudged } of rows) {
     const key = ledgerKey({ trackerId, eventId })
     inserted.delete(key)
-    if (is_withdrawn) withdrawn.add(key)
+    if (is_misjudged) misjudged.add(key)
   }
-  return { inserted, withdrawn }
+  return { inserted, misjudged }
 }

@@ -1,6 +1,12 @@
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { identifiersOf, indexKey } from './identifiers.ts'
 import { dayOf, type LedgerEntry, type SessionSighting } from './ledger-entry.ts'
+import {
+  misjudgedExpression,
+  PRESUMPTION_PARAMETERS,
+  presumptionValues,
+} from './presumption-store.ts'
 
 const EVENT_COLUMNS: BatchColumn<LedgerEntry>[] = [
   { name: 'tracker_id', type: 'uuid', text: entry => entry.trackerId },
@@ -51,6 +57,8 @@ const PAYLOAD_COLUMNS: BatchColumn<LedgerEntry>[] = [
     type: 'json',
     text: ({ payload }) => JSON.stringify(payload?.clickIds ?? {}),
   },
+  // A list a row: an array of arrays would be flattened, so it travels as text.
+  { name: 'identifier_keys', type: 'text', text: identifierKeysText },
 ]
 
 /** A visitor as seen up to and with one event of the group: earlier ones are merged into it. */
@@ -84,14 +92,10 @@ interface PersonKey {
   visitorId: string
 }
 
-const PRESUMPTION_COLUMNS: BatchColumn<PersonKey>[] = [
+const WITHDRAWAL_COLUMNS: BatchColumn<PersonKey>[] = [
   { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
   { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
   { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
-]
-
-const WITHDRAWAL_COLUMNS: BatchColumn<PersonKey>[] = [
-  ...PRESUMPTION_COLUMNS,
   { name: 'at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
 ]
 
@@ -101,13 +105,13 @@ export const APPEND_PARAMETERS =
   PAYLOAD_COLUMNS.length +
   SESSION_COLUMNS.length +
   WITHDRAWAL_COLUMNS.length +
-  PRESUMPTION_COLUMNS.length
+  PRESUMPTION_PARAMETERS
 
 /**
  * The ledger's part of the acceptance statement, as common table expressions. `inserted` holds the
  * keys of the events that are new; everything that belongs to an event joins it, so a repeated
- * event leaves no trace. `withdrawn` holds the events whose person has withdrawn consent although
- * they were made as if not: to ask before would cost every commit a round trip, for almost nobody.
+ * event leaves no trace. `misjudged` holds the events that were made as if their person had neither
+ * withdrawn consent nor been erased, and wrongly so (presumption-store.ts); they are not stored.
  * Rows are written in order of their keys, so that two processes with the same events or visitors
  * wait for each other instead of dead-locking. A click that is seen again keeps the time at which
  * it was first seen (domain reference B3).
@@ -120,33 +124,26 @@ export function appendExpressions(firstParameter: number): string {
     alias: 'withdrawal',
     firstParameter: withdrawalParameter,
   })
-  const presumptions = unnestOf(PRESUMPTION_COLUMNS, {
-    alias: 'presumed',
-    firstParameter: withdrawalParameter + WITHDRAWAL_COLUMNS.length,
-  })
+  const presumptionParameter = withdrawalParameter + WITHDRAWAL_COLUMNS.length
+  const entryKeys = `unnest($${firstParameter}::uuid[], $${firstParameter + 1}::text[])`
   const eventNames = EVENT_COLUMNS.map(({ name }) => name).join(', ')
   return `
-    withdrawn as materialized (
-      select distinct presumed.tracker_id, presumed.event_id
-      from ${presumptions}
-      join consent_withdrawals withdrawal
-        on withdrawal.tracker_id = presumed.tracker_id
-        and withdrawal.visitor_id = presumed.visitor_id
-    ),
+    ${misjudgedExpression(entryKeys, presumptionParameter)},
     inserted as (
       insert into events (${eventNames})
       select * from ${unnestOf(EVENT_COLUMNS, { alias: 'entry', firstParameter })}
       where not exists (
-        select from withdrawn
-        where withdrawn.tracker_id = entry.tracker_id and withdrawn.event_id = entry.event_id
+        select from misjudged
+        where misjudged.tracker_id = entry.tracker_id and misjudged.event_id = entry.event_id
       )
       on conflict (tracker_id, event_id) do nothing
       returning tracker_id, event_id, created_at
     ),
     payloads as (
       insert into event_payloads
-        (tracker_id, event_id, received_on, visitor_id, user_data, click_ids)
-      select payload.*
+        (tracker_id, event_id, received_on, visitor_id, user_data, click_ids, identifier_keys)
+      select tracker_id, event_id, received_on, visitor_id, user_data, click_ids,
+        identifier_keys::integer[]
       from ${unnestOf(PAYLOAD_COLUMNS, { alias: 'payload', firstParameter: payloadParameter })}
       join inserted using (tracker_id, event_id)
     ),
@@ -195,11 +192,12 @@ export function appendValues(entries: readonly LedgerEntry[]): string[] {
       WITHDRAWAL_COLUMNS,
       entries.flatMap(entry => entry.withdrawalOf.map(visitorId => ({ entry, visitorId }))),
     ),
-    ...arraysOf(
-      PRESUMPTION_COLUMNS,
-      entries.flatMap(entry => entry.presumedConsenting.map(visitorId => ({ entry, visitorId }))),
-    ),
+    ...presumptionValues(entries),
   ]
+}
+
+function identifierKeysText({ payload }: LedgerEntry): string {
+  return payload === null ? '{}' : `{${identifiersOf(payload).map(indexKey).join(',')}}`
 }
 
 /** A statement may not update a row twice, so each row of a visitor holds the ones before it. */

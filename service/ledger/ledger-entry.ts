@@ -36,6 +36,11 @@ export interface LedgerEntry {
    * it is not stored but reported, to be made again. Empty when the withdrawal was looked up.
    */
   presumedConsenting: string[]
+  /**
+   * The same for erasure: the entry was made as if nobody of the tracker had ever been erased, or
+   * none of these keyed digests (hexadecimal). Left out of an entry that names nobody.
+   */
+  presumedUnerased?: 'everybody' | readonly string[]
 }
 
 /** What was left out on the way in, for whoever asks later. Never holds a value. */

@@ -104,8 +104,9 @@ export interface Submission {
 }
 
 /**
- * Records how often an id came again with another body. The first body stays. Counted before the
- * update, because an update takes each row once, however many submissions match it.
+ * Records how often an id came again with another body. The first body stays; that of an erased
+ * person's event has no digest any more and is not compared. Counted before the update, because an
+ * update takes each row once, however many submissions match it.
  */
 export async function noteDifferingSubmissions(
   { pool }: Database,
@@ -122,7 +123,7 @@ export async function noteDifferingSubmissions(
                as repeated(tracker_id, event_id, body_digest, at)
              join events first on first.tracker_id = repeated.tracker_id
                and first.event_id = repeated.event_id
-               and first.body_digest <> repeated.body_digest
+               and first.body_digest <> repeated.body_digest and first.body_digest <> ''
              group by first.tracker_id, first.event_id
            ) differing
            where events.tracker_id = differing.tracker_id

@@ -1,15 +1,7 @@
-import { normalizeUserData } from '../identity/normalize-user-data.ts'
-
-interface KnownPerson {
-  visitorId: string | null
-  digests: Record<string, string[]>
-}
-
-/** How a visitor id that was an e-mail address or a phone number is kept (identity/visitor-key). */
-const DIGEST_MARK = 'sha256:'
+import { DIGEST_MARK, type NamedPerson, visitorDigest } from './identifiers.ts'
 
 /** The keys under which a withdrawal may have named the person of this payload. */
-export function visitorKeysOf(payload: KnownPerson | null): string[] {
+export function visitorKeysOf(payload: NamedPerson | null): string[] {
   if (!payload) return []
   const { visitorId, digests } = payload
   const { em = [], ph = [], external_id = [] } = digests
@@ -21,15 +13,15 @@ export function visitorKeysOf(payload: KnownPerson | null): string[] {
  * The keys that a withdrawal is kept under: those of the person that it names, and the digest that
  * its visitor id has as `external_id`, for events that carry the person only there.
  */
-export function withdrawalKeys(person: KnownPerson): string[] {
+export function withdrawalKeys(person: NamedPerson): string[] {
   const { visitorId } = person
-  const digests = visitorId === null ? [] : externalDigests(visitorId)
+  const digests = visitorId === null ? [] : [visitorDigest(visitorId)]
   return [...new Set([...visitorKeysOf(person), ...digests.map(externalKey)])]
 }
 
-function externalDigests(visitorId: string): string[] {
-  if (visitorId.startsWith(DIGEST_MARK)) return [visitorId.slice(DIGEST_MARK.length)]
-  return normalizeUserData({ external_id: visitorId }).digests.external_id ?? []
+/** The keys of a withdrawal that hold this digest itself. */
+export function withdrawalKeysOfDigest(digest: string): string[] {
+  return [digest, `${DIGEST_MARK}${digest}`, externalKey(digest)]
 }
 
 function externalKey(digest: string): string {

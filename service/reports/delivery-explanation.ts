@@ -129,6 +129,12 @@ function replaySentence({ replayedAt, firstSentAt }: StoredDelivery): string {
 }
 
 function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): string {
+  if (statusReason === 'erased') {
+    return (
+      "Not sent: the person's data was erased on request. " +
+      'The event stays in the ledger, without identity.'
+    )
+  }
   if (statusReason === 'consent_withdrawn') {
     const asked = event.consentCapturedAt
       ? `the consent of ${event.consentCapturedAt.toISOString()} is older than the withdrawal`

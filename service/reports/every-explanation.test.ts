@@ -32,7 +32,7 @@ const REASONS: Record<DeliveryStatus, string[]> = {
   ],
   'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back'],
   expired: ['outside_window'],
-  'skipped:consent': ['consent_withdrawn', 'no_signal', 'gpc_opt_out'],
+  'skipped:consent': ['consent_withdrawn', 'no_signal', 'gpc_opt_out', 'erased'],
   'skipped:no_destination': ['no_destination'],
   'skipped:duplicate': ['duplicate'],
 }

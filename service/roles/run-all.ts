@@ -92,7 +92,7 @@ async function startServiceAndWorker(
     database: store.database,
     platform,
     delivery: deliveryContext(context, store, delivery),
-    sandboxKeySecret: credentialKeys.current,
+    credentialKeys,
     onPlanned: worker.wake,
     circuits: worker.circuits,
     registry,

@@ -10,10 +10,12 @@ import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
+import { erasureKeySource } from '../erasure/erasure-key.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)]
 const TOKEN = 'EAAB-a-token-that-nobody-may-see'
+const AT = new Date('2026-11-21T12:00:00.000Z')
 const NOWHERE = '0190bbbb-0000-7000-8000-000000000001'
 
 /** An installation on a store of its own that is migrated already. */
@@ -151,6 +153,25 @@ it('a key rotates: list tells how far it is, reseal brings it to its end', async
   assert.deepEqual(listed.map(line => line.trim()).sort(), [...ids].sort())
   assert.match(said, /^Already under the current key: 0\nResealed: 0\nOpened by no key: 2\n/)
   assert.match(said, /\nNot every credential could be opened: [^\n]+\.\n$/)
+})
+
+it('the key of erased identifiers rotates with the credentials, and a start without it says so', async test => {
+  const { database, run, provision } = await credentialPlace(test)
+  await provision('one')
+  const credentialKeys = { current: OLD, previous: [] }
+  const erasureKey = await erasureKeySource({ database, credentialKeys, now: () => AT })()
+  const rotated = { SIGNALBOX_CREDENTIAL_KEY: NEW.toString('hex') }
+  const started = await run({ role: 'serve', environment: { ...rotated, PORT: '0' } })
+  assert.equal(started.code, 1)
+  assert.match(started.said, /The key of erased identifiers cannot be opened [^\n]+\.\n$/)
+
+  const rotating = { ...rotated, SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: OLD.toString('hex') }
+  const { code, said } = await run({ arguments: ['reseal'], environment: rotating })
+  assert.equal(code, 0)
+  assert.match(said, /\nResealed the key of erased identifiers\.\n$/)
+  const renewed = { current: NEW, previous: [] }
+  const same = await erasureKeySource({ database, credentialKeys: renewed, now: () => AT })()
+  assert.ok(same.equals(erasureKey))
 })
 
 type Run = (options: StartOptions) => Promise<{ code: number | null; said: string }>

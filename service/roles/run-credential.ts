@@ -5,6 +5,7 @@ import type { Destination } from '../delivery/destination-store.ts'
 import { resealCredentials } from '../delivery/reseal-credentials.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { setCredential } from '../delivery/set-credential.ts'
+import { resealErasureKey } from '../erasure/erasure-key.ts'
 import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { readPlatformToken } from '../provisioning/read-platform-token.ts'
 import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
@@ -56,8 +57,11 @@ async function list({ database, keys, tell }: Work): Promise<void> {
 async function reseal({ database, keys, tell }: Work): Promise<void> {
   const { alreadyCurrent, resealed, unreadable } = await resealCredentials(database, keys)
   tell(`Already under the current key: ${alreadyCurrent}\nResealed: ${resealed}\n`)
+  if (unreadable.length > 0) {
+    tell(`Opened by no key: ${unreadable.length}\n${unreadable.map(id => `  ${id}\n`).join('')}`)
+  }
+  if (await resealErasureKey(database, keys)) tell('Resealed the key of erased identifiers.\n')
   if (unreadable.length === 0) return
-  tell(`Opened by no key: ${unreadable.length}\n${unreadable.map(id => `  ${id}\n`).join('')}`)
   throw new StartError(
     'Not every credential could be opened: add the key that sealed it to ' +
       'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS, or set a new credential.',

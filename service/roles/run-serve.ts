@@ -31,7 +31,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
       database: store.database,
       platform,
       delivery: settings.platformUrl ? deliveryContext(context, store, sending) : null,
-      sandboxKeySecret: keys.current,
+      credentialKeys: keys,
       onPlanned: () => {},
       registry,
     })

@@ -2,6 +2,8 @@ import type { AddressInfo } from 'node:net'
 import type { Database } from '../db/database.ts'
 import type { CircuitCounts } from '../delivery/circuit-moves.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import type { CredentialKeys } from '../delivery/sealed-credential.ts'
+import { requireErasureKey } from '../erasure/erasure-key.ts'
 import { commitMetrics, commitQueueMetrics } from '../metrics/commit-metrics.ts'
 import { httpMetrics } from '../metrics/http-metrics.ts'
 import { limitMetrics } from '../metrics/limit-metrics.ts'
@@ -29,19 +31,19 @@ export interface HttpOptions {
   platform: Platform
   /** Null where the platform is not known. */
   delivery: DeliveryContext | null
-  /** What sandbox keys are derived from. */
-  sandboxKeySecret: Buffer
+  credentialKeys: CredentialKeys
   onPlanned: () => void
   registry: MetricsRegistry
   /** Left out where this process delivers nothing. */
   circuits?: () => CircuitCounts
 }
 
-/** Starts to listen. Throws a StartError or a ContractKeyError when it cannot. */
+/** Starts to listen. Throws a StartError, ContractKeyError or ErasureKeyError when it cannot. */
 export async function startHttp(
   { settings, logger, now }: RoleContext,
   { registry, ...options }: HttpOptions,
 ): Promise<HttpService> {
+  await requireErasureKey(options.database, options.credentialKeys)
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { deliverLane } from '../delivery/deliver-lane.ts'
+import { findDueLanes, stopErased } from '../delivery/store.ts'
+
+const DIGEST = hash('sha256', 'jane@example.com')
+const JOHN = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
+/** A platform that repeats what it was sent. */
+const ECHO = {
+  status: 400,
+  code: 100,
+  subcode: 2_804_050,
+  message: 'jane@example.com is wrong',
+  user_title: 'jane@example.com',
+  user_msg: 'No user jane@example.com',
+}
+
+async function forget(service: ServiceUnderTest) {
+  const body = { identifier_hash: DIGEST }
+  const reply = await service.request('DELETE', '/api/v1/user-data', { body })
+  assert.equal(reply.status, 200, reply.text)
+  return reply.body
+}
+
+async function deliveryOf(service: ServiceUnderTest, eventId = 'order-1001') {
+  return (await service.read(eventId)).body.deliveries[0]
+}
+
+async function counts({ database }: ServiceUnderTest) {
+  const { rows } = await database.pool.query(
+    `select (select sum(events)::integer from event_counts) as events,
+       sum(planned)::integer as planned, sum(accepted)::integer as accepted from delivery_counts`,
+  )
+  return rows[0]
+}
+
+it('200 stops what waits for the person, and for nobody else', async test => {
+  const service = await serviceUnderTest(test)
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
+  await service.submit(samplePurchase({ event_id: 'tried' }))
+  await service.deliver()
+  assert.equal((await deliveryOf(service, 'tried')).status, 'retrying')
+  await service.submit(samplePurchase())
+  await service.submit(samplePurchase({ event_id: 'of-john', ...JOHN }))
+  assert.deepEqual(await counts(service), { events: 3, planned: 3, accepted: 0 })
+  service.clock.forward(60)
+  await forget(service)
+  for (const eventId of ['order-1001', 'tried']) {
+    const stopped = await deliveryOf(service, eventId)
+    assert.deepEqual([stopped.status, stopped.next_attempt_at], ['skipped:consent', null])
+    assert.equal(stopped.updated_at, '2026-11-21T12:01:00.000Z')
+    assert.equal(
+      stopped.explanation,
+      "Not sent: the person's data was erased on request. The event stays in the ledger, " +
+        'without identity.',
+    )
+  }
+  assert.deepEqual(await counts(service), { events: 3, planned: 1, accepted: 0 })
+  assert.equal(await service.deliver(), 1)
+  assert.equal((await deliveryOf(service, 'of-john')).status, 'accepted')
+  assert.deepEqual(await counts(service), { events: 3, planned: 1, accepted: 1 })
+})
+
+it('200 keeps what became of earlier deliveries, and forgets what the platform said', async test => {
+  const service = await serviceUnderTest(test)
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
+  await service.submit(samplePurchase())
+  await service.deliver()
+  const refused = await deliveryOf(service)
+  assert.equal(refused.status, 'failed:permanent')
+  assert.match(JSON.stringify(refused), /No user jane@example\.com/)
+  await forget(service)
+  const { last_error, platform_response, status, attempt_count } = await deliveryOf(service)
+  assert.deepEqual([status, attempt_count], ['failed:permanent', 1])
+  assert.deepEqual(last_error, {
+    class: 'permanent',
+    code: 100,
+    subcode: 2_804_050,
+    message: '',
+    user_title: null,
+    user_message: null,
+    http_status: 400,
+  })
+  const [{ answer, http_status }] = platform_response.attempts
+  assert.deepEqual([answer, http_status], [null, 400])
+  assert.doesNotMatch((await service.read('order-1001')).text, /jane/)
+})
+
+it('200 counts what was accepted, which is not undone', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  await service.deliver()
+  await forget(service)
+  assert.equal((await deliveryOf(service)).status, 'accepted')
+  assert.deepEqual(await counts(service), { events: 1, planned: 1, accepted: 1 })
+})
+
+it('200 cannot call a request back, and the next attempt finds nobody to send', async test => {
+  const service = await serviceUnderTest(test)
+  const { delivery, database, clock } = service
+  await service.submit(samplePurchase())
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
+  const platform = {
+    ...delivery.platform,
+    send: async (...request: Parameters<typeof delivery.platform.send>) => {
+      await forget(service)
+      return delivery.platform.send(...request)
+    },
+  }
+  const due = { now: clock.now(), lanesMax: 1, leaveOut: [] }
+  const [lane] = await findDueLanes(database, due)
+  assert.ok(lane)
+  await deliverLane({ ...delivery, platform }, lane, () => {})
+  assert.equal((await deliveryOf(service)).status, 'retrying')
+  clock.forward(60)
+  assert.equal(await service.deliver(), 1)
+  const { status, explanation } = await deliveryOf(service)
+  assert.equal(status, 'failed:permanent')
+  assert.match(explanation, /identity payload of the event is gone/)
+  assert.equal((await service.received()).count, 0)
+  const replay = await service.request('POST', '/api/v1/deliveries/replay')
+  assert.deepEqual([replay.body.queued, replay.body.payload_expired], [0, 1])
+})
+
+it('leaves a delivery that somebody is settling for another call, and does not wait', async test => {
+  const service = await serviceUnderTest(test)
+  const { database, tracker, clock } = service
+  await service.submit(samplePurchase())
+  await service.submit(samplePurchase({ event_id: 'free' }))
+  const erased = {
+    trackerId: tracker.trackerId,
+    eventIds: ['order-1001', 'free'],
+    at: clock.now(),
+  }
+  const worker = await database.pool.connect()
+  await worker.query(`begin; select from deliveries where event_id = 'order-1001' for update`)
+  assert.equal((await stopErased(database, erased)).missed, 1)
+  assert.equal((await deliveryOf(service)).status, 'queued')
+  assert.equal((await deliveryOf(service, 'free')).status, 'skipped:consent')
+  await worker.query('rollback')
+  worker.release()
+  assert.equal((await stopErased(database, erased)).missed, 0)
+  assert.equal((await deliveryOf(service)).status, 'skipped:consent')
+  assert.deepEqual(await counts(service), { events: 2, planned: 0, accepted: 0 })
+})

@@ -1,0 +1,38 @@
+import type { Database } from '../db/database.ts'
+
+export interface CompletedDeletion {
+  trackerId: string
+  /** HMAC of the digest, in hexadecimal; the digest itself is kept nowhere. */
+  keyed: string
+  /** The id that the receipt gets when it is the first for this digest. */
+  newId: string
+  events: number
+  sessions: number
+  completedAt: Date
+}
+
+export interface Receipt {
+  id: string
+  isFirst: boolean
+}
+
+/** Writes the receipt, or adds to the one that there is. Of equal requests at once one is first. */
+export async function keepReceipt(
+  { pool }: Database,
+  { trackerId, keyed, newId, events, sessions, completedAt }: CompletedDeletion,
+): Promise<Receipt> {
+  const { rows } = await pool.query({
+    name: 'keep-receipt',
+    text: `insert into deletion_requests as receipt (tracker_id, keyed_digest, id, requests,
+             events_updated, sessions_updated, created_at, completed_at)
+           values ($1, $2, $3, 1, $4, $5, $6, $6)
+           on conflict (tracker_id, keyed_digest) do update set
+             requests = receipt.requests + 1,
+             events_updated = receipt.events_updated + excluded.events_updated,
+             sessions_updated = receipt.sessions_updated + excluded.sessions_updated,
+             completed_at = greatest(receipt.completed_at, excluded.completed_at)
+           returning id, requests = 1 as is_first`,
+    values: [trackerId, Buffer.from(keyed, 'hex'), newId, events, sessions, completedAt],
+  })
+  return { id: rows[0].id, isFirst: rows[0].is_first }
+}

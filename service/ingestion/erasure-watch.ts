@@ -1,0 +1,87 @@
+import type { KeyObject } from 'node:crypto'
+import type { Database } from '../db/database.ts'
+import { identifiersOf } from '../ledger/identifiers.ts'
+import { keyedDigest } from '../ledger/keyed-digest.ts'
+import { findErasingTrackers, findSuppressed } from '../ledger/suppression-store.ts'
+import type { EventDraft } from './event-draft.ts'
+
+/** The key of `keyedDigest`. Throws while it cannot be had. */
+export type ErasureKeySource = () => Promise<KeyObject>
+
+/** Nobody of the tracker is known to be erased, or what is known of this person. */
+export type ErasureGrounds =
+  | 'unasked'
+  | {
+      /** Those digests of the person that were erased. */
+      erased: ReadonlySet<string>
+      /** All of them, keyed: none may have been erased when the event is stored. */
+      keyed: readonly string[]
+    }
+
+/** Keyed digests cost microseconds an event, so they are made for these trackers alone. */
+const TRACKERS_MAX = 100_000
+
+const NOBODY: ReadonlySet<string> = new Set()
+
+/**
+ * Remembers which trackers have erased anybody, and tells of each draft what to presume. It may be
+ * wrong, and then the statement says so: an erasure is never taken back, so what is remembered
+ * stays true, and what is not is learned from the first event that comes.
+ */
+export class ErasureWatch {
+  readonly #database: Database
+  readonly #erasureKey: ErasureKeySource
+  readonly #erasing = new Set<string>()
+  #key: KeyObject | null = null
+
+  constructor(database: Database, erasureKey: ErasureKeySource) {
+    this.#database = database
+    this.#erasureKey = erasureKey
+  }
+
+  /** Without asking the store. */
+  presume(draft: EventDraft): ErasureGrounds {
+    const key = this.#key
+    if (key === null || !this.#erasing.has(draft.trackerId)) return 'unasked'
+    return { erased: NOBODY, keyed: [...digestsOf(key, draft).keys()] }
+  }
+
+  /** Asks who of these was erased. */
+  async ask(drafts: readonly EventDraft[]): Promise<(draft: EventDraft) => ErasureGrounds> {
+    const erasing = await findErasingTrackers(this.#database, [
+      ...new Set(drafts.map(({ trackerId }) => trackerId)),
+    ])
+    if (erasing.size === 0) return () => 'unasked'
+    const key = await this.#erasureKey()
+    this.#remember(key, erasing)
+    const asked = drafts.filter(({ trackerId }) => erasing.has(trackerId))
+    const suppressed = await findSuppressed(
+      this.#database,
+      asked.flatMap(draft => {
+        const { trackerId } = draft
+        return [...digestsOf(key, draft).keys()].map(keyed => ({ trackerId, keyed }))
+      }),
+    )
+    return draft => {
+      if (!erasing.has(draft.trackerId)) return 'unasked'
+      const digests = [...digestsOf(key, draft)]
+      const found = digests.filter(([keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
+      return {
+        erased: new Set(found.map(([, digest]) => digest)),
+        keyed: digests.map(([keyed]) => keyed),
+      }
+    }
+  }
+
+  #remember(key: KeyObject, erasing: ReadonlySet<string>): void {
+    this.#key = key
+    if (this.#erasing.size + erasing.size > TRACKERS_MAX) this.#erasing.clear()
+    for (const trackerId of erasing) this.#erasing.add(trackerId)
+  }
+}
+
+/** Keyed digest -> digest. */
+function digestsOf(key: KeyObject, draft: EventDraft): Map<string, string> {
+  const digests = identifiersOf(draft)
+  return new Map(digests.map(digest => [keyedDigest(key, draft.trackerId, digest), digest]))
+}

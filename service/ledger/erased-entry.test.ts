@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { ledgerEntry } from '../../testing/stored-events.ts'
+import { erasedEntry } from './erased-entry.ts'
+
+const DIGEST = hash('sha256', 'jane@example.com')
+
+it('keeps what happened, and nothing of who it was', () => {
+  const entry = ledgerEntry({
+    eventSource: 'https://shop.example/a/b?fbclid=1#x',
+    session: { visitorId: 'visitor-1', landingSource: null, clickIds: {} },
+    orderId: '1001',
+  })
+  assert.deepEqual(erasedEntry(entry, new Set([DIGEST])), {
+    ...entry,
+    eventSource: 'https://shop.example/a/b',
+    bodyDigest: Buffer.alloc(0),
+    payload: null,
+    session: null,
+  })
+})
+
+it('keeps a withdrawal under the keys that were not erased', () => {
+  const withdrawalOf = [
+    'visitor-1',
+    DIGEST,
+    `sha256:${DIGEST}`,
+    `external_id:${DIGEST}`,
+    'sha256:a',
+  ]
+  const entry = erasedEntry(ledgerEntry({ withdrawalOf }), new Set([DIGEST]))
+  assert.deepEqual(entry.withdrawalOf, ['visitor-1', 'sha256:a'])
+  assert.equal(entry.eventSource, null)
+})

@@ -1,0 +1,80 @@
+import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
+
+/** What an entry was made upon without asking: one person's key, or one tracker. */
+interface Presumption {
+  entry: LedgerEntry
+  key: string
+}
+
+const CONSENTING_COLUMNS: BatchColumn<Presumption>[] = [
+  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
+  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'visitor_id', type: 'text', text: ({ key }) => key },
+]
+
+const UNERASED_COLUMNS: BatchColumn<Presumption>[] = [
+  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
+  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'keyed_digest', type: 'bytea', text: ({ key }) => `\\x${key}` },
+]
+
+const TRACKER_COLUMNS: BatchColumn<string>[] = [
+  { name: 'tracker_id', type: 'uuid', text: trackerId => trackerId },
+]
+
+/** How many parameters `misjudgedExpression` takes. */
+export const PRESUMPTION_PARAMETERS =
+  CONSENTING_COLUMNS.length + UNERASED_COLUMNS.length + TRACKER_COLUMNS.length
+
+/**
+ * The events of the acceptance statement that were made upon a wrong presumption. To ask before
+ * would cost every commit a round trip, for almost nobody. And only the statement's own snapshot
+ * can answer: an erasure makes itself known and then waits for the statements that began before,
+ * so no identity slips in between (docs/decisions/0011). A tracker that has erased nobody, as most
+ * have, is asked for as a whole and needs no keyed digests. `entryKeys` is a row source of
+ * (tracker_id, event_id).
+ */
+export function misjudgedExpression(entryKeys: string, firstParameter: number): string {
+  const unerasedParameter = firstParameter + CONSENTING_COLUMNS.length
+  const trackerParameter = unerasedParameter + UNERASED_COLUMNS.length
+  return `
+    misjudged as materialized (
+      select presumed.tracker_id, presumed.event_id
+      from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
+      join consent_withdrawals withdrawal
+        on withdrawal.tracker_id = presumed.tracker_id
+        and withdrawal.visitor_id = presumed.visitor_id
+      union
+      select presumed.tracker_id, presumed.event_id
+      from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
+      join erased_identifiers erased
+        on erased.tracker_id = presumed.tracker_id
+        and erased.keyed_digest = presumed.keyed_digest
+      union
+      select entry.tracker_id, entry.event_id
+      from ${unnestOf(TRACKER_COLUMNS, { alias: 'presumed', firstParameter: trackerParameter })}
+      join ${entryKeys} as entry(tracker_id, event_id) using (tracker_id)
+      where exists (
+        select from erased_identifiers erased where erased.tracker_id = presumed.tracker_id
+      )
+    )`
+}
+
+/** The values for `misjudgedExpression`. */
+export function presumptionValues(entries: readonly LedgerEntry[]): string[] {
+  const consenting: Presumption[] = []
+  const unerased: Presumption[] = []
+  const trackers = new Set<string>()
+  for (const entry of entries) {
+    for (const key of entry.presumedConsenting) consenting.push({ entry, key })
+    const { presumedUnerased = [] } = entry
+    if (presumedUnerased === 'everybody') trackers.add(entry.trackerId)
+    else for (const key of presumedUnerased) unerased.push({ entry, key })
+  }
+  return [
+    ...arraysOf(CONSENTING_COLUMNS, consenting),
+    ...arraysOf(UNERASED_COLUMNS, unerased),
+    ...arraysOf(TRACKER_COLUMNS, [...trackers]),
+  ]
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import type { Database } from '../db/database.ts'
+import { insertEvents } from '../ingestion/store.ts'
+import {
+  awaitPayloadWriters,
+  findErasingTrackers,
+  findSuppressed,
+  pauseBriefly,
+  suppressDigest,
+} from './suppression-store.ts'
+
+const KEYED = 'ab'.repeat(32)
+const OTHER_TRACKER = '0190aaaa-0000-7000-8000-000000000002'
+
+function suppress(database: Database): Promise<void> {
+  return suppressDigest(database, { trackerId: TRACKER_ID, keyed: KEYED, at: STORED_AT })
+}
+
+it('knows what was suppressed, by tracker, and takes it twice', async test => {
+  const { database } = await testStore(test)
+  assert.deepEqual(await findErasingTrackers(database, [TRACKER_ID]), new Set())
+  await Promise.all([suppress(database), suppress(database)])
+  const asked = [TRACKER_ID, OTHER_TRACKER].map(trackerId => ({ trackerId, keyed: KEYED }))
+  assert.deepEqual(await findSuppressed(database, asked), new Set([`${TRACKER_ID} ${KEYED}`]))
+  const trackers = [TRACKER_ID, OTHER_TRACKER]
+  assert.deepEqual(await findErasingTrackers(database, trackers), new Set([TRACKER_ID]))
+})
+
+it('leaves an entry out that presumes too much, and says which', async test => {
+  const { database } = await testStore(test)
+  await suppress(database)
+  const entries = [
+    ledgerEntry({ eventId: 'a', presumedUnerased: 'everybody' }),
+    ledgerEntry({ eventId: 'b', presumedUnerased: ['cd'.repeat(32), KEYED] }),
+    ledgerEntry({ eventId: 'c', presumedUnerased: ['cd'.repeat(32)] }),
+    ledgerEntry({ eventId: 'd', presumedUnerased: [] }),
+  ]
+  // The first one is asked for by its tracker, and the others are of the same one.
+  const alone = await insertEvents(database, entries.slice(0, 1), [])
+  assert.deepEqual([...alone.misjudged], [`${TRACKER_ID} a`])
+  const { inserted, misjudged } = await insertEvents(database, entries.slice(1), [])
+  assert.deepEqual([...inserted], [`${TRACKER_ID} c`, `${TRACKER_ID} d`])
+  assert.deepEqual([...misjudged], [`${TRACKER_ID} b`])
+  const elsewhere = ledgerEntry({ trackerId: OTHER_TRACKER, presumedUnerased: 'everybody' })
+  assert.deepEqual(await storeEntries(database, [elsewhere]), ['event-1'])
+})
+
+it('waits for whoever stores payloads at that moment, and for nobody who begins later', async test => {
+  const { database } = await testStore(test)
+  const writer = await database.pool.connect()
+  await writer.query('begin')
+  await writer.query(
+    `insert into event_payloads (tracker_id, event_id, received_on, user_data, click_ids)
+     values ($1, 'slow', '2026-11-21', '{}', '{}')`,
+    [TRACKER_ID],
+  )
+  let isOver = false
+  const waiting = awaitPayloadWriters(database).then(result => {
+    isOver = result
+  })
+  for (let pauses = 0; pauses < 10; pauses += 1) await pauseBriefly(database)
+  assert.equal(isOver, false)
+
+  const later = await database.pool.connect()
+  await later.query('begin')
+  await later.query('lock table event_payloads in row exclusive mode')
+  await writer.query('commit')
+  await waiting
+  assert.equal(isOver, true)
+  await later.query('commit')
+  writer.release()
+  later.release()
+})
+
+it('does not wait for backups, reports and reads', async test => {
+  const { database } = await testStore(test)
+  const backup = await database.pool.connect()
+  await backup.query('begin isolation level repeatable read')
+  await backup.query('lock table event_payloads in access share mode')
+  await backup.query('select from event_payloads')
+  assert.equal(await awaitPayloadWriters(database), true)
+  await backup.query('commit')
+  backup.release()
+})

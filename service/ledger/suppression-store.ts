@@ -1,0 +1,94 @@
+import type { Database } from '../db/database.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
+
+/** A digest under the key of this store; see keyed-digest.ts. */
+export interface KeyedDigest {
+  trackerId: string
+  /** Hexadecimal. */
+  keyed: string
+}
+
+/** From now on no event that bears the digest is stored with identity. May be done again. */
+export async function suppressDigest(
+  { pool }: Database,
+  { trackerId, keyed, at }: KeyedDigest & { at: Date },
+): Promise<void> {
+  await pool.query({
+    name: 'suppress-digest',
+    text: `insert into erased_identifiers (tracker_id, keyed_digest, erased_at)
+           values ($1, $2, $3) on conflict (tracker_id, keyed_digest) do nothing`,
+    values: [trackerId, Buffer.from(keyed, 'hex'), at],
+  })
+}
+
+/** Which of these were erased, as `trackerId keyed`. */
+export async function findSuppressed(
+  { pool }: Database,
+  digests: readonly KeyedDigest[],
+): Promise<Set<string>> {
+  const { rows } = await pool.query({
+    name: 'find-suppressed',
+    text: `select erased.tracker_id, encode(erased.keyed_digest, 'hex') as keyed
+           from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
+           join erased_identifiers erased
+             on erased.tracker_id = asked.tracker_id
+             and erased.keyed_digest = asked.keyed_digest`,
+    values: [
+      arrayLiteral(digests.map(({ trackerId }) => trackerId)),
+      arrayLiteral(digests.map(({ keyed }) => `\\x${keyed}`)),
+    ],
+  })
+  return new Set(rows.map(({ tracker_id, keyed }) => `${tracker_id} ${keyed}`))
+}
+
+/** Which of these trackers have ever erased anybody. */
+export async function findErasingTrackers(
+  { pool }: Database,
+  trackerIds: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await pool.query({
+    name: 'find-erasing-trackers',
+    text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
+           where exists (
+             select from erased_identifiers erased where erased.tracker_id = asked.tracker_id
+           )`,
+    values: [arrayLiteral(trackerIds)],
+  })
+  return new Set(rows.map(({ tracker_id }) => tracker_id))
+}
+
+const POLLS_MAX = 2_000
+
+/**
+ * Waits until every statement that stores payloads at this moment has ended, and holds up none that
+ * begins later. A statement takes its locks before its snapshot: one that does not hold the lock on
+ * `event_payloads` now will see what is committed now, and one that holds it has ended, or is
+ * waited for, before we return. Backups and reports hold another lock and are not waited for.
+ * False when that takes more than about ten seconds.
+ */
+export async function awaitPayloadWriters(database: Database): Promise<boolean> {
+  const writers = async () => {
+    const { rows } = await database.pool.query({ name: 'payload-writers', text: PAYLOAD_WRITERS })
+    return rows.map(({ writer }) => String(writer))
+  }
+  let earlier = await writers()
+  for (let polls = 0; earlier.length > 0; polls += 1) {
+    if (polls === POLLS_MAX) return false
+    await pauseBriefly(database)
+    const still = new Set(await writers())
+    earlier = earlier.filter(writer => still.has(writer))
+  }
+  return true
+}
+
+/** A virtual transaction is one transaction of one connection, and is never used again. */
+const PAYLOAD_WRITERS = `
+  select virtualtransaction as writer from pg_locks
+  where locktype = 'relation' and relation = 'event_payloads'::regclass
+    and database = (select oid from pg_database where datname = current_database())
+    and mode = 'RowExclusiveLock' and granted`
+
+/** Five milliseconds, spent in the store: timers belong to workers. */
+export async function pauseBriefly({ pool }: Database): Promise<void> {
+  await pool.query('select pg_sleep(0.005)')
+}

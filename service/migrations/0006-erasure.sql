@@ -1,0 +1,63 @@
+-- Erasure by digest (docs/decisions/0011).
+--
+-- identifier_keys holds a number for every digest by which the person of an event can be asked for
+-- (indexKey in service/ledger/identifiers.ts), their visitor id's included, which is why the index
+-- by visitor goes. 0 marks a row whose digests are not all in it, such as one that a process of the
+-- version before writes: it is looked at whenever somebody is erased.
+alter table event_payloads
+  add column identifier_keys integer[] not null default '{0}';
+
+update event_payloads payload set identifier_keys = array(
+  select distinct case
+    when digest ~* '^[0-9a-f]{64}$'
+      then (('x' || left(digest, 8))::bit(32)::bigint >> 14)::integer + 1
+    else 0
+  end
+  from (
+    select json_array_elements_text(payload.user_data -> 'digests' -> kind)
+    from unnest(array['em', 'ph', 'external_id']) kind
+    where json_typeof(payload.user_data -> 'digests' -> kind) = 'array'
+    union all
+    select case
+      when payload.visitor_id like 'sha256:%' then substr(payload.visitor_id, 8)
+      when lower(btrim(payload.visitor_id)) ~ '^[0-9a-f]{64}$' then lower(btrim(payload.visitor_id))
+      -- Only of plain text is it sure that PostgreSQL folds it as the service does.
+      when payload.visitor_id ~ '^[!-~]+$' and length(payload.visitor_id) < 64
+        then encode(sha256(convert_to(lower(payload.visitor_id), 'UTF8')), 'hex')
+      else ''
+    end
+    where payload.visitor_id is not null
+  ) identifier(digest)
+);
+
+create index event_payloads_by_identifier on event_payloads using gin (identifier_keys);
+drop index event_payloads_by_visitor;
+
+-- The digests of erased people, under a key: later events that bear one are stored without identity.
+create table erased_identifiers (
+  tracker_id uuid not null,
+  keyed_digest bytea not null,
+  erased_at timestamptz not null,
+  primary key (tracker_id, keyed_digest)
+);
+
+-- That key, sealed with the credential key. There is one.
+create table erasure_keys (
+  id integer primary key check (id = 1),
+  sealed_key bytea not null,
+  created_at timestamptz not null
+);
+
+-- The receipts. One a digest, however often it is asked for.
+create table deletion_requests (
+  tracker_id uuid not null,
+  keyed_digest bytea not null,
+  id text not null,
+  requests integer not null,
+  events_updated integer not null,
+  sessions_updated integer not null,
+  created_at timestamptz not null,
+  completed_at timestamptz not null,
+  primary key (tracker_id, keyed_digest),
+  unique (tracker_id, id)
+);
