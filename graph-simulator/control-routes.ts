@@ -1,11 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Answer, jsonAnswer } from './answer.ts'
+import { invalidAnswer, messageAnswer } from './control-answer.ts'
 import { checkObject, type FieldErrors, list, text } from './field-check.ts'
 import { listReceived } from './list-received.ts'
 import manifest from './package.json' with { type: 'json' }
 import { readBody } from './read-body.ts'
 import { readFaultRules } from './read-fault-rules.ts'
 import type { SimulatorState } from './simulator-state.ts'
+import {
+  addOtherEvents,
+  forgetOtherEvents,
+  replaceStats,
+  resetStats,
+  showStats,
+} from './stats-controls.ts'
 import { writeAnswer } from './write-answer.ts'
 
 export interface ControlExchange {
@@ -33,6 +41,8 @@ const CONTROLS: Record<string, Record<string, Control>> = {
   '/_simulator/received': { GET: showReceived, DELETE: forgetReceived },
   '/_simulator/faults': { GET: showFaults, POST: replaceFaults, DELETE: clearFaults },
   '/_simulator/tokens': { POST: revokeTokens, DELETE: restoreTokens },
+  '/_simulator/stats': { GET: showStats, POST: replaceStats, DELETE: resetStats },
+  '/_simulator/other-events': { POST: addOtherEvents, DELETE: forgetOtherEvents },
 }
 
 /** The endpoints under /_simulator, with which a test looks at the simulator and steers it. */
@@ -76,6 +86,8 @@ function forgetReceived(state: SimulatorState, { query }: ControlRequest): Answe
   if (query.size > 0) return messageAnswer(422, 'Everything is forgotten at once: send no filter.')
   const forgotten = state.received.forget()
   state.tallies.forget()
+  state.counts.forget()
+  state.matchKeys.forget()
   return jsonAnswer(200, { forgotten })
 }
 
@@ -121,14 +133,6 @@ function parseBody(bytes: Buffer): { body: unknown } | { malformed: true } {
   } catch {
     return { malformed: true }
   }
-}
-
-function invalidAnswer(errors: FieldErrors): Answer {
-  return jsonAnswer(422, { message: 'The given rules or tokens are not valid.', errors })
-}
-
-function messageAnswer(status: number, message: string): Answer {
-  return jsonAnswer(status, { message })
 }
 
 function send(response: ServerResponse, answer: Answer): void {

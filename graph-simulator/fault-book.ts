@@ -1,8 +1,9 @@
-import type { FaultMatch, FaultRule } from './fault-rule.ts'
+import type { FaultEdge, FaultMatch, FaultRule } from './fault-rule.ts'
 import { seededChance } from './seeded-chance.ts'
 
 /** What of a request a rule can look at. */
 export interface FaultOccasion {
+  edge: FaultEdge
   dataset: string
   isTest: boolean
   /** The parsed elements of `data`, not yet validated. */
@@ -20,6 +21,7 @@ interface KeptFault {
 }
 
 const SEED_DEFAULT = 1
+const EDGE_DEFAULT: FaultEdge = 'events'
 
 /** The scripted failures in force. The first rule that fits, has times left and is drawn, fires. */
 export class FaultBook {
@@ -48,6 +50,7 @@ export class FaultBook {
 }
 
 function hits({ rule, fired, chance }: KeptFault, occasion: FaultOccasion): boolean {
+  if ((rule.edge ?? EDGE_DEFAULT) !== occasion.edge) return false
   if (rule.times !== undefined && fired >= rule.times) return false
   if (rule.match && !fits(rule.match, occasion)) return false
   // The sequence advances only for requests that fit, so other traffic does not disturb it.

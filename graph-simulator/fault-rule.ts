@@ -1,5 +1,10 @@
+/** The edges of the Graph API that exist here. */
+export type FaultEdge = 'events' | 'stats' | 'dataset_quality'
+
 /** One scripted failure, as posted to /_simulator/faults. Wire names throughout. */
 export interface FaultRule {
+  /** The edge whose requests it hits; `events` when left out. */
+  edge?: FaultEdge
   /** Conditions, all of which must hold; left out, the rule fits every request. */
   match?: FaultMatch
   /** How often the rule may fire; left out, for ever. */

@@ -99,6 +99,21 @@ export function unsupportedRequest(method: string): GraphRefusal {
   }
 }
 
+/** Code 100 about the question itself, on the edges that only show something. */
+export function badParameter(message: string): GraphRefusal {
+  return { status: 400, type: 'OAuthException', message, code: 100 }
+}
+
+/** Code 1 with a status of the server's: how Graph is known to say that a span is too long. */
+export function tooMuchAsked(): GraphRefusal {
+  return {
+    status: 500,
+    type: 'OAuthException',
+    message: "Please reduce the amount of data you're asking for, then retry your request",
+    code: 1,
+  }
+}
+
 export function unknownVersion(): GraphRefusal {
   return {
     status: 400,

@@ -2,6 +2,7 @@ import type { Counted } from './dataset-tally.ts'
 import { type ExactDecimal, exactDecimal } from './exact-decimal.ts'
 import type { GraphRefusal } from './graph-refusal.ts'
 import { elementBounds, memberSlice } from './json-slice.ts'
+import { matchKeysOf } from './match-keys.ts'
 import type { EventsRequest } from './read-events-request.ts'
 import type { ReceivedEvent } from './received-events.ts'
 import type { SimulatorState } from './simulator-state.ts'
@@ -17,6 +18,9 @@ export interface Keeping {
 
 type ValidEvent = {
   event_name: string
+  event_time: number
+  action_source: string
+  user_data: Record<string, unknown>
   event_id?: string | null
   custom_data?: { currency: string }
 }
@@ -63,7 +67,27 @@ export function keepEvents(state: SimulatorState, keeping: Keeping): GraphRefusa
       ({ deduplicated }, index): Counted => ({ isTest, deduplicated, purchase: purchases[index] }),
     ),
   )
+  for (const event of events) countForReports(state, event, { dataset, isTest, receivedAt })
   return undefined
+}
+
+interface Arriving {
+  dataset: string
+  isTest: boolean
+  receivedAt: Date
+}
+
+/** For the stats edge, and, of what happened on a website, for the quality edge. */
+function countForReports(
+  { counts, matchKeys }: SimulatorState,
+  { event_name: eventName, event_id, event_time, action_source, user_data }: ValidEvent,
+  { dataset, isTest, receivedAt }: Arriving,
+): void {
+  const eventTime = new Date(event_time * 1_000)
+  const named = { dataset, eventName, eventTime }
+  counts.countServer({ ...named, eventId: event_id || null, isTest, count: 1 }, receivedAt)
+  if (action_source === 'website')
+    matchKeys.count({ ...named, keys: matchKeysOf(user_data) }, receivedAt)
 }
 
 function purchaseOf(

@@ -46,6 +46,7 @@ const RESPOND = {
 }
 
 const RULE = {
+  edge: oneOf('events', 'stats', 'dataset_quality'),
   match: object(MATCH),
   times: integer(1, INT32_MAX),
   probability: number(0, 1),
@@ -83,6 +84,19 @@ function rule(value: unknown, path: string, errors: FieldErrors): void {
     ]
   if (keep_events !== undefined && (respond !== undefined || abort === 'before_response'))
     errors[`${path}.keep_events`] = ['Nothing of this request is kept: leave out keep_events.']
+  if (effects.edge !== undefined && effects.edge !== 'events') checkReading(effects, path, errors)
+}
+
+/** Requests to the other edges carry no events and leave nothing behind. */
+function checkReading({ match, keep_events, abort }: FaultRule, path: string, errors: FieldErrors) {
+  for (const name of ['event_name', 'event_id', 'test'] as const) {
+    if (match?.[name] !== undefined)
+      errors[`${path}.match.${name}`] = ['Requests to this edge carry no events: leave it out.']
+  }
+  if (keep_events !== undefined)
+    errors[`${path}.keep_events`] = ['Requests to this edge carry no events: leave it out.']
+  if (abort === 'after_store')
+    errors[`${path}.abort`] = ['This edge stores nothing: say before_response.']
 }
 
 function headers(value: unknown, path: string, errors: FieldErrors): void {

@@ -139,7 +139,8 @@ it('400 with code 2500 for any other path', async test => {
     '/',
     '/v26.0',
     '/v26.0/1234',
-    '/v26.0/1234/stats',
+    '/v26.0/1234/insights',
+    '/v26.0/1234/dataset_quality',
     '//',
     '/v26.0/1/events/',
   ]) {

@@ -39,6 +39,7 @@ export function receiveEvents(state: SimulatorState, arrival: Arrival): Reaction
   const request = readEventsRequest(arrival.body, arrival.contentType)
   const at = state.now()
   const fault = state.faults.draw({
+    edge: 'events',
     dataset: arrival.dataset,
     isTest: request.testEventCode !== null,
     events: request.events,

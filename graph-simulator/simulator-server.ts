@@ -2,10 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { answerControl } from './control-routes.ts'
 import { DatasetTallies } from './dataset-tallies.ts'
+import { EventCounts } from './event-counts.ts'
 import { FaultBook } from './fault-book.ts'
 import { answerGraph } from './graph-routes.ts'
+import { MatchKeyBook } from './match-key-book.ts'
 import { ReceivedEvents } from './received-events.ts'
 import type { SimulatorState } from './simulator-state.ts'
+import { STATS_OPTIONS_DEFAULT } from './stats-options.ts'
 
 export interface SimulatorOptions {
   host: string
@@ -80,6 +83,9 @@ function emptyState(now: () => Date, eventsMax: number): SimulatorState {
   return {
     received: new ReceivedEvents({ eventsMax, bytesMax: RECEIVED_BYTES_MAX }),
     tallies: new DatasetTallies(),
+    counts: new EventCounts(eventsMax),
+    stats: STATS_OPTIONS_DEFAULT,
+    matchKeys: new MatchKeyBook(),
     faults: new FaultBook(),
     revokedTokens: new Set(),
     now,

@@ -7,6 +7,8 @@ export interface SimulatorUnderTest {
   url: string
   /** Sends events with a token to dataset 1234 (unless told otherwise) and reads the answer. */
   send(body: unknown, options?: SendOptions): Promise<Reply>
+  /** GET /v26.0/{path} with a token. */
+  read(path: string, query?: Record<string, string>): Promise<Reply>
   control(method: string, path: string, body?: unknown): Promise<Reply>
   forward(seconds: number): void
   close(): Promise<void>
@@ -39,6 +41,10 @@ export async function simulatorUnderTest(
   return {
     url: simulator.url,
     send: (body, sendOptions) => sendEvents(simulator.url, body, sendOptions),
+    read: async (path, query) => {
+      const place = `${simulator.url}/v26.0/${path}?${new URLSearchParams(query)}`
+      return replyOf(await fetch(place, { headers: { authorization: 'Bearer token-a' } }))
+    },
     control: async (method, path, body) => {
       const init = body === undefined ? { method } : { method, body: textOf(body) }
       return replyOf(await fetch(`${simulator.url}/_simulator/${path}`, init))
