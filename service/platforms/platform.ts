@@ -1,3 +1,11 @@
+import type {
+  CountedDay,
+  CountedSource,
+  DayCounts,
+  MatchQuality,
+  ReportTarget,
+  Unavailable,
+} from './platform-reports.ts'
 import type { SendAnswer, SendError } from './send-outcome.ts'
 
 /** An event as an adapter needs it: identity only as digests, money as text. */
@@ -38,4 +46,12 @@ export interface Platform {
   findFault(event: OutboundEvent): SendError | null
   /** Sends one batch. Never throws: what goes wrong on the way is an outcome. */
   send(target: PlatformTarget, events: readonly OutboundEvent[]): Promise<SendAnswer>
+  /** The platform's own counts of a span, by event name. Never throws. */
+  readDayCounts(
+    target: ReportTarget,
+    day: CountedDay,
+    source: CountedSource,
+  ): Promise<DayCounts | Unavailable>
+  /** The platform's view of the identifiers that it receives, by event name. Never throws. */
+  readMatchQuality(target: ReportTarget): Promise<MatchQuality | Unavailable>
 }

@@ -15,7 +15,12 @@ const IMPATIENT_MILLISECONDS = 200
 async function simulated(test: TestContext, timeoutMilliseconds = PATIENT_MILLISECONDS) {
   const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now: () => NOW })
   test.after(close)
-  const platform = metaPlatform({ baseUrl: url, version: 'v26.0', timeoutMilliseconds })
+  const platform = metaPlatform({
+    baseUrl: url,
+    version: 'v26.0',
+    timeoutMilliseconds,
+    now: () => new Date(),
+  })
   const events = ['a', 'b'].map(eventId => outboundEvent({ eventId }))
   return { url, send: () => platform.send(TARGET, events) }
 }

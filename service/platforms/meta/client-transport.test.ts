@@ -13,7 +13,12 @@ import { metaPlatform } from './client.ts'
 const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
 
 function sendTo(baseUrl: string, timeoutMilliseconds = 30_000): Promise<SendAnswer> {
-  const platform = metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds })
+  const platform = metaPlatform({
+    baseUrl,
+    version: 'v26.0',
+    timeoutMilliseconds,
+    now: () => new Date(),
+  })
   return platform.send(TARGET, [outboundEvent()])
 }
 

@@ -42,7 +42,12 @@ async function wire(test: TestContext, respond: (response: ServerResponse) => vo
   })
   const { port } = server.address() as AddressInfo
   const baseUrl = `http://127.0.0.1:${port}`
-  const platform = metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000 })
+  const platform = metaPlatform({
+    baseUrl,
+    version: 'v26.0',
+    timeoutMilliseconds: 30_000,
+    now: () => new Date(),
+  })
   return { platform, seen }
 }
 

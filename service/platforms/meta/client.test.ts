@@ -17,7 +17,12 @@ async function simulated(test: TestContext) {
   const simulator = await startSimulator({ host: '127.0.0.1', port: 0, now: () => NOW })
   test.after(() => simulator.close())
   const { url } = simulator
-  const platform = metaPlatform({ baseUrl: url, version: 'v26.0', timeoutMilliseconds: 30_000 })
+  const platform = metaPlatform({
+    baseUrl: url,
+    version: 'v26.0',
+    timeoutMilliseconds: 30_000,
+    now: () => new Date(),
+  })
   const send = (changes: Partial<OutboundEvent> = {}, target: Partial<PlatformTarget> = {}) =>
     platform.send({ ...TARGET, ...target }, [outboundEvent(changes)])
   return { url, platform, send }
@@ -124,7 +129,12 @@ it('says who is to blame when no request can carry the token or the dataset', as
 })
 
 it('gives the window of a store visit 62 days and of everything else 7', () => {
-  const { windowSeconds } = metaPlatform({ baseUrl: '', version: '', timeoutMilliseconds: 1 })
+  const { windowSeconds } = metaPlatform({
+    baseUrl: '',
+    version: '',
+    timeoutMilliseconds: 1,
+    now: () => new Date(),
+  })
   assert.equal(windowSeconds('physical_store'), 62 * 86_400)
   for (const source of ['website', 'app', 'other', '']) {
     assert.equal(windowSeconds(source), 7 * 86_400)

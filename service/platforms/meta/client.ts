@@ -1,8 +1,11 @@
 import type { OutboundEvent, Platform, PlatformTarget } from '../platform.ts'
 import type { SendAnswer } from '../send-outcome.ts'
 import { noAnswer, readMetaAnswer } from './answer.ts'
+import { answerText } from './answer-text.ts'
 import { metaEventFault } from './event-fault.ts'
+import type { MetaOptions } from './meta-options.ts'
 import { metaPayload } from './payload.ts'
+import { metaReports } from './reports/client.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 import { transportFailure } from './transport-failure.ts'
 import { usageWaitSeconds } from './usage-headers.ts'
@@ -10,16 +13,9 @@ import { usageWaitSeconds } from './usage-headers.ts'
 const BATCH_EVENTS_MAX = 1_000
 const DAY_SECONDS = 86_400
 const WINDOW_DAYS = { default: 7, physical_store: 62 }
+/** An answer to a batch is a few hundred bytes. */
 const ANSWER_BYTES_MAX = 65_536
 const TRACE_CHARACTERS_MAX = 100
-
-export interface MetaOptions {
-  /** The Graph API's origin, or the simulator's. */
-  baseUrl: string
-  /** Such as `v26.0`. */
-  version: string
-  timeoutMilliseconds: number
-}
 
 /** Meta's Conversions API over HTTP. The token travels in a header, so that no URL log holds it. */
 export function metaPlatform(options: MetaOptions): Platform {
@@ -30,6 +26,7 @@ export function metaPlatform(options: MetaOptions): Platform {
       (actionSource === 'physical_store' ? WINDOW_DAYS.physical_store : WINDOW_DAYS.default),
     findFault: metaEventFault,
     send: (target, events) => sendBatch(options, target, events),
+    ...metaReports(options),
   }
 }
 
@@ -49,10 +46,11 @@ async function sendBatch(
       redirect: 'manual',
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
+    const { text } = await answerText(response, ANSWER_BYTES_MAX)
     const header = (name: string) => response.headers.get(name)
     const answer = {
       status: response.status,
-      body: withoutToken(await readText(response), target.accessToken),
+      body: withoutToken(text, target.accessToken),
       waitSeconds: Math.max(usageWaitSeconds(header), retryAfterSeconds(header)),
       traceId: header('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
     }
@@ -78,18 +76,6 @@ function placeOf({ baseUrl, version }: MetaOptions, { datasetId, accessToken }: 
   } catch {
     return null
   }
-}
-
-/** An answer is a few hundred bytes; a proxy's page may be anything. */
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > ANSWER_BYTES_MAX) break
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Meta repeats a malformed token in its message, and answers are kept and shown. */

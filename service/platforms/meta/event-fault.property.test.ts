@@ -91,7 +91,12 @@ it('finds the faults that the platform would find, and no others', async test =>
   const simulator = await startSimulator({ host: '127.0.0.1', port: 0, now: () => NOW })
   test.after(() => simulator.close())
   const baseUrl = simulator.url
-  const platform = metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000 })
+  const platform = metaPlatform({
+    baseUrl,
+    version: 'v26.0',
+    timeoutMilliseconds: 30_000,
+    now: () => new Date(),
+  })
   const seen = { passed: 0, refused: 0 }
   const batches = fc.array(outbound, { minLength: 1, maxLength: 30, size: 'max' })
   const property = fc.asyncProperty(batches, async events => {
