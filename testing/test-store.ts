@@ -38,7 +38,8 @@ export async function testDatabaseUrl(test: TestContext, template: string): Prom
   return databaseUrl(name)
 }
 
-async function asAdmin(statement: string): Promise<void> {
+/** On the server itself, whatever becomes of the test's database. */
+export async function asAdmin(statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl() })
   await client.connect()
   try {

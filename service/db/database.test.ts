@@ -113,3 +113,20 @@ it('says so when no connection can be had, instead of waiting for ever', async t
   await assert.rejects(database.reach(), /timeout/)
   await database.close()
 })
+
+it('a statement ends after a minute, but a migration may take its time', async test => {
+  const limitOf = async (isPatient: boolean) => {
+    const database = openDatabase({
+      connectionString: await testDatabaseUrl(test, 'template0'),
+      connectionsMax: 1,
+      applicationName: 'database test',
+      onIdleError: () => {},
+      isPatient,
+    })
+    test.after(() => database.close())
+    const { rows } = await database.pool.query('show statement_timeout')
+    return rows[0].statement_timeout
+  }
+  assert.equal(await limitOf(false), '1min')
+  assert.equal(await limitOf(true), '0')
+})

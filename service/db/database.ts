@@ -21,12 +21,19 @@ export interface DatabaseOptions {
   applicationName: string
   /** A connection breaks at any time, also between two statements; nobody else would hear of it. */
   onIdleError: (error: Error) => void
+  /** For migrations: a statement may take as long as it needs. */
+  isPatient?: boolean
 }
 
 const CONNECT_MILLISECONDS_MAX = 5_000
 const STATEMENT_MILLISECONDS_MAX = 60_000
 /** A server that vanished without a word cancels nothing; then we stop waiting ourselves. */
 const ANSWER_MILLISECONDS_MAX = 65_000
+
+const LIMITS = {
+  statement_timeout: STATEMENT_MILLISECONDS_MAX,
+  query_timeout: ANSWER_MILLISECONDS_MAX,
+}
 
 /**
  * Statements here take arrays of a thousand keys. Planned for the values at hand, PostgreSQL
@@ -42,8 +49,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     application_name: options.applicationName,
     options: PLANNING,
     connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
-    statement_timeout: STATEMENT_MILLISECONDS_MAX,
-    query_timeout: ANSWER_MILLISECONDS_MAX,
+    ...(options.isPatient ? {} : LIMITS),
     keepAlive: true,
     types: { getTypeParser: parserOf },
   })

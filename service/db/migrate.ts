@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { Database } from './database.ts'
+import { JOBS_SCHEMA, migrateJobs, stateOfJobs } from './jobs-schema.ts'
 import type { Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
 const VERSIONS = { oldest: 15, newest: 18 }
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The store cannot be used as it is; the message says in one sentence what to do. */
 export class SchemaError extends Error {
@@ -14,9 +16,10 @@ export class SchemaError extends Error {
 }
 
 /**
- * Brings the schema to the newest version that this program knows, forward only. Processes that
- * start at the same time wait for each other (Kysely holds an advisory lock). Returns the names of
- * the migrations that ran. Throws a SchemaError on a database that a newer program has migrated.
+ * Brings the schema to the newest version that this program knows, forward only, and that of the
+ * jobs beside it. Processes that start at the same time wait for each other (Kysely holds an
+ * advisory lock). Returns the names of our migrations that ran. Throws a SchemaError on a database
+ * that a newer program has migrated, or in which the account may not create a schema.
  */
 export async function migrate(database: Database): Promise<string[]> {
   await requireSupportedServer(database)
@@ -29,6 +32,7 @@ export async function migrate(database: Database): Promise<string[]> {
       cause: error,
     })
   }
+  await migrateJobs(database).catch(refuseMissingRight)
   return results.map(result => result.migrationName)
 }
 
@@ -42,6 +46,9 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
     throw new SchemaError(
       `The database lacks ${pending.length} migration(s): run "npm run migrate" first.`,
     )
+  }
+  if ((await stateOfJobs(database)) === 'missing') {
+    throw new SchemaError('The database lacks tables of the jobs: run "npm run migrate" first.')
   }
 }
 
@@ -83,7 +90,14 @@ async function requireSupportedServer({ pool }: Database): Promise<void> {
   }
 }
 
-async function refuseNewerSchema(migrator: Migrator, { query }: Database): Promise<void> {
+async function refuseNewerSchema(migrator: Migrator, database: Database): Promise<void> {
+  if ((await stateOfJobs(database)) === 'newer') {
+    throw new SchemaError(
+      'The database holds jobs that this version does not know: start the newer Signalbox that ' +
+        'made them, or restore a backup.',
+    )
+  }
+  const { query } = database
   const known = new Set((await migrator.getMigrations()).map(({ name }) => name))
   const { rows: found } = await sql<{ name: string | null }>`
     select to_regclass('kysely_migration')::text as name`.execute(query)
@@ -96,4 +110,13 @@ async function refuseNewerSchema(migrator: Migrator, { query }: Database): Promi
         'newer Signalbox that made it, or restore a backup.',
     )
   }
+}
+
+function refuseMissingRight(cause: unknown): never {
+  if ((cause as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw cause
+  throw new SchemaError(
+    `The account in DATABASE_URL may not create the schema ${JOBS_SCHEMA}: have the owner of the ` +
+      'database grant it CREATE on the database, then start again.',
+    { cause },
+  )
 }

@@ -6,10 +6,13 @@ export interface Patience {
 }
 
 /** Asks again and again until the answer is yes (true) or patience ends (false). */
-export async function waitUntil(isSo: () => boolean, patience: Patience): Promise<boolean> {
+export async function waitUntil(
+  isSo: () => boolean | Promise<boolean>,
+  patience: Patience,
+): Promise<boolean> {
   const asksMax = Math.ceil((patience.secondsMax * 1000) / patience.everyMilliseconds)
   for (let asks = 0; asks < asksMax; asks += 1) {
-    if (isSo()) return true
+    if (await isSo()) return true
     await delay(patience.everyMilliseconds)
   }
   return isSo()

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { JOB_ATTEMPTS_MAX } from './job.ts'
+import { forgetFailedJobs, readJobs, recordJobs, recordSuccess, requestJob } from './store.ts'
+
+it('a job that is asked for many times waits once, and once for each payload', async test => {
+  const { database } = await testStore(test)
+  await Promise.all(Array.from({ length: 8 }, () => requestJob(database, 'look')))
+  for (const date of ['2026-11-20', '2026-11-20', '2026-11-19']) {
+    await requestJob(database, 'look', { date })
+  }
+  assert.equal((await readJobs(database, [])).counts.queued, 3)
+})
+
+it('a job that is asked for while it runs is queued once more', async test => {
+  const place = await jobsUnderTest(test)
+  const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  place.start([
+    jobOf('look', async () => {
+      started.resolve()
+      await end.promise
+    }),
+  ])
+  await requestJob(place.database, 'look')
+  await started.promise
+  for (let request = 0; request < 3; request += 1) await requestJob(place.database, 'look')
+  assert.deepEqual((await readJobs(place.database, [])).counts, {
+    queued: 1,
+    running: 1,
+    failed: 0,
+  })
+  end.resolve()
+  await eventually('both are done', async () => (await place.queued()).length === 0)
+  assert.equal(place.runs.length, 2)
+})
+
+it('nothing is asked for when the transaction that asked is taken back', async test => {
+  const { database } = await testStore(test)
+  const asked = database.query.transaction().execute(async query => {
+    await requestJob({ query }, 'look')
+    throw new Error('taken back')
+  })
+  await assert.rejects(asked, /taken back/)
+  assert.equal((await readJobs(database, [])).counts.queued, 0)
+})
+
+it('a job that failed to the end is shown, forgotten after a week, and replaced sooner', async test => {
+  const { database } = await testStore(test)
+  const failToTheEnd = (name: string) =>
+    database.pool.query(
+      `update signalbox_jobs._private_jobs set attempts = max_attempts where key = $1`,
+      [name],
+    )
+  for (const name of ['old', 'new', 'replaced']) {
+    await requestJob(database, name)
+    await failToTheEnd(name)
+  }
+  await requestJob(database, 'replaced')
+  await database.pool.query(
+    `update signalbox_jobs._private_jobs set updated_at = now() - interval '8 days'
+     where key = 'old'`,
+  )
+  assert.deepEqual((await readJobs(database, [])).counts, { queued: 1, running: 0, failed: 2 })
+  await forgetFailedJobs(database)
+  const { rows } = await database.pool.query(
+    'select key, attempts, max_attempts from signalbox_jobs.jobs order by key',
+  )
+  assert.deepEqual(rows, [
+    { key: 'new', attempts: JOB_ATTEMPTS_MAX, max_attempts: JOB_ATTEMPTS_MAX },
+    { key: 'replaced', attempts: 0, max_attempts: JOB_ATTEMPTS_MAX },
+  ])
+})
+
+it('it is known how long a job has not succeeded, from when it is known', async test => {
+  const { database } = await testStore(test)
+  await recordJobs(database, ['daily', 'hourly'])
+  await database.pool.query(`update job_records set known_at = now() - interval '1 hour'`)
+  await recordSuccess(database, 'hourly')
+  await recordJobs(database, ['daily', 'hourly'])
+  const { successAgeSeconds } = await readJobs(database, ['daily', 'hourly', 'stranger'])
+  assert.deepEqual([...successAgeSeconds.keys()].sort(), ['daily', 'hourly'])
+  assert.ok((successAgeSeconds.get('daily') ?? 0) >= 3_600)
+  assert.ok((successAgeSeconds.get('hourly') ?? 3_600) < 3_600)
+})

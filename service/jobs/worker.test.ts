@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { JOBS_NOW, jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import type { JobPayload } from './job.ts'
+import { requestJob } from './store.ts'
+
+it('runs what is asked for, with what was said and the time of our clock', async test => {
+  const place = await jobsUnderTest(test)
+  const seen: [JobPayload, Date][] = []
+  place.start([
+    jobOf('look', async (payload, { now }) => {
+      seen.push([payload, now])
+    }),
+  ])
+  await requestJob(place.database, 'look', { date: '2026-11-20' })
+  await eventually('it ran', () => place.runs.length === 1)
+  assert.deepEqual(seen, [[{ date: '2026-11-20' }, JOBS_NOW]])
+  assert.equal(place.runs[0]?.outcome, 'succeeded')
+  await eventually('it left the queue', async () => (await place.queued()).length === 0)
+  assert.deepEqual(place.errors, [])
+})
+
+it('two workers never run the same job at the same time, and none twice', async test => {
+  const place = await jobsUnderTest(test)
+  let atOnce = 0
+  let atOnceMost = 0
+  const seen: unknown[] = []
+  const look = jobOf('look', async ({ number }) => {
+    atOnce += 1
+    atOnceMost = Math.max(atOnceMost, atOnce)
+    seen.push(number)
+    await delay(2)
+    atOnce -= 1
+  })
+  place.start([look])
+  place.start([look])
+  await place.workersListen(2)
+  const numbers = Array.from({ length: 30 }, (_, number) => number)
+  await Promise.all(numbers.map(number => requestJob(place.database, 'look', { number })))
+  await eventually('all ran', () => place.runs.length >= numbers.length)
+  assert.deepEqual(
+    (seen as number[]).toSorted((a, b) => a - b),
+    numbers,
+  )
+  assert.equal(atOnceMost, 1)
+})
+
+it('a long job does not hold up another one', async test => {
+  const place = await jobsUnderTest(test)
+  const end = Promise.withResolvers<void>()
+  place.start([jobOf('long', () => end.promise), jobOf('short', async () => {})])
+  await requestJob(place.database, 'long')
+  await requestJob(place.database, 'short')
+  await eventually('the short one ran', () => place.runs.length === 1)
+  assert.equal(place.runs[0]?.name, 'short')
+  end.resolve()
+})
+
+it('makes up at its start the one run that was missed last', async test => {
+  const place = await jobsUnderTest(test)
+  let ran = 0
+  const look = async () => {
+    ran += 1
+  }
+  const periodic = jobOf('look', look, { schedule: '*/15 * * * *' })
+  const first = place.start([periodic])
+  await eventually('its schedule is known', async () => {
+    const { rows } = await place.database.pool.query(
+      'select identifier from signalbox_jobs._private_known_crontabs',
+    )
+    return rows.length === 1
+  })
+  await first.stop()
+  assert.equal(ran, 0, 'nothing was missed')
+
+  await place.database.pool.query(
+    `update signalbox_jobs._private_known_crontabs set known_since = now() - interval '9 days'`,
+  )
+  const second = place.start([periodic])
+  await eventually('it ran', () => place.runs.length === 1)
+  await second.stop()
+  const third = place.start([periodic])
+  await place.workersListen(1)
+  await third.stop()
+  assert.equal(ran, 1)
+  assert.deepEqual(await place.queued(), [])
+})
+
+it('a job that fails is told of once, kept without its message, and tried again', async test => {
+  const place = await jobsUnderTest(test)
+  let tries = 0
+  place.start([
+    jobOf('look', async () => {
+      tries += 1
+      if (tries === 1) throw Object.assign(new TypeError('secret@example.com'), { code: '22P02' })
+    }),
+  ])
+  await requestJob(place.database, 'look')
+  await eventually('it failed', async () => (await place.queued())[0]?.last_error !== null)
+  assert.deepEqual(await place.queued(), [
+    { key: 'look', attempts: 1, last_error: 'failed: TypeError 22P02', locked: false },
+  ])
+  await place.endPauses()
+  await eventually('it was tried again', () => place.runs.length === 2)
+  assert.deepEqual(
+    place.runs.map(({ name, outcome }) => [name, outcome]),
+    [
+      ['look', 'failed'],
+      ['look', 'succeeded'],
+    ],
+  )
+  assert.match(String(place.runs[0]?.error), /secret@example\.com/)
+  assert.deepEqual(place.errors, [])
+})
+
+it('a job is told when its time is over, and counts as failed', async test => {
+  const place = await jobsUnderTest(test)
+  place.start([
+    jobOf('look', async (_, { signal }) => void (await once(signal, 'abort')), {
+      secondsMax: 0.01,
+    }),
+  ])
+  await requestJob(place.database, 'look')
+  await eventually('it was over', () => place.runs.length === 1)
+  assert.equal(place.runs[0]?.outcome, 'failed')
+  assert.match(String(place.runs[0]?.error), /the time of the job is over/)
+})

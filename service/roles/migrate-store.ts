@@ -1,0 +1,29 @@
+import { openDatabase } from '../db/database.ts'
+import { migrate } from '../db/migrate.ts'
+import type { Store } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+
+/** One that migrates, and one that holds the turn while the jobs' tables are made. */
+const CONNECTIONS_MAX = 2
+
+/**
+ * Brings the schema up to date over connections of its own, which have the time that a large store
+ * needs. Returns the names of the migrations that ran. Throws a SchemaError.
+ */
+export async function migrateStore(
+  { logger }: RoleContext,
+  { connectionString }: Store,
+): Promise<string[]> {
+  const database = openDatabase({
+    connectionString,
+    connectionsMax: CONNECTIONS_MAX,
+    applicationName: 'signalbox migrations',
+    onIdleError: err => logger.warn({ err }, 'a connection of the migrations broke'),
+    isPatient: true,
+  })
+  try {
+    return await migrate(database)
+  } finally {
+    await database.close()
+  }
+}
