@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { statusesBefore } from './status-moves.ts'
+import { statusesBefore, WAITING_STATUSES } from './status-moves.ts'
 import type { Lane } from './store.ts'
 
 export interface Claim {
@@ -17,6 +17,8 @@ export interface ClaimedDelivery {
   attemptCount: number
   /** Attempts since it was planned or last replayed, this one included. */
   attemptsInRow: number
+  /** Another worker had it and died: nobody knows whether the platform has the event. */
+  isTakenUp: boolean
 }
 
 /** What one worker has until the lease ends. */
@@ -42,7 +44,7 @@ export async function claimDeliveries(
   const { rows } = await pool.query({
     name: 'claim-deliveries',
     text: `with due as (
-             select tracker_id, event_id, id from deliveries
+             select tracker_id, event_id, id, status = 'sent' as is_taken_up from deliveries
              where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
                and (leased_until is null or leased_until <= statement_timestamp())
                and status = any($6::text[])
@@ -59,7 +61,7 @@ export async function claimDeliveries(
            from due
            where deliveries.tracker_id = $1 and deliveries.tracker_id = due.tracker_id
              and deliveries.event_id = due.event_id and deliveries.id = due.id
-           returning ${CLAIMED_COLUMNS}`,
+           returning ${CLAIMED_COLUMNS}, due.is_taken_up`,
     values: [
       lane.trackerId,
       lane.destinationId,
@@ -80,7 +82,10 @@ export interface SingleClaim {
   leaseSeconds: number
 }
 
-/** Claims one delivery that waits, due or not. Empty when another worker has it. */
+/**
+ * Claims one delivery that was just planned, due or not. Empty when another worker has it, or had
+ * it and died: then the lane takes it up, which tells that from a first attempt.
+ */
 export async function claimDelivery(
   { pool }: Database,
   { trackerId, eventId, id, claimedAt, leaseSeconds }: SingleClaim,
@@ -89,10 +94,9 @@ export async function claimDelivery(
     name: 'claim-delivery',
     text: `update deliveries set ${handOver('$4', '$5')}
            where tracker_id = $1 and event_id = $2 and id = $3 and next_attempt_at is not null
-             and (leased_until is null or leased_until <= statement_timestamp())
-             and status = any($6::text[])
-           returning ${CLAIMED_COLUMNS}`,
-    values: [trackerId, eventId, id, claimedAt, leaseSeconds, statusesBefore('sent')],
+             and leased_until is null and status = any($6::text[])
+           returning ${CLAIMED_COLUMNS}, false as is_taken_up`,
+    values: [trackerId, eventId, id, claimedAt, leaseSeconds, WAITING_STATUSES],
   })
   return claimedOf(rows)
 }
@@ -116,6 +120,7 @@ interface ClaimedRow {
   attempt_count: number
   attempts_before_replay: number
   leased_until: Date
+  is_taken_up: boolean
 }
 
 function claimedOf(rows: readonly ClaimedRow[]): Claimed {
@@ -126,6 +131,7 @@ function claimedOf(rows: readonly ClaimedRow[]): Claimed {
       isTest: row.is_test,
       attemptCount: row.attempt_count,
       attemptsInRow: row.attempt_count - row.attempts_before_replay,
+      isTakenUp: row.is_taken_up,
     })),
     leaseEndsAt: rows[0]?.leased_until ?? new Date(0),
   }

@@ -14,7 +14,12 @@ const FOREVER_MILLISECONDS = 600_000
 /** The simulator, waited for with the patience of somebody who is not tested. */
 function patientPlatform({ simulatorUrl }: ServiceUnderTest): Platform {
   const timeoutMilliseconds = FOREVER_MILLISECONDS
-  return metaPlatform({ baseUrl: simulatorUrl, version: 'v26.0', timeoutMilliseconds })
+  return metaPlatform({
+    baseUrl: simulatorUrl,
+    version: 'v26.0',
+    timeoutMilliseconds,
+    now: () => new Date(),
+  })
 }
 
 /** How many requests to some datasets were under way at once, at most. */

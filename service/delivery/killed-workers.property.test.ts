@@ -9,6 +9,7 @@ import { drainDeliveries } from '../../testing/drain-deliveries.ts'
 import { randomFaults } from '../../testing/random-faults.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type SeededChoices, seededChoices, testSeeds } from '../../testing/seeded-choices.ts'
+import { wrongSentCounts } from '../../testing/sent-count-audit.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { platformTargetOf, scriptFaults } from '../../testing/simulator-controls.ts'
 import { WorkerProcesses } from '../../testing/worker-processes.ts'
@@ -47,7 +48,10 @@ async function playWithProcesses(test: TestContext, seed: number): Promise<strin
   const story = await readStory(service)
   test.diagnostic(`seed ${seed}: ${summaryOf(story)}, ${workers.killed.size} killed`)
   assert.equal(story.deliveries.length, stage.eventIds.length)
-  return brokenPromises(story, { lostWorkers: workers.killed })
+  return [
+    ...brokenPromises(story, { lostWorkers: workers.killed }),
+    ...(await wrongSentCounts(service, story)),
+  ]
 }
 
 async function setUp(test: TestContext, seed: number): Promise<Stage> {

@@ -12,7 +12,7 @@ export function outboundEvent(event: StoredEvent): OutboundEvent {
   return {
     eventId: event.eventId,
     eventName: event.eventName,
-    eventTime: clamped(event),
+    eventTime: clampedTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,
     digests: payload?.digests ?? {},
@@ -27,7 +27,10 @@ export function outboundEvent(event: StoredEvent): OutboundEvent {
 }
 
 /** A caller's clock that runs ahead: the platform takes no event from the future. */
-function clamped({ eventTime, createdAt }: StoredEvent): Date {
+export function clampedTime({
+  eventTime,
+  createdAt,
+}: Pick<StoredEvent, 'eventTime' | 'createdAt'>): Date {
   return new Date(Math.min(Number(eventTime), Number(createdAt)))
 }
 

@@ -33,7 +33,7 @@ const COLUMNS: BatchColumn<PlannedDelivery>[] = [
 ]
 
 /** Test deliveries and skipped ones are in no rate. */
-const IS_COUNTED = `not is_test and status not like 'skipped:%'`
+export const IS_COUNTED = `not is_test and status not like 'skipped:%'`
 
 /**
  * The deliveries' part of the acceptance statement. It joins `inserted`, the keys of the events

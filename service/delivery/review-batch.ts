@@ -28,7 +28,7 @@ export async function reviewBatch(
     })
   })
   const settlements = reviews.flatMap(({ settle }) => settle ?? [])
-  await settleBatch(context, batch, settlements)
+  await settleBatch(context, batch, { settlements, request: null })
   return reviews.flatMap(({ send }) => send ?? [])
 }
 

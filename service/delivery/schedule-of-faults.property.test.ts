@@ -6,6 +6,7 @@ import { rehearse } from '../../testing/delivery-rehearsal.ts'
 import { deliverySchedule, type Schedule } from '../../testing/delivery-schedule.ts'
 import { type DeliveryStory, readStory } from '../../testing/delivery-story.ts'
 import { testSeeds } from '../../testing/seeded-choices.ts'
+import { wrongSentCounts } from '../../testing/sent-count-audit.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
 const OWN_SEEDS = Array.from({ length: 25 }, (_, index) => index + 1)
@@ -23,6 +24,7 @@ async function playSchedule(test: TestContext, seed: number): Promise<string[]> 
     ...lostEvents(schedule, story),
     ...brokenPromises(story, rehearsal),
     ...rehearsal.sentAfterWithdrawal,
+    ...(await wrongSentCounts(service, story)),
   ]
 }
 
@@ -36,7 +38,7 @@ function lostEvents({ steps }: Schedule, { deliveries }: DeliveryStory): string[
 }
 
 for (const seed of testSeeds(OWN_SEEDS)) {
-  it(`whatever fails, every event comes to its end and none that was taken goes out again (seed ${seed})`, async test => {
+  it(`whatever fails, every event comes to its end, none that was taken goes out again, and all are counted (seed ${seed})`, async test => {
     const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
     const faults = await playSchedule(test, seed).catch(cause => {
       throw new Error(again, { cause })

@@ -3,6 +3,7 @@ import { insertAttempt } from './attempt-store.ts'
 import type { ClaimedBatch } from './claimed-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import type { Fates, UnsentReason } from './fates.ts'
+import { forgetErasedAnswer } from './forget-erased-answer.ts'
 import { type LaneVerdict, laneVerdict } from './lane-verdict.ts'
 import { windowEnd } from './review-delivery.ts'
 import { openCredential } from './sealed-credential.ts'
@@ -72,8 +73,10 @@ async function settleRequest(
   const { destination, isTest, claimed, events } = batch
   const { trackerId, id: destinationId } = destination
   const attemptId = randomUUID()
-  const attempt = { ...request, id: attemptId, trackerId, destinationId, isTest, result }
-  await insertAttempt(database, attempt)
+  const attempt = { ...request, id: attemptId, trackerId, destinationId, isTest }
+  // What decides nothing is named by no delivery, so that its words could never be forgotten.
+  const kept = decided.length === 0 ? { ...result, answer: null } : result
+  await insertAttempt(database, { ...attempt, result: kept })
   const at = now()
   // One draw a request: what failed together goes out together again, in one request.
   const moment = { at, attemptId, chance: chance() }
@@ -83,7 +86,12 @@ async function settleRequest(
     const delivery = { id, eventId: event.eventId, attemptsInRow, windowEndsAt }
     return fates.answered(delivery, result, moment)
   })
-  await settleBatch(context, batch, settlements)
+  const { outcome } = result
+  const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
+  const isPartial = count < settlements.length
+  const answered = decided.flatMap(({ event }) => events.get(event.eventId) ?? [])
+  const settled = { trackerId, attemptId, result, events: answered, isPartial }
+  await forgetErasedAnswer(context, settled)
 }
 
 interface Unsent {
@@ -102,5 +110,5 @@ async function settleUnsent(
     const windowEndsAt = windowEnd(event, context.platform)
     return fates.unsent({ id, eventId: event.eventId, windowEndsAt }, { at, reason })
   })
-  await settleBatch(context, batch, settlements)
+  await settleBatch(context, batch, { settlements, request: null })
 }

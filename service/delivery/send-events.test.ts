@@ -35,7 +35,12 @@ async function send(
   await scriptFaults(url, faults)
   const requests: SentRequest[] = []
   const sender: Sender = {
-    platform: metaPlatform({ baseUrl: url, version: 'v26.0', timeoutMilliseconds: 30_000 }),
+    platform: metaPlatform({
+      baseUrl: url,
+      version: 'v26.0',
+      timeoutMilliseconds: 30_000,
+      now: () => new Date(),
+    }),
     target: { datasetId: '1234', accessToken: 'token', testEventCode: null },
     now: () => NOW,
     mayStart: () => mayStart(requests.length),

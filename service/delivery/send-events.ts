@@ -1,5 +1,6 @@
 import type { OutboundEvent, Platform, PlatformTarget } from '../platforms/platform.ts'
 import type { SendAnswer } from '../platforms/send-outcome.ts'
+import { withoutSentValues } from './without-sent-values.ts'
 
 export interface Sending {
   event: OutboundEvent
@@ -66,15 +67,13 @@ async function sendOnce(
 ): Promise<SentRequest> {
   const startedAt = now()
   const start = performance.now()
-  const result = await platform.send(
-    target,
-    batch.map(({ event }) => event),
-  )
+  const events = batch.map(({ event }) => event)
+  const answer = await platform.send(target, events)
   return {
     startedAt,
     durationMilliseconds: performance.now() - start,
     eventCount: batch.length,
-    result,
+    result: withoutSentValues(answer, events),
     decided: batch,
   }
 }

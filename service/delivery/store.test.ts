@@ -19,7 +19,7 @@ import {
 } from './claim-store.ts'
 import type { PlannedDelivery } from './plan-store.ts'
 import type { Settlement } from './settlement.ts'
-import { settleDeliveries } from './store.ts'
+import { settleDeliveries } from './settlement-store.ts'
 
 const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
 
@@ -90,9 +90,11 @@ function settle(
 ): Promise<number> {
   return settleDeliveries(database, {
     trackerId: TRACKER_ID,
+    destinationId: DESTINATION_ID,
     leaseEndsAt,
     at: after(60),
     settlements,
+    sent: { groups: [], marks: new Map() },
   })
 }
 

@@ -1,9 +1,8 @@
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
-import { arrayLiteral, arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
 import { payloadsByKey } from '../ledger/erase-store.ts'
 import { indexKey, visitorDigest } from '../ledger/identifiers.ts'
-import type { Settlement } from './settlement.ts'
 import { WAITING_STATUSES } from './status-moves.ts'
 
 export const DELIVERY_CHANNEL = 'signalbox_deliveries'
@@ -59,98 +58,11 @@ export async function findDueLanes(
   }))
 }
 
-export interface SettledBatch {
-  trackerId: string
-  leaseEndsAt: Date
-  at: Date
-  settlements: readonly Settlement[]
-}
-
-/**
- * Writes what became of claimed deliveries. Bound to the lease, which only a delivery in `sent`
- * has: a worker whose lease ran out, and whose rows another worker has taken, changes nothing. A
- * delivery that was never really sent has no time of first sending. Returns how many it settled.
- *
- * The lease comes as a column beside the keys. As a plain condition it made the planner expect a
- * single row, and compare every settlement with every row of the tracker: 200 ms instead of 7 for a
- * thousand settlements among 50,000 deliveries.
- */
-export async function settleDeliveries(
-  { pool }: Database,
-  { trackerId, leaseEndsAt, at, settlements }: SettledBatch,
-): Promise<number> {
-  if (settlements.length === 0) return 0
-  const { rows } = await pool.query({
-    name: 'settle-deliveries',
-    text: `with settled as (update deliveries set
-             status = settled.status, status_reason = settled.reason,
-             next_attempt_at = settled.next_attempt_at, leased_until = null,
-             replayable_until = settled.replayable_until,
-             attempt_count = attempt_count - case when settled.is_unburnt then 1 else 0 end,
-             first_sent_at = case when settled.is_unburnt and attempt_count = 1 then null
-                                  else first_sent_at end,
-             last_error = coalesce(settled.last_error, deliveries.last_error),
-             platform_trace_id = coalesce(settled.trace_id, deliveries.platform_trace_id),
-             attempt_ids = case when settled.attempt_id is null then attempt_ids
-                                else attempt_ids || settled.attempt_id end,
-             updated_at = $2
-           from ${unnestOf(SETTLEMENT_COLUMNS, { alias: 'settled', firstParameter: 3 })}
-           where deliveries.tracker_id = $1 and deliveries.event_id = settled.event_id
-             and deliveries.id = settled.id and deliveries.leased_until = settled.leased_until
-           returning deliveries.created_at, deliveries.is_test, deliveries.status
-           ), counted as (
-             insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-             select $1, ${utcDay('created_at')}, ${COUNT_SLOT},
-               -count(*) filter (where status = 'skipped:consent'),
-               count(*) filter (where status = 'accepted')
-             from settled where not is_test and status in ('accepted', 'skipped:consent')
-             group by 2 order by 2
-             ${ADD_COUNTS}
-           )
-           select count(*) as count from settled`,
-    values: [
-      trackerId,
-      at,
-      ...arraysOf(
-        SETTLEMENT_COLUMNS,
-        settlements.map(settlement => ({ ...settlement, leaseEndsAt })),
-      ),
-    ],
-  })
-  return rows[0].count
-}
-
 /** Whether or not anybody has planned a delivery on that day in this slot. */
-const ADD_COUNTS = `
+export const ADD_COUNTS = `
   on conflict (tracker_id, planned_on, slot) do update set
     planned = delivery_counts.planned + excluded.planned,
     accepted = delivery_counts.accepted + excluded.accepted`
-
-const SETTLEMENT_COLUMNS: BatchColumn<Settlement & { leaseEndsAt: Date }>[] = [
-  { name: 'event_id', type: 'text', text: ({ eventId }) => eventId },
-  { name: 'id', type: 'integer', text: ({ id }) => String(id) },
-  {
-    name: 'leased_until',
-    type: 'timestamptz',
-    text: ({ leaseEndsAt }) => leaseEndsAt.toISOString(),
-  },
-  { name: 'status', type: 'text', text: ({ status }) => status },
-  { name: 'reason', type: 'text', text: ({ reason }) => reason },
-  {
-    name: 'next_attempt_at',
-    type: 'timestamptz',
-    text: ({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null,
-  },
-  {
-    name: 'replayable_until',
-    type: 'timestamptz',
-    text: ({ replayableUntil }) => replayableUntil?.toISOString() ?? null,
-  },
-  { name: 'is_unburnt', type: 'boolean', text: ({ isUnburnt }) => (isUnburnt ? 't' : 'f') },
-  { name: 'last_error', type: 'json', text: ({ error }) => error && JSON.stringify(error) },
-  { name: 'trace_id', type: 'text', text: ({ traceId }) => traceId },
-  { name: 'attempt_id', type: 'uuid', text: ({ attemptId }) => attemptId },
-]
 
 /**
  * The platform can be reached again: what an attempt could not bring to it goes out now, and not
@@ -224,6 +136,8 @@ export interface StoppedDeliveries {
   missed: number
   /** The requests that carried these events. */
   attemptIds: string[]
+  /** A request is under way, or a replay may begin one. */
+  mayBeAnswered: boolean
 }
 
 /**
@@ -240,8 +154,8 @@ export async function stopErased(
     text: STOP_ERASED,
     values: [trackerId, arrayLiteral(eventIds), at, WAITING_STATUSES],
   })
-  const [{ missed, attempt_ids: attemptIds }] = rows
-  return { missed, attemptIds }
+  const [{ missed, attempt_ids: attemptIds, may_be_answered: mayBeAnswered }] = rows
+  return { missed, attemptIds, mayBeAnswered }
 }
 
 const IS_WAITING = `(delivery.next_attempt_at is not null and delivery.status = any($4::text[]))`
@@ -256,7 +170,8 @@ const WITHOUT_WORDS = '{"message": "", "user_title": null, "user_message": null}
 const STOP_ERASED = `
   with concerned as materialized (
     select delivery.event_id, delivery.id, delivery.attempt_ids,
-      ${IS_WAITING} or ${HAS_WORDS} as is_open
+      ${IS_WAITING} or ${HAS_WORDS} as is_open,
+      delivery.status = 'sent' or delivery.replayable_until is not null as may_be_answered
     from unnest($2::text[]) as erased(event_id)
     join deliveries delivery
       on delivery.tracker_id = $1 and delivery.event_id = erased.event_id
@@ -287,4 +202,5 @@ const STOP_ERASED = `
   )
   select
     (select count(*) from concerned where is_open) - (select count(*) from reached) as missed,
-    array(select distinct unnest(attempt_ids) from concerned) as attempt_ids`
+    array(select distinct unnest(attempt_ids) from concerned) as attempt_ids,
+    coalesce((select bool_or(may_be_answered) from concerned), false) as may_be_answered`

@@ -13,6 +13,10 @@ export interface StoredReport {
   status: string
   createdAt: Date
   updatedAt: Date
+  /** When it was last tried to make it; later than `updatedAt` when that failed. */
+  triedAt: Date
+  /** Why the last try gave no counts, for a person; null when it did. */
+  trouble: string | null
 }
 
 /** The reports of a UTC day (YYYY-MM-DD), by destination. */
@@ -39,6 +43,8 @@ export async function findReports(
     status: row.status,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    triedAt: row.tried_at,
+    trouble: row.trouble,
   }))
 }
 
@@ -59,6 +65,9 @@ export interface StoredSnapshot {
 /** Snapshots that one read shows: a quarter of a year for a few destinations. */
 const SNAPSHOTS_MAX = 500
 
+/** Answers of the platform that one read shows: the newest whole, beyond that only the scores. */
+const ANSWER_BYTES_MAX = 8_000_000
+
 /** The newest snapshots first. */
 export async function findSnapshots(
   { pool }: Database,
@@ -66,8 +75,17 @@ export async function findSnapshots(
 ): Promise<StoredSnapshot[]> {
   const { rows } = await pool.query({
     name: 'find-snapshots',
-    text: `select * from emq_snapshots where tracker_id = $1
-           order by measured_on desc, destination_id limit ${SNAPSHOTS_MAX}`,
+    text: `select id, destination_id, score, week_over_week_change, alerted, measured_at,
+             created_at, updated_at, case
+               when sum(octet_length(platform_response::text)) over (
+                 order by measured_on desc, destination_id rows unbounded preceding
+               ) <= ${ANSWER_BYTES_MAX} then platform_response
+             end as platform_response
+           from (
+             select * from emq_snapshots where tracker_id = $1
+             order by measured_on desc, destination_id limit ${SNAPSHOTS_MAX}
+           ) newest
+           order by measured_on desc, destination_id`,
     values: [trackerId],
   })
   return rows.map(row => ({

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+
+const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0007-sent-counts.sql')
+
+it('0007 counts what was accepted in the days before it, and nothing older or undecided', async test => {
+  const { database } = await testStore(test)
+  const { pool } = database
+  const eventIds = ['a', 'b', 'c', 'd', 'e']
+  await storeEntries(
+    database,
+    eventIds.map(eventId => ledgerEntry({ eventId })),
+    eventIds.map((eventId, index) =>
+      plannedDelivery({ eventId, id: index + 1, isTest: eventId === 'c' }),
+    ),
+  )
+  // The migration reads the clock of the store, which no test can set.
+  const accept = (ids: readonly string[], daysAgo: number) =>
+    pool.query(
+      `update deliveries set status = 'accepted', next_attempt_at = null,
+         updated_at = now() - make_interval(days => $2) where event_id = any($1)`,
+      [ids, daysAgo],
+    )
+  await accept(['a', 'b', 'c'], 2)
+  await accept(['d'], 20)
+  const [backfill] = readFileSync(MIGRATION, 'utf8').match(/^insert into sent_counts$.*?;/ms) ?? []
+  assert.ok(backfill)
+  await pool.query(backfill)
+  const { rows } = await pool.query(
+    `select event_name, event_on, slot, accepted, test, unknown,
+       sent_on = (now() at time zone 'UTC')::date - 2 as is_of_its_day
+     from sent_counts`,
+  )
+  assert.deepEqual(rows, [
+    {
+      event_name: 'Purchase',
+      event_on: '2026-11-21',
+      slot: 0,
+      accepted: 2,
+      test: 1,
+      unknown: 0,
+      is_of_its_day: true,
+    },
+  ])
+})

@@ -1,0 +1,134 @@
+import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
+import type { Database } from '../db/database.ts'
+import { hasNoEventBefore } from '../ledger/expire-store.ts'
+import { IS_COUNTED } from './plan-store.ts'
+
+/** Rows that one statement deletes at most. */
+export const EXPIRED_ROWS = 1_000
+
+/**
+ * The deliveries' part of the statement that expires events: it joins `gone`, the events that go,
+ * and lowers the kept counts. `$1` is the tracker.
+ */
+export function expireDeliveriesExpressions(): string {
+  return `
+    gone_deliveries as (
+      delete from deliveries using gone
+      where deliveries.tracker_id = $1 and deliveries.event_id = gone.event_id
+      returning deliveries.created_at, deliveries.is_test, deliveries.status
+    ),
+    uncounted_plans as (
+      insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+      select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
+        -count(*), -count(*) filter (where status = 'accepted')
+      from gone_deliveries where ${IS_COUNTED} group by 2 order by 2
+      on conflict (tracker_id, planned_on, slot) do update set
+        planned = delivery_counts.planned + excluded.planned,
+        accepted = delivery_counts.accepted + excluded.accepted
+    )`
+}
+
+/** Forgets the counts of planned deliveries of days before `keptSince`, once no event is left. */
+export async function forgetDeliveryCounts(
+  { pool }: Database,
+  trackerId: string,
+  keptSince: string,
+): Promise<void> {
+  await pool.query(
+    `delete from delivery_counts
+     where tracker_id = $1 and planned_on < $2::date and ${hasNoEventBefore('$1', '$2')}`,
+    [trackerId, keptSince],
+  )
+}
+
+const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
+
+/** Deletes a batch of what was counted as sent before `keptSince`. Returns how many rows. */
+export async function deleteSentCounts({ pool }: Database, keptSince: string): Promise<number> {
+  let deleted = 0
+  for (const table of SENT_COUNT_TABLES) {
+    const { rowCount } = await pool.query(
+      `delete from ${table} where ctid = any(array(
+         select old.ctid
+         from destinations destination
+         cross join lateral (
+           select ctid from ${table}
+           where ${table}.tracker_id = destination.tracker_id
+             and ${table}.destination_id = destination.id and sent_on < $1::date
+           limit ${EXPIRED_ROWS} for update skip locked
+         ) old
+         limit ${EXPIRED_ROWS}
+       ))`,
+      [keptSince],
+    )
+    deleted += rowCount ?? 0
+  }
+  return deleted
+}
+
+/** The trackers that have attempts from before `keptSince`. */
+export async function findTrackersOfOldAttempts(
+  { pool }: Database,
+  keptSince: string,
+): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select id from trackers
+     where exists (
+       select from send_attempts attempt
+       where attempt.tracker_id = trackers.id
+         and attempt.started_at < $1::date::timestamp at time zone 'UTC'
+     )
+     order by id`,
+    [keptSince],
+  )
+  return rows.map(({ id }) => id)
+}
+
+export interface OldAttempts {
+  trackerId: string
+  keptSince: string
+  /** The last attempt of the batch before; null for the first one. */
+  after: AttemptPosition | null
+}
+
+/** Where an attempt stands among those of its tracker; the time as PostgreSQL writes it. */
+export interface AttemptPosition {
+  startedAt: string
+  id: string
+}
+
+export interface DeletedAttempts {
+  attempts: number
+  /** Null when there were no more. */
+  last: AttemptPosition | null
+}
+
+/** Deletes a batch of a tracker's oldest attempts; those that somebody else holds are left. */
+export async function deleteAttempts(
+  { pool }: Database,
+  { trackerId, keptSince, after }: OldAttempts,
+): Promise<DeletedAttempts> {
+  const { rows } = await pool.query({
+    name: 'delete-attempts',
+    text: `with due as materialized (
+             select id, started_at from send_attempts
+             where tracker_id = $1 and started_at < $2::date::timestamp at time zone 'UTC'
+               and (started_at, id) > ($3::timestamptz, $4::uuid)
+             order by started_at, id limit ${EXPIRED_ROWS} for update skip locked
+           ), gone as (
+             delete from send_attempts using due
+             where send_attempts.tracker_id = $1 and send_attempts.id = due.id
+             returning send_attempts.id
+           )
+           select (select count(*) from gone) as attempts,
+             due.started_at::text as last_at, due.id as last_id
+           from due order by due.started_at desc, due.id desc limit 1`,
+    values: [trackerId, keptSince, after?.startedAt ?? '-infinity', after?.id ?? NO_ID],
+  })
+  const [row] = rows
+  if (!row) return { attempts: 0, last: null }
+  return { attempts: row.attempts, last: { startedAt: row.last_at, id: row.last_id } }
+}
+
+/** Before every id. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'

@@ -1,0 +1,38 @@
+import { findWithoutPayload, type StoredOn } from '../ledger/erase-store.ts'
+import type { SendAnswer } from '../platforms/send-outcome.ts'
+import { forgetAnswers } from './attempt-store.ts'
+import { type StopScope, stopErasedEvents } from './stop-erased-events.ts'
+
+/** A request whose answer has been written down. */
+export interface SettledRequest {
+  trackerId: string
+  attemptId: string
+  result: SendAnswer
+  events: readonly StoredOn[]
+  /** Other workers had taken some of the events, which thus do not know of the request. */
+  isPartial: boolean
+}
+
+/**
+ * People may be erased while a request with their events is under way, and its answer may repeat
+ * what was sent. So whoever has settled it looks whether their payloads are still there, and an
+ * erasure that began before has its second look after it took them (erase-events-whole.ts): one of
+ * the two comes last. An answer that not all of its events know of could not be found again.
+ */
+export async function forgetErasedAnswer(
+  scope: StopScope,
+  { trackerId, attemptId, result, events, isPartial }: SettledRequest,
+): Promise<void> {
+  if (!hasWords(result)) return
+  const { database } = scope
+  const eventIds = await findWithoutPayload(database, trackerId, events)
+  if (eventIds.length > 0) await stopErasedEvents(scope, { trackerId, eventIds })
+  if (eventIds.length > 0 || isPartial) await forgetAnswers(database, trackerId, [attemptId])
+}
+
+/** Most answers are a number of events, which tells nothing of anybody. */
+function hasWords({ error, answer }: SendAnswer): boolean {
+  if (error !== null) return true
+  const messages = answer?.messages
+  return Array.isArray(messages) ? messages.length > 0 : messages !== undefined
+}

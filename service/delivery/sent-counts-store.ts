@@ -1,0 +1,188 @@
+import { COUNT_SLOT } from '../db/count-slot.ts'
+import type { Database } from '../db/database.ts'
+import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import type { SentGroup } from './sent-tally.ts'
+
+/** Distinct event names that are counted a day and destination; the platform lists a hundred. */
+export const COUNTED_NAMES_MAX = 200
+
+/** Under this name goes what is beyond. */
+export const OTHER_NAMES = '(other names)'
+
+export interface CountedSpan {
+  trackerId: string
+  destinationId: string
+  /** UTC days of sending, YYYY-MM-DD; both belong to the span. */
+  from: string
+  until: string
+}
+
+export interface MatchKeyCounts {
+  eventName: string
+  /** Live events that the platform accepted. */
+  events: number
+  /** How many of them carried each key, such as `em` or `fbc`. */
+  keys: Record<string, number>
+}
+
+/** Which identifiers the accepted live events of a span carried, by event name. */
+export async function countMatchKeys(
+  { pool }: Database,
+  { trackerId, destinationId, from, until }: CountedSpan,
+): Promise<MatchKeyCounts[]> {
+  const { rows } = await pool.query({
+    name: 'count-match-keys',
+    text: `select name.event_name, name.events, coalesce(key.keys, '{}'::json) as keys
+           from (
+             select event_name, sum(accepted) as events from sent_counts
+             where tracker_id = $1 and destination_id = $2 and sent_on between $3 and $4
+             group by event_name having sum(accepted) > 0
+           ) name
+           left join (
+             select event_name, json_object_agg(match_key, events order by match_key) as keys
+             from (
+               select event_name, match_key, sum(events) as events from sent_key_counts
+               where tracker_id = $1 and destination_id = $2 and sent_on between $3 and $4
+               group by event_name, match_key
+             ) of_key
+             group by event_name
+           ) key using (event_name)
+           order by name.event_name`,
+    values: [trackerId, destinationId, from, until],
+  })
+  return rows.map(row => ({ eventName: row.event_name, events: row.events, keys: row.keys }))
+}
+
+/** What went to one destination, of one event name, that concerns one UTC day. */
+export interface SentOfDay {
+  eventName: string
+  /** Live events that the platform accepted on the day. */
+  accepted: number
+  /** Of these, the ones that happened on another day. */
+  acceptedOfOtherDays: number
+  /** Live events of the day that the platform accepted on another day. */
+  acceptedOnOtherDays: number
+  /** Test events of the day that the platform accepted, whenever. */
+  tests: number
+  /** Attempts with events of the day that got no usable answer. */
+  unknownAttempts: number
+}
+
+/** Every name that was sent on the day, or that has events of the day, in order. */
+export async function countSentOfDay(
+  { pool }: Database,
+  { trackerId, destinationId, day }: { trackerId: string; destinationId: string; day: string },
+): Promise<SentOfDay[]> {
+  const { rows } = await pool.query({
+    name: 'count-sent-of-day',
+    // An event is sent after it happened; the day before is for a clock that was set back.
+    text: `select event_name,
+             coalesce(sum(accepted) filter (where sent_on = $3), 0) as accepted,
+             coalesce(sum(accepted) filter (where event_on <> $3), 0) as of_other_days,
+             coalesce(sum(accepted) filter (where sent_on <> $3), 0) as on_other_days,
+             coalesce(sum(test) filter (where event_on = $3), 0) as tests,
+             coalesce(sum(unknown) filter (where event_on = $3), 0) as unknown_attempts
+           from sent_counts
+           where tracker_id = $1 and destination_id = $2 and sent_on >= $3::date - 1
+             and (sent_on = $3 or event_on = $3)
+           group by event_name order by event_name`,
+    values: [trackerId, destinationId, day],
+  })
+  return rows.map(row => ({
+    eventName: row.event_name,
+    accepted: row.accepted,
+    acceptedOfOtherDays: row.of_other_days,
+    acceptedOnOtherDays: row.on_other_days,
+    tests: row.tests,
+    unknownAttempts: row.unknown_attempts,
+  }))
+}
+
+const GROUP_COLUMNS: BatchColumn<SentGroup>[] = [
+  { name: 'number', type: 'integer', text: ({ number }) => String(number) },
+  { name: 'event_name', type: 'text', text: ({ eventName }) => eventName },
+  { name: 'event_on', type: 'date', text: ({ eventOn }) => eventOn },
+  { name: 'keys', type: 'text', text: ({ keys }) => keys.join(' ') },
+]
+
+/** Parameters that `countSentExpressions` takes, from its first. */
+export function countSentValues(groups: readonly SentGroup[]): string[] {
+  return arraysOf(GROUP_COLUMNS, groups)
+}
+
+export interface CountSentParameters {
+  /** As SQL, such as `$1`. */
+  trackerId: string
+  destinationId: string
+  sentOn: string
+  firstParameter: number
+}
+
+/**
+ * The part of the settling statement that counts what was settled. It reads `settled`, the rows
+ * that were really this worker's, with their `group_number` and `unknown`. Rows are taken in the
+ * order of their keys, so that two workers cannot wait for each other.
+ */
+export function countSentExpressions(parameters: CountSentParameters): string {
+  const { trackerId, destinationId, sentOn } = parameters
+  const ofDay = `${trackerId}, ${destinationId}, ${sentOn}`
+  return `${SETTLED_GROUPS}, ${countedGroups(parameters)}, counted_sent as (
+      insert into sent_counts
+        (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
+      select ${ofDay}, event_name, event_on, ${COUNT_SLOT},
+        sum(accepted), sum(test), sum(unknown)
+      from counted_groups group by event_name, event_on order by event_name, event_on
+      on conflict (tracker_id, destination_id, sent_on, event_name, event_on, slot) do update set
+        accepted = sent_counts.accepted + excluded.accepted,
+        test = sent_counts.test + excluded.test,
+        unknown = sent_counts.unknown + excluded.unknown
+    ), counted_keys as (
+      insert into sent_key_counts
+        (tracker_id, destination_id, sent_on, event_name, match_key, slot, events)
+      select ${ofDay}, event_name, match_key, ${COUNT_SLOT}, sum(accepted)
+      from counted_groups cross join unnest(string_to_array(nullif(keys, ''), ' ')) as match_key
+      where accepted > 0 group by event_name, match_key order by event_name, match_key
+      on conflict (tracker_id, destination_id, sent_on, event_name, match_key, slot) do update
+        set events = sent_key_counts.events + excluded.events
+    )`
+}
+
+const SETTLED_GROUPS = `
+    settled_groups as materialized (
+      select group_number,
+        count(*) filter (where status = 'accepted' and not is_test) as accepted,
+        count(*) filter (where status = 'accepted' and is_test) as test,
+        sum(unknown) as unknown
+      from settled
+      where group_number is not null and (status = 'accepted' or unknown > 0)
+      group by group_number
+    )`
+
+/**
+ * The groups under the names by which they are counted. How many names there are is only asked when
+ * one is new. Workers that meet new names at the same moment do not see each other's, so the limit
+ * may be passed by what they have in hand.
+ */
+function countedGroups(parameters: CountSentParameters): string {
+  const { trackerId, destinationId, sentOn, firstParameter } = parameters
+  const ofDay = `tracker_id = ${trackerId} and destination_id = ${destinationId}
+    and sent_on = ${sentOn}`
+  return `
+    found_names as materialized (
+      select sent.*, settled_groups.accepted, settled_groups.test, settled_groups.unknown,
+        exists (
+          select from sent_counts where ${ofDay} and event_name = sent.event_name
+        ) as is_known
+      from settled_groups
+      join ${unnestOf(GROUP_COLUMNS, { alias: 'sent', firstParameter })}
+        on sent.number = settled_groups.group_number
+    ), counted_groups as materialized (
+      select event_on, keys, accepted, test, unknown, case
+        when is_known then event_name
+        when (select count(distinct event_name) from sent_counts where ${ofDay})
+          + dense_rank() over (partition by is_known order by event_name) <= ${COUNTED_NAMES_MAX}
+          then event_name
+        else '${OTHER_NAMES}' end as event_name
+      from found_names
+    )`
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Destination } from '../delivery/destination-store.ts'
+import { type DaySides, reconcileDay, unavailableDay } from '../reports/reconcile-day.ts'
+import { reportTable } from './report-table.ts'
+
+const AT = new Date('2026-11-22T06:00:12.345Z')
+
+const DESTINATION = {
+  trackerId: '0190aaaa-0000-7000-8000-000000000001',
+  id: '0190bbbb-0000-7000-8000-000000000001',
+  datasetId: '1234567890123456',
+} as Destination
+
+const SENT = {
+  accepted: 1_240,
+  acceptedOfOtherDays: 0,
+  acceptedOnOtherDays: 0,
+  tests: 2,
+  unknownAttempts: 0,
+}
+const QUIET = { names: [], isCut: false }
+
+function table(reconciliation: ReturnType<typeof reconcileDay>): string {
+  const times = { createdAt: AT, updatedAt: AT, triedAt: AT, trouble: null }
+  const stored = { id: 1, destinationId: DESTINATION.id, reportDate: '2026-11-21', ...times }
+  return reportTable({ ...stored, ...reconciliation }, DESTINATION)
+}
+
+function compared(changes: Partial<DaySides> = {}): string {
+  return table(
+    reconcileDay({
+      sent: [{ eventName: 'Purchase', ...SENT }],
+      waiting: QUIET,
+      server: { kind: 'counts', counts: { Purchase: 1_241, Search: 7 }, isCut: false },
+      browser: null,
+      hasOtherSenders: false,
+      ...changes,
+    }),
+  )
+}
+
+it('shows both sides, what explains the gap and what is left', () => {
+  assert.equal(
+    compared(),
+    `Reconciliation of 2026-11-21 (UTC)
+  Tracker      0190aaaa-0000-7000-8000-000000000001
+  Destination  0190bbbb-0000-7000-8000-000000000001
+  Dataset      1234567890123456
+  Made         2026-11-22 06:00 UTC
+  Status       unexplained: something is left that nothing explains; see "Not
+               explained".
+
+  EVENT                                     ACCEPTED      PLATFORM           GAP
+  Purchase                                     1,240         1,241            -1
+  Search                                           0             7            -7
+  Total                                        1,240         1,248            -8
+
+  EXPLAINED BY                                 COUNT         BASIS
+  test_events                                     -2      measured
+    The platform took 2 test events of this day and counts them as any other;
+    our count leaves them out.
+  pending                                          0      measured
+    Nothing of this day waits to be sent.
+  late_event_time                                  0      measured
+    Every event was sent on the day on which it happened.
+  unknown_outcome                                  0     estimated
+    Every attempt got an answer.
+  platform_deduplicated                            0     estimated
+    1 event is missing at the platform, and nothing explains it: look for
+    discarded events in its diagnostics.
+  other_senders                                   -7      measured
+    The platform has 7 events under names that we did not send (Search): another
+    integration sends to this dataset.
+  Not explained                                   +1
+`,
+  )
+})
+
+it('shows no count that the platform did not tell', () => {
+  const own = { sent: [{ eventName: 'Purchase', ...SENT }], waiting: QUIET }
+  const text = table(unavailableDay(own, 'The platform refuses the access token.'))
+  assert.match(text, /Purchase +1,240 +- +-\n/)
+  assert.match(text, /\n\n {2}The day was not compared. The platform refuses the access token.\n$/)
+  assert.doesNotMatch(text, /EXPLAINED BY/)
+})
+
+it('stays within 80 columns and plain text, whatever the names are', () => {
+  const long = 'n'.repeat(100)
+  const counts = Object.fromEntries(
+    Array.from({ length: 60 }, (_, index) => [`\u001b[2J${index}\n${long}`, 20_000_000]),
+  )
+  const text = compared({ server: { kind: 'counts', counts, isCut: true } })
+  const lines = text.split('\n')
+  const wide = lines.filter(line => line.length > 80)
+  assert.deepEqual(wide, [])
+  assert.doesNotMatch(text, /\p{Cc}(?<!\n)/u)
+  assert.match(text, /\n {2}\(21 more names\)\n/)
+})

@@ -1,0 +1,106 @@
+import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
+import type { Destination } from '../delivery/destination-store.ts'
+import type { StoredReport } from '../reports/report-store.ts'
+
+const LINE_WIDTH = 80
+const NAME_WIDTH = 36
+/** -2,147,483,647 */
+const COUNT_WIDTH = 14
+const NAMES_SHOWN_MAX = 40
+
+const STATUS_SENTENCES: Record<ReportStatus, string> = {
+  matched: 'both sides count the same.',
+  explained: 'they differ, and every difference has an explanation.',
+  unexplained: 'something is left that nothing explains; see "Not explained".',
+  pending: 'some events of the day still wait to be sent; it is made again.',
+  unavailable: 'the platform told no counts, so nothing was compared.',
+}
+
+/** One reconciliation as text for a terminal, at most 80 columns wide and without colour. */
+export function reportTable(report: StoredReport, destination: Destination): string {
+  const status = report.status as ReportStatus
+  const isCompared = status !== 'unavailable'
+  const lines = [
+    `Reconciliation of ${report.reportDate} (UTC)`,
+    `  Tracker      ${destination.trackerId}`,
+    `  Destination  ${destination.id}`,
+    `  Dataset      ${destination.datasetId}`,
+    `  Made         ${report.updatedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+    ...wrapped('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
+    '',
+    ...nameLines(report, isCompared),
+    '',
+    ...(isCompared ? bucketLines(report) : unavailableLines(report)),
+  ]
+  return `${lines.map(line => line.trimEnd()).join('\n')}\n`
+}
+
+function nameLines({ eventCounts, ...totals }: StoredReport, isCompared: boolean): string[] {
+  const accepted = new Map(Object.entries(eventCounts.accepted))
+  const platform = new Map(Object.entries(eventCounts.meta))
+  const row = (name: string, ours: number, theirs: number) =>
+    isCompared
+      ? tableRow(name, [grouped(ours), grouped(theirs), signed(ours - theirs)])
+      : tableRow(name, [grouped(ours), '-', '-'])
+  const rows = [...new Set([...accepted.keys(), ...platform.keys()])]
+    .map(name => [name, accepted.get(name) ?? 0, platform.get(name) ?? 0] as const)
+    .sort(([a, ...countsA], [b, ...countsB]) => {
+      return Math.max(...countsB) - Math.max(...countsA) || (a < b ? -1 : 1)
+    })
+  const left = rows.length - NAMES_SHOWN_MAX
+  return [
+    tableRow('EVENT', ['ACCEPTED', 'PLATFORM', 'GAP']),
+    ...rows.slice(0, NAMES_SHOWN_MAX).map(cells => row(...cells)),
+    ...(left > 0 ? [`  (${left} more names)`] : []),
+    row('Total', totals.acceptedCount, totals.metaCount),
+  ]
+}
+
+function bucketLines({ buckets, unexplainedResidual }: StoredReport): string[] {
+  const lines = [tableRow('EXPLAINED BY', ['COUNT', 'BASIS'])]
+  for (const name of BUCKET_NAMES) {
+    const bucket = buckets[name]
+    if (!bucket) continue
+    lines.push(tableRow(name, [signed(bucket.count), bucket.basis]))
+    lines.push(...wrapped('    ', bucket.explanation))
+  }
+  return [...lines, tableRow('Not explained', [signed(unexplainedResidual)])]
+}
+
+/** Every bucket says the same: why there are no counts. */
+function unavailableLines({ buckets }: StoredReport): string[] {
+  const [bucket] = Object.values(buckets)
+  return wrapped('  ', bucket?.explanation ?? 'The day was not compared.')
+}
+
+function tableRow(name: string, cells: readonly string[]): string {
+  const counts = cells.map(cell => cell.padStart(COUNT_WIDTH))
+  return `  ${shortened(name).padEnd(NAME_WIDTH)}${counts.join('')}`
+}
+
+/** Names come from callers and from the platform: none may break the line or steer the terminal. */
+function shortened(name: string): string {
+  const plain = name.replaceAll(/\p{C}+/gu, ' ')
+  return plain.length > NAME_WIDTH ? `${plain.slice(0, NAME_WIDTH - 3)}...` : plain
+}
+
+/** Breaks at spaces; the lines after the first stand below its text. */
+function wrapped(head: string, text: string): string[] {
+  const lines = [head]
+  for (const word of text.replaceAll(/\p{C}+/gu, ' ').split(/ +/)) {
+    const line = lines.at(-1) ?? ''
+    const isFirst = line.length === head.length
+    const joined = isFirst ? `${line}${word}` : `${line} ${word}`
+    if (isFirst || joined.length <= LINE_WIDTH) lines[lines.length - 1] = joined
+    else lines.push(`${' '.repeat(head.length)}${word}`)
+  }
+  return lines
+}
+
+function grouped(count: number): string {
+  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',')
+}
+
+function signed(count: number): string {
+  return count > 0 ? `+${grouped(count)}` : grouped(count)
+}
