@@ -30,7 +30,7 @@ export const ReconciliationBucket = named(
       enum: ['measured', 'estimated'],
       description: 'Counted, or concluded from what was counted.',
     }),
-    explanation: Type.String({ description: 'One sentence for a person.' }),
+    explanation: Type.String({ description: 'For a person.' }),
   }),
 )
 export type ReconciliationBucket = Static<typeof ReconciliationBucket>
@@ -86,15 +86,29 @@ export const EmqSnapshot = named(
     workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
     signal_tracker_id: Type.String(),
     destination_id: Type.String(),
-    score: Type.Number({ description: 'Event match quality, 0 to 10.' }),
+    score: Type.Number({
+      description:
+        "Event match quality, 0 to 10: the platform's of Purchase, else the mean of all event " +
+        'names, weighted by their events.',
+    }),
     week_over_week_change: nullable(
       Type.Number({
-        description: 'Against the snapshot of a week before; null when there is none.',
+        description:
+          'Against the snapshot of 6 to 8 days before, the one closest to 7; null without one.',
       }),
     ),
-    alerted: Type.Boolean({ description: 'The score fell by 1.0 or more, or below 4.0.' }),
+    alerted: Type.Boolean({
+      description: 'The score fell by 1.0 or more within that week, or is below 4.0.',
+    }),
     platform_response: nullable(
-      freeForm("The platform's whole answer, with our own coverage by match key beside it."),
+      freeForm(
+        "The platform's whole answer. Its member `signalbox` is ours, about what the platform " +
+          'accepted from us on the UTC days `from` to `until`: `coverage` is a list of ' +
+          '`event_name`, `events` and `keys` (match key -> per cent of these events that carried ' +
+          'it); `advice` a list of `event_name`, `key`, `kind` (`send_more` or ' +
+          '`lost_on_the_way`), `sentence` and `possible_gain_percent`, which may be null. Null ' +
+          'in old snapshots when all answers together are longer than 8 MB.',
+      ),
     ),
     measured_at: timestamp('When the platform was asked.'),
     created_at: nullable(timestamp('When it was kept.')),

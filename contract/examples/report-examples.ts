@@ -81,7 +81,31 @@ export const GET_EMQ_REPORT_EXAMPLES: OperationExamples = {
               score: 6.2,
               week_over_week_change: null,
               alerted: false,
-              platform_response: { platform: {}, coverage: { em: 0.82 } },
+              platform_response: {
+                web: [{ event_name: 'Purchase', event_match_quality: { composite_score: 6.2 } }],
+                signalbox: {
+                  from: '2026-11-15',
+                  until: '2026-11-21',
+                  coverage: [
+                    {
+                      event_name: 'Purchase',
+                      events: 250,
+                      keys: { client_ip_address: 100, client_user_agent: 100, em: 82.4 },
+                    },
+                  ],
+                  advice: [
+                    {
+                      event_name: 'Purchase',
+                      key: 'ph',
+                      kind: 'send_more',
+                      sentence:
+                        'Purchase: send `user_data.ph` with more events; now none carries it, ' +
+                        'and of what is missing it usually helps the match most.',
+                      possible_gain_percent: null,
+                    },
+                  ],
+                },
+              },
               measured_at: '2026-11-21T06:00:00.000Z',
               created_at: '2026-11-21T06:00:00.000Z',
               updated_at: '2026-11-21T06:00:00.000Z',

@@ -12,7 +12,7 @@ async function storeReport({ database, tracker, clock }: ServiceUnderTest): Prom
   const { trackerId, destinationId } = tracker
   await database.pool.query(
     `insert into reconciliation_reports values
-       ($1, 7, $2, $3, 12, 10, $4, $5, 0, 'explained', $6, $6)`,
+       ($1, 7, $2, $3, 12, 10, $4, $5, 0, 'explained', $6, $6, $6)`,
     [
       trackerId,
       destinationId,
@@ -83,6 +83,34 @@ it('200 shows snapshots with decimals as they are stored', async test => {
   const { trackerSecret: secret } = await service.newTracker()
   const theirs = await service.request('GET', '/api/v1/reports/emq', { secret })
   assert.deepEqual(theirs.body, { snapshots: [] })
+})
+
+it('200 shows the newest answers whole, and beyond 8 MB only the scores', async test => {
+  const service = await serviceUnderTest(test)
+  const { trackerId, destinationId } = service.tracker
+  for (const [id, day] of [
+    [1, '2026-11-18'],
+    [3, '2026-11-20'],
+    [2, '2026-11-19'],
+  ]) {
+    await service.database.pool.query(
+      `insert into emq_snapshots values ($1, $2, $3, $4, 6.2, null, false,
+         json_build_object('day', $4::date::text, 'web', repeat('x', 3500000)), $5, $5, $5)`,
+      [trackerId, id, destinationId, day, service.clock.now()],
+    )
+  }
+  const { body } = await service.request('GET', '/api/v1/reports/emq')
+  assert.deepEqual(
+    body.snapshots.map((snapshot: { id: number; platform_response: { day: string } | null }) => [
+      snapshot.id,
+      snapshot.platform_response?.day,
+    ]),
+    [
+      [3, '2026-11-20'],
+      [2, '2026-11-19'],
+      [1, undefined],
+    ],
+  )
 })
 
 it('401 without a secret', async test => {

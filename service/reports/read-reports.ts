@@ -3,6 +3,7 @@ import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { Refusal } from '../http/refusal.ts'
+import { isDay } from './calendar-day.ts'
 import { findReports, findSnapshots } from './report-store.ts'
 import { reportView, snapshotView } from './report-view.ts'
 
@@ -45,13 +46,6 @@ function requireDay(date: unknown): string {
     throw wrongDate('must be a day of the calendar, such as 2026-11-20')
   }
   return date
-}
-
-/** PostgreSQL knows no year 0, and a date that does not exist rolls over in JavaScript. */
-function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }
 
 function wrongDate(rule: string): Refusal {

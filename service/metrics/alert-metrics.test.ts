@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { AlertKind } from '../reports/alert.ts'
+import { alertMetrics, openAlertMetrics } from './alert-metrics.ts'
+import { type MetricsRegistry, metricsPage, metricsRegistry } from './metrics-registry.ts'
+
+async function shown(registry: MetricsRegistry): Promise<string[]> {
+  const { text } = await metricsPage(registry)
+  return text.split('\n').filter(line => line.startsWith('signalbox_'))
+}
+
+it('counts alerts as they are raised, each kind from zero', async () => {
+  const registry = metricsRegistry()
+  const countRaised = alertMetrics(registry)
+  countRaised('emq_low')
+  countRaised('emq_low')
+  assert.deepEqual(await shown(registry), [
+    'signalbox_alerts_raised_total{kind="emq_fell"} 0',
+    'signalbox_alerts_raised_total{kind="emq_low"} 2',
+    'signalbox_alerts_raised_total{kind="reconciliation_unexplained"} 0',
+  ])
+})
+
+it('shows the open ones of the store, and none while it is away', async () => {
+  const registry = metricsRegistry()
+  let read = async (): Promise<Partial<Record<AlertKind, number>>> => ({ emq_low: 3 })
+  openAlertMetrics(registry, () => read())
+  assert.deepEqual(await shown(registry), [
+    'signalbox_alerts_open{kind="emq_fell"} 0',
+    'signalbox_alerts_open{kind="emq_low"} 3',
+    'signalbox_alerts_open{kind="reconciliation_unexplained"} 0',
+  ])
+  read = async () => {
+    throw new Error('ECONNREFUSED')
+  }
+  assert.deepEqual(await shown(registry), [])
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import type { EventQuality } from '../platforms/platform-reports.ts'
+import { assessMatchQuality, type EarlierScore, type QualityToAssess } from './match-quality.ts'
+
+const NOW = new Date('2026-11-21T05:00:00.000Z')
+const DAY_MILLISECONDS = 86_400_000
+
+function quality(eventName: string, score: number, eventCount: number | null = null): EventQuality {
+  return { eventName, score, eventCount, keys: [] }
+}
+
+function sent(eventName: string, events: number) {
+  return { eventName, events, keys: {} }
+}
+
+/** A snapshot of so many days earlier, at the same time of day unless told. */
+function earlier(daysEarlier: number, score: string, hoursLater = 0): EarlierScore {
+  const milliseconds = NOW.getTime() - daysEarlier * DAY_MILLISECONDS + hoursLater * 3_600_000
+  return { daysEarlier, score, measuredAt: new Date(milliseconds) }
+}
+
+function assess(changes: Partial<QualityToAssess>) {
+  return assessMatchQuality({ events: [], ours: [], earlier: [], at: NOW, ...changes })
+}
+
+it('is the score of Purchase, whatever the others have', () => {
+  const events = [quality('PageView', 3.1, 1_000_000), quality('Purchase', 6.25, 10)]
+  assert.equal(assess({ events })?.score, '6.25')
+})
+
+it('is else the mean by the numbers of events that the platform gives, to a tenth', () => {
+  const events = [quality('PageView', 3, 900), quality('Lead', 8, 100)]
+  assert.equal(assess({ events, ours: [sent('Lead', 5)] })?.score, '3.5')
+})
+
+it('weighs by our own counts where the platform leaves one out', () => {
+  const events = [quality('PageView', 3, 900), quality('Lead', 8), quality('Strange', 1)]
+  const ours = [sent('PageView', 1), sent('Lead', 3), sent('Other', 50)]
+  assert.equal(assess({ events, ours })?.score, '6.8')
+})
+
+it('weighs all alike where nobody counted', () => {
+  const events = [quality('PageView', 3), quality('Lead', 8)]
+  assert.equal(assess({ events })?.score, '5.5')
+  assert.equal(assess({ events: events.map(event => ({ ...event, eventCount: 0 })) })?.score, '5.5')
+})
+
+it('is nothing, and not zero, while the platform has no score', () => {
+  assert.equal(assess({ events: [] }), null)
+})
+
+it('is never outside of the scores that it is made of, and always a decimal with one place', () => {
+  const event = fc.record({
+    eventName: fc.string().map(name => `${name}!`),
+    score: fc.integer({ min: 0, max: 100 }).map(tenths => tenths / 10),
+    eventCount: fc.option(fc.integer({ min: 0, max: 2_000_000_000 })),
+    keys: fc.constant<EventQuality['keys']>([]),
+  })
+  const ours = fc.array(fc.integer({ min: 0, max: 2_000_000_000 }), { maxLength: 5 })
+  fc.assert(
+    fc.property(fc.array(event, { minLength: 1, maxLength: 30 }), ours, (events, counts) => {
+      const own = counts.map((count, index) => sent(events[index]?.eventName ?? '', count))
+      const score = assess({ events, ours: own })?.score ?? ''
+      assert.match(score, /^\d{1,2}\.\d$/)
+      const scores = events.map(({ score }) => score)
+      assert.ok(Number(score) >= Math.min(...scores))
+      assert.ok(Number(score) <= Math.max(...scores))
+    }),
+  )
+})
+
+it('compares with the snapshot closest to seven days earlier, and with none beyond a day', () => {
+  const events = [quality('Purchase', 6.2)]
+  const change = (...snapshots: EarlierScore[]) =>
+    assess({ events, earlier: snapshots })?.weekOverWeekChange
+  assert.equal(change(), null)
+  assert.equal(change(earlier(5, '1.0'), earlier(9, '1.0')), null)
+  assert.equal(change(earlier(6, '6.0'), earlier(7, '5.9'), earlier(8, '5.8')), '0.3')
+  assert.equal(change(earlier(6, '6.2')), '0.0')
+  assert.equal(change(earlier(8, '6.9')), '-0.7')
+  assert.equal(change(earlier(6, '6.0', 1), earlier(8, '5.0', 2)), '1.2')
+  assert.equal(change(earlier(6, '6.0', -2), earlier(8, '5.0', -1)), '0.2')
+})
+
+it('has fallen by 1.0 exactly, and not by a millionth less', () => {
+  const fallen = (score: number, before: string) =>
+    assess({ events: [quality('Purchase', score)], earlier: [earlier(7, before)] })?.hasFallen
+  assert.equal(fallen(6.2, '7.2'), true)
+  assert.equal(fallen(6.3, '7.2'), false)
+  assert.equal(fallen(6.000001, '7'), false)
+  assert.equal(fallen(9, '7.2'), false)
+  assert.equal(assess({ events: [quality('Purchase', 1)] })?.hasFallen, null)
+})
+
+it('is low below 4.0', () => {
+  assert.equal(assess({ events: [quality('Purchase', 4)] })?.isLow, false)
+  assert.equal(assess({ events: [quality('Purchase', 3.9)] })?.isLow, true)
+})

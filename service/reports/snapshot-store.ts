@@ -1,0 +1,170 @@
+import type { Database } from '../db/database.ts'
+import type { NameCoverage } from './match-coverage.ts'
+import type { EarlierScore } from './match-quality.ts'
+
+/** A destination whose match quality is to be measured. */
+export interface SnapshotLane {
+  trackerId: string
+  destinationId: string
+}
+
+export interface DueSnapshots {
+  /** UTC days, YYYY-MM-DD: something that was sent on one of them was accepted. */
+  from: string
+  until: string
+  now: Date
+  rowsMax: number
+}
+
+/** The destinations that have something to measure and no snapshot of the last day. */
+export async function findDueSnapshots(
+  { pool }: Database,
+  { from, until, now, rowsMax }: DueSnapshots,
+): Promise<SnapshotLane[]> {
+  const { rows } = await pool.query({
+    name: 'find-due-snapshots',
+    text: `select destination.tracker_id, destination.id
+           from destinations destination
+           where exists (
+               select from sent_counts sent
+               where sent.tracker_id = destination.tracker_id
+                 and sent.destination_id = destination.id
+                 and sent.sent_on between $1 and $2 and sent.accepted > 0)
+             and not exists (
+               select from emq_snapshots snapshot
+               where snapshot.tracker_id = destination.tracker_id
+                 and snapshot.measured_on = $2 and snapshot.destination_id = destination.id)
+             and not exists (
+               select from emq_readings reading
+               where reading.tracker_id = destination.tracker_id
+                 and reading.destination_id = destination.id and reading.next_read_at > $3)
+           order by destination.tracker_id, destination.id limit $4`,
+    values: [from, until, now, rowsMax],
+  })
+  return rows.map(row => ({ trackerId: row.tracker_id, destinationId: row.id }))
+}
+
+/** Takes the right to ask the platform until `nextReadAt`. False when another process has it. */
+export async function claimReading(
+  { pool }: Database,
+  { trackerId, destinationId }: SnapshotLane,
+  { at, nextReadAt }: { at: Date; nextReadAt: Date },
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'claim-reading',
+    text: `insert into emq_readings (tracker_id, destination_id, read_at, next_read_at)
+           values ($1, $2, $3, $4)
+           on conflict (tracker_id, destination_id) do update set
+             read_at = excluded.read_at, next_read_at = excluded.next_read_at
+             where emq_readings.next_read_at <= excluded.read_at`,
+    values: [trackerId, destinationId, at, nextReadAt],
+  })
+  return (rowCount ?? 0) > 0
+}
+
+/** Why the claimed reading gave nothing, and when to ask again; nulls when it gave a snapshot. */
+export interface ReadingEnd {
+  cause: string | null
+  sentence: string | null
+  nextReadAt: Date
+}
+
+export async function noteReading(
+  { pool }: Database,
+  { trackerId, destinationId }: SnapshotLane,
+  { cause, sentence, nextReadAt }: ReadingEnd,
+): Promise<void> {
+  await pool.query({
+    name: 'note-reading',
+    text: `update emq_readings set
+             unavailable_cause = $3, unavailable_sentence = $4, next_read_at = $5
+           where tracker_id = $1 and destination_id = $2`,
+    values: [trackerId, destinationId, cause, sentence, nextReadAt],
+  })
+}
+
+export interface EarlierSnapshot extends EarlierScore {
+  /** Our own coverage at that time. */
+  coverage: NameCoverage[]
+}
+
+export interface EarlierDays {
+  today: string
+  daysMin: number
+  daysMax: number
+}
+
+/**
+ * Snapshots of the destination that are `daysMin` to `daysMax` days older than `today`. The answer
+ * is taken apart here, not by PostgreSQL, which stumbles over an escaped NUL anywhere in it.
+ */
+export async function findEarlierSnapshots(
+  { pool }: Database,
+  { trackerId, destinationId }: SnapshotLane,
+  { today, daysMin, daysMax }: EarlierDays,
+): Promise<EarlierSnapshot[]> {
+  const { rows } = await pool.query({
+    name: 'find-earlier-snapshots',
+    text: `select $3::date - measured_on as days_earlier, measured_at, score, platform_response
+           from emq_snapshots
+           where tracker_id = $1 and destination_id = $2
+             and measured_on between $3::date - $5::integer and $3::date - $4::integer`,
+    values: [trackerId, destinationId, today, daysMin, daysMax],
+  })
+  return rows.map(row => ({
+    daysEarlier: row.days_earlier,
+    measuredAt: row.measured_at,
+    score: row.score,
+    coverage: row.platform_response?.signalbox?.coverage ?? [],
+  }))
+}
+
+export interface NewSnapshot extends SnapshotLane {
+  measuredOn: string
+  /** Decimal text. */
+  score: string
+  weekOverWeekChange: string | null
+  alerted: boolean
+  /** JSON text. */
+  platformResponse: string
+  measuredAt: Date
+}
+
+/** False when the day has a snapshot already, or another of the tracker took the id meanwhile. */
+export async function insertSnapshot({ pool }: Database, snapshot: NewSnapshot): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'insert-snapshot',
+    text: `insert into emq_snapshots (tracker_id, id, destination_id, measured_on, score,
+             week_over_week_change, alerted, platform_response, measured_at, created_at, updated_at)
+           select $1, coalesce(max(id), 0) + 1, $2::uuid, $3::date, $4::numeric, $5::numeric,
+             $6::boolean, $7::json, $8::timestamptz, $8, $8
+           from emq_snapshots where tracker_id = $1
+           on conflict do nothing`,
+    values: [
+      snapshot.trackerId,
+      snapshot.destinationId,
+      snapshot.measuredOn,
+      snapshot.score,
+      snapshot.weekOverWeekChange,
+      snapshot.alerted,
+      snapshot.platformResponse,
+      snapshot.measuredAt,
+    ],
+  })
+  return (rowCount ?? 0) > 0
+}
+
+/** Whether the destination has a snapshot of the day. */
+export async function hasSnapshot(
+  { pool }: Database,
+  { trackerId, destinationId }: SnapshotLane,
+  day: string,
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'has-snapshot',
+    text: `select from emq_snapshots
+           where tracker_id = $1 and measured_on = $2 and destination_id = $3`,
+    values: [trackerId, day, destinationId],
+  })
+  return (rowCount ?? 0) > 0
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { STRONG, snapshotTaking, WEAK, WITH_EMAIL } from '../../testing/snapshot-taking.ts'
+
+const DAY_SECONDS = 86_400
+/** So that what was sent before is out of the platform's week, too. */
+const WEEK_SECONDS = 7 * DAY_SECONDS + 3_600
+const NO_PERMISSION = {
+  edge: 'dataset_quality',
+  respond: { status: 400, code: 100, message: '(#100) Permission Denied' },
+}
+
+it('keeps the whole answer with our coverage and advice, once a UTC day', async test => {
+  const place = await snapshotTaking(test)
+  await place.send(WEAK, { count: 15 })
+  await place.send(WITH_EMAIL, { count: 5 })
+  assert.deepEqual(await place.take(), { taken: 1, unavailable: 0, more: false })
+  place.clock.forward(11.9 * 3_600)
+  assert.equal((await place.take()).taken, 0)
+  const [snapshot, ...others] = await place.snapshots()
+  assert.equal(others.length, 0)
+  const { platform_response: answer, ...members } = snapshot
+  assert.deepEqual(members, {
+    id: 1,
+    workspace_id: place.tracker.workspaceId,
+    signal_tracker_id: place.tracker.trackerId,
+    destination_id: place.tracker.destinationId,
+    score: answer.web[0].event_match_quality.composite_score,
+    week_over_week_change: null,
+    alerted: true,
+    measured_at: '2026-11-21T12:00:00.000Z',
+    created_at: '2026-11-21T12:00:00.000Z',
+    updated_at: '2026-11-21T12:00:00.000Z',
+  })
+  const { advice, ...ours } = answer.signalbox
+  assert.deepEqual(ours, {
+    from: '2026-11-15',
+    until: '2026-11-21',
+    coverage: [
+      {
+        event_name: 'Purchase',
+        events: 20,
+        keys: { client_ip_address: 100, client_user_agent: 100, em: 25 },
+      },
+    ],
+  })
+  assert.deepEqual([advice.length, advice[0].key, advice[0].kind], [1, 'em', 'send_more'])
+  assert.ok(advice[0].possible_gain_percent > 0)
+})
+
+it('scores better after the shop added keys, alerts when they go, and resolves', async test => {
+  const place = await snapshotTaking(test)
+  await place.send(WEAK)
+  await place.take()
+  place.clock.forward(WEEK_SECONDS)
+  await place.send(STRONG)
+  await place.take()
+  place.clock.forward(WEEK_SECONDS)
+  await place.send(WITH_EMAIL)
+  await place.take()
+  place.clock.forward(WEEK_SECONDS)
+  await place.send(STRONG)
+  await place.take()
+
+  const snapshots = await place.snapshots()
+  const [recovered, fallen, good, weak] = snapshots.map(({ score }) => score)
+  assert.equal(snapshots.length, 4)
+  assert.ok(weak < 4 && good > weak + 2 && fallen <= good - 1 && recovered === good)
+  const fall = tenths(good - fallen)
+  assert.deepEqual(
+    snapshots.map(({ week_over_week_change: change }) => change),
+    [fall, -fall, tenths(good - weak), null],
+  )
+  assert.deepEqual(
+    snapshots.map(({ alerted }) => alerted),
+    [false, true, false, true],
+  )
+  assert.deepEqual(
+    place.moves.map(({ kind, move }) => `${kind} ${move}`),
+    ['emq_low raised', 'emq_low resolved', 'emq_fell raised', 'emq_fell resolved'],
+  )
+  assert.match(place.moves[2]?.sentence ?? '', /Fewer events carry \w+ than then, 0 % instead/)
+  const alerts = await place.rows('alerts')
+  assert.deepEqual(
+    alerts.map(({ id, resolved_at: at }) => [id, at !== null]),
+    [
+      [1, true],
+      [2, true],
+    ],
+  )
+})
+
+it('writes nothing when the platform refuses, asks again after an hour, and then measures', async test => {
+  const place = await snapshotTaking(test)
+  await place.send(WEAK, { count: 1 })
+  await scriptFaults(place.simulatorUrl, [NO_PERMISSION])
+  assert.deepEqual(await place.take(), { taken: 0, unavailable: 1, more: false })
+  assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
+  assert.deepEqual(await place.snapshots(), [])
+  assert.deepEqual(await place.rows('alerts'), [])
+  const [reading] = place.unavailable
+  assert.equal(reading?.cause, 'permission')
+  const [{ unavailable_cause: cause, unavailable_sentence: sentence }] =
+    await place.rows('emq_readings')
+  assert.deepEqual({ cause, sentence }, { cause: 'permission', sentence: reading?.sentence })
+
+  place.clock.forward(3_599)
+  await scriptFaults(place.simulatorUrl, [])
+  assert.equal((await place.take()).taken, 1)
+  assert.equal(place.unavailable.length, 1)
+  assert.equal((await place.rows('emq_readings'))[0].unavailable_cause, null)
+})
+
+it('stays away as long as the platform asks for', async test => {
+  const place = await snapshotTaking(test)
+  await place.send(WEAK, { count: 1 })
+  const respond = { status: 429, code: 80004, headers: { 'retry-after': '7200' } }
+  await scriptFaults(place.simulatorUrl, [{ edge: 'dataset_quality', times: 1, respond }])
+  assert.equal((await place.take()).unavailable, 1)
+  place.clock.forward(7_199)
+  assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
+  place.clock.forward(1)
+  assert.equal((await place.take()).taken, 1)
+})
+
+it('leaves out a giant answer, and keeps what we know', async test => {
+  const place = await snapshotTaking(test)
+  await place.send(WEAK, { count: 1 })
+  const web = [{ event_name: 'Purchase', event_match_quality: { composite_score: 6.25 } }]
+  const body = JSON.stringify({ web, more: 'x'.repeat(510_000) })
+  const respond = { status: 200, body, headers: { 'content-type': 'application/json' } }
+  await scriptFaults(place.simulatorUrl, [{ edge: 'dataset_quality', respond }])
+  assert.equal((await place.take()).taken, 1)
+  const [{ score, platform_response: answer }] = await place.snapshots()
+  assert.equal(score, 6.25)
+  assert.deepEqual(Object.keys(answer), ['signalbox'])
+  assert.equal(answer.signalbox.answer_left_out, true)
+  assert.equal(answer.signalbox.coverage[0].event_name, 'Purchase')
+})
+
+it('has no snapshot and no zero while the platform has no score', async test => {
+  const place = await snapshotTaking(test)
+  await place.send(WEAK, { count: 1 })
+  const respond = { status: 200, body: '{"web":[{"event_name":"Purchase"}]}' }
+  await scriptFaults(place.simulatorUrl, [{ edge: 'dataset_quality', respond }])
+  assert.equal((await place.take()).unavailable, 1)
+  assert.equal(place.unavailable[0]?.cause, 'no_score')
+  assert.deepEqual(await place.snapshots(), [])
+})
+
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10
+}
