@@ -1,4 +1,4 @@
-export const BENCH_NAMES = ['acceptance', 'delivery', 'list'] as const
+export const BENCH_NAMES = ['acceptance', 'delivery', 'list', 'erasure', 'retention'] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
 export const DELIVERY_SCENARIOS = ['plain', 'faults', 'lanes', 'outage'] as const
@@ -13,6 +13,8 @@ export interface BenchPlan {
   seconds: number
   delivery: DeliveryPlan
   list: ListPlan
+  erasure: ErasurePlan
+  retention: RetentionPlan
 }
 
 export interface ListPlan {
@@ -20,6 +22,20 @@ export interface ListPlan {
   events: number[]
   /** Requests of each kind. */
   requests: number
+}
+
+export interface ErasurePlan {
+  /** Events of each tracker that erases, the smallest first. */
+  events: number[]
+  /** People who are erased, of 1 to 30 events each. */
+  persons: number
+}
+
+export interface RetentionPlan {
+  /** Expired payloads of one day, in each round. */
+  payloads: number
+  /** Expired events with their deliveries, in each round. */
+  events: number
 }
 
 export interface DeliveryPlan {

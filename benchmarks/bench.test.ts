@@ -59,6 +59,27 @@ it('list knows how many events it lists, and reaches its last page', () => {
   assert.match(stdout, /^first page: p99 grows [\d.]+ times/m)
 })
 
+it('erasure erases every event of each person, and says how long it took', () => {
+  const { status, stdout, stderr } = bench('erasure', '--sizes', '90,1500', '--persons', '5')
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  assert.match(stdout, /^3 people among 90 events +24 +[\d.]+ +[\d.]+ +aim at most 100: /m)
+  assert.match(stdout, /^5 people among 1,500 events +75 +[\d.]+ +[\d.]+ +aim at most 100: /m)
+  assert.match(stdout, /^p50 grows [\d.]+ times, p99 [\d.]+ times$/m)
+})
+
+it('retention expires all that is due beside acceptance, which loses no event', () => {
+  const load = ['--payloads', '2000', '--old-events', '1500', '--connections', '4']
+  const { status, stdout, stderr } = bench('retention', ...load, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  assert.match(stdout, /^days of payloads dropped +3\d$/m)
+  assert.match(stdout, /^events expired +1,500$/m)
+  const [, rows, answers] = /^rows (\d+), 2xx answers (\d+)$/m.exec(stdout) ?? []
+  assert.ok(Number(answers) > 0)
+  assert.equal(rows, answers)
+})
+
 it('an unknown benchmark or an unbounded load is refused with the usage', () => {
   const unbounded = ['--events', '1e9']
   const wrongs = [['speed'], [], ['delivery', ...unbounded], ['delivery', '--events', '']]

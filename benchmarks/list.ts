@@ -39,7 +39,7 @@ export async function measureList({ list }: BenchPlan, closers: Closers): Promis
   const trackers = []
   for (const events of list.events) {
     const tracker = await store.newTracker()
-    await storeListedEvents(database, tracker, events)
+    await storeListedEvents(database, tracker, { count: events })
     trackers.push({ ...tracker, events })
   }
   await settleStore(database)

@@ -2,10 +2,17 @@ import type { Database } from '../service/db/database.ts'
 import { ensurePayloadPartitions } from '../service/ledger/store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 
-/** The events of a tracker are spread evenly over so many days up to now. */
-const DAYS = 30
-const ROWS_PER_STATEMENT = 500_000
+/** The events of a tracker are spread evenly over so many days. */
+const LISTED_DAYS = 30
+/** A statement may take a minute; half a million payloads with their index come near it. */
+const ROWS_PER_STATEMENT = 100_000
 const DAY_MILLISECONDS = 86_400_000
+
+export interface Listing {
+  count: number
+  /** Where their days end; now when it is left out. */
+  until?: Date
+}
 
 /**
  * Gives a tracker so many accepted purchases, written by SQL as acceptance and settling leave them:
@@ -14,12 +21,12 @@ const DAY_MILLISECONDS = 86_400_000
 export async function storeListedEvents(
   database: Database,
   { trackerId, destinationId }: ProvisionedTracker,
-  count: number,
+  { count, until = new Date() }: Listing,
 ): Promise<void> {
   const { pool } = database
-  const from = new Date(Date.now() - DAYS * DAY_MILLISECONDS)
-  await ensurePayloadPartitions(database, from, DAYS + 2)
-  const step = (DAYS * DAY_MILLISECONDS - DAY_MILLISECONDS / 24) / count
+  const from = new Date(until.getTime() - LISTED_DAYS * DAY_MILLISECONDS)
+  await ensurePayloadPartitions(database, from, LISTED_DAYS + 2)
+  const step = (LISTED_DAYS * DAY_MILLISECONDS - DAY_MILLISECONDS / 24) / count
   for (let first = 0; first < count; first += ROWS_PER_STATEMENT) {
     const last = Math.min(first + ROWS_PER_STATEMENT, count) - 1
     const span = [trackerId, first, last, from, step]
@@ -33,7 +40,12 @@ export async function storeListedEvents(
 
 /** As after some hours of autovacuum. */
 export async function settleStore({ pool }: Database): Promise<void> {
-  for (const table of ['events', 'deliveries', 'event_counts', 'delivery_counts']) {
+  const { rows: days } = await pool.query(
+    `select inhrelid::regclass::text as name from pg_inherits
+     where inhparent = 'event_payloads'::regclass`,
+  )
+  const tables = ['events', 'deliveries', 'event_counts', 'delivery_counts', 'sessions']
+  for (const table of [...tables, ...days.map(({ name }) => name)]) {
     await pool.query(`vacuum (analyze) ${table}`)
   }
   await pool.query('analyze event_payloads')
@@ -59,12 +71,23 @@ const INSERT_EVENTS = `
     decode(event_id, 'hex')
   from (${NUMBERED}) numbered`
 
+/** `indexKey` of service/ledger/identifiers.ts, for a digest in SQL. */
+export function indexKeyExpression(digest: string): string {
+  return `((('x' || left(${digest}, 8))::bit(32)::bigint >> 14)::integer + 1)`
+}
+
 const INSERT_PAYLOADS = `
-  insert into event_payloads (tracker_id, event_id, received_on, visitor_id, user_data, click_ids)
-  select $1, event_id, (created_at at time zone 'UTC')::date, 'visitor-' || number % 100000,
+  insert into event_payloads
+    (tracker_id, event_id, received_on, visitor_id, user_data, click_ids, identifier_keys)
+  select $1, event_id, (created_at at time zone 'UTC')::date, visitor_id,
     json_build_object('digests', json_build_object('em', array[event_id || event_id]),
-      'plain', json_build_object('client_user_agent', 'Mozilla/5.0')), '{}'
-  from (${NUMBERED}) numbered`
+      'plain', json_build_object('client_user_agent', 'Mozilla/5.0')), '{}',
+    array[${indexKeyExpression('event_id')}, ${indexKeyExpression('visitor_digest')}]
+  from (${NUMBERED}) numbered
+  cross join lateral (select 'visitor-' || number % 100000 as visitor_id) visitor
+  cross join lateral (
+    select encode(sha256(convert_to(visitor_id, 'UTF8')), 'hex') as visitor_digest
+  ) digested`
 
 const INSERT_DELIVERIES = `
   insert into deliveries (

@@ -7,6 +7,8 @@ export interface LoadConnectionOptions {
   template: RequestTemplate
   /** The count of the next purchase, or null when the run is over. */
   nextCount: () => number | null
+  /** When a purchase is to be sent, if not at once, on the clock of `performance`. */
+  dueAt?: (count: number) => number
   onAnswer: (status: string, milliseconds: number) => void
 }
 
@@ -17,11 +19,12 @@ const LENGTH_DIGITS_MAX = 10
 
 /**
  * One keep-alive connection with one request in flight. It knows just enough HTTP for our own
- * answers, which name their length; node's client takes more CPU than the service leaves over.
+ * answers, which name their length; node's client takes more CPU than the service leaves over. What
+ * is sent later than it was due has taken that much longer: who waited would say so too.
  * Resolves when the run is over, rejects when the connection breaks or the answer is not HTTP.
  */
 export function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
-  const { port, host, template, nextCount, onAnswer } = options
+  const { port, host, template, nextCount, dueAt, onAnswer } = options
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host, noDelay: true })
     let sentAt = 0
@@ -34,8 +37,14 @@ export function runLoadConnection(options: LoadConnectionOptions): Promise<void>
         resolve()
         return
       }
+      const at = dueAt?.(count) ?? performance.now()
+      const wait = at - performance.now()
+      if (wait > 0) setTimeout(send, wait, count, at)
+      else send(count, at)
+    }
+    const send = (count: number, at: number) => {
       template.renew(count)
-      sentAt = performance.now()
+      sentAt = at
       socket.write(template.bytes)
     }
     socket.on('connect', sendNext)

@@ -27,7 +27,12 @@ async function generateLoad(plan: LoadPlan): Promise<LoadResult> {
     measuredCount: 0,
     latencyMicroseconds: createHistogram(),
   }
-  const warmUntil = performance.now() + plan.warmUpSeconds * 1_000
+  const startedAt = performance.now()
+  const warmUntil = startedAt + plan.warmUpSeconds * 1_000
+  const { perSecondMax } = plan
+  const pace = perSecondMax !== undefined && {
+    dueAt: (count: number) => startedAt + (count * 1_000) / perSecondMax,
+  }
   const endsAt = warmUntil + plan.seconds * 1_000
   let count = 0
   const runs = templates.map(template =>
@@ -36,6 +41,7 @@ async function generateLoad(plan: LoadPlan): Promise<LoadResult> {
       port: Number(port),
       template,
       nextCount: () => (performance.now() < endsAt ? count++ : null),
+      ...pace,
       onAnswer: (status, milliseconds) => {
         tally.answers[status] = (tally.answers[status] ?? 0) + 1
         const now = performance.now()
@@ -58,6 +64,7 @@ function resultOf(plan: LoadPlan, tally: Tally, requestBytes: number): LoadResul
     eventsPerSecond: measuredCount / plan.seconds,
     p50Milliseconds: latencyMicroseconds.percentile(50) / 1_000,
     p99Milliseconds: latencyMicroseconds.percentile(99) / 1_000,
+    maxMilliseconds: latencyMicroseconds.max / 1_000,
     answers,
     brokenCount,
     requestBytes,

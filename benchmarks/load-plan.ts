@@ -7,6 +7,8 @@ export interface LoadPlan {
   /** Requests of this time count as sent, but not for speed. */
   warmUpSeconds: number
   seconds: number
+  /** So many requests a second at most; as many as there are answers when it is left out. */
+  perSecondMax?: number
   /** Twelve hexadecimal digits of every id in this run, so that no two runs send one id. */
   mark: string
 }
@@ -16,6 +18,7 @@ export interface LoadResult {
   eventsPerSecond: number
   p50Milliseconds: number
   p99Milliseconds: number
+  maxMilliseconds: number
   /** HTTP status -> answers. */
   answers: Record<string, number>
   /** Connections that broke. */

@@ -6,10 +6,14 @@ import { reportAcceptance } from './acceptance-report.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
 import { measureDelivery } from './delivery.ts'
 import { reportDelivery } from './delivery-report.ts'
+import { measureErasure } from './erasure.ts'
+import { reportErasure } from './erasure-report.ts'
 import { measureList } from './list.ts'
 import { reportList } from './list-report.ts'
 import { readBenchCommand } from './read-bench-command.ts'
 import { resultsEntry } from './results-entry.ts'
+import { measureRetention } from './retention.ts'
+import { reportRetention } from './retention-report.ts'
 
 /** `npm run bench -- NAME`. Ends with 1 when answers or rows are wrong, never for being slow. */
 const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promise<BenchFindings>> =
@@ -17,6 +21,8 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
     delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),
     list: async (plan, closers) => reportList(await measureList(plan, closers)),
+    erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),
+    retention: async (plan, closers) => reportRetention(await measureRetention(plan, closers)),
   }
 const RESULTS = join(import.meta.dirname, 'results.md')
 

@@ -15,11 +15,11 @@ export interface BenchCommand {
   write: boolean
 }
 
-const USAGE = `Usage: npm run bench -- acceptance|delivery|list [options]
+const USAGE = `Usage: npm run bench -- acceptance|delivery|list|erasure|retention [options]
   --rounds N           how often everything is measured; the median counts (3; of delivery
                        only plain, the others 1)
   --write              append the findings to benchmarks/results.md
-of acceptance:
+of acceptance and retention:
   --seconds S          measured time of each load (5)
   --warm-up S          time before it, which does not count (1.5)
   --connections N,N    the aims are for the last (64,256)
@@ -31,9 +31,15 @@ of delivery:
   --throttles N        requests of faults that are throttled, a minute's rest each (1)
   --outage-events N    events that come in during the outage (100000)
   --outage-minutes M   how long the platform is gone at least (1)
+of list and erasure:
+  --sizes N,N          events of each tracker (100000,10000000)
 of list:
-  --sizes N,N          events of each tracker that is listed (100000,10000000)
-  --requests N         requests of each kind (500)`
+  --requests N         requests of each kind (500)
+of erasure:
+  --persons N          people of 1 to 30 events who are erased (300)
+of retention:
+  --payloads N         expired payloads of one day, a round (1000000)
+  --old-events N       expired events with their deliveries, a round (300000)`
 
 /** Every load is bounded in count and in time. */
 const LIMITS = {
@@ -49,6 +55,9 @@ const LIMITS = {
   'outage-minutes': { min: 0.01, max: 60 },
   sizes: { min: 1, max: 20_000_000 },
   requests: { min: 1, max: 10_000 },
+  persons: { min: 1, max: 3_000 },
+  payloads: { min: 1, max: 5_000_000 },
+  'old-events': { min: 1, max: 5_000_000 },
 } as const
 
 const FRACTIONS = ['seconds', 'warm-up', 'outage-minutes']
@@ -67,15 +76,18 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
     const { values, positionals } = parse(args)
     const name = BENCH_NAMES.find(known => known === positionals[0])
     if (name === undefined || positionals.length > 1) return { problem: USAGE }
+    const sizes = values.sizes.split(',').map(text => number('sizes', text))
     const plan = {
       connections: values.connections.split(',').map(text => number('connections', text)),
       rounds: values.rounds === undefined ? ROUNDS : number('rounds', values.rounds),
       warmUpSeconds: number('warm-up', values['warm-up']),
       seconds: number('seconds', values.seconds),
       delivery: deliveryPlan(values),
-      list: {
-        events: values.sizes.split(',').map(text => number('sizes', text)),
-        requests: number('requests', values.requests),
+      list: { events: sizes, requests: number('requests', values.requests) },
+      erasure: { events: sizes, persons: number('persons', values.persons) },
+      retention: {
+        payloads: number('payloads', values.payloads),
+        events: number('old-events', values['old-events']),
       },
     }
     return { name, plan, write: values.write }
@@ -116,6 +128,9 @@ function parse(args: readonly string[]) {
       'outage-minutes': { type: 'string', default: '1' },
       sizes: { type: 'string', default: '100000,10000000' },
       requests: { type: 'string', default: '500' },
+      persons: { type: 'string', default: '300' },
+      payloads: { type: 'string', default: '1000000' },
+      'old-events': { type: 'string', default: '300000' },
       write: { type: 'boolean', default: false },
     },
   })

@@ -64,6 +64,7 @@ function committer(database: Database) {
       baseUrl: 'http://127.0.0.1:9',
       version: 'v26.0',
       timeoutMilliseconds: 1,
+      now: () => new Date(),
     }),
     routes: new DestinationRoutes(database, () => new Date()),
     erasureKey: () => Promise.reject(new Error('nobody is erased here')),

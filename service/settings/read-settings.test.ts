@@ -98,6 +98,31 @@ it('an unknown SIGNALBOX_ variable is a warning with the nearest name', () => {
   ])
 })
 
+it('identity is kept at least as long as an event may be sent, and never longer than the event', () => {
+  const { payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays } = readSettings({})
+  assert.deepEqual(
+    [payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays],
+    [90, 25, 90],
+  )
+  const read = (days: string, months: string) =>
+    readSettings({
+      SIGNALBOX_PAYLOAD_RETENTION_DAYS: days,
+      SIGNALBOX_LEDGER_RETENTION_MONTHS: months,
+    }).payloadRetentionDays
+  assert.equal(read('63', '3'), 63)
+  assert.equal(read('84', '3'), 84)
+  assert.throws(() => read('62', '3'), {
+    name: 'SettingsError',
+    message: 'SIGNALBOX_PAYLOAD_RETENTION_DAYS must be a whole number from 63 to 3650, not "62".',
+  })
+  assert.throws(() => read('85', '3'), {
+    name: 'SettingsError',
+    message:
+      'SIGNALBOX_LEDGER_RETENTION_MONTHS must be at least 4 when ' +
+      'SIGNALBOX_PAYLOAD_RETENTION_DAYS is 85.',
+  })
+})
+
 it('the list of given variables names them and holds no value', () => {
   const { given } = readSettings({ DATABASE_URL: 'postgres://u:hidden@h/d', PORT: '0' })
   assert.deepEqual(given, ['PORT', 'DATABASE_URL'])

@@ -49,10 +49,32 @@ export function readSettings(environment: Environment): Settings {
     deliveryRequestsMax: integer('SIGNALBOX_DELIVERY_REQUESTS_MAX'),
     deliveryLeaseSeconds: integer('SIGNALBOX_DELIVERY_LEASE_SECONDS'),
     deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS'),
+    areJobsOn: text('SIGNALBOX_JOBS') === 'on',
     testModeHours: integer('SIGNALBOX_TEST_MODE_HOURS'),
+    ...retention(integer),
     warnings: unknownVariables(environment),
     given: variableNames().filter(name => rawText(environment, name) !== undefined),
     textOf: name => (isSecret(name) ? undefined : rawText(environment, name)),
+  }
+}
+
+const DAYS_OF_MONTH_MIN = 28
+
+/** An event may not go before the identity that belongs to it, whatever months come together. */
+function retention(integer: (name: VariableName) => number) {
+  const payloadRetentionDays = integer('SIGNALBOX_PAYLOAD_RETENTION_DAYS')
+  const ledgerRetentionMonths = integer('SIGNALBOX_LEDGER_RETENTION_MONTHS')
+  const monthsMin = Math.ceil(payloadRetentionDays / DAYS_OF_MONTH_MIN)
+  if (ledgerRetentionMonths < monthsMin) {
+    throw new SettingsError(
+      `SIGNALBOX_LEDGER_RETENTION_MONTHS must be at least ${monthsMin} when ` +
+        `SIGNALBOX_PAYLOAD_RETENTION_DAYS is ${payloadRetentionDays}.`,
+    )
+  }
+  return {
+    payloadRetentionDays,
+    ledgerRetentionMonths,
+    attemptRetentionDays: integer('SIGNALBOX_ATTEMPT_RETENTION_DAYS'),
   }
 }
 

@@ -33,7 +33,11 @@ export interface Settings {
   deliveryRequestsMax: number
   deliveryLeaseSeconds: number
   deliveryPollSeconds: number
+  areJobsOn: boolean
   testModeHours: number
+  payloadRetentionDays: number
+  ledgerRetentionMonths: number
+  attemptRetentionDays: number
   /** Sentences about variables that nobody reads; they never stop the start. */
   warnings: string[]
   /** Which variables were given, for the start-up summary. Values of secrets are not in it. */

@@ -212,12 +212,39 @@ export const VARIABLES = {
     maximum: 60,
     meaning: 'How often a worker looks for due deliveries when nothing wakes it.',
   },
+  SIGNALBOX_JOBS: {
+    kind: 'choice',
+    choices: ['on', 'off'],
+    default: 'on',
+    meaning: 'Whether all and deliver run the jobs. Some process on each store has to.',
+  },
   SIGNALBOX_TEST_MODE_HOURS: {
     kind: 'integer',
     default: '24',
     minimum: 1,
     maximum: 168,
     meaning: 'After this long, test mode of a destination switches itself off.',
+  },
+  SIGNALBOX_PAYLOAD_RETENTION_DAYS: {
+    kind: 'integer',
+    default: '90',
+    minimum: 63,
+    maximum: 3_650,
+    meaning: 'Days that identity is kept; not below 63, as Meta takes some events for 62 days.',
+  },
+  SIGNALBOX_LEDGER_RETENTION_MONTHS: {
+    kind: 'integer',
+    default: '25',
+    minimum: 3,
+    maximum: 240,
+    meaning: 'Months that events, deliveries and reports are kept; not shorter than identity.',
+  },
+  SIGNALBOX_ATTEMPT_RETENTION_DAYS: {
+    kind: 'integer',
+    default: '90',
+    minimum: 1,
+    maximum: 3_650,
+    meaning: 'Days that requests to the platform and their answers are kept.',
   },
 } as const satisfies Record<string, Variable>
 

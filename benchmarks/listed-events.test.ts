@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { identifiersOf, indexKey } from '../service/ledger/identifiers.ts'
+import { provisionTracker } from '../service/provisioning/provision-tracker.ts'
+import { testStore } from '../testing/test-store.ts'
+import { storeListedEvents } from './listed-events.ts'
+import { eventsOfPerson, storePersons } from './stored-persons.ts'
+
+it('rows that SQL makes can be found by the same index keys as those of the service', async test => {
+  const { database } = await testStore(test)
+  const credentialKeys = { current: Buffer.alloc(32, 1), previous: [] }
+  const at = new Date()
+  const tracker = await provisionTracker(database, { workspaceName: 'Test', at, credentialKeys })
+  await storeListedEvents(database, tracker, { count: 100 })
+  const persons = await storePersons(database, tracker, { count: 100, persons: 3 })
+  assert.deepEqual(
+    persons.map(({ events }) => events),
+    [0, 1, 2].map(eventsOfPerson),
+  )
+  const { rows } = await database.pool.query(
+    `select visitor_id, user_data -> 'digests' as digests, identifier_keys from event_payloads`,
+  )
+  assert.equal(rows.length, 100)
+  for (const { visitor_id: visitorId, digests, identifier_keys } of rows) {
+    const keys = identifiersOf({ visitorId, digests }).map(indexKey)
+    assert.deepEqual(identifier_keys, keys)
+  }
+  for (const { digest, events } of persons) {
+    assert.equal(rows.filter(({ digests }) => digests.em.includes(digest)).length, events)
+  }
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
+import type { PlannedDelivery } from '../delivery/plan-store.ts'
+import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { expireLedger } from './expire-ledger.ts'
+
+const LEDGER_MONTHS = 25
+/** Twenty-five months later: the first of December 2026 is still kept. */
+const NOW = '2029-01-01T12:00:00.000Z'
+const OLD_DAYS = ['2026-11-28', '2026-11-29', '2026-11-30'].map(day => new Date(`${day}T23:00:00Z`))
+const LAST_MOMENT = new Date('2026-11-30T23:59:59.999Z')
+const FIRST_KEPT = new Date('2026-12-01T00:00:00.000Z')
+const NOTHING = { events: 0, deliveries: 0, reports: 0, more: false }
+
+function expire({ database, clock }: ServiceUnderTest, batchesMax = 100) {
+  return expireLedger({ database, now: clock.now(), ledgerMonths: LEDGER_MONTHS, batchesMax })
+}
+
+/** Events of the first tracker with a delivery each, on the given days in turn. */
+async function storeEventsOn(
+  { database, tracker }: ServiceUnderTest,
+  { count, days, prefix = 'old' }: { count: number; days: readonly Date[]; prefix?: string },
+): Promise<void> {
+  const { trackerId, destinationId } = tracker
+  const { rows } = await database.pool.query('select coalesce(max(id), 0) as id from deliveries')
+  const entries: LedgerEntry[] = []
+  const deliveries: PlannedDelivery[] = []
+  for (let number = 0; number < count; number += 1) {
+    const createdAt = days[number % days.length] as Date
+    const base = { trackerId, eventId: `${prefix}-${number}`, createdAt }
+    const id = rows[0].id + number + 1
+    entries.push(ledgerEntry({ ...base, payload: null }))
+    deliveries.push(plannedDelivery({ ...base, id, destinationId }))
+  }
+  await storeEntries(database, entries, deliveries)
+}
+
+/** What the kept counts say and what is there, in one snapshot. */
+const COUNTS = `
+  select
+    (select coalesce(sum(events), 0) from event_counts) as counted,
+    (select count(*) from events) as events,
+    (select coalesce(sum(planned), 0) from delivery_counts) as planned,
+    (select count(*) from deliveries
+     where not is_test and status not like 'skipped:%') as deliveries,
+    (select coalesce(sum(accepted), 0) from delivery_counts) as counted_accepted,
+    (select count(*) from deliveries where not is_test and status = 'accepted') as accepted`
+
+async function assertCountsAreTrue({ database }: ServiceUnderTest): Promise<number> {
+  const { rows } = await database.pool.query(COUNTS)
+  const [{ counted, events, planned, deliveries, counted_accepted, accepted }] = rows
+  assert.deepEqual([counted, planned, counted_accepted], [events, deliveries, accepted])
+  return events
+}
+
+/** Every event that the list shows, page by page, with the total that each page gives. */
+async function listAll(service: ServiceUnderTest): Promise<{ ids: string[]; totals: number[] }> {
+  const ids: string[] = []
+  const totals: number[] = []
+  for (let page = 1; ; page += 1) {
+    const path = `/api/v1/dashboard/events?per_page=100&page=${page}`
+    const { body } = await service.request('GET', path)
+    ids.push(...body.events.data.map(({ id }: { id: string }) => id))
+    totals.push(body.events.total)
+    if (page >= body.events.last_page) return { ids, totals }
+  }
+}
+
+async function agedService(test: TestContext): Promise<ServiceUnderTest> {
+  return serviceUnderTest(test, { startAt: NOW })
+}
+
+it('keeps an event for twenty-five months, to the last moment, and not a day longer', async test => {
+  const service = await agedService(test)
+  await storeEventsOn(service, { count: 1, days: [LAST_MOMENT], prefix: 'last' })
+  await storeEventsOn(service, { count: 1, days: [FIRST_KEPT], prefix: 'first' })
+  assert.deepEqual(await expire(service), { events: 1, deliveries: 1, reports: 0, more: false })
+  assert.equal((await service.read('last-0')).status, 404)
+  assert.equal((await service.read('first-0')).status, 200)
+  service.clock.forward(11 * 3_600 + 3_599)
+  assert.deepEqual(await expire(service), NOTHING)
+  service.clock.forward(3_600)
+  assert.deepEqual(await expire(service), { events: 1, deliveries: 1, reports: 0, more: false })
+})
+
+it('lists are exact at every step of it, and nothing of a day is left at its end', async test => {
+  const service = await agedService(test)
+  await storeEventsOn(service, { count: 2_300, days: OLD_DAYS })
+  await storeEventsOn(service, { count: 150, days: [FIRST_KEPT], prefix: 'kept' })
+  const left: number[] = []
+  for (let more = true; more; ) {
+    more = (await expire(service, 1)).more
+    left.push(await assertCountsAreTrue(service))
+    const { ids, totals } = await listAll(service)
+    assert.deepEqual(new Set(totals), new Set([left.at(-1)]))
+    assert.equal(new Set(ids).size, left.at(-1))
+  }
+  assert.deepEqual(left, [1_450, 450, 150, 150])
+  const { rows } = await service.database.pool.query(
+    `select received_on::text as day from event_counts
+     union select planned_on::text from delivery_counts`,
+  )
+  assert.deepEqual(rows, [{ day: '2026-12-01' }])
+  assert.deepEqual(await expire(service), NOTHING)
+})
+
+it('counts are true at any moment while it runs beside new events', async test => {
+  const service = await agedService(test)
+  await storeEventsOn(service, { count: 3_000, days: OLD_DAYS })
+  let isDone = false
+  const expiring = expire(service).finally(() => {
+    isDone = true
+  })
+  for (let order = 0; !isDone; order += 1) {
+    const { status } = await service.submit(samplePurchase({ event_id: `new-${order}` }))
+    assert.equal(status, 202)
+    await assertCountsAreTrue(service)
+  }
+  assert.equal((await expiring).events, 3_000)
+  await assertCountsAreTrue(service)
+})
+
+it('leaves what somebody else holds to the next run, and keeps count of it', async test => {
+  const service = await agedService(test)
+  await storeEventsOn(service, { count: 1_200, days: OLD_DAYS })
+  const holder = await service.database.pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(`select from events where event_id in ('old-0', 'old-7') for update`)
+    assert.equal((await expire(service)).events, 1_198)
+    assert.equal(await assertCountsAreTrue(service), 2)
+    await holder.query('rollback')
+  } finally {
+    holder.release()
+  }
+  assert.equal((await expire(service)).events, 2)
+  assert.equal(await assertCountsAreTrue(service), 0)
+})
+
+it('keeps nothing of a batch that breaks off in the middle, and goes on from there', async test => {
+  const service = await agedService(test)
+  await storeEventsOn(service, { count: 1_200, days: OLD_DAYS })
+  const { pool } = service.database
+  await pool.query(
+    `create function broken() returns trigger language plpgsql as
+     $$ begin raise exception 'the machine stopped'; end $$`,
+  )
+  await pool.query(
+    `create trigger broken before delete on deliveries for each row
+     when (old.event_id = 'old-998') execute function broken()`,
+  )
+  await assert.rejects(expire(service), /the machine stopped/)
+  assert.equal(await assertCountsAreTrue(service), 200)
+  await pool.query('drop trigger broken on deliveries')
+  assert.equal((await expire(service)).events, 200)
+  assert.equal(await assertCountsAreTrue(service), 0)
+})
+
+it('lets several processes do it at the same moment', async test => {
+  const service = await agedService(test)
+  await storeEventsOn(service, { count: 4_000, days: OLD_DAYS })
+  const runs = await Promise.all(Array.from({ length: 3 }, () => expire(service)))
+  const expired = runs.reduce((sum, { events }) => sum + events, 0)
+  const rest = await expire(service)
+  assert.equal(expired + rest.events, 4_000)
+  assert.equal(await assertCountsAreTrue(service), 0)
+  assert.deepEqual(await expire(service), NOTHING)
+})
+
+it('counts of accepted, test and skipped deliveries stay true', async test => {
+  const service = await agedService(test)
+  const { database, tracker } = service
+  const days = [LAST_MOMENT]
+  await storeEventsOn(service, { count: 4, days })
+  await database.pool.query(
+    `with settled as (
+       update deliveries set next_attempt_at = null, status = case event_id
+         when 'old-0' then 'accepted' when 'old-1' then 'failed:unknown' else status end
+       where event_id in ('old-0', 'old-1')
+     )
+     update delivery_counts set accepted = accepted + 1`,
+  )
+  await storeEventsOn(service, { count: 2, days: [FIRST_KEPT], prefix: 'kept' })
+  await storeEntries(
+    database,
+    [ledgerEntry({ trackerId: tracker.trackerId, eventId: 'test', createdAt: LAST_MOMENT })],
+    [plannedDelivery({ ...tracker, eventId: 'test', id: 99, isTest: true })],
+  )
+  await assertCountsAreTrue(service)
+  assert.deepEqual(await expire(service), { events: 5, deliveries: 5, reports: 0, more: false })
+  assert.equal(await assertCountsAreTrue(service), 2)
+})
+
+it('forgets old reports, snapshots, sent counts and resolved alerts, and keeps receipts', async test => {
+  const service = await agedService(test)
+  const { trackerId, destinationId } = service.tracker
+  const { pool } = service.database
+  for (const [id, day] of ['2026-11-30', '2026-12-01'].entries()) {
+    const values = [trackerId, destinationId, day, id]
+    const insert = (text: string) => pool.query(text, values)
+    await insert(`insert into reconciliation_reports values
+      ($1, $4::integer, $2, $3::date, 0, 0, '{}', '{}', 0, 'complete', $3::date, $3::date, $3::date)`)
+    await insert(`insert into emq_snapshots values
+      ($1, $4::integer, $2, $3::date, 6.5, null, false, null, $3::date, $3::date, $3::date)`)
+    await insert(`insert into sent_counts values
+      ($1, $2, $3::date, 'Purchase', $3::date, $4::integer, 1, 0, 0)`)
+    await insert(`insert into sent_key_counts values
+      ($1, $2, $3::date, 'Purchase', 'em', $4::integer, 1)`)
+    await insert(`insert into alerts values
+      ($1, $4::integer, $2, 'score', 'Look.', '{}', $3::date, $3::date)`)
+    await insert(`insert into deletion_requests values
+      ($1, decode(lpad($4::integer::text, 2, '0'), 'hex'), 'del_' || $2::text || $4::integer::text, 1, 0, 0, $3::date, $3::date)`)
+  }
+  await pool.query(
+    `insert into alerts values ($1, 9, $2, 'other', 'Look.', '{}', '2026-01-01', null)`,
+    [trackerId, destinationId],
+  )
+  assert.deepEqual(await expire(service), { ...NOTHING, reports: 5 })
+  const left = async (table: string) =>
+    (await pool.query(`select count(*) as count from ${table}`)).rows[0].count
+  for (const table of ['reconciliation_reports', 'emq_snapshots', 'sent_counts']) {
+    assert.equal(await left(table), 1, table)
+  }
+  assert.deepEqual([await left('alerts'), await left('deletion_requests')], [2, 2])
+  assert.deepEqual(await expire(service), NOTHING)
+})
+
+it('touches nothing of what it finds not old, of whichever tracker', async test => {
+  const service = await agedService(test)
+  const other = await service.newTracker()
+  await service.submit(samplePurchase())
+  await service.request('POST', '/api/v1/events', {
+    secret: other.trackerSecret,
+    body: samplePurchase(),
+  })
+  await service.deliver()
+  assert.deepEqual(await expire(service), NOTHING)
+  assert.equal(await assertCountsAreTrue(service), 2)
+})

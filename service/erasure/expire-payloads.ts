@@ -1,0 +1,97 @@
+import type { Database } from '../db/database.ts'
+import {
+  countSessionPages,
+  deleteStrayPayloads,
+  deleteUnseenSessions,
+  dropPartition,
+  EXPIRY_ROWS,
+  findExpiredPartitions,
+} from '../ledger/payload-expiry-store.ts'
+import { pauseBriefly } from '../ledger/suppression-store.ts'
+import { keptSince } from './kept-since.ts'
+
+export interface PayloadExpiry {
+  database: Database
+  now: Date
+  payloadDays: number
+  /** Smaller in tests. */
+  batchesMax?: number
+}
+
+export interface ExpiredPayloads {
+  /** Days that were dropped whole. */
+  partitions: number
+  /** Payloads and sessions that were deleted one by one. */
+  rows: number
+  /** Something is left to do at once. */
+  more: boolean
+  /** A day is left because somebody holds the table. Trying at once would hold up acceptance. */
+  isHeld: boolean
+}
+
+/** A year that nobody expired is caught up in a dozen runs; each day holds everybody up briefly. */
+const PARTITIONS_MAX = 31
+/** Of a thousand rows: a run takes some seconds, so that a process can end between two. */
+const BATCHES_MAX = 100
+/** 8 MB of sessions, looked through in one statement. */
+const SESSION_PAGES = 1_000
+
+/**
+ * Expires identity payloads of UTC days more than `payloadDays` ago, and sessions that were not
+ * seen since. May be repeated, interrupted, and run by several processes. Withdrawals of consent
+ * and the digests of erased people stay: they keep identity from coming back.
+ */
+export async function expirePayloads(expiry: PayloadExpiry): Promise<ExpiredPayloads> {
+  const { database, now, payloadDays, batchesMax = BATCHES_MAX } = expiry
+  const since = keptSince(now, { days: payloadDays })
+  const days = await dropDays(database, since)
+  const strays = await deleteStrays(database, since, batchesMax)
+  const sessions = await deleteSessions(database, since, batchesMax)
+  return {
+    partitions: days.dropped,
+    rows: strays.rows + sessions.rows,
+    more: days.more || strays.more || sessions.more,
+    isHeld: days.isHeld,
+  }
+}
+
+async function dropDays(database: Database, since: string) {
+  const limit = PARTITIONS_MAX + 1
+  const names = await findExpiredPartitions(database, { keptSince: since, limit })
+  let dropped = 0
+  for (const name of names.slice(0, PARTITIONS_MAX)) {
+    // Trying the next day would make everybody wait once more.
+    if (!(await dropPartition(database, name))) return { dropped, more: false, isHeld: true }
+    dropped += 1
+    await pauseBriefly(database)
+  }
+  return { dropped, more: dropped < names.length, isHeld: false }
+}
+
+async function deleteStrays(database: Database, since: string, batchesMax: number) {
+  let rows = 0
+  for (let batches = 0; batches < batchesMax; batches += 1) {
+    const deleted = await deleteStrayPayloads(database, since)
+    rows += deleted
+    if (deleted < EXPIRY_ROWS) return { rows, more: false }
+    await pauseBriefly(database)
+  }
+  return { rows, more: true }
+}
+
+async function deleteSessions(database: Database, since: string, batchesMax: number) {
+  const pages = await countSessionPages(database)
+  let rows = 0
+  let batches = 0
+  for (let fromPage = 0; fromPage < pages; ) {
+    if (batches === batchesMax) return { rows, more: true }
+    const untilPage = fromPage + SESSION_PAGES
+    const span = { keptSince: since, fromPage, untilPage }
+    const deleted = await deleteUnseenSessions(database, span)
+    rows += deleted
+    if (deleted > 0) batches += 1
+    if (deleted < EXPIRY_ROWS) fromPage = untilPage
+    await pauseBriefly(database)
+  }
+  return { rows, more: false }
+}
