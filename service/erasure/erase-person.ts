@@ -6,7 +6,14 @@ import {
   findPayloadsByDigest,
   findPayloadsOfVisitor,
 } from '../ledger/erase-store.ts'
-import { type IdentifyingKey, namesPerson, visitorDigest } from '../ledger/identifiers.ts'
+import {
+  IDENTIFYING_KEYS,
+  type IdentifyingKey,
+  namesPerson,
+  visitorDigest,
+} from '../ledger/identifiers.ts'
+import { indexPayloads } from '../ledger/unindexed-store.ts'
+import { findWithdrawnVisitors } from '../ledger/withdrawal-store.ts'
 import { type ErasureScope, eraseEventsWhole } from './erase-events-whole.ts'
 
 /** One person, by the digest of one identifier. */
@@ -22,6 +29,8 @@ const PAGE_EVENTS = 1_000
 const PAGES_MAX = 50
 /** A hundred events a day for as long as payloads are kept. An id with more is not one person's. */
 const VISITOR_EVENTS_MAX = 10_000
+/** A household. A visitor id with more is a till, or a constant that the shop sends with all. */
+const VISITOR_PEOPLE_MAX = 10
 
 /**
  * Erases the events that name the person, and those of the same visitors that name nobody else:
@@ -38,6 +47,8 @@ export async function erasePerson(scope: ErasureScope, person: Person): Promise<
     const search = { trackerId, digest, limit: PAGE_EVENTS, after }
     const page: FoundPayload[] = await findPayloadsByDigest(scope.database, search)
     const named = page.filter(payload => namesPerson(payload, person))
+    const unindexed = page.filter(payload => payload.isUnindexed && !named.includes(payload))
+    await indexPayloads(scope.database, trackerId, unindexed)
     for await (const others of othersOfVisitors(scope, person, { named, visitors })) {
       add(total, await eraseEventsWhole(scope, trackerId, others))
     }
@@ -46,6 +57,7 @@ export async function erasePerson(scope: ErasureScope, person: Person): Promise<
     after = page.at(-1) ?? null
   }
   const visitorIds = [...visitors].filter(visitorId => visitorDigest(visitorId) === digest)
+  visitorIds.push(...(await findWithdrawnVisitors(scope.database, trackerId, digest)))
   total.sessions += await eraseKeysOf(scope.database, { trackerId, digest, visitorIds })
   return total
 }
@@ -70,7 +82,7 @@ async function* othersOfVisitors(
     visitors.add(visitorId)
     const limit = VISITOR_EVENTS_MAX + 1
     const found = await findPayloadsOfVisitor(database, { trackerId, visitorId, limit })
-    if (found.length === limit) continue
+    if (found.length === limit || isOfMany(found)) continue
     const others = found.filter(
       payload => !namedIds.has(payload.eventId) && !namesAnother(payload, { digest, namedBy }),
     )
@@ -78,6 +90,13 @@ async function* othersOfVisitors(
       yield others.slice(index, index + PAGE_EVENTS)
     }
   }
+}
+
+function isOfMany(found: readonly FoundPayload[]): boolean {
+  return IDENTIFYING_KEYS.some(key => {
+    const people = new Set(found.map(({ digests }) => digests[key]?.[0]).filter(Boolean))
+    return people.size > VISITOR_PEOPLE_MAX
+  })
 }
 
 /** Two people at one browser: the event has an identifier of the same kind, of somebody else. */

@@ -4,8 +4,10 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { storedText, tracesOf } from '../../testing/stored-text.ts'
 import { deliverLane } from '../delivery/deliver-lane.ts'
 import { findDueLanes, stopErased } from '../delivery/store.ts'
+import { pauseBriefly } from '../ledger/suppression-store.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const JOHN = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
@@ -99,15 +101,99 @@ it('200 counts what was accepted, which is not undone', async test => {
   assert.deepEqual(await counts(service), { events: 1, planned: 1, accepted: 1 })
 })
 
-it('200 cannot call a request back, and the next attempt finds nobody to send', async test => {
+it('200 while a request is under way forgets what the platform then says, and sends no other', async test => {
+  for (const [respond, status] of [
+    [{ status: 503, code: 2, message: 'jane@example.com later' }, 'skipped:consent'],
+    [ECHO, 'failed:permanent'],
+  ] as const) {
+    const service = await serviceUnderTest(test)
+    await service.submit(samplePurchase())
+    await scriptFaults(service.simulatorUrl, [{ times: 1, respond }])
+    await deliverWhile(service, () => forget(service))
+    const { last_error, platform_response, ...delivery } = await deliveryOf(service)
+    assert.deepEqual([delivery.status, delivery.next_attempt_at], [status, null])
+    assert.deepEqual([last_error.message, platform_response.attempts[0].answer], ['', null])
+    assert.deepEqual(tracesOf('jane@example.com', DIGEST, await storedText(service.database)), [])
+    service.clock.forward(60)
+    assert.equal(await service.deliver(), 0)
+    assert.equal((await service.received()).count, 0)
+    const replay = await service.request('POST', '/api/v1/deliveries/replay')
+    assert.equal(replay.body.queued, 0)
+  }
+})
+
+it('200 counts what is accepted while the person is erased', async test => {
   const service = await serviceUnderTest(test)
-  const { delivery, database, clock } = service
   await service.submit(samplePurchase())
-  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
+  await deliverWhile(service, () => forget(service))
+  assert.equal((await deliveryOf(service)).status, 'accepted')
+  assert.equal((await service.read('order-1001')).body.event.payload_expired, true)
+})
+
+it('200 looks again at what was answered before the payload was gone', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
+  const holder = await service.database.pool.connect()
+  await holder.query('begin; select from event_payloads for update')
+  let erasing: Promise<unknown> | null = null
+  await deliverWhile(service, async () => {
+    erasing = forget(service)
+    while (!(await isHeldUp(service))) await pauseBriefly(service.database)
+  })
+  // The worker came first and has still seen the payload, so the erasure has to come last.
+  assert.match(JSON.stringify(await deliveryOf(service)), /No user jane@example\.com/)
+  await holder.query('rollback')
+  holder.release()
+  await erasing
+  assert.deepEqual(tracesOf('jane@example.com', DIGEST, await storedText(service.database)), [])
+  assert.equal((await deliveryOf(service)).status, 'failed:permanent')
+})
+
+/** Somebody waits for a row that somebody else has. */
+async function isHeldUp({ database }: ServiceUnderTest): Promise<boolean> {
+  const { rows } = await database.pool.query(
+    `select from pg_stat_activity
+     where datname = current_database() and wait_event = 'transactionid'`,
+  )
+  return rows.length > 0
+}
+
+it('keeps no words of the platform that no delivery names', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  await service.submit(samplePurchase({ event_id: 'of-john', ...JOHN }))
+  // The request with both of them is refused, and each alone goes through.
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
+  await service.deliver()
+  assert.equal((await deliveryOf(service)).status, 'accepted')
+  const { rows } = await service.database.pool.query(
+    'select answer, outcome, event_count from send_attempts where event_count = 2',
+  )
+  assert.deepEqual(rows, [{ answer: null, outcome: 'permanent', event_count: 2 }])
+})
+
+it('keeps no words for a worker whose lease has run out', async test => {
+  const service = await serviceUnderTest(test)
+  const { database } = service
+  await service.submit(samplePurchase())
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
+  await deliverWhile(service, async () => {
+    await database.pool.query(`update deliveries set leased_until = now() - interval '1 hour'`)
+  })
+  const { rows } = await database.pool.query('select answer, outcome from send_attempts')
+  assert.deepEqual(rows, [{ answer: null, outcome: 'permanent' }])
+})
+
+/** Sends what is due, and does something else while the platform has the request. */
+async function deliverWhile(
+  { database, delivery, clock }: ServiceUnderTest,
+  meanwhile: () => Promise<unknown>,
+): Promise<void> {
   const platform = {
     ...delivery.platform,
     send: async (...request: Parameters<typeof delivery.platform.send>) => {
-      await forget(service)
+      await meanwhile()
       return delivery.platform.send(...request)
     },
   }
@@ -115,16 +201,7 @@ it('200 cannot call a request back, and the next attempt finds nobody to send', 
   const [lane] = await findDueLanes(database, due)
   assert.ok(lane)
   await deliverLane({ ...delivery, platform }, lane, () => {})
-  assert.equal((await deliveryOf(service)).status, 'retrying')
-  clock.forward(60)
-  assert.equal(await service.deliver(), 1)
-  const { status, explanation } = await deliveryOf(service)
-  assert.equal(status, 'failed:permanent')
-  assert.match(explanation, /identity payload of the event is gone/)
-  assert.equal((await service.received()).count, 0)
-  const replay = await service.request('POST', '/api/v1/deliveries/replay')
-  assert.deepEqual([replay.body.queued, replay.body.payload_expired], [0, 1])
-})
+}
 
 it('leaves a delivery that somebody is settling for another call, and does not wait', async test => {
   const service = await serviceUnderTest(test)

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import { assertKeptCounts } from '../../testing/kept-counts.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { storedText, tracesOf } from '../../testing/stored-text.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
-import { type Database, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../db/database.ts'
 import { DestinationRoutes } from '../delivery/destination-routes.ts'
 import { eventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
@@ -53,7 +54,7 @@ it('nothing of a person slips in while they are erased, from many connections at
     const email = `person-${person}@example.com`
     assert.deepEqual(tracesOf(email, hash('sha256', email), stored), [], email)
   }
-  await assertCounts(service)
+  await assertKeptCounts(service.database)
 })
 
 it('202 and 200 at once over HTTP: whichever comes first, nothing is left', async test => {
@@ -70,7 +71,7 @@ it('202 and 200 at once over HTTP: whichever comes first, nothing is left', asyn
   assert.ok(replies.every(({ status }) => status === 202 || status === 200))
   assert.deepEqual(tracesOf(email, body.identifier_hash, await storedText(service.database)), [])
   assert.deepEqual(tracesOf(email, body.identifier_hash, service.logged()), [])
-  await assertCounts(service)
+  await assertKeptCounts(service.database)
 })
 
 /** Another process on the same store: its connections, and what it knows, are its own. */
@@ -131,14 +132,4 @@ function groupOf(service: ServiceUnderTest, { email, person, writer, group }: Gr
 async function payloads({ database }: ServiceUnderTest): Promise<string> {
   const { rows } = await database.pool.query('select t::text as row from event_payloads t')
   return rows.map(({ row }) => row).join('\n')
-}
-
-/** The kept counts say what is there. */
-async function assertCounts({ database }: { database: Database }): Promise<void> {
-  const { rows } = await database.pool.query(
-    `select (select count(*) from events) = (select sum(events) from event_counts) as events,
-       (select count(*) from deliveries where not is_test and status not like 'skipped:%')
-         = (select coalesce(sum(planned), 0) from delivery_counts) as planned`,
-  )
-  assert.deepEqual(rows, [{ events: true, planned: true }])
 }

@@ -186,6 +186,31 @@ it('200 takes a withdrawal out that names the person by the digest, and keeps it
   assert.match(delivery.explanation, /withdrew consent/)
 })
 
+it('200 takes out withdrawals under the raw visitor id, which left no payload', async test => {
+  const service = await serviceUnderTest(test)
+  const withdraw = (visitor_id: string) =>
+    service.submit({
+      event_name: 'consent_withdrawal',
+      consent_basis: 'legitimate_interest',
+      visitor_id,
+    })
+  const others = ['Customer-10', 'Ünïcode John', 'x'.repeat(90), 'john@example.com']
+  const ids = ['Customer-9', ' customer-9', 'Ünïcode Jane', 'y'.repeat(90)]
+  for (const visitorId of [...others, ...ids]) await withdraw(visitorId)
+  for (const identifier of ['customer-9', 'ünïcode jane', 'y'.repeat(90)]) {
+    await forget(service, { identifier_hash: hash('sha256', identifier) })
+  }
+  const { rows } = await service.database.pool.query(
+    'select visitor_id from consent_withdrawals order by visitor_id collate "C"',
+  )
+  const left = rows.map(({ visitor_id }) => visitor_id)
+  assert.deepEqual(
+    left.filter(id => !/^(external_id|sha256):/.test(id)),
+    ['Customer-10', 'x'.repeat(90), 'Ünïcode John'],
+  )
+  assert.equal(left.length, 3 + others.length + 1)
+})
+
 it('200 of equal requests at once: one receipt, and every event is counted once', async test => {
   const service = await serviceUnderTest(test)
   for (let order = 1; order <= 20; order += 1) {

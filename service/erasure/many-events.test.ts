@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { findPayloadsOfVisitor } from '../ledger/erase-store.ts'
 import { indexKey, visitorDigest } from '../ledger/identifiers.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
@@ -68,5 +69,38 @@ it('200 follows a visitor to a thousand other events, and not an id that everybo
     const { body } = await forget(service)
     assert.equal(body.events_updated, count + 1 - left)
     assert.equal(await payloadCount(service), left)
+  }
+})
+
+it('200 in the end, however many events a process of the version before has left', async test => {
+  const service = await serviceUnderTest(test)
+  await storePayloads(service, { count: 50_500, visitorId: 'v', digests: {}, keys: [0] })
+  await service.submit(samplePurchase())
+  // It has looked at what it could, and nobody needs to look at that again.
+  assert.equal((await forget(service)).status, 503)
+  const { body } = await forget(service)
+  assert.deepEqual([body.duplicate, body.events_updated], [false, 1])
+  const { rows } = await service.database.pool.query(
+    'select count(*) as count from event_payloads where 0 = any(identifier_keys)',
+  )
+  assert.equal(rows[0].count, 0)
+  const found = { trackerId: service.tracker.trackerId, visitorId: 'v', limit: 60_000 }
+  assert.equal((await findPayloadsOfVisitor(service.database, found)).length, 50_500)
+})
+
+it('200 leaves the others alone who share a visitor id with too many', async test => {
+  for (const [people, forgotten] of [
+    [9, 2],
+    [10, 1],
+  ] as const) {
+    const service = await serviceUnderTest(test)
+    const submit = (event_id: string, user_data: object) =>
+      service.submit(samplePurchase({ event_id, visitor_id: 'till', user_data }))
+    for (let index = 0; index < people; index += 1) {
+      await submit(`other-${index}`, { em: `customer-${index}@example.com` })
+    }
+    await submit('nameless', { client_user_agent: 'Mozilla/5.0' })
+    await submit('named', { em: 'jane@example.com' })
+    assert.equal((await forget(service)).body.events_updated, forgotten, `${people} others`)
   }
 })

@@ -46,6 +46,19 @@ it('skips for consent before it looks for a destination or at the age', () => {
   }
 })
 
+it('keeps no trace of the visitor of a legitimate interest, which an erasure would not find', () => {
+  const mark = { event_id: 'bye', event_name: 'consent_withdrawal', event_source: CLICKED }
+  const interest = { ...mark, consent_basis: 'legitimate_interest' }
+  const { entry } = plan({ ...interest, visitor_id: 'visitor-1' })
+  assert.deepEqual([entry.eventSource, entry.bodyDigest.length], ['https://a.example/b', 0])
+  const { entry: ofNobody } = plan(interest)
+  assert.deepEqual([ofNobody.eventSource, ofNobody.bodyDigest.length], ['https://a.example/b', 32])
+  const consented = plan(samplePurchase({ event_source: CLICKED })).entry
+  assert.deepEqual([consented.eventSource, consented.bodyDigest.length], [CLICKED, 32])
+})
+
+const CLICKED = 'https://a.example/b?fbclid=AbC#c'
+
 it('expires what the platform takes no more, to the millisecond', () => {
   const [expired] = plan(samplePurchase(), { windowEndsAt: RECEIVED_AT }).deliveries
   assert.equal(expired?.status, 'expired')

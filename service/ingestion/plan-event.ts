@@ -5,6 +5,7 @@ import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import { erasedEntry } from '../ledger/erased-entry.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { pageAddress } from '../ledger/page-address.ts'
 import { visitorKeysOf, withdrawalKeys } from '../ledger/visitor-keys.ts'
 import type { ErasureGrounds } from './erasure-watch.ts'
 import type { EventDraft } from './event-draft.ts'
@@ -93,7 +94,7 @@ function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
     enforcementScope: body.consent_basis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
     consentCapturedAt: capturedAt(draft),
-    eventSource: draft.eventSource,
+    eventSource: keepsIdentity(draft) ? draft.eventSource : pageAddress(draft.eventSource),
     parentEventId: body.parent_event_id || null,
     orderId: value?.order_id ?? null,
     valueAmount: value?.value ?? null,
@@ -101,7 +102,7 @@ function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
     valueData: value ? JSON.stringify(keptValueData(value)) : null,
     consent: JSON.stringify(decidedConsent(draft, verdict)),
     notes: draft.notes,
-    bodyDigest: draft.bodyDigest,
+    bodyDigest: bodyDigestOf(draft),
     payload: payloadOf(draft),
     session: isGranted ? sessionOf(draft) : null,
     withdrawalOf: body.event_name === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
@@ -140,9 +141,21 @@ function decidedConsent(
 }
 
 /** Only an event on consent may keep identity at all. */
-function payloadOf({ body, visitorId, digests, plain, clickIds }: EventDraft) {
-  if (body.consent_basis === 'legitimate_interest') return null
-  return { visitorId, digests, plain, clickIds }
+function keepsIdentity({ body }: EventDraft): boolean {
+  return body.consent_basis === 'consent'
+}
+
+/**
+ * No digest of a body with a visitor that leaves no payload: an erasure would not find the event,
+ * and whoever knows the rest of the body could try visitors against it.
+ */
+function bodyDigestOf(draft: EventDraft): Buffer {
+  return keepsIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
+}
+
+function payloadOf(draft: EventDraft) {
+  const { visitorId, digests, plain, clickIds } = draft
+  return keepsIdentity(draft) ? { visitorId, digests, plain, clickIds } : null
 }
 
 function sessionOf({ visitorId, eventSource, clickIds }: EventDraft) {

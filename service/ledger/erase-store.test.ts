@@ -88,7 +88,11 @@ it('erases once, of equal erasures at once', async test => {
 it('the migration makes what was stored before it findable', async test => {
   const database = await storeBefore0006(test)
   const external = hash('sha256', 'crm-1')
-  const visitors = ['Customer-9', `sha256:${DIGEST}`, external.toUpperCase(), 'Ünïcode Jane', null]
+  const long = `GA1.2.${'0123456789'.repeat(7)}`
+  const visitors = [
+    ...['Customer-9', `sha256:${DIGEST}`, external.toUpperCase(), 'Ünïcode Jane', null],
+    ...[long, `${DIGEST}.AbCd-_12`, 'ID with spaces'],
+  ]
   const stored: [string, string | null, object][] = [
     ['mail', null, { em: ['b'.repeat(64), DIGEST], fn: ['c'.repeat(64)] }],
     ['id', null, { external_id: [external] }],
@@ -106,9 +110,9 @@ it('the migration makes what was stored before it findable', async test => {
     const payloads = await found(database, digest)
     return payloads.filter(payload => namesPerson(payload, person)).map(({ eventId }) => eventId)
   }
-  assert.deepEqual(await named(DIGEST), ['by-old-process', 'mail', 'visitor-1'])
+  assert.deepEqual(await named(DIGEST), ['by-old-process', 'mail', 'visitor-1', 'visitor-6'])
   assert.deepEqual(await named(external), ['id', 'visitor-2'])
-  for (const visitor of ['Customer-9', 'Ünïcode Jane']) {
+  for (const visitor of ['Customer-9', 'Ünïcode Jane', long, 'ID with spaces']) {
     assert.equal((await named(visitorDigest(visitor))).length, 1, visitor)
     const search = { trackerId: TRACKER_ID, visitorId: visitor, limit: 10 }
     assert.equal((await findPayloadsOfVisitor(database, search)).length, 1, visitor)
@@ -120,6 +124,37 @@ it('the migration makes what was stored before it findable', async test => {
     rows.map(({ event_id }) => event_id),
     ['by-old-process', 'visitor-3'],
   )
+})
+
+it('the migration forgets what statistics have seen of people, and no new ones are made', async test => {
+  const database = await storeBefore0006(test)
+  const { pool } = database
+  const store = async (index: number) => {
+    const visitor = `visitor-${index}`
+    await insertBefore0006(database, `event-${index}`, visitor, {})
+    for (const [table, columns, values] of [
+      [
+        'sessions',
+        'first_seen_at, last_seen_at, landing_source, click_ids',
+        `now(), now(), $2, '{}'`,
+      ],
+      ['consent_withdrawals', 'withdrawn_at', 'now()'],
+    ]) {
+      await pool.query(
+        `insert into ${table} (tracker_id, visitor_id, ${columns}) values ('${TRACKER_ID}', $1, ${values})`,
+        values?.includes('$2') ? [visitor, `https://shop.example/?fbclid=${visitor}`] : [visitor],
+      )
+    }
+  }
+  const seen = async () => {
+    await pool.query('analyze')
+    const { rows } = await pool.query('select s::text as row from pg_statistic s')
+    return rows.filter(({ row }) => row.includes('visitor-')).length
+  }
+  for (let index = 0; index < 5; index += 1) await store(index)
+  assert.ok((await seen()) > 3)
+  await pool.query(migration('0006-erasure.sql'))
+  assert.equal(await seen(), 0)
 })
 
 function migration(file: string): string {

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { indexKey, type NamedPerson, visitorDigest } from './identifiers.ts'
+import { dayOf } from './ledger-entry.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
 /** A payload that may be erased: where it lies, and whom it names. */
@@ -8,6 +9,8 @@ export interface FoundPayload extends NamedPerson {
   eventId: string
   /** The partition, YYYY-MM-DD. */
   receivedOn: string
+  /** A process of the version before has stored it: see unindexed-store.ts. */
+  isUnindexed: boolean
 }
 
 export interface DigestSearch {
@@ -19,7 +22,7 @@ export interface DigestSearch {
 }
 
 /**
- * Payloads that may bear the digest, in order. The index knows digests by their first 32 bits and
+ * Payloads that may bear the digest, in order. The index knows digests by their first bits and
  * trackers not at all, so the caller tells by `namesPerson` which are meant.
  */
 export async function findPayloadsByDigest(
@@ -62,7 +65,7 @@ export function payloadsByKey(key: string): string {
 }
 
 const FOUND_COLUMNS = `payload.event_id, payload.received_on, payload.visitor_id,
-  payload.user_data -> 'digests' as digests`
+  payload.user_data -> 'digests' as digests, 0 = any(payload.identifier_keys) as is_unindexed`
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
 function foundPayload(row: any): FoundPayload {
@@ -71,6 +74,7 @@ function foundPayload(row: any): FoundPayload {
     receivedOn: row.received_on,
     visitorId: row.visitor_id,
     digests: row.digests ?? {},
+    isUnindexed: row.is_unindexed,
   }
 }
 
@@ -159,6 +163,36 @@ export async function eraseKeysOf(
     values: [trackerId, arrayLiteral(keys)],
   })
   return rows[0].sessions
+}
+
+/** An event by its id and the moment that says where its payload lies. */
+export interface StoredOn {
+  eventId: string
+  createdAt: Date
+}
+
+/** Those of these events that have no payload any more. */
+export async function findWithoutPayload(
+  { pool }: Database,
+  trackerId: string,
+  events: readonly StoredOn[],
+): Promise<string[]> {
+  if (events.length === 0) return []
+  const { rows } = await pool.query({
+    name: 'find-without-payload',
+    text: `select event_id from unnest($2::text[], $3::date[]) as asked(event_id, received_on)
+           where not exists (
+             select from event_payloads payload
+             where payload.tracker_id = $1 and payload.event_id = asked.event_id
+               and payload.received_on = asked.received_on
+           )`,
+    values: [
+      trackerId,
+      arrayLiteral(events.map(({ eventId }) => eventId)),
+      arrayLiteral(events.map(({ createdAt }) => dayOf(createdAt))),
+    ],
+  })
+  return rows.map(row => row.event_id)
 }
 
 export interface ErasedKeys {

@@ -32,4 +32,7 @@ it('keeps a withdrawal under the keys that were not erased', () => {
   const entry = erasedEntry(ledgerEntry({ withdrawalOf }), new Set([DIGEST]))
   assert.deepEqual(entry.withdrawalOf, ['visitor-1', 'sha256:a'])
   assert.equal(entry.eventSource, null)
+  const visitor = ledgerEntry({ withdrawalOf: [' Customer-9', 'customer-10'] })
+  const { withdrawalOf: left } = erasedEntry(visitor, new Set([hash('sha256', 'customer-9')]))
+  assert.deepEqual(left, ['customer-10'])
 })

@@ -1,4 +1,6 @@
+import { visitorDigest } from './identifiers.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
+import { pageAddress } from './page-address.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
 /**
@@ -11,12 +13,13 @@ import { withdrawalKeysOfDigest } from './visitor-keys.ts'
  */
 export function erasedEntry(entry: LedgerEntry, digests: ReadonlySet<string>): LedgerEntry {
   const forgotten = new Set([...digests].flatMap(withdrawalKeysOfDigest))
+  const isForgotten = (key: string) => forgotten.has(key) || digests.has(visitorDigest(key))
   return {
     ...entry,
-    eventSource: entry.eventSource && (/^[^?#]*/.exec(entry.eventSource)?.[0] ?? null),
+    eventSource: pageAddress(entry.eventSource),
     bodyDigest: Buffer.alloc(0),
     payload: null,
     session: null,
-    withdrawalOf: entry.withdrawalOf.filter(key => !forgotten.has(key)),
+    withdrawalOf: entry.withdrawalOf.filter(key => !isForgotten(key)),
   }
 }

@@ -1,5 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
+import { visitorDigest } from './identifiers.ts'
+import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
 /** A person by one of the keys that a withdrawal may have named them with. */
 export interface VisitorKey {
@@ -36,4 +38,35 @@ export async function findWithdrawals(
     const found = keys.flatMap(key => times.get(`${trackerId} ${key}`) ?? [])
     return found.length === 0 ? null : new Date(Math.max(...found.map(Number)))
   }
+}
+
+const WITHDRAWN_MAX = 10_000
+
+/**
+ * The plain visitor ids with this digest under which consent was withdrawn. A withdrawal on
+ * legitimate interest leaves no payload that would lead to them, but the digest of the visitor id
+ * beside it (`withdrawalKeys`): only where that is, the tracker's withdrawals are read through, 0.4
+ * seconds for 95,000 on two busy cores. Of plain text alone it is sure that PostgreSQL folds it as
+ * we do.
+ */
+export async function findWithdrawnVisitors(
+  { pool }: Database,
+  trackerId: string,
+  digest: string,
+): Promise<string[]> {
+  const { rows } = await pool.query({
+    name: 'find-withdrawn-visitors',
+    text: `select visitor_id from consent_withdrawals
+           where tracker_id = $1
+             and exists (
+               select from consent_withdrawals
+               where tracker_id = $1 and visitor_id = any($2::text[])
+             )
+             and case when visitor_id ~ '^[!-~]{1,63}$'
+               then sha256(convert_to(lower(visitor_id collate "C"), 'UTF8')) = $3
+               else visitor_id !~ '^(sha256|external_id):' end
+           limit ${WITHDRAWN_MAX}`,
+    values: [trackerId, arrayLiteral(withdrawalKeysOfDigest(digest)), Buffer.from(digest, 'hex')],
+  })
+  return rows.map(row => row.visitor_id).filter(visitorId => visitorDigest(visitorId) === digest)
 }

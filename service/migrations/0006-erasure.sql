@@ -20,10 +20,11 @@ update event_payloads payload set identifier_keys = array(
     union all
     select case
       when payload.visitor_id like 'sha256:%' then substr(payload.visitor_id, 8)
-      when lower(btrim(payload.visitor_id)) ~ '^[0-9a-f]{64}$' then lower(btrim(payload.visitor_id))
+      when payload.visitor_id ~ '^ *[0-9A-Fa-f]{64}(\.([A-Za-z0-9_-]{8}|AQ|Ag|Aw|BA|BQ|Bg))? *$'
+        then left(btrim(payload.visitor_id), 64)
       -- Only of plain text is it sure that PostgreSQL folds it as the service does.
-      when payload.visitor_id ~ '^[!-~]+$' and length(payload.visitor_id) < 64
-        then encode(sha256(convert_to(lower(payload.visitor_id), 'UTF8')), 'hex')
+      when payload.visitor_id ~ '^[!-~]([ -~]*[!-~])?$'
+        then encode(sha256(convert_to(lower(payload.visitor_id collate "C"), 'UTF8')), 'hex')
       else ''
     end
     where payload.visitor_id is not null
@@ -32,6 +33,20 @@ update event_payloads payload set identifier_keys = array(
 
 create index event_payloads_by_identifier on event_payloads using gin (identifier_keys);
 drop index event_payloads_by_visitor;
+
+-- ANALYZE keeps samples of the values of a column, and would go on keeping those of somebody who was
+-- erased. Nothing is searched by these columns but by whole keys, so nobody misses the samples. A
+-- target of 0 leaves the samples that there are; setting the type, to what it is, throws them away.
+alter table event_payloads
+  alter column visitor_id set statistics 0, alter column visitor_id set data type text;
+alter table sessions
+  alter column visitor_id set statistics 0, alter column visitor_id set data type text,
+  alter column landing_source set statistics 0, alter column landing_source set data type text;
+alter table consent_withdrawals
+  alter column visitor_id set statistics 0, alter column visitor_id set data type text;
+alter table events
+  alter column event_source set statistics 0, alter column event_source set data type text,
+  alter column body_digest set statistics 0, alter column body_digest set data type bytea;
 
 -- The digests of erased people, under a key: later events that bear one are stored without identity.
 create table erased_identifiers (
