@@ -18,6 +18,7 @@ const ROOMS = [
   'reports',
   'erasure',
   'sandbox',
+  'jobs',
   'documents',
   'provisioning',
   'metrics',
@@ -34,6 +35,7 @@ const PRIVILEGES = [
   { touch: /\bfetch\(|from 'node:https'/, allowed: /\/client\.ts$/ },
   { touch: /from 'node:http'/, allowed: /\/client\.ts$|^http\/metrics-server\.ts$/ },
   { touch: /from 'prom-client'/, allowed: /^metrics\// },
+  { touch: /from 'graphile-worker'/, allowed: /^jobs\/worker\.ts$|^db\/jobs-schema\.ts$/ },
   {
     touch: /\bset(Timeout|Interval)\(|node:timers/,
     allowed: /\/worker\.ts$|^db\/(embedded-[\w-]+|wait-until)\.ts$/,

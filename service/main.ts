@@ -14,6 +14,7 @@ import { runDeliver } from './roles/run-deliver.ts'
 import { runKey } from './roles/run-key.ts'
 import { runMigrate } from './roles/run-migrate.ts'
 import { runProvision } from './roles/run-provision.ts'
+import { runReport } from './roles/run-report.ts'
 import { runServe } from './roles/run-serve.ts'
 import { serviceLog } from './roles/service-log.ts'
 import { refuseArguments, StartError } from './roles/start-error.ts'
@@ -32,6 +33,7 @@ const ONE_OFF_ROLES = new Map<string, (context: RoleContext, rest: string[]) => 
   ['provision', runProvision],
   ['credential', runCredential],
   ['key', runKey],
+  ['report', runReport],
 ])
 
 let isFatal = false
@@ -48,6 +50,7 @@ async function run(name: string, rest: string[]): Promise<void> {
     logger,
     now: () => new Date(),
     tell: text => process.stderr.write(text),
+    print: text => process.stdout.write(text),
     onFatal: sentence => {
       logger.fatal(sentence)
       if (isFatal) return

@@ -103,6 +103,7 @@ export async function serviceUnderTest(
     baseUrl: simulator.url,
     version: 'v26.0',
     timeoutMilliseconds: 5_000,
+    now: clock.now,
   })
   const credentialKeys = { current: randomBytes(32), previous: [] }
   let origin = ''

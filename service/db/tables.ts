@@ -151,6 +151,26 @@ export interface Tables {
     planned: number
     accepted: number
   }
+  sent_counts: {
+    tracker_id: string
+    destination_id: string
+    sent_on: string
+    event_name: string
+    event_on: string
+    slot: number
+    accepted: number
+    test: number
+    unknown: number
+  }
+  sent_key_counts: {
+    tracker_id: string
+    destination_id: string
+    sent_on: string
+    event_name: string
+    match_key: string
+    slot: number
+    events: number
+  }
   reconciliation_reports: {
     tracker_id: string
     id: number
@@ -164,6 +184,8 @@ export interface Tables {
     status: string
     created_at: Date
     updated_at: Date
+    tried_at: Date
+    trouble: string | null
   }
   emq_snapshots: {
     tracker_id: string
@@ -177,6 +199,29 @@ export interface Tables {
     measured_at: Date
     created_at: Date
     updated_at: Date
+  }
+  alerts: {
+    tracker_id: string
+    id: number
+    destination_id: string
+    kind: string
+    sentence: string
+    details: string
+    raised_at: Date
+    resolved_at: Date | null
+  }
+  emq_readings: {
+    tracker_id: string
+    destination_id: string
+    read_at: Date
+    next_read_at: Date
+    unavailable_cause: string | null
+    unavailable_sentence: string | null
+  }
+  job_records: {
+    name: string
+    known_at: Generated<Date>
+    succeeded_at: Date | null
   }
   send_attempts: {
     tracker_id: string

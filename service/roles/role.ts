@@ -8,6 +8,8 @@ export interface RoleContext {
   now: () => Date
   /** Words for the person at the terminal; the log has its own stream. */
   tell: (text: string) => void
+  /** What a command was asked for: standard output. */
+  print: (text: string) => void
   /** Something without which the role cannot go on has ended, with a sentence about it. */
   onFatal: (sentence: string) => void
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
-import { migrate } from '../db/migrate.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { destinationMetrics } from '../metrics/delivery-metrics.ts'
 import { meteredPlatform } from '../metrics/metered-platform.ts'
@@ -10,11 +9,13 @@ import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import type { Settings } from '../settings/settings.ts'
 import { closeAll } from './close-all.ts'
+import { migrateStore } from './migrate-store.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { startSimulatorProcess } from './simulator-process.ts'
 import { deliveryContext, platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
+import { startJobs } from './start-jobs.ts'
 import { startMetrics } from './start-metrics.ts'
 import { startSummary } from './start-summary.ts'
 
@@ -31,14 +32,14 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     store.embedded?.exited.then(context.onFatal)
     const metrics = await startMetrics(context, store)
     closers.push(metrics.close)
-    await migrate(store.database)
+    await migrateStore(context, store)
     await preparePartitions(store, context)
 
     const simulator = await simulatorOf(context)
     if (simulator) closers.push(simulator.stop)
     simulator?.exited.then(context.onFatal)
     const platformUrl = simulator?.url ?? (settings.platformUrl as string)
-    const platform = meteredPlatform(metrics.registry, platformOf(settings, platformUrl))
+    const platform = meteredPlatform(metrics.registry, platformOf(context, platformUrl))
     const keys = credentialKeys(settings)
 
     const parts = { platform, credentialKeys: keys, registry: metrics.registry, closers }
@@ -85,13 +86,15 @@ async function startServiceAndWorker(
   store: Store,
   { platform, credentialKeys, registry, closers }: ServiceParts,
 ): Promise<HttpService> {
-  const delivery = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
-  const worker = await startDelivery(context, store, { ...delivery, registry })
+  const options = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
+  const worker = await startDelivery(context, store, { ...options, registry })
   closers.push(worker.stop)
+  const delivery = deliveryContext(context, store, options)
+  closers.push(startJobs(context, store, { registry, delivery }).stop)
   const service = await startHttp(context, {
     database: store.database,
     platform,
-    delivery: deliveryContext(context, store, delivery),
+    delivery,
     credentialKeys,
     onPlanned: worker.wake,
     circuits: worker.circuits,

@@ -5,8 +5,9 @@ import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { closeAll } from './close-all.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import { platformOf, startDelivery } from './start-delivery.ts'
+import { deliveryContext, platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
 import { StartError } from './start-error.ts'
+import { startJobs } from './start-jobs.ts'
 import { startMetrics } from './start-metrics.ts'
 
 /** A delivery worker alone; any number of them may share a store. */
@@ -24,13 +25,16 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     const { registry, ...metrics } = await startMetrics(context, store)
     closers.push(metrics.close)
     await requireCurrentSchema(store.database)
-    const worker = await startDelivery(context, store, {
-      platform: meteredPlatform(registry, platformOf(settings, platformUrl)),
+    await preparePartitions(store, context)
+    const options = {
+      platform: meteredPlatform(registry, platformOf(context, platformUrl)),
       credentialKeys: credentialKeys(settings),
       onMoved: destinationMetrics(registry),
-      registry,
-    })
+    }
+    const worker = await startDelivery(context, store, { ...options, registry })
     closers.push(worker.stop)
+    const delivery = deliveryContext(context, store, options)
+    closers.push(startJobs(context, store, { registry, delivery }).stop)
     context.tell(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
     return { close: () => closeAll(closers) }
   } catch (error) {

@@ -22,7 +22,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
     const platformUrl = settings.platformUrl ?? NO_PLATFORM
-    const platform = meteredPlatform(registry, platformOf(settings, platformUrl))
+    const platform = meteredPlatform(registry, platformOf(context, platformUrl))
     const onMoved = destinationMetrics(registry)
     const keys = credentialKeys(settings)
     // Test purchases are sent by the process that is asked for them.

@@ -3,28 +3,27 @@ import type { DeliveryContext, DestinationMove } from '../delivery/delivery-cont
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { DELIVERY_CHANNEL } from '../delivery/store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
-import { dayOf } from '../ledger/ledger-entry.ts'
 import { ensurePayloadPartitions } from '../ledger/store.ts'
 import { deliveryMetrics, workerMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import type { Platform } from '../platforms/platform.ts'
-import type { Settings } from '../settings/settings.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
 const PLATFORM_MILLISECONDS_MAX = 10_000
 const PARTITION_DAYS_AHEAD = 14
 
-export function platformOf({ platformVersion }: Settings, platformUrl: string): Platform {
+export function platformOf({ settings, now }: RoleContext, platformUrl: string): Platform {
   return metaPlatform({
     baseUrl: platformUrl,
-    version: platformVersion,
+    version: settings.platformVersion,
+    now,
     timeoutMilliseconds: PLATFORM_MILLISECONDS_MAX,
   })
 }
 
-/** Payload partitions for the next two weeks: made at every start, and daily by the workers. */
+/** Payload partitions for the next two weeks: made at every start, and hourly by a job. */
 export async function preparePartitions(store: Store, { now }: RoleContext): Promise<void> {
   await ensurePayloadPartitions(store.database, now(), PARTITION_DAYS_AHEAD)
 }
@@ -64,9 +63,8 @@ export async function startDelivery(
   store: Store,
   { registry, ...options }: DeliveryOptions & { registry: MetricsRegistry },
 ): Promise<DeliveryWorker> {
-  const { settings, logger, now } = context
+  const { settings, logger } = context
   const ears = new Ears(context, store)
-  const daily = onceADay(() => preparePartitions(store, context))
   const meter = deliveryMetrics(registry)
   const worker = startDeliveryWorker({
     context: { ...deliveryContext(context, store, options), onSettled: meter.onSettled },
@@ -80,10 +78,7 @@ export async function startDelivery(
       logger.error({ err }, 'delivery stumbled; it goes on')
     },
     onLooked: meter.onLooked,
-    onPoll: async () => {
-      await ears.listen(() => worker.wake())
-      await daily(now())
-    },
+    onPoll: () => ears.listen(() => worker.wake()),
   })
   workerMetrics(registry, worker, settings.deliveryRequestsMax)
   return {
@@ -92,17 +87,6 @@ export async function startDelivery(
       await worker.stop()
       await ears.close()
     },
-  }
-}
-
-/** Runs a task at the first call on each UTC day; a call that fails is made again. */
-function onceADay(task: () => Promise<void>): (now: Date) => Promise<void> {
-  let done = ''
-  return async now => {
-    const today = dayOf(now)
-    if (done === today) return
-    await task()
-    done = today
   }
 }
 

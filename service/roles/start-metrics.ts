@@ -1,7 +1,9 @@
 import { readBacklog } from '../delivery/backlog-store.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
+import { openAlertMetrics } from '../metrics/alert-metrics.ts'
 import { type MetricsRegistry, metricsPage, metricsRegistry } from '../metrics/metrics-registry.ts'
 import { backlogMetrics, connectionMetrics } from '../metrics/store-metrics.ts'
+import { countOpenAlerts } from '../reports/alert-store.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
 import type { Store } from './open-store.ts'
@@ -28,6 +30,7 @@ export async function startMetrics(
   const registry = metricsRegistry()
   connectionMetrics(registry, database.pool)
   backlogMetrics(registry, () => readBacklog(database, context.now()))
+  openAlertMetrics(registry, () => countOpenAlerts(database))
   const server = await listen(context, registry)
   const url = `http://${urlHost(context.settings.metricsHost)}:${server.port}/metrics`
   return { registry, url, close: server.close }

@@ -1,0 +1,103 @@
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import { expireAttempts } from '../erasure/expire-attempts.ts'
+import { expireLedger } from '../erasure/expire-ledger.ts'
+import { expirePayloads } from '../erasure/expire-payloads.ts'
+import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
+import type { AlertMove } from '../reports/alert.ts'
+import { makeDueReports } from '../reports/make-due-reports.ts'
+import { refreshReport } from '../reports/refresh-report.ts'
+import { takeDueSnapshots } from '../reports/take-due-snapshots.ts'
+import type { Settings } from '../settings/settings.ts'
+
+export interface JobParts {
+  settings: Settings
+  delivery: DeliveryContext
+  preparePartitions: () => Promise<void>
+  onAlert: (move: AlertMove) => void
+}
+
+const REPEATS_MAX = 100
+
+/** Every job there is, with when it runs. Minutes differ, so that not all begin together. */
+export function jobRegister(parts: JobParts): Job[] {
+  return [
+    {
+      name: 'prepare-partitions',
+      schedule: '7 * * * *',
+      secondsMax: 60,
+      run: parts.preparePartitions,
+    },
+    ...reportJobs(parts),
+    ...expiryJobs(parts),
+  ]
+}
+
+function reportJobs({ delivery, onAlert }: JobParts): Job[] {
+  const context = { ...delivery, onAlert }
+  return [
+    {
+      name: 'make-due-reports',
+      schedule: '*/15 * * * *',
+      secondsMax: 600,
+      run: repeated(moment => makeDueReports(context, moment)),
+    },
+    {
+      name: 'refresh-report',
+      schedule: null,
+      secondsMax: 120,
+      run: async payload => void (await refreshReport(context, reportIn(payload))),
+    },
+    {
+      name: 'take-due-snapshots',
+      schedule: '22 * * * *',
+      secondsMax: 600,
+      run: repeated(moment => takeDueSnapshots(context, moment)),
+    },
+  ]
+}
+
+function expiryJobs({ settings, delivery: { database } }: JobParts): Job[] {
+  const { payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays } = settings
+  return [
+    {
+      name: 'expire-payloads',
+      schedule: '37 * * * *',
+      secondsMax: 600,
+      run: repeated(({ now }) =>
+        expirePayloads({ database, now, payloadDays: payloadRetentionDays }),
+      ),
+    },
+    {
+      name: 'expire-ledger',
+      schedule: '10 3 * * *',
+      secondsMax: 3_600,
+      run: repeated(({ now }) =>
+        expireLedger({ database, now, ledgerMonths: ledgerRetentionMonths }),
+      ),
+    },
+    {
+      name: 'expire-attempts',
+      schedule: '40 3 * * *',
+      secondsMax: 3_600,
+      run: repeated(({ now }) =>
+        expireAttempts({ database, now, attemptDays: attemptRetentionDays }),
+      ),
+    },
+  ]
+}
+
+/** Runs a verb until nothing is left, nothing moves (a table is held), or its time is over. */
+function repeated(verb: (moment: JobContext) => Promise<{ more: boolean }>): Job['run'] {
+  return async (_, moment) => {
+    for (let repeat = 0; repeat < REPEATS_MAX && !moment.signal.aborted; repeat += 1) {
+      const { more, ...counts } = await verb(moment)
+      const hasMoved = Object.values(counts).some(count => Number(count) > 0)
+      if (!more || !hasMoved) return
+    }
+  }
+}
+
+/** What `requestJob(database, 'refresh-report', { trackerId, date })` said. */
+function reportIn({ trackerId, date }: JobPayload): { trackerId: string; date: string } {
+  return { trackerId: String(trackerId), date: String(date) }
+}

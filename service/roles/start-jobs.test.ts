@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  eventually,
+  installation,
+  type ProgramUnderTest,
+} from '../../testing/program-under-test.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { readJobs, requestJob } from '../jobs/store.ts'
+
+/** A worker program on a store of its own. */
+async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {
+  const { database, connectionString } = await testStore(test)
+  const start = async () => {
+    const program = installation(test).start({
+      role: 'deliver',
+      environment: {
+        DATABASE_URL: connectionString,
+        SIGNALBOX_PLATFORM_URL: 'http://127.0.0.1:9',
+        ...environment,
+      },
+    })
+    await program.says(/Signalbox delivers to/)
+    return program
+  }
+  return { database, start }
+}
+
+function logged(program: ProgramUnderTest, sentence: string): Record<string, unknown>[] {
+  const lines = program.log().split('\n').filter(Boolean)
+  return lines.map(line => JSON.parse(line)).filter(({ msg }) => msg === sentence)
+}
+
+it('deliver does each of its jobs, and says so in the log and the store', async test => {
+  const { database, start } = await deliverOn(test, { LOG_LEVEL: 'debug' })
+  const program = await start()
+  const periodic = [
+    'prepare-partitions',
+    'make-due-reports',
+    'take-due-snapshots',
+    'expire-payloads',
+    'expire-ledger',
+    'expire-attempts',
+  ]
+  const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
+  for (const name of periodic) await requestJob(database, name)
+  await requestJob(database, 'refresh-report', day)
+  await eventually('all are done', () => logged(program, 'a job is done').length === 7)
+  const done = logged(program, 'a job is done').map(({ task }) => task)
+  assert.deepEqual(done.toSorted(), [...periodic, 'refresh-report'].toSorted())
+  await eventually('nothing is left', async () => {
+    const { counts } = await readJobs(database, periodic)
+    return counts.queued + counts.running === 0
+  })
+  const { successAgeSeconds } = await readJobs(database, periodic)
+  assert.deepEqual([...successAgeSeconds.keys()].sort(), periodic.toSorted())
+  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.equal(logged(program, 'the jobs stumbled; they go on').length, 0)
+})
+
+it('a job that fails is logged with its name and without its payload', async test => {
+  const { database, start } = await deliverOn(test)
+  const program = await start()
+  await database.pool.query('alter table send_attempts rename to send_attempts_away')
+  await requestJob(database, 'expire-attempts', { note: 'nobody-should-read-this' })
+  const failures = () => logged(program, 'a job failed; it is tried again')
+  await eventually('it failed', () => failures().length === 1)
+  assert.equal(failures()[0]?.task, 'expire-attempts')
+  assert.doesNotMatch(program.log(), /nobody-should-read-this/)
+  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+})
+
+it('SIGNALBOX_JOBS=off leaves the jobs to other processes', async test => {
+  const { database, start } = await deliverOn(test, { SIGNALBOX_JOBS: 'off' })
+  const program = await start()
+  const { rows } = await database.pool.query(
+    `select count(*) from pg_stat_activity
+     where datname = current_database() and application_name = 'signalbox jobs'`,
+  )
+  assert.deepEqual(rows, [{ count: 0 }])
+  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+})

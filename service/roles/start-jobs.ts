@@ -1,0 +1,101 @@
+import { openDatabase } from '../db/database.ts'
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import type { Job, JobRun } from '../jobs/job.ts'
+import { periodSecondsOf } from '../jobs/schedule.ts'
+import { readJobs } from '../jobs/store.ts'
+import { startJobWorker } from '../jobs/worker.ts'
+import { alertMetrics } from '../metrics/alert-metrics.ts'
+import { jobMetrics } from '../metrics/job-metrics.ts'
+import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
+import type { AlertMove } from '../reports/alert.ts'
+import { jobRegister } from './job-register.ts'
+import type { Store } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+import { preparePartitions } from './start-delivery.ts'
+
+/** Jobs that one process works on at once. Two, so that a long one does not hold up the others. */
+const CONCURRENCY = 2
+/** One that listens, and one for each job that is taken up or settled. */
+const CONNECTIONS_MAX = 1 + CONCURRENCY
+
+export interface RunningJobs {
+  stop(): Promise<void>
+}
+
+/** Works on the jobs, unless SIGNALBOX_JOBS is off. They read and write with the role's store. */
+export function startJobs(
+  context: RoleContext,
+  store: Store,
+  { registry, delivery }: { registry: MetricsRegistry; delivery: DeliveryContext },
+): RunningJobs {
+  const { settings, logger, now } = context
+  if (!settings.areJobsOn) return { stop: async () => {} }
+  const jobs = jobRegister({
+    settings,
+    delivery,
+    preparePartitions: () => preparePartitions(store, context),
+    onAlert: alertTeller(context, registry),
+  })
+  const meter = jobMetrics(registry, {
+    names: jobs.map(({ name }) => name),
+    periodSeconds: periodsOf(jobs),
+    read: () => readJobs(store.database, [...periodsOf(jobs).keys()]),
+  })
+  const database = openDatabase({
+    connectionString: store.connectionString,
+    connectionsMax: CONNECTIONS_MAX,
+    applicationName: 'signalbox jobs',
+    onIdleError: err => logger.warn({ err }, 'a connection of the jobs broke'),
+  })
+  const worker = startJobWorker({
+    database,
+    jobs,
+    now,
+    concurrency: CONCURRENCY,
+    onError: err => {
+      meter.onError()
+      logger.error({ err }, 'the jobs stumbled; they go on')
+    },
+    onDone: run => {
+      meter.onDone(run)
+      logRun(context, run)
+    },
+  })
+  return {
+    stop: async () => {
+      await worker.stop()
+      await database.close()
+    },
+  }
+}
+
+function alertTeller({ logger }: RoleContext, registry: MetricsRegistry) {
+  const count = alertMetrics(registry)
+  return (alert: AlertMove) => {
+    if (alert.move === 'raised') count(alert.kind)
+    logger.warn(alert, alert.move === 'raised' ? 'an alert is raised' : 'an alert is resolved')
+  }
+}
+
+/** Never with its payload. */
+function logRun({ logger }: RoleContext, { name, outcome, seconds, error: err }: JobRun): void {
+  switch (outcome) {
+    case 'succeeded':
+      logger.debug({ task: name, seconds }, 'a job is done')
+      break
+    case 'failed':
+      logger.error({ task: name, seconds, err }, 'a job failed; it is tried again')
+      break
+    case 'interrupted':
+      logger.info({ task: name, seconds }, 'a job is left for later: the process ends')
+      break
+  }
+}
+
+function periodsOf(jobs: readonly Job[]): Map<string, number> {
+  const periods = new Map<string, number>()
+  for (const { name, schedule } of jobs) {
+    if (schedule !== null) periods.set(name, periodSecondsOf(schedule))
+  }
+  return periods
+}
