@@ -83,6 +83,7 @@ export interface Tables {
     user_data: string
     click_ids: string
     identifier_keys: Generated<number[]>
+    page_url: string | null
   }
   sessions: {
     tracker_id: string

@@ -26,21 +26,24 @@ function expire({ database, clock }: ServiceUnderTest, payloadDays = 90) {
 
 it('200 shows an event whose payload has expired without identity, and with all else', async test => {
   const shop = await service(test)
-  await shop.submit(samplePurchase({ click_ids: { gclid: 'gclid-1' } }))
+  const page = 'https://shop.example/checkout'
+  const clicked = { event_source: `${page}?fbclid=AbC123#top`, click_ids: { gclid: 'gclid-1' } }
+  await shop.submit(samplePurchase(clicked))
   await shop.deliver()
   const before = (await shop.read('order-1001')).body
   assert.equal(before.event.payload_expired, false)
+  assert.equal(before.event.event_source, clicked.event_source)
   assert.ok(before.event.session)
 
   shop.clock.forward(91 * DAY_SECONDS)
   assert.deepEqual(await expire(shop), { partitions: 1, rows: 1, more: false, isHeld: false })
   const { event, deliveries } = (await shop.read('order-1001')).body
   const gone = { payload_expired: true, user_data_hashed: {}, click_ids: {}, session: null }
-  assert.deepEqual(event, { ...before.event, ...gone })
+  assert.deepEqual(event, { ...before.event, ...gone, event_source: page })
   assert.deepEqual(deliveries, before.deliveries)
   const stored = await storedText(shop.database)
   assert.deepEqual(tracesOf(EMAIL, DIGEST, stored), [])
-  for (const trace of ['visitor-1', 'Mozilla', 'gclid-1']) {
+  for (const trace of ['visitor-1', 'Mozilla', 'gclid-1', 'AbC123']) {
     assert.ok(!stored.includes(trace), trace)
   }
 })

@@ -54,7 +54,13 @@ it('keeps no trace of the visitor of a legitimate interest, which an erasure wou
   const { entry: ofNobody } = plan(interest)
   assert.deepEqual([ofNobody.eventSource, ofNobody.bodyDigest.length], ['https://a.example/b', 32])
   const consented = plan(samplePurchase({ event_source: CLICKED })).entry
-  assert.deepEqual([consented.eventSource, consented.bodyDigest.length], [CLICKED, 32])
+  assert.deepEqual(
+    [consented.eventSource, consented.bodyDigest.length],
+    ['https://a.example/b', 32],
+  )
+  assert.equal(consented.payload?.pageUrl, CLICKED)
+  const plain = plan(samplePurchase({ event_source: 'https://a.example/b' })).entry
+  assert.equal(plain.payload?.pageUrl, undefined)
 })
 
 const CLICKED = 'https://a.example/b?fbclid=AbC#c'

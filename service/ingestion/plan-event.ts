@@ -94,7 +94,7 @@ function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
     enforcementScope: body.consent_basis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
     consentCapturedAt: capturedAt(draft),
-    eventSource: keepsIdentity(draft) ? draft.eventSource : pageAddress(draft.eventSource),
+    eventSource: pageAddress(draft.eventSource),
     parentEventId: body.parent_event_id || null,
     orderId: value?.order_id ?? null,
     valueAmount: value?.value ?? null,
@@ -154,8 +154,10 @@ function bodyDigestOf(draft: EventDraft): Buffer {
 }
 
 function payloadOf(draft: EventDraft) {
-  const { visitorId, digests, plain, clickIds } = draft
-  return keepsIdentity(draft) ? { visitorId, digests, plain, clickIds } : null
+  if (!keepsIdentity(draft)) return null
+  const { visitorId, digests, plain, clickIds, eventSource } = draft
+  const hasMore = eventSource !== null && eventSource !== pageAddress(eventSource)
+  return { visitorId, digests, plain, clickIds, ...(hasMore && { pageUrl: eventSource }) }
 }
 
 function sessionOf({ visitorId, eventSource, clickIds }: EventDraft) {

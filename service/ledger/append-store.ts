@@ -57,6 +57,7 @@ const PAYLOAD_COLUMNS: BatchColumn<LedgerEntry>[] = [
     type: 'json',
     text: ({ payload }) => JSON.stringify(payload?.clickIds ?? {}),
   },
+  { name: 'page_url', type: 'text', text: ({ payload }) => payload?.pageUrl ?? null },
   // A list a row: an array of arrays would be flattened, so it travels as text.
   { name: 'identifier_keys', type: 'text', text: identifierKeysText },
 ]
@@ -141,8 +142,9 @@ export function appendExpressions(firstParameter: number): string {
     ),
     payloads as (
       insert into event_payloads
-        (tracker_id, event_id, received_on, visitor_id, user_data, click_ids, identifier_keys)
-      select tracker_id, event_id, received_on, visitor_id, user_data, click_ids,
+        (tracker_id, event_id, received_on, visitor_id, user_data, click_ids, page_url,
+         identifier_keys)
+      select tracker_id, event_id, received_on, visitor_id, user_data, click_ids, page_url,
         identifier_keys::integer[]
       from ${unnestOf(PAYLOAD_COLUMNS, { alias: 'payload', firstParameter: payloadParameter })}
       join inserted using (tracker_id, event_id)

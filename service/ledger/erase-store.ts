@@ -105,7 +105,7 @@ export async function eraseEvents(
          and payload.received_on = asked.received_on
        returning payload.event_id, payload.visitor_id
      ), stripped as (
-       update events set body_digest = '', event_source = ${WITHOUT_QUERY}
+       update events set body_digest = ''
        from gone
        where events.tracker_id = $1 and events.event_id = gone.event_id
      ), visitors as (
@@ -127,9 +127,6 @@ export async function eraseEvents(
   )
   return rows[0]
 }
-
-/** Click ids stand in the query, and wherever a page writes them into the fragment. */
-const WITHOUT_QUERY = `substring(events.event_source from '^[^?#]*')`
 
 /**
  * Removes what bears the digest without any event: the session of a visitor whose id it is, and

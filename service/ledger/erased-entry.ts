@@ -1,6 +1,5 @@
 import { visitorDigest } from './identifiers.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
-import { pageAddress } from './page-address.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
 /**
@@ -9,14 +8,13 @@ import { withdrawalKeysOfDigest } from './visitor-keys.ts'
  * already. A withdrawal stays in force under the person's other keys.
  *
  * The digest of the body goes, since whoever knows the rest of the body could try addresses against
- * it; and the source keeps no query and no fragment, where click ids stand.
+ * it.
  */
 export function erasedEntry(entry: LedgerEntry, digests: ReadonlySet<string>): LedgerEntry {
   const forgotten = new Set([...digests].flatMap(withdrawalKeysOfDigest))
   const isForgotten = (key: string) => forgotten.has(key) || digests.has(visitorDigest(key))
   return {
     ...entry,
-    eventSource: pageAddress(entry.eventSource),
     bodyDigest: Buffer.alloc(0),
     payload: null,
     session: null,

@@ -16,6 +16,7 @@ export interface LedgerEntry {
   consentNormalizationVersion: string
   /** When the consent that allows delivery was given; null when the caller did not say. */
   consentCapturedAt: Date | null
+  /** The address of the page, without query and fragment. */
   eventSource: string | null
   parentEventId: string | null
   orderId: string | null
@@ -49,12 +50,14 @@ export interface EventNotes {
   unknownMembers: string[]
 }
 
-/** What expires: digests, address, user agent, click ids and the visitor. */
+/** What expires: digests, address, user agent, click ids, the visitor, and the page as it was. */
 export interface IdentityPayload {
   visitorId: string | null
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>
+  /** The page with its query and fragment, where it has any. */
+  pageUrl?: string
 }
 
 /** A visitor seen with consent; updates the visitor's session. */

@@ -6,13 +6,15 @@ import { findChildren, findEvents, noteDifferingSubmissions } from './store.ts'
 
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
 
+const PAGE_URL = 'https://shop.example/?a=1&b="2"'
+
 it('gives back every member of an event as it was stored', async test => {
   const { database } = await testStore(test)
   const entry = ledgerEntry({
     eventId: 'odd "id", {with} \\ everything',
     eventTime: new Date('2026-11-20T10:00:00.123Z'),
     consentCapturedAt: new Date('2026-11-19T00:00:00.000Z'),
-    eventSource: 'https://shop.example/?a=1&b="2"',
+    eventSource: 'https://shop.example/',
     parentEventId: 'parent',
     orderId: '1001',
     valueAmount: '123456789012345.678900',
@@ -27,11 +29,13 @@ it('gives back every member of an event as it was stored', async test => {
       digests: { em: ['a'.repeat(64), 'b'.repeat(64)] },
       plain: { client_ip_address: '203.0.113.7' },
       clickIds: { fbp: 'fb.1.1795262400000.1' },
+      pageUrl: PAGE_URL,
     },
     session: { visitorId: 'visitor-1', landingSource: 'https://shop.example/', clickIds: {} },
   })
   await storeEntries(database, [entry])
   const [stored] = await findEvents(database, TRACKER_ID, [entry.eventId])
+  const { pageUrl: _, ...payload } = entry.payload ?? {}
   assert.deepEqual(stored, {
     eventId: entry.eventId,
     createdAt: STORED_AT,
@@ -45,7 +49,7 @@ it('gives back every member of an event as it was stored', async test => {
     enforcementScope: 'event',
     consentNormalizationVersion: '1',
     consentCapturedAt: entry.consentCapturedAt,
-    eventSource: entry.eventSource,
+    eventSource: PAGE_URL,
     parentEventId: 'parent',
     orderId: '1001',
     valueAmount: '123456789012345.678900',
@@ -58,7 +62,7 @@ it('gives back every member of an event as it was stored', async test => {
     },
     differingSubmissions: 0,
     lastDifferingAt: null,
-    payload: entry.payload,
+    payload,
     session: {
       visitorId: 'visitor-1',
       firstSeenAt: STORED_AT,

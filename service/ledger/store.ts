@@ -17,6 +17,7 @@ export interface StoredEvent {
   enforcementScope: string
   consentNormalizationVersion: string
   consentCapturedAt: Date | null
+  /** The whole page while the payload is there, then its address alone. */
   eventSource: string | null
   parentEventId: string | null
   orderId: string | null
@@ -56,7 +57,7 @@ const CHILDREN_MAX = 100
 const READ_EVENTS = `
   select events.*,
     payload.event_id is not null as has_payload,
-    payload.visitor_id, payload.user_data, payload.click_ids,
+    payload.visitor_id, payload.user_data, payload.click_ids, payload.page_url,
     session.first_seen_at, session.last_seen_at, session.landing_source,
     session.click_ids as session_click_ids
   from events
@@ -185,9 +186,8 @@ async function makePartition(
     await sql`create table if not exists ${sql.table(name)} partition of event_payloads
       for values from (${sql.lit(start)}) to (${sql.lit(end)})`.execute(transaction)
     // No partition takes this over from its table; see 0006-erasure.sql.
-    await sql`alter table ${sql.table(name)} alter column visitor_id set statistics 0`.execute(
-      transaction,
-    )
+    await sql`alter table ${sql.table(name)} alter column visitor_id set statistics 0,
+      alter column page_url set statistics 0`.execute(transaction)
   })
 }
 
@@ -206,7 +206,7 @@ function storedEvent(row: any): StoredEvent {
     enforcementScope: row.enforcement_scope,
     consentNormalizationVersion: row.consent_normalization_version,
     consentCapturedAt: row.consent_captured_at,
-    eventSource: row.event_source,
+    eventSource: row.page_url ?? row.event_source,
     parentEventId: row.parent_event_id,
     orderId: row.order_id,
     valueAmount: row.value_amount,
