@@ -3,7 +3,7 @@ import { type AlertContext, raiseAlert } from './raise-alert.ts'
 import type { DayReconciliation } from './reconcile-day.ts'
 import { resolveAlert } from './resolve-alert.ts'
 
-/** From so much on it is worth somebody's time: a twentieth of what was accepted, and ten events. */
+/** From so much on it is worth somebody's time: a twentieth of what was accepted, and ten. */
 const SHARE_MIN = 0.05
 const EVENTS_MIN = 10
 

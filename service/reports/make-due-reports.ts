@@ -28,8 +28,8 @@ export interface DueReportsMade {
 /**
  * Makes every reconciliation report that is due, for all destinations that sent anything in the
  * last days. What is due is what is missing in the store, so repeats and several processes do no
- * harm. What stays unexplained in a final report raises an alert. Throws, after all others were made, when one could not be made for a reason that is no answer of
- * the platform.
+ * harm. What stays unexplained in a final report raises an alert. Throws, after all others were
+ * made, when one could not be made for a reason that is no answer of the platform.
  */
 export async function makeDueReports(
   context: ReportContext & AlertContext,

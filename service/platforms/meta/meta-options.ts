@@ -5,6 +5,6 @@ export interface MetaOptions {
   /** Such as `v26.0`. */
   version: string
   timeoutMilliseconds: number
-  /** To know how far back the counts reach: a day out of reach would look like one without events. */
+  /** Tells how far back the counts reach: a day out of reach looks like one without events. */
   now: () => Date
 }
