@@ -250,6 +250,11 @@ it('422 names every wrong field, and repeats no value', async test => {
     assert.deepEqual(Object.keys(reply.body.errors), fields)
     assert.deepEqual(tracesOf(EMAIL, DIGEST, reply.text), [])
   }
+  const { message } = (await forget(service, { identifier_hash: EMAIL })).body
+  assert.equal(
+    message,
+    'The identifier_hash field must be a SHA-256 digest: 64 hexadecimal digits.',
+  )
   assert.equal((await service.request('DELETE', PATH)).status, 422)
   const { rows } = await service.database.pool.query('select from deletion_requests')
   assert.equal(rows.length, 0)

@@ -3,6 +3,7 @@ import {
   DECIMAL_PATTERN,
   UNSIGNED_DECIMAL_PATTERN,
 } from '@signalbox/contract/decimal.ts'
+import { DIGEST_PATTERN } from '@signalbox/contract/deletions.ts'
 import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { ErrorObject } from 'ajv'
 import type { FieldErrors } from './refusal.ts'
@@ -91,6 +92,7 @@ const PATTERN_RULES: Record<string, string> = {
     'must be decimal text such as "1.00" without a sign, up to 15 digits and 6 after the point',
   [TEST_CODE_PATTERN]: 'must be visible ASCII characters without spaces, such as TEST12345',
   [CURRENCY_PATTERN]: 'must be the three letters of an ISO 4217 currency',
+  [DIGEST_PATTERN]: 'must be a SHA-256 digest: 64 hexadecimal digits',
 }
 
 const TYPE_PHRASES: Record<string, string> = {
