@@ -11,7 +11,7 @@ interface Refusal extends StartOptions {
   sentence: string | RegExp
 }
 
-const ROLES = 'all, serve, deliver, migrate, provision, credential, key'
+const ROLES = 'all, serve, deliver, migrate, provision, credential, key, report'
 const PROVISION_USAGE =
   'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--origin ORIGIN]... ' +
   '[--dataset DIGITS --token-from FILE|-]\n'
