@@ -80,6 +80,9 @@ it('compares with the snapshot closest to seven days earlier, and with none beyo
   assert.equal(change(earlier(6, '6.0'), earlier(7, '5.9'), earlier(8, '5.8')), '0.3')
   assert.equal(change(earlier(6, '6.2')), '0.0')
   assert.equal(change(earlier(8, '6.9')), '-0.7')
+  // As close as the other: the order in which they lie in the store must not decide.
+  assert.equal(change(earlier(6, '6.0'), earlier(8, '8.0')), '-1.8')
+  assert.equal(change(earlier(8, '8.0'), earlier(6, '6.0')), '-1.8')
   assert.equal(change(earlier(6, '6.0', 1), earlier(8, '5.0', 2)), '1.2')
   assert.equal(change(earlier(6, '6.0', -2), earlier(8, '5.0', -1)), '0.2')
 })

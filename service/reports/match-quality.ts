@@ -104,6 +104,8 @@ export function weekEarlier<Snapshot extends EarlierScore>(
   const inReach = earlier.filter(
     ({ daysEarlier }) => daysEarlier >= daysMin && daysEarlier <= daysMax,
   )
-  inReach.sort((a, b) => daysApart(a) - daysApart(b) || apart(a) - apart(b))
+  inReach.sort(
+    (a, b) => daysApart(a) - daysApart(b) || apart(a) - apart(b) || b.daysEarlier - a.daysEarlier,
+  )
   return inReach[0] ?? null
 }
