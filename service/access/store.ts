@@ -158,22 +158,58 @@ export interface NewTracker {
 /** Makes a workspace with one tracker; returns the workspace's id. */
 export async function insertTracker({ query }: Database, tracker: NewTracker): Promise<number> {
   return query.transaction().execute(async transaction => {
-    const workspace = await transaction
-      .insertInto('workspaces')
-      .values({ name: tracker.workspaceName, created_at: tracker.createdAt })
-      .returning('id')
-      .executeTakeFirstOrThrow()
+    const workspaceId = await insertWorkspace(
+      { query: transaction },
+      { name: tracker.workspaceName, createdAt: tracker.createdAt },
+    )
     await transaction
       .insertInto('trackers')
       .values({
         id: tracker.id,
-        workspace_id: workspace.id,
+        workspace_id: workspaceId,
         name: tracker.name,
         created_at: tracker.createdAt,
       })
       .execute()
-    return workspace.id
+    return workspaceId
   })
+}
+
+/** Returns its id. Nobody belongs to it yet (people/member-store.ts). */
+export async function insertWorkspace(
+  { query }: Pick<Database, 'query'>,
+  { name, createdAt }: { name: string; createdAt: Date },
+): Promise<number> {
+  const row = await query
+    .insertInto('workspaces')
+    .values({ name, created_at: createdAt })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return row.id
+}
+
+export type WorkspaceStatus = 'active' | 'disabled'
+
+/** A disabled workspace is closed to its people and agents. False when there is none. */
+export async function setWorkspaceStatus(
+  { query }: Database,
+  workspaceId: number,
+  status: WorkspaceStatus,
+): Promise<boolean> {
+  const result = await query
+    .updateTable('workspaces')
+    .set({ status })
+    .where('id', '=', workspaceId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+export async function renameWorkspace(
+  { query }: Database,
+  workspaceId: number,
+  name: string,
+): Promise<void> {
+  await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
 }
 
 export async function isTracker({ query }: Database, trackerId: string): Promise<boolean> {

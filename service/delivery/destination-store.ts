@@ -101,6 +101,26 @@ export async function insertDestination(
     .execute()
 }
 
+export interface DestinationBinding {
+  trackerId: string
+  destinationId: string
+  adAccountId: number
+}
+
+/** Says which ad account a destination is for, unless that is known. */
+export async function bindDestination(
+  { query }: Database,
+  { trackerId, destinationId, adAccountId }: DestinationBinding,
+): Promise<void> {
+  await query
+    .updateTable('destinations')
+    .set({ platform_ad_account_id: adAccountId })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .where('platform_ad_account_id', 'is', null)
+    .execute()
+}
+
 export interface TriedLane {
   trackerId: string
   destinationId: string

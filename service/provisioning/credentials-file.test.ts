@@ -19,6 +19,10 @@ const CREDENTIALS: Credentials = {
   forwarding_secret: 'forwarding',
   destination_id: 'destination',
   simulator_url: null,
+  workspace_id: 1,
+  ad_account_id: 1,
+  owner_email: 'owner@demo.example',
+  owner_password: 'password',
 }
 
 it('the file is for its owner alone, also where an open one stood, and leaves no draft', test => {

@@ -14,12 +14,21 @@ export interface Credentials {
   destination_id: string
   /** Null when deliveries go to a real platform. */
   simulator_url: string | null
+  workspace_id: number
+  /** Null in a workspace without one. */
+  ad_account_id: number | null
+  /** Who signs in at the origin of `base_url`; null when the workspace has owners of its own. */
+  owner_email: string | null
+  /** Their first password; null when they chose it. */
+  owner_password: string | null
 }
 
-/** As found: a file of an earlier version knows nothing of browsers. */
-export type FoundCredentials = Omit<Credentials, BrowserMember> &
-  Partial<Pick<Credentials, BrowserMember>>
-type BrowserMember = 'publishable_key' | 'forwarding_secret'
+/** As found: a file of an earlier version knows nothing of browsers and people. */
+export type FoundCredentials = Omit<Credentials, LaterMember> &
+  Partial<Pick<Credentials, LaterMember>>
+type LaterMember =
+  | ('publishable_key' | 'forwarding_secret')
+  | ('workspace_id' | 'ad_account_id' | 'owner_email' | 'owner_password')
 
 export class CredentialsFileError extends Error {
   override name = 'CredentialsFileError'

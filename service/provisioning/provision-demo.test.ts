@@ -17,8 +17,13 @@ import { type TokenKind, tokenDigest } from '../access/token-format.ts'
 import type { Database } from '../db/database.ts'
 import { findDestination, findDestinationRoutes } from '../delivery/destination-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
+import { findOwnedAdAccounts } from '../people/ad-account-store.ts'
+import { isPasswordOf } from '../people/auth-library.ts'
+import { deleteMember, listMembers } from '../people/member-store.ts'
+import { findPasswordHash } from '../people/person-store.ts'
 import { type Credentials, readCredentialsFile } from './credentials-file.ts'
 import { type DemoRequest, provisionDemo } from './provision-demo.ts'
+import { provisionOwner } from './provision-owner.ts'
 import { provisionTracker } from './provision-tracker.ts'
 
 const CREDENTIAL_KEYS = { current: Buffer.alloc(32, 7), previous: [] }
@@ -35,6 +40,55 @@ it('an empty store gets a tracker with a secret and a destination that opens', a
   const sealed = destination?.sealedCredential ?? Buffer.alloc(0)
   const opened = openCredential(CREDENTIAL_KEYS, destination_id, sealed)
   assert.match(opened?.credential ?? '', /^simulator-/)
+})
+
+it('the demo has an owner, whose first password is in the file, and one ad account', async test => {
+  const { database, start } = await demo(test)
+  const { workspace_id, ad_account_id, owner_email, owner_password, ...made } = await start()
+  assert.ok((owner_password?.length ?? 0) >= 20)
+  const [member] = await listMembers(database, workspace_id)
+  assert.deepEqual([member?.email, member?.role], [owner_email, 'owner'])
+  const hash = await findPasswordHash(database, member?.userId ?? 0)
+  assert.ok(await isPasswordOf({ hash: hash ?? '', password: owner_password ?? '' }))
+  const [choice] = await findOwnedAdAccounts(database, member?.userId ?? 0)
+  assert.equal(choice?.adAccountId, ad_account_id)
+  const destination = await findDestination(database, made.tracker_id, made.destination_id)
+  assert.equal(destination?.platformAdAccountId, ad_account_id)
+})
+
+it('a file that is older than people gets an owner; one that lost them, a new password', async test => {
+  const { start, path } = await demo(test)
+  const first = await start()
+  const { owner_email: _, owner_password: __, ...older } = first
+  writeFileSync(path, JSON.stringify(older))
+  const renewed = await start()
+  assert.equal(renewed.owner_email, first.owner_email)
+  assert.notEqual(renewed.owner_password, first.owner_password)
+  assert.deepEqual(await start(), renewed)
+})
+
+it('a workspace that has an owner of its own gets no other', async test => {
+  const { database, start, path, at } = await demo(test)
+  const { workspace_id: workspaceId, ...rest } = await start()
+  const request = { workspaceId, email: 'real@shop.example', mustChangePassword: false, at }
+  await provisionOwner(database, request)
+  const [demoOwner] = await listMembers(database, workspaceId)
+  await deleteMember(database, { workspaceId, userId: demoOwner?.userId ?? 0 })
+  const { owner_email: _, owner_password: __, ...older } = rest
+  writeFileSync(path, JSON.stringify(older))
+  const { owner_email, owner_password } = await start()
+  assert.deepEqual([owner_email, owner_password], [null, null])
+})
+
+it('where the service is public the first password has to be changed', async test => {
+  const isTemporary = async (baseUrl: string) => {
+    const { database, start } = await demo(test)
+    await start({ baseUrl })
+    const people = database.query.selectFrom('people.users').select('must_change_password')
+    return (await people.executeTakeFirst())?.must_change_password
+  }
+  assert.equal(await isTemporary('https://signalbox.example/api/v1'), true)
+  assert.equal(await isTemporary('http://127.0.0.1:3000/api/v1'), false)
 })
 
 it('a later start keeps the secret and corrects the addresses', async test => {
@@ -123,7 +177,10 @@ it('a file with the secret of a tracker that was provisioned later is left as it
     destination_id: other.destinationId,
   }
   writeFileSync(path, JSON.stringify(chosen))
-  assert.deepEqual(await start(), chosen)
+  const { workspace_id, ad_account_id, ...kept } = await start()
+  assert.deepEqual({ ...chosen, ...kept }, chosen)
+  assert.equal(workspace_id, other.workspaceId)
+  assert.notEqual(ad_account_id, first.ad_account_id)
   assert.ok(await opens(database, first))
 })
 

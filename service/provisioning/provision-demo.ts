@@ -10,6 +10,7 @@ import {
   readCredentialsFile,
   writeCredentialsFile,
 } from './credentials-file.ts'
+import { demoAdAccount, demoOwner, type OwnerCredentials } from './provision-owner.ts'
 import { provisionDestination, provisionTracker } from './provision-tracker.ts'
 
 export interface DemoRequest {
@@ -47,14 +48,35 @@ export async function provisionDemo(database: Database, request: DemoRequest): P
     forwarding_secret: await keyOf('forwarding', issued.forwardingSecret),
     destination_id: issued.destinationId,
     simulator_url: request.simulatorUrl,
+    ...(await peopleOf(database, request, { issued, known })),
   }
   if (JSON.stringify(credentials) === JSON.stringify(known)) return true
   writeCredentialsFile(request.path, credentials)
   return true
 }
 
+interface People {
+  issued: Issued
+  known: FoundCredentials | null
+}
+
+/** Who owns the demo, and for which ad account it is. */
+async function peopleOf(
+  database: Database,
+  { baseUrl, at }: DemoRequest,
+  { issued, known }: People,
+): Promise<Pick<Credentials, 'workspace_id' | 'ad_account_id' | keyof OwnerCredentials>> {
+  const { workspaceId, trackerId, destinationId } = issued
+  const mustChangePassword = baseUrl.startsWith('https:')
+  const owner = await demoOwner(database, { workspaceId, mustChangePassword, at }, known ?? {})
+  const account = { workspaceId, trackerId, destinationId, at }
+  const ad_account_id = await demoAdAccount(database, account)
+  return { workspace_id: workspaceId, ad_account_id, ...owner }
+}
+
 interface Issued {
   trackerId: string
+  workspaceId: number
   trackerSecret: string
   destinationId: string
   publishableKey?: string | undefined
@@ -72,6 +94,7 @@ async function stillValid(
   if (opened?.trackerId !== trackerId) return null
   return {
     trackerId,
+    workspaceId: opened.workspaceId,
     trackerSecret,
     destinationId: known.destination_id,
     publishableKey: known.publishable_key,
@@ -89,7 +112,7 @@ async function newlyIssued(
     return provisionTracker(database, { ...demo, at, credentialKeys })
   }
   if (!isStoreOurs) return null
-  const { trackerId } = existing
+  const { trackerId, workspaceId } = existing
   const [route] = await findDestinationRoutes(database, trackerId, at)
   const destinationId =
     route?.id ?? (await provisionDestination(database, { trackerId, at, credentialKeys }))
@@ -101,7 +124,7 @@ async function newlyIssued(
     kind: 'tracker_secret',
     issuedAt: at,
   })
-  return { trackerId, trackerSecret, destinationId }
+  return { trackerId, workspaceId, trackerSecret, destinationId }
 }
 
 interface WantedKey {

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { emailAddress } from '../people/email-address.ts'
 import { credentialKeys } from '../provisioning/credential-keys.ts'
 import {
   type FoundCredentials,
@@ -9,19 +10,20 @@ import {
   reserveCredentialsFile,
   writeCredentialsFile,
 } from '../provisioning/credentials-file.ts'
+import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDataset, provisionTracker } from '../provisioning/provision-tracker.ts'
 import { readPlatformToken } from '../provisioning/read-platform-token.ts'
 import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
 import type { Settings } from '../settings/settings.ts'
 import { requireDatasetId } from './credential-command.ts'
 import { requireOrigins } from './key-command.ts'
-import { openStore } from './open-store.ts'
+import { openStore, type Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { StartError } from './start-error.ts'
 
 const USAGE =
-  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--origin ORIGIN]... ' +
-  '[--dataset DIGITS --token-from FILE|-]'
+  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--owner ADDRESS] ' +
+  '[--origin ORIGIN]... [--dataset DIGITS --token-from FILE|-]'
 
 /** Makes a further workspace, tracker and destination and writes their credentials to a file. */
 export async function runProvision(
@@ -29,7 +31,7 @@ export async function runProvision(
   argumentList: readonly string[],
 ): Promise<void> {
   refuseTokenArgument(argumentList)
-  const { path, workspaceName, origins, connection } = readArguments(argumentList)
+  const { path, workspaceName, owner, origins, connection } = readArguments(argumentList)
   const dataset = connection && (await connected(connection))
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
@@ -46,6 +48,9 @@ export async function runProvision(
       giveBack()
       throw error
     })
+    const { workspaceId } = provisioned
+    const ownerPassword =
+      owner && (await madeOwner(store, { workspaceId, email: owner, at: now() }))
     writeCredentialsFile(path, {
       base_url: baseUrl(settings),
       tracker_id: provisioned.trackerId,
@@ -54,16 +59,30 @@ export async function runProvision(
       forwarding_secret: provisioned.forwardingSecret,
       destination_id: provisioned.destinationId,
       simulator_url: demoCredentials(settings)?.simulator_url ?? null,
+      workspace_id: workspaceId,
+      ad_account_id: null,
+      owner_email: owner ?? null,
+      owner_password: ownerPassword ?? null,
     })
-    tell(`Credentials of workspace ${provisioned.workspaceId} are in ${path}\n`)
+    tell(`Credentials of workspace ${workspaceId} are in ${path}\n`)
   } finally {
     await store.close()
   }
 }
 
+/** Whoever runs this knows the password; the owner chooses another before anything else. */
+function madeOwner(
+  { database }: Store,
+  owner: { workspaceId: number; email: string; at: Date },
+): Promise<string | null> {
+  return provisionOwner(database, { ...owner, mustChangePassword: true })
+}
+
 interface Arguments {
   path: string
   workspaceName: string
+  /** Undefined: nobody, and nobody can sign in to the workspace. */
+  owner: string | undefined
   origins: string[]
   /** Undefined: a destination for the simulator. */
   connection: Connection | undefined
@@ -76,12 +95,15 @@ interface Connection {
 }
 
 function readArguments(argumentList: readonly string[]): Arguments {
-  const { out, name, origin, dataset, 'token-from': tokenFrom } = optionsOf(argumentList)
+  const { out, name, owner: address, origin, dataset, ...rest } = optionsOf(argumentList)
+  const tokenFrom = rest['token-from']
+  const owner = address === undefined ? undefined : emailAddress(address)
+  if (owner === null) throw new StartError(USAGE)
   if (!out || !dataset !== !tokenFrom) throw new StartError(USAGE)
   const connection =
     dataset && tokenFrom ? { datasetId: requireDatasetId(dataset), tokenFrom } : undefined
   const origins = requireOrigins(origin)
-  return { path: resolve(out), workspaceName: name, origins, connection }
+  return { path: resolve(out), workspaceName: name, owner, origins, connection }
 }
 
 function optionsOf(argumentList: readonly string[]) {
@@ -91,6 +113,7 @@ function optionsOf(argumentList: readonly string[]) {
       options: {
         out: { type: 'string' },
         name: { type: 'string', default: 'Workspace' },
+        owner: { type: 'string' },
         origin: { type: 'string', multiple: true, default: [] },
         dataset: { type: 'string' },
         'token-from': { type: 'string' },

@@ -1,0 +1,84 @@
+import Type, { type Static } from 'typebox'
+import { INTEGER_MAX, named, nullable, timestamp } from '../scalars.ts'
+
+const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
+
+const Permissions = Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] }))
+
+export const Connection = named(
+  'Connection',
+  Type.Object({
+    id: id('The connection.'),
+    name: Type.String({ description: 'As the workspace calls it.' }),
+    client_name: Type.String({ description: 'As the client calls itself; nobody verified it.' }),
+    audience: Type.String({ enum: ['mcp', 'agent'] }),
+    permissions: Permissions,
+    ad_account_id: id('The one ad account that it is bound to.'),
+    ad_account_name: Type.String(),
+    approved_by: Type.String({ description: 'Who approved it.' }),
+    approved_at: timestamp('When it was approved first.'),
+    last_used_at: nullable(Type.String({ format: 'date-time' })),
+    revoked_at: nullable(Type.String({ format: 'date-time' })),
+    needs_approval: Type.Boolean({
+      description: 'Its ad account was changed; the agent has to be approved again.',
+    }),
+  }),
+)
+export const ConnectionList = named(
+  'ConnectionList',
+  Type.Object({ connections: Type.Array(Connection) }),
+)
+export type ConnectionList = Static<typeof ConnectionList>
+
+/** What may be changed; a member that is left out stays as it is. */
+export const ConnectionChange = named(
+  'ConnectionChange',
+  Type.Object({
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    ad_account_id: Type.Optional(
+      id('Another active ad account of the workspace. It stops what was issued before.'),
+    ),
+  }),
+)
+
+export const ExecutionToken = named(
+  'ExecutionToken',
+  Type.Object({
+    id: id('The token.'),
+    name: Type.String(),
+    tier: Type.String({ enum: ['read', 'write', 'admin'] }),
+    last_characters: Type.String({ description: 'By which its holder knows it.' }),
+    ad_account_id: id('The one ad account that it is for.'),
+    ad_account_name: Type.String(),
+    issued_by: Type.String(),
+    created_at: timestamp('When it was issued.'),
+    expires_at: timestamp('When it ends by itself.'),
+    last_used_at: nullable(Type.String({ format: 'date-time' })),
+    revoked_at: nullable(Type.String({ format: 'date-time' })),
+  }),
+)
+export const ExecutionTokenList = named(
+  'ExecutionTokenList',
+  Type.Object({ tokens: Type.Array(ExecutionToken) }),
+)
+export type ExecutionTokenList = Static<typeof ExecutionTokenList>
+
+export const ExecutionTokenSubmission = named(
+  'ExecutionTokenSubmission',
+  Type.Object({
+    name: Type.String({ minLength: 1, maxLength: 100 }),
+    ad_account_id: id('An active ad account of the workspace.'),
+    tier: Type.String({ enum: ['read', 'write', 'admin'] }),
+    days: Type.Integer({ enum: [30, 90, 365] }),
+  }),
+)
+
+export const IssuedExecutionToken = named(
+  'IssuedExecutionToken',
+  Type.Object({
+    id: id('The token.'),
+    token: Type.String({ description: 'Shown this once.' }),
+    expires_at: timestamp('When it ends by itself.'),
+  }),
+)
+export type IssuedExecutionToken = Static<typeof IssuedExecutionToken>

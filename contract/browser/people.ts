@@ -1,0 +1,139 @@
+import Type, { type Static } from 'typebox'
+import { INTEGER_MAX, named, nullable, timestamp } from '../scalars.ts'
+
+const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
+
+export const Role = Type.Unsafe<'owner' | 'admin' | 'member'>({
+  type: 'string',
+  enum: ['owner', 'admin', 'member'],
+})
+
+export const Me = named(
+  'Me',
+  Type.Object({
+    user_id: id('The person.'),
+    session_id: id('The session that asks.'),
+    name: Type.String(),
+    email: Type.String(),
+    is_email_verified: Type.Boolean(),
+  }),
+)
+export type Me = Static<typeof Me>
+
+export const Session = named(
+  'Session',
+  Type.Object({
+    id: id('Names it among the sessions of this person.'),
+    is_current: Type.Boolean({ description: 'The one that asks.' }),
+    user_agent: nullable(Type.String()),
+    created_at: timestamp('When the person signed in.'),
+    expires_at: timestamp('When it ends by itself.'),
+  }),
+)
+export const SessionList = named('SessionList', Type.Object({ sessions: Type.Array(Session) }))
+export type SessionList = Static<typeof SessionList>
+
+export const Workspace = named(
+  'Workspace',
+  Type.Object({ id: id('The workspace.'), name: Type.String(), role: Role }),
+)
+export const WorkspaceList = named(
+  'WorkspaceList',
+  Type.Object({ workspaces: Type.Array(Workspace) }),
+)
+export type WorkspaceList = Static<typeof WorkspaceList>
+
+export const WorkspaceSubmission = named(
+  'WorkspaceSubmission',
+  Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
+)
+
+export const Member = named(
+  'Member',
+  Type.Object({
+    user_id: id('The person.'),
+    name: Type.String(),
+    email: Type.String(),
+    role: Role,
+    is_disabled: Type.Boolean(),
+    created_at: timestamp('Since when they belong to it.'),
+  }),
+)
+export const MemberList = named('MemberList', Type.Object({ members: Type.Array(Member) }))
+export type MemberList = Static<typeof MemberList>
+
+export const RoleSubmission = named('RoleSubmission', Type.Object({ role: Role }))
+
+export const Invitation = named(
+  'Invitation',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    workspace_id: id('Where to.'),
+    workspace_name: Type.String(),
+    email: Type.String(),
+    role: Role,
+    inviter_name: nullable(Type.String()),
+    created_at: timestamp('When it was made or renewed.'),
+    expires_at: timestamp('Until when it can be accepted.'),
+  }),
+)
+export const InvitationList = named(
+  'InvitationList',
+  Type.Object({ invitations: Type.Array(Invitation) }),
+)
+export type InvitationList = Static<typeof InvitationList>
+
+export const InvitationSubmission = named(
+  'InvitationSubmission',
+  Type.Object({ email: Type.String({ maxLength: 254 }), role: Role }),
+)
+export const InvitationAnswer = named(
+  'InvitationAnswer',
+  Type.Object({
+    answer: Type.Unsafe<'accepted' | 'declined'>({
+      type: 'string',
+      enum: ['accepted', 'declined'],
+    }),
+  }),
+)
+
+export const AdAccount = named(
+  'AdAccount',
+  Type.Object({
+    id: id('Ours; destinations and connections name it.'),
+    platform: Type.String(),
+    platform_account_id: Type.String({ description: "The platform's number." }),
+    name: Type.String(),
+    currency: Type.String({ description: 'ISO 4217.' }),
+    time_zone: Type.String({ description: 'IANA.' }),
+    status: Type.Unsafe<'active' | 'disabled'>({ type: 'string', enum: ['active', 'disabled'] }),
+    created_at: timestamp('When it was added.'),
+  }),
+)
+export type AdAccount = Static<typeof AdAccount>
+export const AdAccountList = named(
+  'AdAccountList',
+  Type.Object({ ad_accounts: Type.Array(AdAccount) }),
+)
+export type AdAccountList = Static<typeof AdAccountList>
+
+export const AdAccountSubmission = named(
+  'AdAccountSubmission',
+  Type.Object({
+    platform_account_id: Type.String(),
+    name: Type.String({ minLength: 1, maxLength: 100 }),
+    currency: Type.String(),
+    time_zone: Type.String(),
+  }),
+)
+export const AdAccountChange = named(
+  'AdAccountChange',
+  Type.Object({
+    status: Type.Unsafe<'active' | 'disabled'>({ type: 'string', enum: ['active', 'disabled'] }),
+  }),
+)
+export const Created = named('Created', Type.Object({ id: id('What was made.') }))
+export const CreatedInvitation = named(
+  'CreatedInvitation',
+  Type.Object({ id: Type.String({ format: 'uuid' }) }),
+)

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+
+const source = readFileSync(join(import.meta.dirname, 'tokens.css'), 'utf8')
+const [light = '', dark = ''] = source.split('@media (prefers-color-scheme: dark)')
+
+/** Text needs 4.5 : 1 on its ground (WCAG 2.2, 1.4.3), the edge of a control 3 : 1 (1.4.11). */
+const PAIRS: [front: string, ground: string, ratio: number][] = [
+  ...['ground', 'surface', 'surface-quiet'].flatMap(ground => [
+    ['text', ground, 4.5] as [string, string, number],
+    ['text-quiet', ground, 4.5] as [string, string, number],
+    ['line-control', ground, 3] as [string, string, number],
+    ['focus', ground, 3] as [string, string, number],
+  ]),
+  ['link', 'ground', 4.5],
+  ['link', 'surface', 4.5],
+  ['action-text', 'action', 4.5],
+  ['action-text', 'action-strong', 4.5],
+  ['danger-text', 'danger', 4.5],
+  ['danger', 'surface', 4.5],
+  ['danger', 'danger-ground', 4.5],
+  ['notice', 'notice-ground', 4.5],
+  ['success', 'success-ground', 4.5],
+]
+
+for (const [scheme, text] of [
+  ['light', light],
+  ['dark', `${light}${dark}`],
+] as const) {
+  it(`everything that is written can be read, ${scheme}`, () => {
+    const weak = PAIRS.map(([front, ground, ratio]) => {
+      const found = contrast(colour(text, front), colour(text, ground))
+      return found < ratio ? `${front} on ${ground}: ${found.toFixed(2)} < ${ratio}` : null
+    })
+    assert.deepEqual(
+      weak.filter(line => line !== null),
+      [],
+    )
+  })
+}
+
+it('the dark scheme has a colour of its own for each light one', () => {
+  const names = (text: string) => [...text.matchAll(/(--color-[\w-]+):/g)].map(([, name]) => name)
+  assert.deepEqual(new Set(names(dark)), new Set(names(light)))
+})
+
+/** The last one counts, as in a browser. */
+function colour(text: string, name: string): string {
+  const found = [...text.matchAll(new RegExp(`--color-${name}: (#[0-9a-f]{6});`, 'g'))].at(-1)?.[1]
+  assert.ok(found, name)
+  return found
+}
+
+function contrast(one: string, other: string): number {
+  const [bright = 0, dim = 0] = [luminance(one), luminance(other)].toSorted((a, b) => b - a)
+  return (bright + 0.05) / (dim + 0.05)
+}
+
+/** WCAG 2.2, relative luminance. */
+function luminance(hex: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => {
+    const value = Number.parseInt(hex.slice(at, at + 2), 16) / 255
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}

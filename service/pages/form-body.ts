@@ -1,0 +1,40 @@
+import { Refusal } from '../http/refusal.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+
+const BODY_BYTES_MAX = 16_384
+const FIELDS_MAX = 50
+
+/** What a form sent. */
+export type FormBody = URLSearchParams
+
+/** Makes forms the only kind of body of `app`, a part of the service with parsers of its own. */
+export function readForms(app: ServiceApp): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+    async (_: unknown, bytes: Buffer) => formOf(bytes),
+  )
+}
+
+/** What a field holds, trimmed; empty when it was left out, and cut where nobody would write on. */
+export function formText(form: unknown, name: string, charactersMax = 300): string {
+  const text = form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
+  return text.trim().slice(0, charactersMax)
+}
+
+/** A secret is taken as it was typed: a space at its end may be part of it. */
+export function formSecret(form: unknown, name: string): string {
+  return form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
+}
+
+function formOf(bytes: Buffer): FormBody {
+  const form = new URLSearchParams(bytes.toString('utf8'))
+  if (form.size > FIELDS_MAX) throw new Refusal(400, 'The form has too many fields.')
+  for (const text of form.values()) {
+    if (text.includes('\0') || !text.isWellFormed()) {
+      throw new Refusal(400, 'The form must hold valid Unicode text without NUL.')
+    }
+  }
+  return form
+}

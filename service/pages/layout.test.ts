@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { faultSummary, selectField, textField } from './form-controls.ts'
+import { page } from './layout.ts'
+import { pageHeaders } from './page-headers.ts'
+
+const HOSTILE = `"><img src=x onerror='alert(1)'>&amp;`
+
+it('escapes whatever people wrote, in text and in attributes', () => {
+  const faults = { name: HOSTILE }
+  const documents = [
+    page({ title: HOSTILE, body: '', signedInAs: HOSTILE }),
+    textField({ name: 'name', label: HOSTILE, value: HOSTILE, hint: HOSTILE, faults }),
+    selectField({ name: 'name', label: HOSTILE, options: [[HOSTILE, HOSTILE]], faults }),
+    faultSummary({ name: HOSTILE, '': HOSTILE }),
+  ]
+  for (const text of documents) {
+    assert.doesNotMatch(text, /<img|onerror='/)
+    assert.match(text, /&#60;img/)
+  }
+})
+
+it('a field is tied to its label, hint and fault, and says that it is wrong', () => {
+  const field = textField({ name: 'a', label: 'A', hint: 'Hint.', faults: { a: 'Wrong.' } })
+  assert.match(field, /<label for="a">A<\/label>/)
+  assert.match(field, /<input id="a"[^>]* aria-describedby="a-hint a-fault" aria-invalid="true">/)
+  assert.match(field, /id="a-hint">Hint\.</)
+  assert.match(field, /id="a-fault">Wrong\.</)
+  assert.doesNotMatch(textField({ name: 'a', label: 'A' }), /aria-/)
+})
+
+it('a form may lead to further places only where a page asks for it', () => {
+  const policy = (given = {}) => pageHeaders(given)['content-security-policy'] ?? ''
+  assert.match(policy(), /form-action 'self'; /)
+  const formTargets = ['https://client.example', 'cursor:']
+  assert.match(policy({ formTargets }), /form-action 'self' https:\/\/client\.example cursor:; /)
+})

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { returnPath } from './return-path.ts'
+
+it('keeps paths of our own, with query and fragment', () => {
+  for (const path of [
+    '/',
+    '/account',
+    '/workspaces/1/people?done=x',
+    '/oauth2/interaction/a-b_C#d',
+  ]) {
+    assert.equal(returnPath(path), path)
+  }
+})
+
+it('turns everything that a browser could read as another place into the fallback', () => {
+  const elsewhere = [
+    ...['https://evil.example/', '//evil.example', '///evil.example', '/\\evil.example'],
+    ...['\\\\evil.example', '/\t/evil.example', '/\n/evil.example', ' /account', '', 'account'],
+    ...['javascript:alert(1)', 'http:/evil.example', '/..//evil.example', '/a\\..\\..\\evil'],
+    ...['/%5c\u0000', `/${'a'.repeat(2_000)}`, '/é', '/./\\evil.example', '/a/..//evil.example'],
+  ]
+  for (const given of [...elsewhere, undefined, null, ['/account'], 1]) {
+    assert.equal(returnPath(given), '/workspaces', String(given))
+  }
+})

@@ -1,0 +1,89 @@
+import { Refusal } from '../http/refusal.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import { formSecret } from '../pages/form-body.ts'
+import { accountPage, firstPasswordPage } from './account-page.ts'
+import { changePassword } from './change-password.ts'
+import { formFaults } from './form-faults.ts'
+import { noticeOf } from './notices.ts'
+import type { PeopleContext } from './people-context.ts'
+import { findPasswordHash } from './person-store.ts'
+import { type PersonalVisit, personalPage, seeOther } from './personal-page.ts'
+import { rowId } from './require-role.ts'
+import { sessionCookie } from './session-cookie.ts'
+import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
+
+const SIGNED_IN = { config: { credential: 'session' } } as const
+const UNPROCESSABLE = 422
+
+/** The person's own page: password, and where they are signed in. */
+export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database } = context
+  const page = (handle: (visit: PersonalVisit) => Promise<unknown>) => personalPage(context, handle)
+
+  app.get(
+    '/account',
+    SIGNED_IN,
+    page(async visit => showAccount(context, visit)),
+  )
+  app.get(
+    '/account/password',
+    SIGNED_IN,
+    page(async ({ person, reply }) =>
+      person.mustChangePassword ? firstPasswordPage(person) : seeOther(reply, '/account'),
+    ),
+  )
+  app.post(
+    '/account/password',
+    SIGNED_IN,
+    page(async visit => postPassword(context, visit)),
+  )
+  app.post(
+    '/account/sessions/:session/end',
+    SIGNED_IN,
+    page(async ({ person, request, reply }) => {
+      const id = rowId((request.params as { session: string }).session) ?? 0
+      if (!(await deleteSession(database, person.userId, id))) {
+        throw Refusal.notFound('There is no such session of yours.')
+      }
+      return seeOther(reply, '/account?done=session_ended')
+    }),
+  )
+  app.post(
+    '/account/sessions/end-others',
+    SIGNED_IN,
+    page(async ({ person, reply }) => {
+      await deleteSessions(database, person.userId, person.sessionId)
+      return seeOther(reply, '/account?done=session_ended')
+    }),
+  )
+}
+
+async function showAccount(
+  { database, now }: PeopleContext,
+  { person, request }: PersonalVisit,
+  faults = {},
+): Promise<string> {
+  const hasPassword = (await findPasswordHash(database, person.userId)) !== null
+  const sessions = await listSessions(database, person.userId, now())
+  return accountPage({ person, hasPassword, sessions, faults, notice: noticeOf(request.query) })
+}
+
+async function postPassword(context: PeopleContext, visit: PersonalVisit) {
+  const { person, request, reply } = visit
+  try {
+    const outcome = await changePassword(context, person, {
+      current: formSecret(request.body, 'current'),
+      next: formSecret(request.body, 'password'),
+      userAgent: request.headers['user-agent'],
+    })
+    if (outcome.outcome !== 'signed_in') return seeOther(reply, '/sign-in?done=password_reset')
+    reply.header('set-cookie', sessionCookie(context.publicOrigin(), outcome.token))
+    return seeOther(reply, '/account?done=password_changed')
+  } catch (error) {
+    const faults = formFaults(error)
+    const shown = person.mustChangePassword
+      ? firstPasswordPage(person, faults)
+      : await showAccount(context, visit, faults)
+    return reply.code(UNPROCESSABLE).send(shown)
+  }
+}

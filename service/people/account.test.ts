@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { personUnderTest, signedInClient, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { passwordHash } from './auth-library.ts'
+import { setPassword } from './person-store.ts'
+
+const NEXT = 'another long password'
+
+it('a changed password gives this browser a new session and ends all others', async test => {
+  const service = await serviceUnderTest(test)
+  const { userId, email, client } = await personUnderTest(service)
+  const other = await signedInClient(service, userId)
+  const before = client.cookies.get('signalbox_session')
+  await client.get('/account')
+  const page = await client.submit({
+    action: '/account/password',
+    fields: { current: TEST_PASSWORD, password: NEXT },
+  })
+  assert.match(page.text, /Your password is changed/)
+  assert.notEqual(client.cookies.get('signalbox_session'), before)
+  assert.match((await other.get('/account')).path, /^\/sign-in/)
+  const thief = new BrowserClient(service.url)
+  thief.cookies.set('signalbox_session', before ?? '')
+  assert.match((await thief.get('/account')).path, /^\/sign-in/)
+  const fresh = new BrowserClient(service.url)
+  assert.equal((await fresh.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
+  assert.equal((await fresh.post('/sign-in', { email, password: NEXT })).status, 200)
+})
+
+it('422 for a wrong password, a short one, the same one and one that is the address', async test => {
+  const service = await serviceUnderTest(test)
+  const { client, email } = await personUnderTest(service)
+  const wrong: [string, string, string][] = [
+    ['not it', NEXT, 'current'],
+    [TEST_PASSWORD, 'short', 'password'],
+    [TEST_PASSWORD, TEST_PASSWORD, 'password'],
+    [TEST_PASSWORD, email, 'password'],
+    [TEST_PASSWORD, 'aaaaaaaaaaaa', 'password'],
+    [TEST_PASSWORD, 'x'.repeat(129), 'password'],
+  ]
+  for (const [current, password, field] of wrong) {
+    const page = await client.post('/account/password', { current, password })
+    assert.equal(page.status, 422, password)
+    assert.match(page.text, new RegExp(`href="#${field}"`), password)
+  }
+  assert.equal((await client.get('/account')).path, '/account')
+})
+
+it('a password that was made for somebody opens one page, until it is changed', async test => {
+  const service = await serviceUnderTest(test)
+  const { userId, client } = await personUnderTest(service)
+  const made = { passwordHash: await passwordHash(TEST_PASSWORD), at: service.clock.now() }
+  await setPassword(service.database, userId, { ...made, mustChangePassword: true })
+  for (const path of ['/workspaces', '/account', '/workspaces/1/people']) {
+    assert.equal((await client.get(path)).path, '/account/password', path)
+  }
+  assert.equal((await client.call('GET', `${BROWSER_PATH}/me`)).status, 403)
+  await client.get('/account/password')
+  await client.submit({ fields: { current: TEST_PASSWORD, password: NEXT } })
+  assert.equal((await client.get('/workspaces')).path, '/workspaces')
+  assert.equal((await client.call('GET', `${BROWSER_PATH}/me`)).status, 200)
+})
+
+it('a person sees where they are signed in and ends one session or all others', async test => {
+  const service = await serviceUnderTest(test)
+  const { userId, client } = await personUnderTest(service)
+  const [second, third] = [
+    await signedInClient(service, userId),
+    await signedInClient(service, userId),
+  ]
+  const list = await client.call('GET', `${BROWSER_PATH}/sessions`)
+  assert.equal(list.body.sessions.length, 3)
+  assert.equal(
+    list.body.sessions.filter((one: { is_current: boolean }) => one.is_current).length,
+    1,
+  )
+  const newest = list.body.sessions[0].id
+  await client.get('/account')
+  await client.submit({ action: `/account/sessions/${newest}/end` })
+  assert.match((await third.get('/account')).path, /^\/sign-in/)
+  assert.equal((await second.get('/account')).path, '/account')
+  await client.get('/account')
+  await client.submit({ action: '/account/sessions/end-others' })
+  assert.match((await second.get('/account')).path, /^\/sign-in/)
+  assert.equal((await client.get('/account')).path, '/account')
+})
+
+it("404 for another person's session, which stays", async test => {
+  const service = await serviceUnderTest(test)
+  const [one, other] = [await personUnderTest(service), await personUnderTest(service)]
+  const { body } = await other.client.call('GET', `${BROWSER_PATH}/me`)
+  const path = `${BROWSER_PATH}/sessions/${body.session_id}`
+  assert.equal((await one.client.call('DELETE', path)).status, 404)
+  assert.equal((await one.client.post(`/account/sessions/${body.session_id}/end`)).status, 404)
+  assert.equal((await other.client.get('/account')).path, '/account')
+})

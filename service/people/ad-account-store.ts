@@ -1,0 +1,160 @@
+import type { Database } from '../db/database.ts'
+
+/** One ad account of a workspace. `id` is ours; `platformAccountId` is the platform's number. */
+export interface AdAccount {
+  id: number
+  workspaceId: number
+  platform: string
+  platformAccountId: string
+  name: string
+  currency: string
+  timeZone: string
+  status: AdAccountStatus
+  createdAt: Date
+}
+
+export type AdAccountStatus = 'active' | 'disabled'
+
+/** One that a person may choose when they approve an agent. */
+export interface AdAccountChoice {
+  adAccountId: number
+  workspaceId: number
+  workspaceName: string
+  platform: string
+  platformAccountId: string
+  name: string
+  currency: string
+  timeZone: string
+  status: AdAccountStatus
+}
+
+const ACCOUNTS_MAX = 500
+
+/** Active ad accounts of active workspaces that an active person owns, by workspace and name. */
+export async function findOwnedAdAccounts(
+  { query }: Database,
+  userId: number,
+): Promise<AdAccountChoice[]> {
+  const rows = await query
+    .selectFrom('ad_accounts as account')
+    .innerJoin('workspaces as workspace', 'workspace.id', 'account.workspace_id')
+    .innerJoin('members as member', 'member.workspace_id', 'workspace.id')
+    .innerJoin('people.users as person', 'person.id', 'member.user_id')
+    .selectAll('account')
+    .select('workspace.name as workspace_name')
+    .where('member.user_id', '=', userId)
+    .where('member.role', '=', 'owner')
+    .where('person.status', '=', 'active')
+    .where('workspace.status', '=', 'active')
+    .where('account.status', '=', 'active')
+    .orderBy('workspace.name')
+    .orderBy('account.name')
+    .orderBy('account.id')
+    .limit(ACCOUNTS_MAX)
+    .execute()
+  return rows.map(row => {
+    const { id: adAccountId, createdAt: _, ...account } = adAccountOf(row)
+    return { adAccountId, ...account, workspaceName: row.workspace_name }
+  })
+}
+
+export interface AdAccountName {
+  workspaceId: number
+  adAccountId: number
+}
+
+/** Whatever its status; null when the workspace has none with this id. */
+export async function findAdAccount(
+  { query }: Database,
+  { workspaceId, adAccountId }: AdAccountName,
+): Promise<AdAccount | null> {
+  const row = await query
+    .selectFrom('ad_accounts')
+    .selectAll()
+    .where('id', '=', adAccountId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return row ? adAccountOf(row) : null
+}
+
+/** By name. */
+export async function listAdAccounts(
+  { query }: Database,
+  workspaceId: number,
+): Promise<AdAccount[]> {
+  const rows = await query
+    .selectFrom('ad_accounts')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('name')
+    .orderBy('id')
+    .limit(ACCOUNTS_MAX)
+    .execute()
+  return rows.map(adAccountOf)
+}
+
+export type NewAdAccount = Omit<AdAccount, 'id' | 'status'>
+
+/** Null when the workspace has this account of the platform already. */
+export async function insertAdAccount(
+  { query }: Pick<Database, 'query'>,
+  account: NewAdAccount,
+): Promise<AdAccount | null> {
+  const row = await query
+    .insertInto('ad_accounts')
+    .values({
+      workspace_id: account.workspaceId,
+      platform: account.platform,
+      platform_account_id: account.platformAccountId,
+      name: account.name,
+      currency: account.currency,
+      time_zone: account.timeZone,
+      status: 'active',
+      created_at: account.createdAt,
+    })
+    .onConflict(conflict => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ? adAccountOf(row) : null
+}
+
+/** False when the workspace has no such account. */
+export async function setAdAccountStatus(
+  { query }: Database,
+  { workspaceId, adAccountId }: AdAccountName,
+  status: AdAccountStatus,
+): Promise<boolean> {
+  const result = await query
+    .updateTable('ad_accounts')
+    .set({ status })
+    .where('id', '=', adAccountId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+interface AdAccountRow {
+  id: number
+  workspace_id: number
+  platform: string
+  platform_account_id: string
+  name: string
+  currency: string
+  time_zone: string
+  status: string
+  created_at: Date
+}
+
+function adAccountOf(row: AdAccountRow): AdAccount {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    platform: row.platform,
+    platformAccountId: row.platform_account_id,
+    name: row.name,
+    currency: row.currency,
+    timeZone: row.time_zone,
+    status: row.status as AdAccountStatus,
+    createdAt: row.created_at,
+  }
+}

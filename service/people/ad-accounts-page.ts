@@ -1,0 +1,75 @@
+import { html } from 'ghtml'
+import {
+  buttonForm,
+  type FieldFaults,
+  faultSummary,
+  selectField,
+  tag,
+  textField,
+} from '../pages/form-controls.ts'
+import type { AdAccount } from './ad-account-store.ts'
+import { TIME_ZONES } from './add-ad-account.ts'
+import type { CurrentPerson } from './current-person.ts'
+import type { Membership } from './member-store.ts'
+import { workspacePage } from './workspace-pages.ts'
+import { mayDo } from './workspace-role.ts'
+
+export interface AdAccountsPage {
+  person: CurrentPerson
+  membership: Membership
+  accounts: readonly AdAccount[]
+  /** What the form holds, by the names of its fields. */
+  values?: Record<string, string>
+  faults?: FieldFaults
+  notice?: string | undefined
+}
+
+export function adAccountsPage(given: AdAccountsPage): string {
+  const { person, membership, accounts, notice } = given
+  const mayManage = mayDo(membership.role, 'manage_ad_accounts')
+  const rows = accounts.map(account => accountRow(account, mayManage))
+  const list = html`<section class="card"><h2>Ad accounts</h2>
+<ul class="plain">!${rows.join('')}</ul></section>`
+  const content = html`!${accounts.length === 0 ? '<p>There is no ad account here yet.</p>' : list}
+!${mayManage ? addForm(given) : ''}`
+  return workspacePage({ person, membership, tab: 'ad-accounts', notice, content })
+}
+
+function accountRow(account: AdAccount, mayManage: boolean): string {
+  const { id, workspaceId, name, platformAccountId, currency, timeZone, status } = account
+  const isActive = status === 'active'
+  const button = buttonForm({
+    action: `/workspaces/${workspaceId}/ad-accounts/${id}/${isActive ? 'disable' : 'enable'}`,
+    label: isActive ? 'Disable' : 'Enable',
+    about: name,
+  })
+  return html`<li class="row"><span>${name}!${isActive ? '' : tag('Disabled')}<br>
+<small>Meta ${platformAccountId} · ${currency} · ${timeZone}</small></span>
+!${mayManage ? button : ''}</li>`
+}
+
+function addForm({ membership, values = {}, faults = {} }: AdAccountsPage): string {
+  const zones = TIME_ZONES.map(zone => [zone, zone] as const)
+  const field = (name: keyof typeof FIELDS) =>
+    textField({ name, value: values[name] ?? '', faults, ...FIELDS[name] })
+  const zone = { name: 'time_zone', label: 'Time zone', value: values.time_zone ?? 'UTC' }
+  return html`<section class="card"><h2>Add an ad account</h2>
+!${faultSummary(faults)}
+<form method="post" action="/workspaces/${membership.workspaceId}/ad-accounts">
+!${field('name')}
+!${field('platform_account_id')}
+!${field('currency')}
+!${selectField({ ...zone, options: zones, faults })}
+<button>Add the ad account</button>
+</form></section>`
+}
+
+const FIELDS = {
+  name: { label: 'Name', charactersMax: 100 },
+  platform_account_id: {
+    label: 'Number at Meta',
+    hint: 'The digits after act_.',
+    charactersMax: 30,
+  },
+  currency: { label: 'Currency', hint: 'Three letters, such as EUR.', charactersMax: 3 },
+} as const

@@ -1,0 +1,85 @@
+import { FieldErrorList } from '../http/field-errors.ts'
+import { Refusal } from '../http/refusal.ts'
+import { type AdAccount, insertAdAccount, setAdAccountStatus } from './ad-account-store.ts'
+import type { CurrentPerson } from './current-person.ts'
+import type { PeopleContext } from './people-context.ts'
+import { personName } from './person-name.ts'
+import { requireRole, rowId } from './require-role.ts'
+
+/** As it came from a form or a body. */
+export interface AdAccountEntry {
+  workspaceId: unknown
+  platformAccountId: unknown
+  name: unknown
+  currency: unknown
+  timeZone: unknown
+}
+
+export const AD_PLATFORM = 'meta'
+const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
+/** IANA names, with UTC, which the list leaves out. */
+export const TIME_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
+
+/** Adds an ad account to a workspace. Throws a 403, 404 or 422 that names every wrong field. */
+export async function addAdAccount(
+  { database, now }: PeopleContext,
+  person: CurrentPerson,
+  entry: AdAccountEntry,
+): Promise<AdAccount> {
+  const intent = { workspaceId: entry.workspaceId, action: 'manage_ad_accounts' } as const
+  const { workspaceId } = await requireRole(database, person, intent)
+  const account = checkedAccount(entry)
+  const added = await insertAdAccount(database, {
+    ...{ workspaceId, platform: AD_PLATFORM, ...account },
+    createdAt: now(),
+  })
+  if (added) return added
+  throw Refusal.ofFields({ platform_account_id: ['This workspace has this ad account already.'] })
+}
+
+export interface AdAccountSwitch {
+  workspaceId: unknown
+  adAccountId: unknown
+  status: unknown
+}
+
+/** Disables an ad account, which stops every agent and token that is bound to it, or enables it. */
+export async function switchAdAccount(
+  { database }: PeopleContext,
+  person: CurrentPerson,
+  { workspaceId: given, adAccountId, status }: AdAccountSwitch,
+): Promise<void> {
+  const intent = { workspaceId: given, action: 'manage_ad_accounts' } as const
+  const { workspaceId } = await requireRole(database, person, intent)
+  if (status !== 'active' && status !== 'disabled') {
+    throw Refusal.ofFields({ status: ['The status is active or disabled.'] })
+  }
+  const name = { workspaceId, adAccountId: rowId(adAccountId) ?? 0 }
+  if (await setAdAccountStatus(database, name, status)) return
+  throw Refusal.notFound('There is no such ad account in this workspace.')
+}
+
+function checkedAccount(entry: AdAccountEntry) {
+  const faults = new FieldErrorList()
+  // Meta shows the number with this mark before it.
+  const platformAccountId = textOf(entry.platformAccountId).replace(/^act_/, '')
+  const name = personName(entry.name)
+  const currency = textOf(entry.currency).toUpperCase()
+  const timeZone = textOf(entry.timeZone)
+  if (!/^[1-9]\d{0,19}$/.test(platformAccountId)) {
+    faults.add('platform_account_id', 'Write the digits of the ad account, such as 1234567890.')
+  }
+  if (name === null) faults.add('name', 'Write a name of 1 to 100 characters.')
+  if (!CURRENCIES.has(currency)) {
+    faults.add('currency', 'Write the three letters of a currency, such as EUR.')
+  }
+  if (!TIME_ZONES.includes(timeZone)) {
+    faults.add('time_zone', 'Choose a time zone such as Europe/Berlin.')
+  }
+  if (!faults.isEmpty || name === null) throw Refusal.ofFields(faults.toErrors())
+  return { platformAccountId, name, currency, timeZone }
+}
+
+function textOf(given: unknown): string {
+  return typeof given === 'string' ? given.trim() : ''
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { it } from 'node:test'
+import { BROWSER_PATH, PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
+import { Ajv } from 'ajv'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import {
+  addMember,
+  type PersonUnderTest,
+  personUnderTest,
+  workspaceUnderTest,
+} from '../../testing/people-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { upsertInvitation } from './invitation-store.ts'
+
+const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true } })
+
+const ROLES = ['owner', 'admin', 'member', 'stranger', 'nobody'] as const
+type Role = (typeof ROLES)[number]
+type Row = Record<Role, number>
+
+const everybody = { owner: 200, admin: 200, member: 200, stranger: 200, nobody: 401 }
+const belonging = { ...everybody, stranger: 404 }
+const managing = { owner: 201, admin: 201, member: 403, stranger: 404, nobody: 401 }
+const owning = { owner: 204, admin: 403, member: 403, stranger: 404, nobody: 401 }
+
+/** Which role gets which status from which operation; one row each, or the test fails. */
+const ROWS: Record<string, Row> = {
+  getMe: everybody,
+  listSessions: everybody,
+  endSession: { owner: 404, admin: 404, member: 404, stranger: 404, nobody: 401 },
+  endOtherSessions: { owner: 204, admin: 204, member: 204, stranger: 204, nobody: 401 },
+  listWorkspaces: everybody,
+  createWorkspace: { owner: 201, admin: 201, member: 201, stranger: 201, nobody: 401 },
+  renameWorkspace: owning,
+  listMembers: belonging,
+  changeMemberRole: owning,
+  removeMember: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
+  listInvitations: { ...belonging, member: 403 },
+  createInvitation: managing,
+  withdrawInvitation: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
+  listMyInvitations: everybody,
+  answerInvitation: { owner: 404, admin: 404, member: 404, stranger: 200, nobody: 401 },
+  listAdAccounts: belonging,
+  createAdAccount: managing,
+  updateAdAccount: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
+}
+
+const BODIES: Record<string, object> = {
+  createWorkspace: { name: 'Another' },
+  renameWorkspace: { name: 'Renamed' },
+  changeMemberRole: { role: 'admin' },
+  createInvitation: { email: 'new@people.example', role: 'member' },
+  answerInvitation: { answer: 'accepted' },
+  createAdAccount: { platform_account_id: '42', name: 'A', currency: 'EUR', time_zone: 'UTC' },
+  updateAdAccount: { status: 'disabled' },
+}
+
+interface Cast {
+  clients: Record<Role, BrowserClient>
+  params: Record<string, string>
+}
+
+it('every operation answers each role as its row says', async test => {
+  const service = await serviceUnderTest(test)
+  const found: Record<string, Partial<Row>> = {}
+  for (const { method, url, config } of PEOPLE_OPERATIONS) {
+    const { operationId } = config
+    for (const role of ROLES) {
+      const { clients, params } = await castOf(service)
+      const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
+      const body = BODIES[operationId]
+      const reply = await clients[role].call(method, path, body ? { body } : {})
+      found[operationId] = { ...found[operationId], [role]: reply.status }
+      assertDescribed(operationId, reply)
+    }
+  }
+  assert.deepEqual(found, ROWS)
+})
+
+/** Every status is one that the contract names, with a body as it says. */
+function assertDescribed(
+  operationId: string,
+  { status, body }: { status: number; body: unknown },
+): void {
+  const operation = PEOPLE_OPERATIONS.find(({ config }) => config.operationId === operationId)
+  const responses: Record<number, object> = operation?.schema.response ?? {}
+  const schema = responses[status]
+  assert.ok(schema, `${operationId} does not name ${status}`)
+  if (status === 204) assert.equal(body, null)
+  else assert.ok(ajv.validate(schema, body), `${operationId} ${status}: ${ajv.errorsText()}`)
+}
+
+/** A workspace with one of each, and somebody who belongs elsewhere and is invited. */
+async function castOf(service: ServiceUnderTest): Promise<Cast> {
+  const { workspaceId, adAccountId, owner } = await workspaceUnderTest(service)
+  const people: Record<string, PersonUnderTest> = { owner }
+  for (const role of ['admin', 'member'] as const) {
+    const person = await personUnderTest(service)
+    await addMember(service, { workspaceId, userId: person.userId, role })
+    people[role] = person
+  }
+  const other = await personUnderTest(service)
+  await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
+  const { owner: stranger } = await workspaceUnderTest(service)
+  const createdAt = service.clock.now()
+  const invitation = await upsertInvitation(service.database, {
+    ...{ id: randomUUID(), workspaceId, email: stranger.email, role: 'member', createdAt },
+    invitedBy: owner.userId,
+    expiresAt: new Date(createdAt.getTime() + 86_400_000),
+  })
+  const clients = {
+    ...(Object.fromEntries(
+      Object.entries(people).map(([role, { client }]) => [role, client]),
+    ) as Record<'owner' | 'admin' | 'member', BrowserClient>),
+    stranger: stranger.client,
+    nobody: new BrowserClient(service.url),
+  }
+  const params = {
+    session: '999999',
+    workspace: String(workspaceId),
+    user: String(other.userId),
+    account: String(adAccountId),
+    invitation,
+  }
+  return { clients, params }
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { emailAddress } from './email-address.ts'
+
+const ODD = [
+  ...["o'hara@people.example", 'a+b@people.example', 'a_b@people.example', '-a@people.example'],
+  ...['a-@people.example', '1@2.example', 'a@b-.example', 'a@b--c.example', 'a.b.c@d.e.example'],
+]
+
+it('no address that we take is refused by the library, on any of the ways in', async test => {
+  const service = await serviceUnderTest(test)
+  for (const email of ODD) {
+    assert.equal(emailAddress(email), email)
+    const client = new BrowserClient(service.url)
+    const fields = { name: 'Odd', email, password: TEST_PASSWORD }
+    for (const path of ['/sign-up', '/forgot', '/magic', '/verify/ask']) {
+      assert.equal((await client.post(path, fields)).status, 200, `${path} ${email}`)
+    }
+    assert.equal((await client.post('/sign-in', fields)).status, 401, email)
+  }
+  assert.equal(service.mails.length, ODD.length * 4)
+})

@@ -1,0 +1,150 @@
+import { sql } from 'kysely'
+import type { Database } from '../db/database.ts'
+import type { WorkspaceRole } from './workspace-role.ts'
+
+export type InvitationStatus = 'pending' | 'accepted' | 'declined' | 'withdrawn'
+
+export interface Invitation {
+  id: string
+  workspaceId: number
+  workspaceName: string
+  email: string
+  role: WorkspaceRole
+  /** Null when who invited is gone. */
+  inviterName: string | null
+  createdAt: Date
+  expiresAt: Date
+}
+
+const INVITATIONS_MAX = 200
+
+type Query = Pick<Database, 'query'>
+
+/** Those that can still be answered: of a workspace, the newest first. */
+export async function listInvitations(
+  { query }: Query,
+  workspaceId: number,
+  at: Date,
+): Promise<Invitation[]> {
+  const rows = await pending({ query }, at)
+    .where('invitation.workspace_id', '=', workspaceId)
+    .orderBy('invitation.created_at', 'desc')
+    .limit(INVITATIONS_MAX)
+    .execute()
+  return rows.map(invitationOf)
+}
+
+/** And of a person's address. */
+export async function listInvitationsTo(
+  { query }: Query,
+  email: string,
+  at: Date,
+): Promise<Invitation[]> {
+  const rows = await pending({ query }, at)
+    .where('invitation.email', '=', email)
+    .orderBy('invitation.created_at', 'desc')
+    .limit(INVITATIONS_MAX)
+    .execute()
+  return rows.map(invitationOf)
+}
+
+/** Null when it was answered, withdrawn or is too old, or when its workspace is disabled. */
+export async function findInvitation(
+  { query }: Query,
+  id: string,
+  at: Date,
+): Promise<Invitation | null> {
+  const row = await pending({ query }, at).where('invitation.id', '=', id).executeTakeFirst()
+  return row ? invitationOf(row) : null
+}
+
+export interface NewInvitation {
+  id: string
+  workspaceId: number
+  email: string
+  role: WorkspaceRole
+  invitedBy: number
+  createdAt: Date
+  expiresAt: Date
+}
+
+/** Makes it, or renews the one that waits for the same address. Returns the id of either. */
+export async function upsertInvitation(
+  { query }: Query,
+  invitation: NewInvitation,
+): Promise<string> {
+  const row = await query
+    .insertInto('invitations')
+    .values({
+      id: invitation.id,
+      workspace_id: invitation.workspaceId,
+      email: invitation.email,
+      role: invitation.role,
+      invited_by: invitation.invitedBy,
+      status: 'pending',
+      created_at: invitation.createdAt,
+      expires_at: invitation.expiresAt,
+    })
+    .onConflict(conflict =>
+      conflict
+        .columns(['workspace_id', 'email'])
+        // A literal: the index on pending ones is not found by a parameter.
+        .where('status', '=', sql.lit('pending'))
+        .doUpdateSet({
+          role: invitation.role,
+          invited_by: invitation.invitedBy,
+          created_at: invitation.createdAt,
+          expires_at: invitation.expiresAt,
+        }),
+    )
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return row.id
+}
+
+/** True for exactly one of those who answer at once. */
+export async function settleInvitation(
+  { query }: Query,
+  id: string,
+  status: Exclude<InvitationStatus, 'pending'>,
+): Promise<boolean> {
+  const result = await query
+    .updateTable('invitations')
+    .set({ status })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+function pending({ query }: Query, at: Date) {
+  return query
+    .selectFrom('invitations as invitation')
+    .innerJoin('workspaces as workspace', 'workspace.id', 'invitation.workspace_id')
+    .leftJoin('people.users as inviter', 'inviter.id', 'invitation.invited_by')
+    .selectAll('invitation')
+    .select(['workspace.name as workspace_name', 'inviter.name as inviter_name'])
+    .where('invitation.status', '=', 'pending')
+    .where('invitation.expires_at', '>', at)
+    .where('workspace.status', '=', 'active')
+}
+
+type InvitationRow = Awaited<ReturnType<ReturnType<typeof pending>['execute']>>[number]
+
+function invitationOf(row: InvitationRow): Invitation {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    workspaceName: row.workspace_name,
+    email: row.email,
+    role: row.role as WorkspaceRole,
+    inviterName: row.inviter_name,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+/** Answered or not: those that ended before a moment. */
+export async function deleteEndedInvitations({ query }: Query, before: Date): Promise<void> {
+  await query.deleteFrom('invitations').where('expires_at', '<=', before).execute()
+}

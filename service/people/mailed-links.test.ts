@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { mailedLink } from '../../testing/mailed-link.ts'
+import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const NEXT_PASSWORD = 'a better horse'
+
+async function asked(service: ServiceUnderTest, path: string, email: string) {
+  const client = new BrowserClient(service.url)
+  await client.get(path)
+  return client.submit({ fields: { email } })
+}
+
+/** As if the library had been asked long ago; it reads the machine's clock. */
+async function ageLinks({ database }: ServiceUnderTest): Promise<void> {
+  await database.pool.query(`update people.verifications set expires_at = '2020-01-01'`)
+}
+
+for (const path of ['/forgot', '/magic', '/verify']) {
+  it(`${path} says the same whether there is an account or not`, async test => {
+    const service = await serviceUnderTest(test)
+    const { email } = await personUnderTest(service)
+    const known = await asked(service, path, email)
+    const unknown = await asked(service, path, 'nobody@people.example')
+    assert.equal(known.status, 200)
+    assert.equal(known.text, unknown.text)
+    assert.deepEqual(
+      service.mails.map(({ to }) => to),
+      path === '/verify' ? [] : [email],
+    )
+    assert.equal((await asked(service, path, 'no address')).status, 422)
+  })
+}
+
+it('a new password by mail works once, ends all sessions, and the old one is gone', async test => {
+  const service = await serviceUnderTest(test)
+  const { email, client: signedIn } = await personUnderTest(service)
+  await asked(service, '/forgot', email)
+  const link = mailedLink(service.mails, email, '/reset')
+  const client = new BrowserClient(service.url)
+  await client.get(link)
+  const page = await client.submit({ fields: { password: NEXT_PASSWORD } })
+  assert.match(page.text, /Your password is changed/)
+  assert.match((await signedIn.get('/account')).path, /^\/sign-in/)
+  const tell = (password: string) => client.post('/sign-in', { email, password })
+  assert.equal((await tell(TEST_PASSWORD)).status, 401)
+  assert.equal((await tell(NEXT_PASSWORD)).path, '/workspaces')
+  await client.get(link)
+  const again = await client.submit({ fields: { password: 'a third password' } })
+  assert.equal(again.status, 400)
+  assert.equal((await tell('a third password')).status, 401)
+})
+
+it('of several who follow one link at once, one sets the password', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  await asked(service, '/forgot', email)
+  const token = new URL(mailedLink(service.mails, email, '/reset'), service.url).searchParams
+  const attempts = Array.from({ length: 6 }, (_, index) =>
+    new BrowserClient(service.url).post('/reset', {
+      token: token.get('token') ?? '',
+      password: `${NEXT_PASSWORD} ${index}`,
+    }),
+  )
+  const statuses = (await Promise.all(attempts)).map(({ status }) => status)
+  assert.equal(statuses.filter(status => status === 200).length, 1, String(statuses))
+  assert.equal(statuses.filter(status => status === 400).length, 5, String(statuses))
+})
+
+it('400 for a link that is too old, and 422 keeps the link for another try', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  await asked(service, '/forgot', email)
+  const client = new BrowserClient(service.url)
+  await client.get(mailedLink(service.mails, email, '/reset'))
+  assert.equal((await client.submit({ fields: { password: 'short' } })).status, 422)
+  await ageLinks(service)
+  assert.equal((await client.submit({ fields: { password: NEXT_PASSWORD } })).status, 400)
+})
+
+it('a link to sign in works once, by a button and not by being opened', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  await asked(service, '/magic', email)
+  const link = mailedLink(service.mails, email, '/magic')
+  const scanner = new BrowserClient(service.url)
+  for (let round = 0; round < 3; round += 1) await scanner.get(link)
+  assert.equal(scanner.cookies.size, 0)
+  const client = new BrowserClient(service.url)
+  await client.get(link)
+  assert.equal((await client.submit()).path, '/workspaces')
+  await scanner.get(link)
+  assert.equal((await scanner.submit()).status, 400)
+})
+
+it('a link to sign in ends by itself, and no link makes an account', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  await asked(service, '/magic', email)
+  await ageLinks(service)
+  const client = new BrowserClient(service.url)
+  await client.get(mailedLink(service.mails, email, '/magic'))
+  assert.equal((await client.submit()).status, 400)
+  await asked(service, '/magic', 'nobody@people.example')
+  assert.equal(service.mails.length, 1)
+})
+
+it('what is stored of a link does not work as one', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  await asked(service, '/forgot', email)
+  await asked(service, '/magic', email)
+  const { rows } = await service.database.pool.query('select * from people.verifications')
+  assert.equal(rows.length, 2)
+  const stored = JSON.stringify(rows)
+  for (const path of ['/reset', '/magic']) {
+    const { searchParams } = new URL(mailedLink(service.mails, email, path), service.url)
+    const token = searchParams.get('token') ?? ''
+    assert.ok(token.length >= 24)
+    assert.ok(!stored.includes(token), path)
+    assert.ok(!service.logged().includes(token), path)
+  }
+})
+
+it('a new password by mail confirms the address of whoever never did', async test => {
+  const service = await serviceUnderTest(test)
+  const email = 'late@people.example'
+  const attacker = new BrowserClient(service.url)
+  await attacker.post('/sign-up', { name: 'Not them', email, password: TEST_PASSWORD })
+  await asked(service, '/forgot', email)
+  const owner = new BrowserClient(service.url)
+  await owner.get(mailedLink(service.mails, email, '/reset'))
+  await owner.submit({ fields: { password: NEXT_PASSWORD } })
+  assert.equal((await owner.post('/sign-in', { email, password: NEXT_PASSWORD })).status, 200)
+  assert.equal((await attacker.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
+})
+
+it('400 for a link to confirm an address that somebody wrote themselves', async test => {
+  const service = await serviceUnderTest(test)
+  const email = 'forged@people.example'
+  const client = new BrowserClient(service.url)
+  await client.post('/sign-up', { name: 'Mallory', email, password: TEST_PASSWORD })
+  const real = new URL(mailedLink(service.mails, email, '/verify'), service.url)
+  const [head, , signature] = (real.searchParams.get('token') ?? '').split('.')
+  const claim = Buffer.from(JSON.stringify({ email, exp: 9_999_999_999 })).toString('base64url')
+  const none = Buffer.from('{"alg":"none"}').toString('base64url')
+  for (const token of [`${head}.${claim}.${signature}`, `${none}.${claim}.`, 'x', 'a.b.c']) {
+    const page = await client.post('/verify', { token, password: TEST_PASSWORD })
+    assert.equal(page.status, 400, token)
+  }
+})

@@ -1,0 +1,86 @@
+import { html } from 'ghtml'
+import {
+  buttonForm,
+  emailField,
+  type FieldFaults,
+  faultSummary,
+  optionList,
+  selectField,
+  tag,
+} from '../pages/form-controls.ts'
+import type { CurrentPerson } from './current-person.ts'
+import type { Invitation } from './invitation-store.ts'
+import type { Member, Membership } from './member-store.ts'
+import { ROLE_NAMES, workspacePage } from './workspace-pages.ts'
+import { mayDo, mayGrant, WORKSPACE_ROLES } from './workspace-role.ts'
+
+export interface MembersPage {
+  person: CurrentPerson
+  membership: Membership
+  members: readonly Member[]
+  invitations: readonly Invitation[]
+  values?: { email: string; role: string }
+  faults?: FieldFaults
+  notice?: string | undefined
+}
+
+export function membersPage(given: MembersPage): string {
+  const { person, membership, members, invitations, faults = {}, notice } = given
+  const mayInvite = mayDo(membership.role, 'invite')
+  const content = html`!${faultSummary(faults)}
+<section class="card"><h2>People</h2>
+<ul class="plain">!${members.map(member => memberRow(given, member)).join('')}</ul></section>
+!${mayInvite && invitations.length > 0 ? waiting(membership, invitations) : ''}
+!${mayInvite ? inviteForm(given) : ''}`
+  return workspacePage({ person, membership, tab: 'people', notice, content })
+}
+
+function memberRow({ person, membership }: MembersPage, member: Member): string {
+  const { workspaceId, role } = membership
+  const path = `/workspaces/${workspaceId}/people/${member.userId}`
+  const isOwn = member.userId === person.userId
+  const mayRemove = isOwn || (mayDo(role, 'remove_member') && mayGrant(role, member.role))
+  const remove = buttonForm({
+    action: `${path}/remove`,
+    label: isOwn ? 'Leave' : 'Remove',
+    about: member.name,
+  })
+  const marks = [...(isOwn ? ['You'] : []), ...(member.isDisabled ? ['Disabled'] : [])]
+  const standing = mayDo(role, 'change_role')
+    ? roleForm(path, member)
+    : tag(ROLE_NAMES[member.role])
+  return html`<li class="row">
+<span>${member.name}!${marks.map(tag).join('')}<br><small>${member.email}</small></span>
+<span class="actions">!${standing}!${mayRemove ? remove : ''}</span></li>`
+}
+
+function roleForm(path: string, member: Member): string {
+  const options = WORKSPACE_ROLES.map(role => [role, ROLE_NAMES[role]] as const)
+  return html`<form class="actions" method="post" action="${path}/role">
+<select name="role" aria-label="Role of ${member.name}">
+!${optionList(options, member.role)}</select>
+<button class="quiet small" aria-label="Change the role of ${member.name}">Change</button></form>`
+}
+
+function waiting({ workspaceId }: Membership, invitations: readonly Invitation[]): string {
+  const rows = invitations.map(({ id, email, role }) => {
+    const action = `/workspaces/${workspaceId}/invitations/${id}/withdraw`
+    return html`<li class="row"><span>${email}<br>
+<small>Invited as ${ROLE_NAMES[role].toLowerCase()}</small></span>
+!${buttonForm({ action, label: 'Withdraw', about: email })}</li>`
+  })
+  return html`<section class="card"><h2>Invitations</h2>
+<ul class="plain">!${rows.join('')}</ul></section>`
+}
+
+function inviteForm({ membership, values, faults = {} }: MembersPage): string {
+  const options = WORKSPACE_ROLES.toReversed()
+    .filter(role => mayGrant(membership.role, role))
+    .map(role => [role, ROLE_NAMES[role]] as const)
+  return html`<section class="card"><h2>Invite somebody</h2>
+<form method="post" action="/workspaces/${membership.workspaceId}/invitations">
+!${emailField({ value: values?.email ?? '', faults, autocomplete: 'off' })}
+!${selectField({ name: 'role', label: 'Role', options, value: values?.role ?? 'member', faults })}
+<button>Send the invitation</button>
+</form></section>`
+}

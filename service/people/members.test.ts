@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { mailedLink } from '../../testing/mailed-link.ts'
+import {
+  addMember,
+  type PersonUnderTest,
+  personUnderTest,
+  workspaceUnderTest,
+} from '../../testing/people-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { setWorkspaceStatus } from '../access/store.ts'
+import { findRole } from './member-store.ts'
+import { setPersonStatus } from './person-store.ts'
+import type { WorkspaceRole } from './workspace-role.ts'
+
+async function joined(service: ServiceUnderTest, workspaceId: number, role: WorkspaceRole) {
+  const person = await personUnderTest(service)
+  await addMember(service, { workspaceId, userId: person.userId, role })
+  return person
+}
+
+function membersPath(workspaceId: number, person?: PersonUnderTest): string {
+  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/members`
+  return person ? `${path}/${person.userId}` : path
+}
+
+it('the last owner may neither leave nor step down, and another owner frees them', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const other = await joined(service, workspaceId, 'admin')
+  const own = membersPath(workspaceId, owner)
+  const leave = await owner.client.call('DELETE', own)
+  assert.equal(leave.status, 422)
+  assert.match(leave.body.message, /at least one owner/)
+  const stepDown = await owner.client.call('PATCH', own, { body: { role: 'member' } })
+  assert.equal(stepDown.status, 422)
+  const promote = { body: { role: 'owner' } }
+  const path = membersPath(workspaceId, other)
+  assert.equal((await owner.client.call('PATCH', path, promote)).status, 204)
+  assert.equal((await owner.client.call('DELETE', own)).status, 204)
+  assert.equal((await owner.client.call('GET', membersPath(workspaceId))).status, 404)
+})
+
+it('two owners who leave at once leave one owner behind', async test => {
+  const service = await serviceUnderTest(test)
+  for (let round = 0; round < 5; round += 1) {
+    const { owner, workspaceId } = await workspaceUnderTest(service)
+    const other = await joined(service, workspaceId, 'owner')
+    const replies = await Promise.all(
+      [owner, other].map(person => person.client.call('DELETE', membersPath(workspaceId, person))),
+    )
+    assert.deepEqual(replies.map(({ status }) => status).toSorted(), [204, 422])
+  }
+})
+
+it('an owner who is disabled keeps no workspace alive', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const other = await joined(service, workspaceId, 'owner')
+  await setPersonStatus(service.database, other.email, 'disabled')
+  const reply = await owner.client.call('DELETE', membersPath(workspaceId, owner))
+  assert.equal(reply.status, 422)
+})
+
+it('403 keeps everybody below what they are: no invitation, no removal upwards', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const admin = await joined(service, workspaceId, 'admin')
+  const member = await joined(service, workspaceId, 'member')
+  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const invite = (person: PersonUnderTest, role: string) =>
+    person.client.call('POST', invitations, { body: { email: 'second@self.example', role } })
+  assert.equal((await invite(member, 'owner')).status, 403)
+  assert.equal((await invite(member, 'member')).status, 403)
+  assert.equal((await invite(admin, 'owner')).status, 403)
+  assert.equal((await invite(admin, 'root')).status, 422)
+  const ownPath = membersPath(workspaceId, admin)
+  const promotion = await admin.client.call('PATCH', ownPath, { body: { role: 'owner' } })
+  assert.equal(promotion.status, 403)
+  const removal = await admin.client.call('DELETE', membersPath(workspaceId, owner))
+  assert.equal(removal.status, 403)
+  assert.deepEqual(service.mails, [])
+})
+
+it('an invitation leads whoever has its address into the workspace, once', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const guest = await personUnderTest(service)
+  await owner.client.get(`/workspaces/${workspaceId}/people`)
+  const page = await owner.client.submit({
+    action: `/workspaces/${workspaceId}/invitations`,
+    fields: { email: guest.email.toUpperCase(), role: 'admin' },
+  })
+  assert.match(page.text, /The invitation is on its way/)
+  const link = mailedLink(service.mails, guest.email, '/invitations/')
+  assert.match((await guest.client.get('/workspaces')).text, new RegExp(link))
+  await guest.client.get(link)
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => guest.client.post(link, { answer: 'accepted' })),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 404, 404, 404])
+  const name = { workspaceId, userId: guest.userId }
+  assert.equal(await findRole(service.database, name), 'admin')
+})
+
+it('404 hides an invitation from everybody whose address is another', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const guest = await personUnderTest(service)
+  const thief = await personUnderTest(service)
+  await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
+    email: guest.email,
+    role: 'owner',
+  })
+  const link = mailedLink(service.mails, guest.email, '/invitations/')
+  for (const person of [thief, owner]) {
+    assert.equal((await person.client.get(link)).status, 404)
+    assert.equal((await person.client.post(link, { answer: 'accepted' })).status, 404)
+  }
+  await service.database.pool.query(
+    'update people.users set email_verified = false where id = $1',
+    [guest.userId],
+  )
+  assert.equal((await guest.client.get(link)).status, 404, 'not confirmed yet')
+})
+
+it('404 for an invitation that was withdrawn, declined or is a week old', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const guest = await personUnderTest(service)
+  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const invite = async () => {
+    const body = { email: guest.email, role: 'member' }
+    const reply = await owner.client.call('POST', invitations, { body })
+    return reply.body.id as string
+  }
+  const withdrawn = await invite()
+  assert.equal(await invite(), withdrawn, 'it is renewed, not doubled')
+  await owner.client.call('DELETE', `${invitations}/${withdrawn}`)
+  const declined = await invite()
+  assert.equal((await guest.client.post(`/invitations/${declined}`, { answer: 'no' })).status, 200)
+  const old = await invite()
+  service.clock.forward(7 * 86_400)
+  for (const id of [withdrawn, declined, old]) {
+    const page = await guest.client.post(`/invitations/${id}`, { answer: 'accepted' })
+    assert.equal(page.status, 404)
+  }
+})
+
+it('422 when somebody who belongs to it is invited, and 429 when one address gets too many', async test => {
+  let seconds = 0
+  const limits = { signInRatePerMinute: 1_000 }
+  const service = await serviceUnderTest(test, { limits, steadySeconds: () => seconds })
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
+  const invite = (email: string) =>
+    owner.client.call('POST', invitations, { body: { email, role: 'member' } })
+  assert.equal((await invite(owner.email)).status, 422)
+  assert.equal((await invite('x@y')).status, 422)
+  for (let count = 0; count < 10; count += 1) await invite('somebody@people.example')
+  const reply = await invite('somebody@people.example')
+  assert.equal(reply.status, 429)
+  assert.ok(reply.headers.get('retry-after'))
+  seconds += 60
+  assert.equal((await invite('somebody@people.example')).status, 201)
+})
+
+it('a disabled workspace is closed to everybody at once', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  await setWorkspaceStatus(service.database, workspaceId, 'disabled')
+  const { body } = await owner.client.call('GET', `${BROWSER_PATH}/workspaces`)
+  assert.deepEqual(body, { workspaces: [] })
+  assert.equal((await owner.client.get(`/workspaces/${workspaceId}/people`)).status, 404)
+})
+
+it('404 for what is no id, as for what is not there', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner } = await workspaceUnderTest(service)
+  for (const id of ['0', '-1', '1e3', '99999999999', '1%27', 'a', '2147483648', '1.0']) {
+    const reply = await owner.client.call('GET', `${BROWSER_PATH}/workspaces/${id}/members`)
+    assert.equal(reply.status, 404, id)
+  }
+})

@@ -1,0 +1,81 @@
+import { hkdfSync } from 'node:crypto'
+import type { AddressLimit } from '../access/limit-addresses.ts'
+import type { Database } from '../db/database.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
+import {
+  type AuthLibrary,
+  type AuthMails,
+  authLibrary,
+  type SocialClients,
+  type SocialProvider,
+} from './auth-library.ts'
+import type { SessionContext } from './current-person.ts'
+import {
+  alreadyKnownLetter,
+  resetLetter,
+  signInLetter,
+  verificationLetter,
+} from './mail/letters.ts'
+import type { Mails } from './mail/mails.ts'
+
+/** What every verb and route of this room works with. */
+export interface PeopleContext extends SessionContext {
+  mails: Mails
+  limits: PeopleLimits
+  social: readonly SocialProvider[]
+  /** Made on first use, because a free port is known only then. */
+  library: () => Promise<AuthLibrary>
+}
+
+export interface PeopleLimits {
+  signIn: AddressLimit | null
+  signInAccount: RateLimit | null
+}
+
+export interface PeopleOptions {
+  database: Database
+  logger: ServiceLogger
+  now: () => Date
+  publicOrigin: () => string
+  mails: Mails
+  limits: PeopleLimits
+  social: SocialClients
+  /** 32 bytes, from which the key of links and of social sign-in is derived. */
+  masterKey: Buffer
+}
+
+const SECRET_BYTES = 32
+
+export function peopleContext(options: PeopleOptions): PeopleContext {
+  const { database, logger, now, publicOrigin, social, mails } = options
+  const secret = Buffer.from(
+    hkdfSync('sha256', options.masterKey, '', 'signalbox people', SECRET_BYTES),
+  ).toString('hex')
+  let library: Promise<AuthLibrary> | null = null
+  return {
+    database,
+    now,
+    publicOrigin,
+    mails,
+    limits: options.limits,
+    social: Object.keys(social) as SocialProvider[],
+    library: () => {
+      library ??= authLibrary({
+        ...{ database, logger, now, secret, social },
+        publicOrigin: publicOrigin(),
+        mails: authMails(mails, publicOrigin),
+      })
+      return library
+    },
+  }
+}
+
+function authMails(mails: Mails, publicOrigin: () => string): AuthMails {
+  return {
+    verifyAddress: (person, token) => mails.send(verificationLetter(publicOrigin(), person, token)),
+    alreadyKnown: person => mails.send(alreadyKnownLetter(publicOrigin(), person)),
+    resetPassword: (person, token) => mails.send(resetLetter(publicOrigin(), person, token)),
+    signInLink: (email, token) => mails.send(signInLetter(publicOrigin(), email, token)),
+  }
+}

@@ -1,0 +1,158 @@
+import type { Database } from '../db/database.ts'
+
+/** A person, as far as we need to know them. */
+export interface Person {
+  userId: number
+  email: string
+  name: string
+  isEmailVerified: boolean
+}
+
+export interface NewPerson {
+  email: string
+  name: string
+  passwordHash: string
+  mustChangePassword: boolean
+  createdAt: Date
+}
+
+type Query = Pick<Database, 'query'>
+
+/** Somebody whose address is known to be theirs; null when the address is taken. */
+export async function insertPerson({ query }: Query, person: NewPerson): Promise<number | null> {
+  const { createdAt } = person
+  const row = await query
+    .insertInto('people.users')
+    .values({
+      email: person.email,
+      name: person.name,
+      email_verified: true,
+      must_change_password: person.mustChangePassword,
+      created_at: createdAt,
+      updated_at: createdAt,
+    })
+    .onConflict(conflict => conflict.column('email').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (!row) return null
+  await insertPassword({ query }, row.id, { passwordHash: person.passwordHash, at: createdAt })
+  return row.id
+}
+
+export async function findPerson({ query }: Query, email: string): Promise<Person | null> {
+  const row = await query
+    .selectFrom('people.users')
+    .select(['id', 'email', 'name', 'email_verified'])
+    .where('email', '=', email)
+    .executeTakeFirst()
+  if (!row) return null
+  return {
+    userId: row.id,
+    email: row.email,
+    name: row.name,
+    isEmailVerified: row.email_verified,
+  }
+}
+
+/** Null: they sign in by a link or by a provider only. */
+export async function findPasswordHash({ query }: Query, userId: number): Promise<string | null> {
+  const row = await query
+    .selectFrom('people.accounts')
+    .select('password')
+    .where('user_id', '=', userId)
+    .where('provider_id', '=', 'credential')
+    .executeTakeFirst()
+  return row?.password ?? null
+}
+
+interface NewPassword {
+  passwordHash: string
+  at: Date
+}
+
+/** Sets the password, also the first one. Unless somebody else chose it, that is all. */
+export async function setPassword(
+  { query }: Query,
+  userId: number,
+  { passwordHash, at, mustChangePassword = false }: NewPassword & { mustChangePassword?: boolean },
+): Promise<void> {
+  const result = await query
+    .updateTable('people.accounts')
+    .set({ password: passwordHash, updated_at: at })
+    .where('user_id', '=', userId)
+    .where('provider_id', '=', 'credential')
+    .executeTakeFirst()
+  if (result.numUpdatedRows === 0n) await insertPassword({ query }, userId, { passwordHash, at })
+  await query
+    .updateTable('people.users')
+    .set({ must_change_password: mustChangePassword, updated_at: at })
+    .where('id', '=', userId)
+    .execute()
+}
+
+/**
+ * They have shown that the address is theirs, and chosen a password of their own. Ways in that were
+ * made before anybody had shown it may be a stranger's: they go.
+ */
+export async function markProven({ query }: Query, userId: number): Promise<void> {
+  const proven = await query
+    .updateTable('people.users')
+    .set({ email_verified: true })
+    .where('id', '=', userId)
+    .where('email_verified', '=', false)
+    .executeTakeFirst()
+  if (proven.numUpdatedRows > 0n) {
+    await query
+      .deleteFrom('people.accounts')
+      .where('user_id', '=', userId)
+      .where('provider_id', '<>', 'credential')
+      .execute()
+  }
+  await query
+    .updateTable('people.users')
+    .set({ must_change_password: false })
+    .where('id', '=', userId)
+    .execute()
+}
+
+/** As the library keeps a password: an account of the provider `credential`. */
+async function insertPassword(
+  { query }: Query,
+  userId: number,
+  { passwordHash, at }: NewPassword,
+): Promise<void> {
+  await query
+    .insertInto('people.accounts')
+    .values({
+      account_id: String(userId),
+      provider_id: 'credential',
+      user_id: userId,
+      password: passwordHash,
+      created_at: at,
+      updated_at: at,
+    })
+    .execute()
+}
+
+export type PersonStatus = 'active' | 'disabled'
+
+/** A disabled person has no sessions, and gets none. False when nobody has this address. */
+export async function setPersonStatus(
+  { query }: Database,
+  email: string,
+  status: PersonStatus,
+): Promise<boolean> {
+  return query.transaction().execute(async transaction => {
+    const row = await transaction
+      .updateTable('people.users')
+      .set({ status })
+      .where('email', '=', email)
+      .returning('id')
+      .executeTakeFirst()
+    if (!row) return false
+    if (status === 'disabled') {
+      await transaction.deleteFrom('people.sessions').where('user_id', '=', row.id).execute()
+    }
+    return true
+  })
+}

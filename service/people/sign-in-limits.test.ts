@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const limits = { signInRatePerMinute: 30 }
+const steadySeconds = () => 0
+
+it('429 after ten guesses at one account, from wherever they come, also with the right one', async test => {
+  const proxy = '127.0.0.1'
+  const service = await serviceUnderTest(test, { limits, steadySeconds, trustedProxies: proxy })
+  const { email } = await personUnderTest(service)
+  const guess = (password: string, index: number) =>
+    new BrowserClient(service.url)
+      .get('/sign-in')
+      .then(async () =>
+        new BrowserClient(service.url).post(
+          '/sign-in',
+          { email, password },
+          { 'x-forwarded-for': `192.0.2.${index}` },
+        ),
+      )
+  const guesses = await Promise.all(
+    Array.from({ length: 15 }, (_, index) => guess(`guess ${index}`, index)),
+  )
+  assert.equal(guesses.filter(({ status }) => status === 401).length, 10)
+  assert.equal(guesses.filter(({ status }) => status === 429).length, 5)
+  const right = await guess(TEST_PASSWORD, 99)
+  assert.equal(right.status, 429)
+  assert.ok(Number(right.headers.get('retry-after')) > 0)
+  assert.match(right.text, /Too many attempts/)
+})
+
+it('429 for an account that does not exist comes as soon as for one that does', async test => {
+  const service = await serviceUnderTest(test, { limits, steadySeconds })
+  const client = new BrowserClient(service.url)
+  const statuses: number[] = []
+  for (let count = 0; count < 12; count += 1) {
+    const page = await client.post('/sign-in', { email: 'no@body.example', password: 'x' })
+    statuses.push(page.status)
+  }
+  assert.deepEqual(statuses, [...Array(10).fill(401), 429, 429])
+})
+
+it('429 after the rate of an address, over all ways to sign in together; reading is free', async test => {
+  const service = await serviceUnderTest(test, { limits, steadySeconds })
+  const client = new BrowserClient(service.url)
+  const paths = ['/sign-in', '/sign-up', '/forgot', '/magic', '/verify', '/reset']
+  for (let count = 0; count < 30; count += 1) {
+    const page = await client.post(paths[count % paths.length] ?? '', { email: `${count}@a.b` })
+    assert.notEqual(page.status, 429)
+  }
+  for (const path of paths) assert.equal((await client.post(path)).status, 429, path)
+  for (let count = 0; count < 40; count += 1) {
+    assert.equal((await client.get('/sign-in')).status, 200)
+  }
+})

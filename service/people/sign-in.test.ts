@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { setPersonStatus } from './person-store.ts'
+
+interface Attempt {
+  email: string
+  password?: string
+  path?: string
+  client?: BrowserClient
+}
+
+async function signedIn(service: ServiceUnderTest, attempt: Attempt): Promise<BrowserClient> {
+  const { email, password = TEST_PASSWORD, path = '/sign-in' } = attempt
+  const client = attempt.client ?? new BrowserClient(service.url)
+  await client.get(path)
+  await client.submit({ fields: { email, password } })
+  return client
+}
+
+it('whoever signs in comes back to the page that asked for it', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  const client = await signedIn(service, { email: ` ${email.toUpperCase()} `, path: '/account' })
+  assert.deepEqual([client.page?.status, client.page?.path], [200, '/account'])
+})
+
+it('401 is the same page for a wrong password and for somebody who is not there', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  const known = await signedIn(service, { email, password: 'wrong' })
+  const unknown = await signedIn(service, { email: 'nobody@people.example' })
+  assert.deepEqual([known.page?.status, unknown.page?.status], [401, 401])
+  const withoutAddress = (page: BrowserClient, address: string) =>
+    page.page?.text.replaceAll(address.replace('@', '&#64;'), '').replaceAll(address, '')
+  assert.equal(withoutAddress(known, email), withoutAddress(unknown, 'nobody@people.example'))
+  assert.equal(known.cookies.size + unknown.cookies.size, 0)
+})
+
+it('401 keeps a disabled person out, and ends where they are signed in', async test => {
+  const service = await serviceUnderTest(test)
+  const { email, client } = await personUnderTest(service)
+  assert.equal((await client.get('/account')).path, '/account')
+  await setPersonStatus(service.database, email, 'disabled')
+  assert.match((await client.get('/account')).path, /^\/sign-in/)
+  assert.equal((await signedIn(service, { email })).page?.status, 401)
+  await setPersonStatus(service.database, email, 'active')
+  assert.equal((await signedIn(service, { email })).page?.path, '/workspaces')
+})
+
+it('a session that was there before ends when somebody signs in over it', async test => {
+  const service = await serviceUnderTest(test)
+  const attacker = await personUnderTest(service)
+  const victim = await personUnderTest(service)
+  const planted = new Map(attacker.client.cookies)
+  const client = new BrowserClient(service.url)
+  for (const [name, value] of planted) client.cookies.set(name, value)
+  await client.post('/sign-in', { email: victim.email, password: TEST_PASSWORD })
+  assert.match((await client.get('/account')).text, new RegExp(victim.email.replace('@', '.*')))
+  assert.notDeepEqual(client.cookies, planted)
+  assert.match((await attacker.client.get('/account')).path, /^\/sign-in/)
+})
+
+it('a token that somebody made up opens nothing and is not taken over', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  const client = new BrowserClient(service.url)
+  client.cookies.set('signalbox_session', 'A'.repeat(32))
+  await signedIn(service, { email, client })
+  assert.notEqual(client.cookies.get('signalbox_session'), 'A'.repeat(32))
+})
+
+it('the cookie is closed to scripts and other sites, and bound to the host under HTTPS', async test => {
+  const plain = await serviceUnderTest(test)
+  const secure = await serviceUnderTest(test, { publicOrigin: 'https://signalbox.example' })
+  const cookieOf = async (service: ServiceUnderTest, origin: string) => {
+    const { email } = await personUnderTest(service)
+    const response = await fetch(`${service.url}/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { origin, 'sec-fetch-site': 'same-origin' },
+      body: new URLSearchParams({ email, password: TEST_PASSWORD }),
+    })
+    return response.headers.get('set-cookie') ?? ''
+  }
+  assert.match(
+    await cookieOf(plain, plain.url),
+    /^signalbox_session=\w{32}; Path=\/; Max-Age=1209600; HttpOnly; SameSite=Lax$/,
+  )
+  assert.match(
+    await cookieOf(secure, 'https://signalbox.example'),
+    /^__Host-signalbox_session=\w{32}; Path=\/; Max-Age=1209600; HttpOnly; SameSite=Lax; Secure$/,
+  )
+})
+
+it('what is stored of a session opens nothing', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  const client = await signedIn(service, { email })
+  const token = client.cookies.get('signalbox_session') ?? ''
+  const { rows } = await service.database.pool.query(
+    'select token, expires_at, created_at from people.sessions order by id desc limit 1',
+  )
+  assert.notEqual(rows[0].token, token)
+  assert.equal(rows[0].expires_at - rows[0].created_at, 14 * 86_400_000)
+  assert.deepEqual(rows[0].created_at, service.clock.now())
+  const thief = new BrowserClient(service.url)
+  thief.cookies.set('signalbox_session', rows[0].token)
+  assert.match((await thief.get('/account')).path, /^\/sign-in/)
+  assert.doesNotMatch(service.logged(), new RegExp(token))
+})
+
+it('a session ends after its time, and at once by signing out', async test => {
+  const service = await serviceUnderTest(test)
+  const { client } = await personUnderTest(service)
+  service.clock.forward(14 * 86_400 - 1)
+  assert.equal((await client.get('/account')).path, '/account')
+  service.clock.forward(1)
+  assert.match((await client.get('/account')).path, /^\/sign-in/)
+
+  const other = await personUnderTest(service)
+  const copy = new Map(other.client.cookies)
+  const page = await other.client.post('/sign-out')
+  assert.match(page.text, /You are signed out/)
+  assert.equal(other.client.cookies.size, 0)
+  for (const [name, value] of copy) other.client.cookies.set(name, value)
+  assert.match((await other.client.get('/account')).path, /^\/sign-in/)
+})
+
+it('a return path leads to our own pages only', async test => {
+  const service = await serviceUnderTest(test)
+  const { email } = await personUnderTest(service)
+  const elsewhere = [
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    '/\t/evil.example',
+  ]
+  for (const target of [...elsewhere, 'javascript:alert(1)', '/%09//x', '/./\\/evil.example']) {
+    const client = new BrowserClient(service.url)
+    const fields = { email, password: TEST_PASSWORD, return_to: target }
+    await client.get(`/sign-in?return_to=${encodeURIComponent(target)}`)
+    assert.doesNotMatch(client.page?.text ?? '', /evil/, target)
+    const page = await client.post('/sign-in', fields)
+    assert.ok(page.redirects[0]?.startsWith('/'), target)
+    assert.doesNotMatch(page.redirects[0] ?? '', /evil/, target)
+  }
+})

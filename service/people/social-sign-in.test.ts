@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { mailedLink } from '../../testing/mailed-link.ts'
+import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const client = { clientId: 'our-id', clientSecret: 'our-secret' }
+
+it('a provider is offered when the settings name it, and only then', async test => {
+  const without = await serviceUnderTest(test)
+  const withGoogle = await serviceUnderTest(test, { social: { google: client } })
+  const page = async (url: string) => new BrowserClient(url).get('/sign-in')
+  assert.doesNotMatch((await page(without.url)).text, /Google|GitHub/)
+  const offered = await page(withGoogle.url)
+  assert.match(offered.text, /Continue with Google/)
+  assert.doesNotMatch(offered.text, /GitHub/)
+  assert.match(
+    offered.headers.get('content-security-policy') ?? '',
+    /form-action 'self' https:\/\/accounts\.google\.com;/,
+  )
+  const other = await new BrowserClient(withGoogle.url).post('/sign-in/social', {
+    provider: 'github',
+  })
+  assert.equal(other.status, 404)
+})
+
+it('the way to a provider carries a state, PKCE and our own address to come back to', async test => {
+  const publicOrigin = 'https://signalbox.example'
+  const service = await serviceUnderTest(test, { social: { google: client }, publicOrigin })
+  const response = await fetch(`${service.url}/sign-in/social`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { origin: publicOrigin, 'x-forwarded-host': 'evil.example' },
+    body: new URLSearchParams({ provider: 'google', return_to: '//evil.example' }),
+  })
+  assert.equal(response.status, 303)
+  const url = new URL(response.headers.get('location') ?? '')
+  assert.equal(url.origin, 'https://accounts.google.com')
+  assert.equal(
+    url.searchParams.get('redirect_uri'),
+    'https://signalbox.example/auth/callback/google',
+  )
+  assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
+  assert.ok((url.searchParams.get('state') ?? '').length > 20)
+  assert.doesNotMatch(url.href, /evil|our-secret/)
+  const [state] = response.headers.getSetCookie()
+  assert.match(state ?? '', /^__Secure-signalbox\..*HttpOnly.*SameSite=Lax/)
+})
+
+it('coming back without the state of this browser opens nothing and ends no session', async test => {
+  const service = await serviceUnderTest(test, { social: { google: client } })
+  const { client: browser } = await personUnderTest(service)
+  const stranger = new BrowserClient(service.url)
+  await stranger.post('/sign-in/social', { provider: 'google' })
+  const state = new URL(stranger.page?.redirects.at(-1) ?? '').searchParams.get('state')
+  for (const query of [`code=x&state=${state}`, 'code=x&state=made-up', 'code=x', 'error=denied']) {
+    const page = await browser.get(`/auth/callback/google?${query}`)
+    assert.match(page.redirects.join(' '), /\/sign-in/, query)
+    assert.equal((await browser.get('/account')).path, '/account', query)
+  }
+  assert.deepEqual([...new BrowserClient(service.url).cookies], [])
+})
+
+interface Profile {
+  id: number
+  email: string
+  isVerified: boolean
+}
+
+/** Answers in place of GitHub, which tests do not reach; everything else goes through. */
+function standInForGitHub(test: TestContext, profile: Profile): void {
+  const real = globalThis.fetch
+  const { id, email, isVerified } = profile
+  const answers: Record<string, unknown> = {
+    'https://github.com/login/oauth/access_token': {
+      ...{ access_token: 'token-of-github', token_type: 'bearer', scope: 'user:email' },
+    },
+    'https://api.github.com/user': { id, login: 'ada', name: 'Ada', email: null },
+    'https://api.github.com/user/emails': [
+      { email, primary: true, verified: isVerified, visibility: 'private' },
+    ],
+  }
+  test.mock.method(
+    globalThis,
+    'fetch',
+    async (target: string | URL | Request, init?: RequestInit) => {
+      const answer = answers[target instanceof Request ? target.url : String(target)]
+      return answer === undefined ? real(target, init) : Response.json(answer)
+    },
+  )
+}
+
+async function viaGitHub(service: ServiceUnderTest): Promise<BrowserClient> {
+  const browser = new BrowserClient(service.url)
+  await browser.get('/sign-in?return_to=%2Faccount')
+  await browser.submit({ action: '/sign-in/social' })
+  const state = new URL(browser.page?.redirects.at(-1) ?? '').searchParams.get('state')
+  await browser.get(`/auth/callback/github?code=x&state=${state}`)
+  return browser
+}
+
+it('somebody whom GitHub vouches for is signed in where they wanted to go', async test => {
+  const service = await serviceUnderTest(test, { social: { github: client } })
+  standInForGitHub(test, { id: 7, email: 'ada@people.example', isVerified: true })
+  const browser = await viaGitHub(service)
+  assert.deepEqual([browser.page?.status, browser.page?.path], [200, '/account'])
+  assert.match(browser.page?.text ?? '', /ada&#64;people|ada@people/)
+  assert.ok(!browser.cookies.has('signalbox.session_token'), 'one session, one cookie')
+  const { rows } = await service.database.pool.query('select * from people.accounts')
+  assert.equal(rows.length, 1)
+  assert.doesNotMatch(JSON.stringify(rows), /token-of-github/)
+  const again = await viaGitHub(service)
+  assert.equal(again.page?.path, '/account')
+  const people = await service.database.pool.query('select id from people.users')
+  assert.equal(people.rows.length, 1)
+})
+
+it('an address that GitHub has not confirmed opens nothing', async test => {
+  const service = await serviceUnderTest(test, { social: { github: client } })
+  standInForGitHub(test, { id: 7, email: 'victim@people.example', isVerified: false })
+  const browser = await viaGitHub(service)
+  assert.equal(browser.page?.path, '/forgot')
+  assert.match((await browser.get('/account')).path, /^\/sign-in/)
+  const { rows } = await service.database.pool.query('select * from people.sessions')
+  assert.deepEqual(rows, [])
+})
+
+it('what a stranger linked before the address was confirmed goes when its owner comes', async test => {
+  const service = await serviceUnderTest(test, { social: { github: client } })
+  const email = 'victim@people.example'
+  standInForGitHub(test, { id: 7, email, isVerified: false })
+  await viaGitHub(service)
+  const owner = new BrowserClient(service.url)
+  await owner.post('/forgot', { email })
+  await owner.get(mailedLink(service.mails, email, '/reset'))
+  await owner.submit({ fields: { password: TEST_PASSWORD } })
+  const page = await owner.post('/sign-in', { email, password: TEST_PASSWORD })
+  assert.equal(page.path, '/workspaces')
+  const { rows } = await service.database.pool.query('select provider_id from people.accounts')
+  assert.deepEqual(rows, [{ provider_id: 'credential' }])
+})
+
+it('a provider is not linked to an account whose address nobody has confirmed', async test => {
+  const service = await serviceUnderTest(test, { social: { github: client } })
+  const email = 'ada@people.example'
+  const stranger = new BrowserClient(service.url)
+  await stranger.post('/sign-up', { name: 'Not Ada', email, password: TEST_PASSWORD })
+  standInForGitHub(test, { id: 7, email, isVerified: true })
+  const browser = await viaGitHub(service)
+  assert.match((await browser.get('/account')).path, /^\/sign-in/)
+  assert.equal((await stranger.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
+})

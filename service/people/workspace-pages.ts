@@ -1,0 +1,100 @@
+import { html } from 'ghtml'
+import { type FieldFaults, faultSummary, message, tag, textField } from '../pages/form-controls.ts'
+import { page } from '../pages/layout.ts'
+import type { CurrentPerson } from './current-person.ts'
+import type { Invitation } from './invitation-store.ts'
+import type { Membership } from './member-store.ts'
+import type { WorkspaceRole } from './workspace-role.ts'
+
+export interface WorkspacesPage {
+  person: CurrentPerson
+  memberships: readonly Membership[]
+  invitations: readonly Invitation[]
+  faults?: FieldFaults
+  notice?: string | undefined
+}
+
+/** The workspaces of a person, which is also the way from one to another. */
+export function workspacesPage(given: WorkspacesPage): string {
+  const { person, memberships, invitations, faults = {}, notice } = given
+  const body = html`<h1>Your workspaces</h1>
+!${notice === undefined ? '' : message('success', notice)}
+!${invitations.map(invitationCard).join('')}
+!${memberships.length === 0 ? '' : membershipCard(memberships)}
+<section class="card">
+<h2>${memberships.length === 0 ? 'Make your first workspace' : 'Make another workspace'}</h2>
+!${faultSummary(faults)}
+<form method="post" action="/workspaces">
+!${textField({ ...NAME_FIELD, faults })}
+<button>Make the workspace</button>
+</form>
+</section>`
+  return page({ title: 'Your workspaces', body, signedInAs: person.email, isWide: true })
+}
+
+const NAME_FIELD = {
+  name: 'name',
+  label: 'Its name',
+  hint: 'Your shop or your company.',
+  charactersMax: 100,
+} as const
+
+function membershipCard(memberships: readonly Membership[]): string {
+  const rows = memberships.map(
+    ({ workspaceId, workspaceName, role }) => html`<li class="row">
+<a href="/workspaces/${workspaceId}/ad-accounts">${workspaceName}</a>
+!${tag(ROLE_NAMES[role])}</li>`,
+  )
+  return html`<section class="card"><ul class="plain">!${rows.join('')}</ul></section>`
+}
+
+function invitationCard({ id, workspaceName }: Invitation): string {
+  return html`<div class="message notice"><p>You are invited to ${workspaceName}:
+<a href="/invitations/${id}">answer the invitation</a>.</p></div>`
+}
+
+export const ROLE_NAMES: Record<WorkspaceRole, string> = {
+  owner: 'Owner',
+  admin: 'Administrator',
+  member: 'Member',
+}
+
+export type WorkspaceTab = 'ad-accounts' | 'people' | 'connections' | 'tokens'
+
+const TABS: readonly (readonly [WorkspaceTab, string])[] = [
+  ['ad-accounts', 'Ad accounts'],
+  ['people', 'People'],
+  ['connections', 'Agents'],
+  ['tokens', 'Tokens'],
+]
+
+export interface WorkspaceFrame {
+  person: CurrentPerson
+  membership: Membership
+  tab: WorkspaceTab
+  notice?: string | undefined
+  /** HTML. */
+  content: string
+}
+
+/** A page inside of one workspace, with the ways to its other pages. */
+export function workspacePage({
+  person,
+  membership,
+  tab,
+  notice,
+  content,
+}: WorkspaceFrame): string {
+  const { workspaceId, workspaceName, role } = membership
+  const tabs = role === 'owner' ? TABS : TABS.slice(0, 2)
+  const links = tabs.map(([key, label]) => {
+    const current = key === tab ? ' aria-current="page"' : ''
+    return html`<a href="/workspaces/${workspaceId}/${key}"!${current}>${label}</a>`
+  })
+  const body = html`<p><a href="/workspaces">All workspaces</a></p>
+<h1>${workspaceName}</h1>
+<nav class="tabs" aria-label="Workspace">!${links.join('')}</nav>
+!${notice === undefined ? '' : message('success', notice)}
+!${content}`
+  return page({ title: workspaceName, body, signedInAs: person.email, isWide: true })
+}

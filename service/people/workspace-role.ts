@@ -1,0 +1,36 @@
+/** What somebody may do in a workspace. The first may do everything. */
+export const WORKSPACE_ROLES = ['owner', 'admin', 'member'] as const
+export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number]
+
+export const WORKSPACE_ACTIONS = [
+  'read',
+  'manage_ad_accounts',
+  'invite',
+  'remove_member',
+  'change_role',
+  'rename_workspace',
+  'manage_agents',
+] as const
+export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
+
+const MAY: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
+  owner: WORKSPACE_ACTIONS,
+  admin: ['read', 'manage_ad_accounts', 'invite', 'remove_member'],
+  member: ['read'],
+}
+
+export function mayDo(role: WorkspaceRole, action: WorkspaceAction): boolean {
+  return MAY[role].includes(action)
+}
+
+/**
+ * Whom somebody may make, invite or remove: nobody above themselves, so that an administrator
+ * cannot become an owner by inviting a second self.
+ */
+export function mayGrant(role: WorkspaceRole, granted: WorkspaceRole): boolean {
+  return WORKSPACE_ROLES.indexOf(role) <= WORKSPACE_ROLES.indexOf(granted)
+}
+
+export function isWorkspaceRole(given: unknown): given is WorkspaceRole {
+  return (WORKSPACE_ROLES as readonly unknown[]).includes(given)
+}
