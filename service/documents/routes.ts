@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { printedDocument } from '@signalbox/contract/print-openapi.ts'
 import { type ContractKeys, publicKeySet } from '@signalbox/contract/signing-key.ts'
 import type { ServiceApp } from '../http/service-app.ts'
@@ -21,6 +24,18 @@ const PUBLIC_HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 } as const
 
+/** What an installation says to agents (decisions, section 11). */
+const TEXTS = [
+  { url: '/auth.md', type: 'text/markdown; charset=utf-8', file: 'auth.md' },
+  { url: '/llms.txt', type: 'text/plain; charset=utf-8', file: 'llms.txt' },
+]
+const TEXT_FOLDER = join(import.meta.dirname, 'texts')
+
+/** With the addresses of this installation, whatever Host a caller writes. */
+function addressed(text: string, origin: string): string {
+  return text.replaceAll('{site_origin}', origin).replaceAll('{base_url}', `${origin}${BASE_PATH}`)
+}
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** What the installation says about itself, at its origin and not below the base path. */
@@ -34,6 +49,10 @@ export function documentRoutes(app: ServiceApp, context: DocumentRoutes): void {
   })
   const keys = taggedText(printedDocument(publicKeySet(contractKeys)))
   serve(app, { url: '/.well-known/jwks.json', type: JSON_TYPE, read: () => keys })
+  for (const { url, type, file } of TEXTS) {
+    const text = readFileSync(join(TEXT_FOLDER, file), 'utf8')
+    serve(app, { url, type, read: () => taggedText(addressed(text, publicOrigin())) })
+  }
   if (contact === undefined) return
   serve(app, {
     url: '/.well-known/security.txt',

@@ -1,0 +1,154 @@
+import type { Database } from '../db/database.ts'
+
+/**
+ * One thing that the authorization server remembers, under the digest of what a caller presents.
+ */
+export interface Artifact {
+  model: string
+  id: string
+  /** JSON, without the value that `id` is the digest of. */
+  payload: string
+  grantId: string | null
+  /** A digest too. */
+  userCode: string | null
+  uid: string | null
+  expiresAt: Date
+}
+
+export interface FoundArtifact {
+  id: string
+  payload: Record<string, unknown>
+  consumedAt: Date | null
+}
+
+/** Keeps it, or the newer state of it; what was consumed stays so, and its user code stays. */
+export async function saveArtifact({ pool }: Database, artifact: Artifact): Promise<void> {
+  await pool.query({
+    name: 'save-oauth-artifact',
+    text: `insert into oauth_artifacts (model, id, payload, grant_id, user_code, uid, expires_at)
+           values ($1, $2, $3, $4, $5, $6, $7)
+           on conflict (model, id) do update set
+             payload = excluded.payload,
+             grant_id = excluded.grant_id,
+             user_code = coalesce(excluded.user_code, oauth_artifacts.user_code),
+             uid = excluded.uid,
+             expires_at = excluded.expires_at`,
+    values: [
+      artifact.model,
+      artifact.id,
+      artifact.payload,
+      artifact.grantId,
+      artifact.userCode,
+      artifact.uid,
+      artifact.expiresAt,
+    ],
+  })
+}
+
+/** By its digest, by that of its user code, or by its uid; expired ones too, for they say so. */
+export async function findArtifact(
+  { pool }: Database,
+  model: string,
+  by: { id: string } | { userCode: string } | { uid: string },
+): Promise<FoundArtifact | null> {
+  const [column, value] =
+    'id' in by ? ['id', by.id] : 'uid' in by ? ['uid', by.uid] : ['user_code', by.userCode]
+  const { rows } = await pool.query({
+    name: `find-oauth-artifact-by-${column}`,
+    text: `select id, payload, consumed_at from oauth_artifacts
+           where model = $1 and ${column} = $2`,
+    values: [model, value],
+  })
+  const row = rows[0]
+  return row ? { id: row.id, payload: row.payload, consumedAt: row.consumed_at } : null
+}
+
+/**
+ * True for exactly one of all who try at once: what may be used once is used by whoever marks it
+ * first, and PostgreSQL decides who that is.
+ */
+export async function consumeArtifact(
+  { pool }: Database,
+  { model, id, at }: { model: string; id: string; at: Date },
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'consume-oauth-artifact',
+    text: `update oauth_artifacts set consumed_at = $3
+           where model = $1 and id = $2 and consumed_at is null`,
+    values: [model, id, at],
+  })
+  return rowCount === 1
+}
+
+export async function removeArtifact(
+  { query }: Database,
+  model: string,
+  id: string,
+): Promise<void> {
+  await query
+    .deleteFrom('oauth_artifacts')
+    .where('model', '=', model)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Everything of one kind that an approval led to. */
+export async function removeArtifactsOfGrant(
+  { query }: Database,
+  model: string,
+  grantId: string,
+): Promise<void> {
+  await query
+    .deleteFrom('oauth_artifacts')
+    .where('model', '=', model)
+    .where('grant_id', '=', grantId)
+    .execute()
+}
+
+export interface Poll {
+  /** The digest of a device code. */
+  id: string
+  at: Date
+  intervalSeconds: number
+}
+
+/**
+ * Notes that somebody asked for a device code's tokens, and says whether that was too early. Then
+ * the time to stay away grows by an interval (RFC 8628, section 3.5).
+ */
+export async function notePoll(
+  { pool }: Database,
+  { id, at, intervalSeconds }: Poll,
+): Promise<{ isTooEarly: boolean }> {
+  const { rows } = await pool.query({
+    name: 'note-oauth-poll',
+    text: `with before as (
+             select id, polled_at > $2::timestamptz - poll_seconds * interval '1 second' as early
+             from oauth_artifacts where model = 'DeviceCode' and id = $1 for update
+           )
+           update oauth_artifacts device set
+             polled_at = $2,
+             poll_seconds = coalesce(poll_seconds, $3::integer)
+               + case when before.early then $3::integer else 0 end
+           from before where device.model = 'DeviceCode' and device.id = before.id
+           returning coalesce(before.early, false) as early`,
+    values: [id, at, intervalSeconds],
+  })
+  return { isTooEarly: rows[0]?.early === true }
+}
+
+/**
+ * Forgets what has been out of time since before `expiredBefore`. A used refresh token is kept
+ * until its own time is over, so that a stolen copy of it is still recognised. Returns how many
+ * went.
+ */
+export async function removeExpiredArtifacts(
+  { query }: Database,
+  expiredBefore: Date,
+): Promise<number> {
+  const result = await query
+    .deleteFrom('oauth_artifacts')
+    .where('expires_at', '<', expiredBefore)
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  agentResource,
+  agentUnderTest,
+  approve,
+  CALLBACK,
+  connected,
+  decide,
+  oauthUnderTest,
+  openApproval,
+  opens,
+  tokenRequest,
+} from '../../testing/oauth-under-test.ts'
+import { workspaceUnderTest } from '../../testing/people-under-test.ts'
+
+const EVIL = 'https://evil.example'
+
+it('code injection: a code of another client, or with another verifier, gives nothing', async test => {
+  const under = await oauthUnderTest(test)
+  const honest = await agentUnderTest(under)
+  const thief = await agentUnderTest(under)
+  const code = (await approve(under.workspace, await honest.authorizationUrl())).searchParams.get(
+    'code',
+  )
+  for (const changes of [
+    { client_id: thief.client.client_id, code_verifier: thief.verifier },
+    { client_id: thief.client.client_id },
+    { code_verifier: thief.verifier },
+    { code_verifier: null },
+    { code_verifier: 'short' },
+    { redirect_uri: 'http://127.0.0.1:9999/callback' },
+    { redirect_uri: EVIL },
+  ]) {
+    const reply = await tokenRequest(under, honest, { code, ...changes })
+    assert.equal(reply.status, 400, JSON.stringify(changes))
+    assert.match(reply.body.error, /^invalid_(grant|request)$/)
+  }
+  assert.equal((await tokenRequest(under, honest, { code })).status, 200)
+})
+
+it('PKCE downgrade: no challenge, and plain, end before anybody is asked', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  for (const changes of [
+    { code_challenge: null, code_challenge_method: null },
+    { code_challenge: null },
+    { code_challenge_method: 'plain' },
+    { code_challenge_method: null },
+    { code_challenge: 'short' },
+  ]) {
+    const url = await agent.authorizationUrl(changes)
+    const page = await under.workspace.owner.client.get(url.pathname + url.search)
+    const callback = new URL(page.redirects.at(-1) ?? '', under.service.url)
+    assert.equal(callback.searchParams.get('error'), 'invalid_request', JSON.stringify(changes))
+  }
+})
+
+it('redirect mismatch: nobody is sent to an address that was not registered', async test => {
+  const under = await oauthUnderTest(test)
+  const registered = 'https://agent.example/callback'
+  const clientId = await under.register([registered, CALLBACK])
+  const agent = await agentUnderTest(under, { clientId, redirectUri: registered })
+  for (const redirectUri of [
+    `${registered}/more`,
+    `${registered}?x=1`,
+    `${registered}#x`,
+    'https://agent.example/callbac',
+    'https://agent.example:8443/callback',
+    'https://agent.example./callback',
+    'https://evil@agent.example/callback',
+    'https://agent.example@evil.example/callback',
+    'https://agent.example.evil.example/callback',
+    'https://\u0430gent.example/callback',
+    'http://agent.example/callback',
+    'HTTPS://AGENT.EXAMPLE/callback',
+    'http://127.0.0.1:1/other',
+    'http://localhost:8765/callback',
+    'javascript:alert(1)',
+    '//agent.example/callback',
+    EVIL,
+    null,
+  ]) {
+    const url = await agent.authorizationUrl({ redirect_uri: redirectUri })
+    const page = await under.workspace.owner.client.get(url.pathname + url.search)
+    assert.equal(page.status, 400, String(redirectUri))
+    assert.deepEqual(page.redirects, [], String(redirectUri))
+    assert.match(page.text, /This connection cannot be made/)
+    assert.equal(page.text.includes('evil'), false)
+  }
+  const anyPort = await agent.authorizationUrl({ redirect_uri: 'http://127.0.0.1:1/callback' })
+  assert.equal((await openApproval(under.workspace.owner.client, anyPort)).status, 200)
+})
+
+it('open redirect: an unknown client is told nothing and sends nobody anywhere', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under, { clientId: 'nobody', redirectUri: EVIL })
+  const url = await agent.authorizationUrl()
+  const page = await under.workspace.owner.client.get(url.pathname + url.search)
+  assert.equal(page.status, 400)
+  assert.deepEqual(page.redirects, [])
+})
+
+it('mix-up: the answer names its issuer, and a client rejects another one', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  for (const [name, value] of [
+    ['iss', EVIL],
+    ['state', 'another'],
+  ] as const) {
+    const forged = new URL(callback)
+    forged.searchParams.set(name, value)
+    await assert.rejects(agent.exchange(forged), new RegExp(name))
+  }
+  await agent.exchange(callback)
+})
+
+it('CSRF: 403 for an approval that another site sends, and nothing is approved', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { adAccountId, owner } = under.workspace
+  const page = await openApproval(owner.client, await agent.authorizationUrl())
+  const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
+  for (const headers of [
+    { origin: EVIL, 'sec-fetch-site': 'cross-site' },
+    { origin: EVIL },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]) {
+    const reply = await owner.client.post(page.path, fields, headers as Record<string, string>)
+    assert.equal(reply.status, 403, JSON.stringify(headers))
+  }
+  const { rows } = await under.service.database.pool.query('select 1 from agent_connections')
+  assert.equal(rows.length, 0)
+})
+
+it('CSRF: 403 at the device page for another site, and a forged form confirms nothing', async test => {
+  const under = await oauthUnderTest(test)
+  const { client: browser } = under.workspace.owner
+  const fields = { user_code: 'BBBB-BBBB', confirm: 'yes', xsrf: 'forged' }
+  const cross = await browser.post('/oauth2/device', fields, { origin: EVIL })
+  assert.equal(cross.status, 403)
+  const forged = await browser.post('/oauth2/device', fields)
+  assert.deepEqual(forged.redirects, ['/oauth2/device'])
+  browser.cookies.delete('signalbox_oauth')
+  await browser.get('/oauth2/device')
+  const wrong = await browser.post('/oauth2/device', fields)
+  assert.equal(wrong.status, 400)
+})
+
+it('clickjacking: no page of an approval may stand in a frame, run a script or leak its address', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { client: browser } = under.workspace.owner
+  const consent = await openApproval(browser, await agent.authorizationUrl())
+  const device = await browser.get('/oauth2/device')
+  const failed = await browser.get('/oauth2/authorize')
+  const lost = await browser.get('/oauth2/interaction/unknown')
+  for (const page of [consent, device, failed, lost]) {
+    const policy = page.headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.match(policy, /base-uri 'none'/)
+    assert.equal(/unsafe|script-src|\*/.test(policy), false, policy)
+    assert.equal(page.headers.get('x-frame-options'), 'DENY')
+    assert.equal(page.headers.get('referrer-policy'), 'same-origin')
+    assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+    assert.match(page.headers.get('request-id') ?? '', /^req_/)
+    assert.equal(/<script|onload=|style=/.test(page.text), false)
+  }
+  const target = /form-action ([^;]*)/
+  const policyOf = (page: typeof consent) => page.headers.get('content-security-policy') ?? ''
+  assert.equal(target.exec(policyOf(consent))?.[1], "'self' http://127.0.0.1:8765")
+  for (const page of [device, failed]) {
+    assert.equal(target.exec(page.headers.get('content-security-policy') ?? '')?.[1], "'self'")
+  }
+})
+
+it('another person: 422 for an ad account that the person does not own', async test => {
+  const under = await oauthUnderTest(test)
+  const stranger = await workspaceUnderTest(under.service)
+  const agent = await agentUnderTest(under)
+  const { client: browser } = under.workspace.owner
+  await openApproval(browser, await agent.authorizationUrl())
+  for (const adAccountId of [String(stranger.adAccountId), '0', '-1', '1e1', ' ', 'x']) {
+    const page = await browser.submit({
+      fields: { ad_account_id: adAccountId, decision: 'approve' },
+    })
+    assert.equal(page.status, 422, adAccountId)
+  }
+  const { rows } = await under.service.database.pool.query('select 1 from agent_connections')
+  assert.equal(rows.length, 0)
+})
+
+it('session fixation: a request that another browser began cannot be approved here', async test => {
+  const under = await oauthUnderTest(test)
+  const attacker = await workspaceUnderTest(under.service)
+  const agent = await agentUnderTest(under)
+  const begun = await openApproval(attacker.owner.client, await agent.authorizationUrl())
+  const victim = under.workspace.owner.client
+  const page = await victim.get(begun.path)
+  assert.equal(page.status, 400)
+  assert.match(page.text, /too old, or was begun in another browser/)
+  const fields = { ad_account_id: String(under.workspace.adAccountId), decision: 'approve' }
+  assert.equal((await victim.post(begun.path, fields)).status, 400)
+})
+
+it('two people in one browser: the second is asked as themselves', async test => {
+  const under = await oauthUnderTest(test)
+  const second = await workspaceUnderTest(under.service)
+  await connected(under)
+  const { client: browser } = under.workspace.owner
+  for (const [name, value] of second.owner.client.cookies) browser.cookies.set(name, value)
+  const agent = await agentUnderTest(under)
+  await openApproval(browser, await agent.authorizationUrl())
+  const callback = await decide(browser, {
+    ad_account_id: String(second.adAccountId),
+    decision: 'approve',
+  })
+  await agent.exchange(callback)
+  const { rows } = await under.service.database.pool.query(
+    'select user_id from agent_connections order by id',
+  )
+  assert.deepEqual(rows, [
+    { user_id: under.workspace.owner.userId },
+    { user_id: second.owner.userId },
+  ])
+})
+
+it('a page that is sent twice is one approval, and an answered one cannot be answered again', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { owner, adAccountId } = under.workspace
+  const page = await openApproval(owner.client, await agent.authorizationUrl())
+  const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
+  const cookies = [...owner.client.cookies].map(pair => pair.join('=')).join('; ')
+  const post = () =>
+    fetch(under.service.url + page.path, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: cookies, origin: under.service.url, 'sec-fetch-site': 'same-origin' },
+      body: new URLSearchParams(fields),
+    })
+  const replies = await Promise.all([post(), post(), post()])
+  assert.ok(replies.some(({ status }) => status === 303))
+  const { rows } = await under.service.database.pool.query('select 1 from agent_connections')
+  assert.equal(rows.length, 1)
+  assert.equal((await post()).status, 400)
+})
+
+it('resource confusion: a token of one resource opens nothing of the other', async test => {
+  const under = await oauthUnderTest(test)
+  const mcp = await connected(under)
+  const management = await connected(under, agentResource(under))
+  assert.deepEqual(await opens(under, mcp.accessToken), { mcp: 501, agent: 401 })
+  assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 200 })
+  const agent = await agentUnderTest(under)
+  for (const changes of [
+    { resource: `${under.service.url}/mcp/` },
+    { resource: `${under.service.url}/MCP` },
+    { resource: 'https://evil.example/mcp' },
+    { resource: under.service.url },
+    { resource: 'mcp' },
+  ]) {
+    const url = await agent.authorizationUrl(changes)
+    const page = await under.workspace.owner.client.get(url.pathname + url.search)
+    const callback = new URL(page.redirects.at(-1) ?? '', under.service.url)
+    assert.equal(callback.searchParams.get('error'), 'invalid_target', JSON.stringify(changes))
+  }
+  const both = await agent.authorizationUrl({ resource: `${under.service.url}/mcp` })
+  both.searchParams.append('resource', `${under.service.url}/api/v1/agent`)
+  const page = await under.workspace.owner.client.get(both.pathname + both.search)
+  assert.match(page.redirects.at(-1) ?? '', /error=invalid_target/)
+})
+
+it('a script in a name is text on the page', async test => {
+  const under = await oauthUnderTest(test)
+  const name = '<script>alert(1)</script>"\'&'
+  const clientId = await under.register([CALLBACK], name)
+  const agent = await agentUnderTest(under, { clientId })
+  const page = await openApproval(
+    under.workspace.owner.client,
+    await agent.authorizationUrl({ state: '"><script>' }),
+  )
+  assert.equal(page.status, 200)
+  assert.equal(page.text.includes('<script>'), false)
+  assert.match(page.text, /&#60;script&#62;alert\(1\)/)
+})

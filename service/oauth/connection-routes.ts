@@ -1,0 +1,91 @@
+import type { ServiceApp } from '../http/service-app.ts'
+import { formText } from '../pages/form-body.ts'
+import { servePages } from '../pages/serve-pages.ts'
+import { listAdAccounts } from '../people/ad-account-store.ts'
+import { formFaults } from '../people/form-faults.ts'
+import { requireRole } from '../people/require-role.ts'
+import {
+  type ConnectionVisit,
+  endConnection,
+  moveConnection,
+  nameConnection,
+  readConnections,
+  type WorkspaceVisit,
+} from './change-connection.ts'
+import { connectionsPage } from './connections-page.ts'
+import type { OauthContext } from './oauth-context.ts'
+import { signedInPerson } from './signed-in-person.ts'
+
+/** The page of a workspace's connections, with a form for each thing that can be done to one. */
+export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
+  const url = '/workspaces/:workspace/connections'
+  app.register(async pages => {
+    servePages(pages, context.publicOrigin)
+    pages.get(url, { config }, async (request, reply) => {
+      const { workspace } = request.params as PathNames
+      const back = `/workspaces/${encodeURIComponent(workspace)}/connections`
+      const person = await signedInPerson(context, { request, reply, back })
+      if (!person) return reply
+      const { done } = request.query as { done?: unknown }
+      return reply.send(await shown(context, { person, workspaceId: workspace }, { done }))
+    })
+    for (const [name, change] of Object.entries(CHANGES)) {
+      pages.post(`${url}/:connection/${name}`, { config }, async (request, reply) => {
+        const { workspace, connection } = request.params as PathNames
+        const back = `/workspaces/${encodeURIComponent(workspace)}/connections`
+        const person = await signedInPerson(context, { request, reply, back })
+        if (!person) return reply
+        const visit = { person, workspaceId: workspace, connectionId: connection }
+        try {
+          await change(context, visit, request.body)
+        } catch (error) {
+          return reply.code(422).send(await shown(context, visit, { faults: formFaults(error) }))
+        }
+        return reply.redirect(`${back}?done=${name}`, 303)
+      })
+    }
+  })
+}
+
+const config = { credential: 'none' } as const
+
+interface PathNames {
+  workspace: string
+  connection: string
+}
+
+type Change = (context: OauthContext, visit: ConnectionVisit, form: unknown) => Promise<void>
+
+const CHANGES: Record<string, Change> = {
+  rename: ({ database }, visit, form) => nameConnection(database, visit, formText(form, 'name')),
+  'ad-account': ({ database }, visit, form) =>
+    moveConnection(database, visit, formText(form, 'ad_account_id')),
+  revoke: ({ database, now }, visit) => endConnection(database, visit, now()),
+}
+
+const NOTICES: Record<string, string> = {
+  rename: 'The connection has its new name.',
+  'ad-account': 'The ad account is changed. The agent has to be approved again.',
+  revoke: 'The connection is revoked: its agent can do nothing from now on.',
+}
+
+interface Said {
+  done?: unknown
+  faults?: Record<string, string>
+}
+
+async function shown({ database }: OauthContext, visit: WorkspaceVisit, { done, faults }: Said) {
+  const { person, workspaceId } = visit
+  const action = 'manage_agents'
+  const membership = await requireRole(database, person, { workspaceId, action })
+  const connections = await readConnections(database, visit)
+  const all = await listAdAccounts(database, membership.workspaceId)
+  return connectionsPage({
+    person,
+    membership,
+    connections,
+    adAccounts: all.filter(({ status }) => status === 'active'),
+    notice: NOTICES[String(done)],
+    ...(faults && { faults }),
+  })
+}

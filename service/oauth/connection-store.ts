@@ -1,0 +1,196 @@
+import { type Kysely, sql } from 'kysely'
+import type { Database } from '../db/database.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Audience, Permission } from './resources.ts'
+
+/** What a person approved: this client may do this, with this one ad account. */
+export interface Approval {
+  grantId: string
+  clientId: string
+  userId: number
+  workspaceId: number
+  adAccountId: number
+  audience: Audience
+  permissions: readonly Permission[]
+  name: string
+  approvedAt: Date
+}
+
+/**
+ * Keeps an approval as a connection, once for each grant. A connection of the same parties that
+ * lost its grant, because its ad account was changed, takes the new one and keeps its name.
+ */
+export async function keepApproval({ query }: Database, approval: Approval): Promise<void> {
+  await query.transaction().execute(async transaction => {
+    await transaction
+      .updateTable('oauth_clients')
+      .set({ approved_at: sql`coalesce(approved_at, ${approval.approvedAt})` })
+      .where('client_id', '=', approval.clientId)
+      .execute()
+    if (await hasGrant(transaction, approval.grantId)) return
+    if (await renewConnection(transaction, approval)) return
+    await transaction
+      .insertInto('agent_connections')
+      .values({
+        grant_id: approval.grantId,
+        client_id: approval.clientId,
+        user_id: approval.userId,
+        workspace_id: approval.workspaceId,
+        ad_account_id: approval.adAccountId,
+        audience: approval.audience,
+        permissions: [...approval.permissions],
+        name: approval.name,
+        created_at: approval.approvedAt,
+      })
+      // The same page, sent twice at once, is one approval.
+      .onConflict(conflict => conflict.column('grant_id').doNothing())
+      .execute()
+  })
+}
+
+async function hasGrant(transaction: Kysely<Tables>, grantId: string): Promise<boolean> {
+  const row = await transaction
+    .selectFrom('agent_connections')
+    .select('id')
+    .where('grant_id', '=', grantId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+async function renewConnection(transaction: Kysely<Tables>, approval: Approval): Promise<boolean> {
+  const waiting = transaction
+    .selectFrom('agent_connections')
+    .select('id')
+    .where('client_id', '=', approval.clientId)
+    .where('user_id', '=', approval.userId)
+    .where('ad_account_id', '=', approval.adAccountId)
+    .where('audience', '=', approval.audience)
+    .where('grant_id', 'is', null)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+  const result = await transaction
+    .updateTable('agent_connections')
+    .set({ grant_id: approval.grantId })
+    .where('id', 'in', waiting)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/**
+ * Ends a grant: every code and token of it is forgotten and its connection is revoked, in one
+ * statement, so that nobody sees one without the other.
+ */
+export async function endGrant(
+  { pool }: Database,
+  grantId: string,
+  revokedAt: Date,
+): Promise<void> {
+  await pool.query({
+    name: 'end-oauth-grant',
+    text: `with gone as (delete from oauth_artifacts where grant_id = $1)
+           update agent_connections set revoked_at = $2
+           where grant_id = $1 and revoked_at is null`,
+    values: [grantId, revokedAt],
+  })
+}
+
+export interface ConnectionName {
+  workspaceId: number
+  connectionId: number
+}
+
+/** True when a live connection of this workspace was revoked by this call, with all its tokens. */
+export async function revokeConnection(
+  { pool }: Database,
+  { workspaceId, connectionId }: ConnectionName,
+  revokedAt: Date,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `with gone as (
+       delete from oauth_artifacts where grant_id in (
+         select grant_id from agent_connections where workspace_id = $1 and id = $2
+       )
+     )
+     update agent_connections set revoked_at = $3
+     where workspace_id = $1 and id = $2 and revoked_at is null`,
+    [workspaceId, connectionId, revokedAt],
+  )
+  return rowCount === 1
+}
+
+/**
+ * Binds a live connection to another ad account of its workspace. What was issued before is
+ * forgotten: the agent has to be approved again, for the account that it has now.
+ */
+export async function rebindConnection(
+  { pool }: Database,
+  { workspaceId, connectionId }: ConnectionName,
+  adAccountId: number,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `with found as (
+       select connection.id, connection.grant_id
+       from agent_connections connection
+       join ad_accounts account on account.id = $3 and account.workspace_id = $1
+         and account.status = 'active'
+       where connection.workspace_id = $1 and connection.id = $2
+         and connection.revoked_at is null and connection.ad_account_id <> $3
+       for update of connection
+     ), gone as (
+       delete from oauth_artifacts where grant_id in (select grant_id from found)
+     )
+     update agent_connections connection set ad_account_id = $3, grant_id = null
+     from found where connection.id = found.id`,
+    [workspaceId, connectionId, adAccountId],
+  )
+  return rowCount === 1
+}
+
+export async function renameConnection(
+  { query }: Database,
+  { workspaceId, connectionId }: ConnectionName,
+  name: string,
+): Promise<boolean> {
+  const result = await query
+    .updateTable('agent_connections')
+    .set({ name })
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', connectionId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+const CONNECTIONS_LISTED_MAX = 200
+
+/** The connections of a workspace, live and revoked, the newest first. */
+export async function listConnections({ query }: Database, workspaceId: number) {
+  return query
+    .selectFrom('agent_connections')
+    .innerJoin('oauth_clients', 'oauth_clients.client_id', 'agent_connections.client_id')
+    .innerJoin('ad_accounts', 'ad_accounts.id', 'agent_connections.ad_account_id')
+    .innerJoin('people.users', 'people.users.id', 'agent_connections.user_id')
+    .select([
+      'agent_connections.id',
+      'agent_connections.name',
+      'agent_connections.audience',
+      'agent_connections.permissions',
+      'agent_connections.grant_id',
+      'agent_connections.created_at',
+      'agent_connections.last_used_at',
+      'agent_connections.revoked_at',
+      'agent_connections.ad_account_id',
+      'agent_connections.user_id',
+      'oauth_clients.name as client_name',
+      'ad_accounts.name as ad_account_name',
+      'people.users.name as approved_by',
+    ])
+    .where('agent_connections.workspace_id', '=', workspaceId)
+    .orderBy('agent_connections.id', 'desc')
+    .limit(CONNECTIONS_LISTED_MAX)
+    .execute()
+}
+export type ListedConnection = Awaited<ReturnType<typeof listConnections>>[number]

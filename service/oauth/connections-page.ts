@@ -1,0 +1,99 @@
+import { html } from 'ghtml'
+import { buttonForm, type FieldFaults, faultSummary } from '../pages/form-controls.ts'
+import type { AdAccount } from '../people/ad-account-store.ts'
+import type { CurrentPerson } from '../people/current-person.ts'
+import type { Membership } from '../people/member-store.ts'
+import { workspacePage } from '../people/workspace-pages.ts'
+import type { ListedConnection } from './connection-store.ts'
+import { dayText } from './day-text.ts'
+import { PERMISSION_WORDS, type Permission } from './resources.ts'
+
+export interface ConnectionsPage {
+  person: CurrentPerson
+  membership: Membership
+  connections: readonly ListedConnection[]
+  /** Active ones of the workspace. */
+  adAccounts: readonly AdAccount[]
+  faults?: FieldFaults
+  notice?: string | undefined
+}
+
+/** The agents that were approved for a workspace: what each may do, and how to take it back. */
+export function connectionsPage(given: ConnectionsPage): string {
+  const { person, membership, connections, faults = {}, notice } = given
+  const live = connections.filter(({ revoked_at }) => revoked_at === null)
+  const ended = connections.filter(({ revoked_at }) => revoked_at !== null)
+  const content = html`!${faultSummary(faults)}
+!${live.length === 0 ? '<p>No agent is connected.</p>' : ''}
+!${live.map(connection => connectionCard(connection, given)).join('')}
+!${ended.length === 0 ? '' : endedCard(ended)}`
+  return workspacePage({ person, membership, tab: 'connections', notice, content })
+}
+
+function connectionCard(connection: ListedConnection, given: ConnectionsPage): string {
+  const { id, name, client_name, ad_account_name, approved_by, created_at } = connection
+  const { last_used_at, permissions, grant_id } = connection
+  const action = `/workspaces/${given.membership.workspaceId}/connections/${id}`
+  return html`<section class="card" aria-labelledby="connection-${id}">
+<h2 id="connection-${id}">${name}</h2>
+!${grant_id === null ? WAITING : ''}
+<dl>
+<dt>Agent</dt><dd>${client_name} <span class="tag">not verified</span></dd>
+<dt>Ad account</dt><dd>${ad_account_name}</dd>
+<dt>May</dt><dd><ul>!${permissions.map(permissionItem).join('')}</ul></dd>
+<dt>Approved</dt><dd>${dayText(created_at)} by ${approved_by}</dd>
+<dt>Last used</dt><dd>${last_used_at === null ? 'never' : dayText(last_used_at)}</dd>
+</dl>
+!${renameForm(connection, action)}
+!${given.adAccounts.length > 1 ? moveForm(connection, action, given.adAccounts) : ''}
+!${buttonForm({ action: `${action}/revoke`, label: 'Revoke', look: 'danger', about: name })}
+</section>`
+}
+
+const WAITING = html`<div class="message notice"><p>Its ad account was changed. The agent has to be
+approved again.</p></div>`
+
+function permissionItem(permission: string): string {
+  return html`<li>${PERMISSION_WORDS[permission as Permission] ?? permission}</li>`
+}
+
+function renameForm({ id, name }: ListedConnection, action: string): string {
+  return html`<form method="post" action="${action}/rename">
+<div class="field">
+<label for="name-${id}">Name</label>
+<input id="name-${id}" name="name" value="${name}" maxlength="100" required autocomplete="off">
+</div>
+<button class="quiet small">Rename</button>
+</form>`
+}
+
+function moveForm(
+  { id, ad_account_id }: ListedConnection,
+  action: string,
+  adAccounts: readonly AdAccount[],
+): string {
+  const options = adAccounts.map(
+    account =>
+      html`<option value="${account.id}"!${account.id === ad_account_id ? ' selected' : ''}>
+${account.name}</option>`,
+  )
+  return html`<form method="post" action="${action}/ad-account">
+<div class="field">
+<label for="ad-account-${id}">Ad account</label>
+<span class="hint" id="ad-account-${id}-hint">The agent stops until it is approved again.</span>
+<select id="ad-account-${id}" name="ad_account_id" aria-describedby="ad-account-${id}-hint">
+!${options.join('')}</select>
+</div>
+<button class="quiet small">Change the ad account</button>
+</form>`
+}
+
+function endedCard(ended: readonly ListedConnection[]): string {
+  const rows = ended.map(
+    ({ name, ad_account_name, revoked_at }) => html`<li class="row"><span>${name}<br>
+<small>${ad_account_name} ·
+revoked ${revoked_at === null ? '' : dayText(revoked_at)}</small></span></li>`,
+  )
+  return html`<section class="card"><h2>Revoked</h2>
+<ul class="plain">!${rows.join('')}</ul></section>`
+}

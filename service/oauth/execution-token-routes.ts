@@ -1,0 +1,90 @@
+import type { ServiceApp } from '../http/service-app.ts'
+import { formText } from '../pages/form-body.ts'
+import { servePages } from '../pages/serve-pages.ts'
+import { listAdAccounts } from '../people/ad-account-store.ts'
+import { formFaults } from '../people/form-faults.ts'
+import { requireRole } from '../people/require-role.ts'
+import type { WorkspaceVisit } from './change-connection.ts'
+import {
+  endExecutionToken,
+  makeExecutionToken,
+  readExecutionTokens,
+} from './change-execution-tokens.ts'
+import { type ExecutionTokensPage, executionTokensPage } from './execution-tokens-page.ts'
+import type { OauthContext } from './oauth-context.ts'
+import { signedInPerson } from './signed-in-person.ts'
+
+/** The page of a workspace's execution tokens. A new one is shown in the answer to its form. */
+export function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
+  const { database, now } = context
+  const url = '/workspaces/:workspace/tokens'
+  const config = { credential: 'none' } as const
+  app.register(async pages => {
+    servePages(pages, context.publicOrigin)
+    pages.get(url, { config }, async (request, reply) => {
+      const visit = await visitOf(context, { request, reply })
+      if (!visit) return reply
+      const { done } = request.query as { done?: unknown }
+      const notice = done === 'revoke' ? REVOKED : undefined
+      return reply.send(await shown(context, visit, { notice }))
+    })
+    pages.post(url, { config }, async (request, reply) => {
+      const visit = await visitOf(context, { request, reply })
+      if (!visit) return reply
+      const values = Object.fromEntries(FIELDS.map(name => [name, formText(request.body, name)]))
+      const { name, tier, days, ad_account_id: adAccountId } = values
+      const wish = { name, tier, days: Number(days), adAccountId: Number(adAccountId) }
+      try {
+        const made = await makeExecutionToken(database, visit, { ...wish, issuedAt: now() })
+        return reply.send(await shown(context, visit, { issued: made.token }))
+      } catch (error) {
+        const faults = formFaults(error)
+        return reply.code(422).send(await shown(context, visit, { faults, values }))
+      }
+    })
+    pages.post(`${url}/:token/revoke`, { config }, async (request, reply) => {
+      const visit = await visitOf(context, { request, reply })
+      if (!visit) return reply
+      const { token: tokenId } = request.params as { token: string }
+      await endExecutionToken(database, { ...visit, tokenId }, now())
+      return reply.redirect(`${pathOf(visit)}?done=revoke`, 303)
+    })
+  })
+}
+
+const FIELDS = ['name', 'tier', 'days', 'ad_account_id']
+const REVOKED = 'The token is revoked: it opens nothing from now on.'
+
+type PageVisit = Omit<Parameters<typeof signedInPerson>[1], 'back'> & {
+  request: { params: unknown }
+}
+
+async function visitOf(
+  context: OauthContext,
+  { request, reply }: PageVisit,
+): Promise<WorkspaceVisit | null> {
+  const { workspace: workspaceId } = request.params as { workspace: string }
+  const person = await signedInPerson(context, { request, reply, back: pathOf({ workspaceId }) })
+  return person && { person, workspaceId }
+}
+
+function pathOf({ workspaceId }: Pick<WorkspaceVisit, 'workspaceId'>): string {
+  return `/workspaces/${encodeURIComponent(String(workspaceId))}/tokens`
+}
+
+type Said = Partial<Pick<ExecutionTokensPage, 'issued' | 'values' | 'faults' | 'notice'>>
+
+async function shown({ database, now }: OauthContext, visit: WorkspaceVisit, said: Said) {
+  const { person, workspaceId } = visit
+  const action = 'manage_agents'
+  const membership = await requireRole(database, person, { workspaceId, action })
+  const all = await listAdAccounts(database, membership.workspaceId)
+  return executionTokensPage({
+    person,
+    membership,
+    tokens: await readExecutionTokens(database, visit),
+    adAccounts: all.filter(({ status }) => status === 'active'),
+    now: now(),
+    ...said,
+  })
+}

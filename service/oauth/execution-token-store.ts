@@ -1,0 +1,83 @@
+import type { Database } from '../db/database.ts'
+
+export interface NewExecutionToken {
+  workspaceId: number
+  adAccountId: number
+  digest: Buffer
+  tier: string
+  name: string
+  lastCharacters: string
+  issuedBy: number
+  createdAt: Date
+  expiresAt: Date
+}
+
+/** The new token's id; null when the workspace has no such active ad account. */
+export async function insertExecutionToken(
+  { pool }: Database,
+  token: NewExecutionToken,
+): Promise<number | null> {
+  const { rows } = await pool.query(
+    `insert into execution_tokens (workspace_id, ad_account_id, token_digest, tier, name,
+       last_characters, issued_by, created_at, expires_at)
+     select workspace_id, id, $3, $4, $5, $6, $7, $8, $9 from ad_accounts
+     where workspace_id = $1 and id = $2 and status = 'active'
+     returning id`,
+    [
+      token.workspaceId,
+      token.adAccountId,
+      token.digest,
+      token.tier,
+      token.name,
+      token.lastCharacters,
+      token.issuedBy,
+      token.createdAt,
+      token.expiresAt,
+    ],
+  )
+  return rows[0]?.id ?? null
+}
+
+const TOKENS_LISTED_MAX = 200
+
+/** The tokens of a workspace, live, expired and revoked, the newest first. */
+export async function listExecutionTokens({ query }: Database, workspaceId: number) {
+  return query
+    .selectFrom('execution_tokens')
+    .innerJoin('ad_accounts', 'ad_accounts.id', 'execution_tokens.ad_account_id')
+    .innerJoin('people.users', 'people.users.id', 'execution_tokens.issued_by')
+    .select([
+      'execution_tokens.id',
+      'execution_tokens.name',
+      'execution_tokens.tier',
+      'execution_tokens.last_characters',
+      'execution_tokens.created_at',
+      'execution_tokens.expires_at',
+      'execution_tokens.last_used_at',
+      'execution_tokens.revoked_at',
+      'execution_tokens.ad_account_id',
+      'ad_accounts.name as ad_account_name',
+      'people.users.name as issued_by',
+    ])
+    .where('execution_tokens.workspace_id', '=', workspaceId)
+    .orderBy('execution_tokens.id', 'desc')
+    .limit(TOKENS_LISTED_MAX)
+    .execute()
+}
+export type ListedExecutionToken = Awaited<ReturnType<typeof listExecutionTokens>>[number]
+
+/** True when a token of this workspace was revoked by this call. */
+export async function revokeExecutionToken(
+  { query }: Database,
+  { workspaceId, tokenId }: { workspaceId: number; tokenId: number },
+  revokedAt: Date,
+): Promise<boolean> {
+  const result = await query
+    .updateTable('execution_tokens')
+    .set({ revoked_at: revokedAt })
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}

@@ -1,0 +1,93 @@
+import { html } from 'ghtml'
+import {
+  buttonForm,
+  type FieldFaults,
+  faultSummary,
+  selectField,
+  textField,
+} from '../pages/form-controls.ts'
+import type { AdAccount } from '../people/ad-account-store.ts'
+import type { CurrentPerson } from '../people/current-person.ts'
+import type { Membership } from '../people/member-store.ts'
+import { workspacePage } from '../people/workspace-pages.ts'
+import { dayText } from './day-text.ts'
+import type { ListedExecutionToken } from './execution-token-store.ts'
+import { TIER_WORDS, TIERS, TOKEN_DAYS } from './tiers.ts'
+
+export interface ExecutionTokensPage {
+  person: CurrentPerson
+  membership: Membership
+  tokens: readonly ListedExecutionToken[]
+  /** Active ones of the workspace. */
+  adAccounts: readonly AdAccount[]
+  now: Date
+  /** The one that was just made; shown this once. */
+  issued?: string | undefined
+  /** What the form holds, by the names of its fields. */
+  values?: Record<string, string>
+  faults?: FieldFaults
+  notice?: string | undefined
+}
+
+/** The execution tokens of a workspace, and the form that makes one. */
+export function executionTokensPage(given: ExecutionTokensPage): string {
+  const { person, membership, tokens, adAccounts, issued, notice } = given
+  const content = html`!${issued === undefined ? '' : issuedCard(issued)}
+!${tokens.length === 0 ? '<p>There is no token here yet.</p>' : tokensCard(given)}
+!${adAccounts.length === 0 ? NO_ACCOUNT : issueForm(given)}`
+  return workspacePage({ person, membership, tab: 'tokens', notice, content })
+}
+
+function issuedCard(token: string): string {
+  return html`<section class="card" role="status" tabindex="-1" autofocus>
+<h2>Your new token</h2>
+<p>Copy it now: it is shown this once. Keep it on a server, never in a page or a prompt.</p>
+<p><code>${token}</code></p>
+</section>`
+}
+
+function tokensCard({ tokens, membership, now }: ExecutionTokensPage): string {
+  const rows = tokens.map(token => tokenRow(token, membership.workspaceId, now))
+  return html`<section class="card"><h2>Tokens</h2>
+<ul class="plain">!${rows.join('')}</ul></section>`
+}
+
+function tokenRow(token: ListedExecutionToken, workspaceId: number, now: Date): string {
+  const { id, name, tier, last_characters, ad_account_name, issued_by, last_used_at } = token
+  const state = stateOf(token, now)
+  const button = buttonForm({
+    action: `/workspaces/${workspaceId}/tokens/${id}/revoke`,
+    label: 'Revoke',
+    about: name,
+  })
+  return html`<li class="row"><span>${name} <span class="tag">${tier}</span>
+!${state === null ? '' : html`<span class="tag">${state}</span>`}<br>
+<small>ends in ${last_characters} · ${ad_account_name} · issued by ${issued_by} ·
+until ${dayText(token.expires_at)} ·
+${last_used_at === null ? 'never used' : `last used ${dayText(last_used_at)}`}</small></span>
+!${state === null ? button : ''}</li>`
+}
+
+function stateOf({ revoked_at, expires_at }: ListedExecutionToken, now: Date): string | null {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at <= now ? 'expired' : null
+}
+
+const USE_HINT = 'Where it will be used.'
+const NO_ACCOUNT = '<p>A token is for one active ad account. Add one first.</p>'
+
+function issueForm({ membership, adAccounts, values = {}, faults = {} }: ExecutionTokensPage) {
+  const accounts = adAccounts.map(({ id, name }) => [String(id), name] as const)
+  const tiers = TIERS.map(tier => [tier, TIER_WORDS[tier]] as const)
+  const days = TOKEN_DAYS.map(count => [String(count), `${count} days`] as const)
+  const field = (name: string) => ({ name, faults, ...(values[name] && { value: values[name] }) })
+  return html`<section class="card"><h2>Issue a token</h2>
+!${faultSummary(faults)}
+<form method="post" action="/workspaces/${membership.workspaceId}/tokens">
+!${textField({ ...field('name'), label: 'Name', hint: USE_HINT, charactersMax: 100 })}
+!${selectField({ ...field('ad_account_id'), label: 'Ad account', options: accounts })}
+!${selectField({ ...field('tier'), label: 'What it may do', options: tiers })}
+!${selectField({ ...field('days'), label: 'How long it works', options: days })}
+<button>Issue the token</button>
+</form></section>`
+}

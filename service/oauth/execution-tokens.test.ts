@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type OauthUnderTest, oauthUnderTest, opens } from '../../testing/oauth-under-test.ts'
+import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { tokenKind } from '../access/token-format.ts'
+import { issueExecutionToken } from './issue-execution-token.ts'
+import { verifyAgentToken } from './verify-agent-token.ts'
+
+const OPEN = 501
+const DAY_SECONDS = 86_400
+
+it('an owner issues a token on the page; it is shown once and opens MCP alone', async test => {
+  const under = await oauthUnderTest(test)
+  const { client: browser } = under.workspace.owner
+  const path = `/workspaces/${under.workspace.workspaceId}/tokens`
+  const page = await browser.get(path)
+  assert.equal(page.status, 200, page.text)
+  const fields = { name: 'CI', tier: 'write', days: '90' }
+  const issued = await browser.submit({ action: path, fields })
+  const [token = ''] = /sbx_wet_[0-9a-f]{72}/.exec(issued.text) ?? []
+  assert.equal(tokenKind(token), 'execution')
+  assert.deepEqual(await opens(under, token), { mcp: OPEN, agent: 401 })
+  const again = await browser.get(path)
+  assert.equal(again.text.includes(token), false)
+  assert.match(again.text, new RegExp(`ends in ${token.slice(-4)}`))
+  const { rows } = await under.service.database.pool.query('select id from execution_tokens')
+  const revoked = await browser.submit({ action: `${path}/${rows[0].id}/revoke` })
+  assert.match(revoked.text, /The token is revoked/)
+  assert.equal((await opens(under, token)).mcp, 401)
+})
+
+it('each tier has its permissions, and a token speaks for its account alone', async test => {
+  const under = await oauthUnderTest(test)
+  for (const [tier, permissions] of [
+    ['read', ['ad-account.read']],
+    ['write', ['ad-account.read', 'actions.propose']],
+    ['admin', ['ad-account.read', 'actions.propose']],
+  ] as const) {
+    const { token } = await issue(under, { tier })
+    const principal = await verifyAgentToken(under.service.database, {
+      authorization: `Bearer ${token}`,
+      audience: 'mcp',
+      origin: under.service.url,
+      now: under.service.clock.now(),
+    })
+    assert.equal(principal.kind, 'execution_token')
+    assert.deepEqual(principal.permissions, permissions)
+    assert.equal(principal.adAccountId, under.workspace.adAccountId)
+    assert.equal(principal.workspaceId, under.workspace.workspaceId)
+  }
+})
+
+for (const days of [30, 90, 365]) {
+  it(`a token of ${days} days works until then`, async test => {
+    const under = await oauthUnderTest(test)
+    const { token } = await issue(under, { days })
+    under.forward(days * DAY_SECONDS - 1)
+    assert.equal((await opens(under, token)).mcp, OPEN)
+    under.forward(1)
+    assert.equal((await opens(under, token)).mcp, 401)
+  })
+}
+
+it('401 at once when the issuer, the workspace or the ad account is disabled', async test => {
+  for (const [table, where] of [
+    ['people.users', ''],
+    ['workspaces', ''],
+    ['ad_accounts', ''],
+  ] as const) {
+    const under = await oauthUnderTest(test)
+    const { token } = await issue(under, {})
+    await under.service.database.pool.query(`update ${table} set status = 'disabled' ${where}`)
+    assert.equal((await opens(under, token)).mcp, 401, table)
+    test.mock.timers.reset()
+  }
+})
+
+it('422 names every wrong field of a token', async test => {
+  const under = await oauthUnderTest(test)
+  const { client } = under.workspace.owner
+  const stranger = await workspaceUnderTest(under.service)
+  const path = `/browser/workspaces/${under.workspace.workspaceId}/execution-tokens`
+  const good = { name: 'CI', ad_account_id: under.workspace.adAccountId, tier: 'read', days: 30 }
+  const empty = await client.call('POST', path, { body: {} })
+  assert.equal(empty.status, 422)
+  assert.deepEqual(Object.keys(empty.body.errors).sort(), ['ad_account_id', 'days', 'name', 'tier'])
+  for (const [field, value] of [
+    ['name', ' '],
+    ['name', 7],
+    ['tier', 'owner'],
+    ['days', 31],
+    ['days', '30'],
+    ['ad_account_id', stranger.adAccountId],
+    ['ad_account_id', '1'],
+    ['ad_account_id', 2 ** 40],
+    ['ad_account_id', null],
+  ] as const) {
+    const reply = await client.call('POST', path, { body: { ...good, [field]: value } })
+    assert.equal(reply.status, 422, `${field} ${value}`)
+    assert.deepEqual(Object.keys(reply.body.errors), [field])
+  }
+  assert.equal((await client.call('POST', path, { body: good })).status, 201)
+})
+
+it('every operation answers each role as its row says', async test => {
+  const under = await oauthUnderTest(test)
+  const { service, workspace } = under
+  const { workspaceId, adAccountId, owner } = workspace
+  const admin = await personUnderTest(service)
+  await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
+  const member = await personUnderTest(service)
+  await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
+  const { owner: stranger } = await workspaceUnderTest(service)
+  const base = `/browser/workspaces/${workspaceId}`
+  const found: Record<string, number[]> = {}
+  for (const [method, path, body] of [
+    ['GET', '/connections', undefined],
+    ['PATCH', '/connections/1', { name: 'x' }],
+    ['DELETE', '/connections/1', undefined],
+    ['GET', '/execution-tokens', undefined],
+    [
+      'POST',
+      '/execution-tokens',
+      { name: 'x', ad_account_id: adAccountId, tier: 'read', days: 30 },
+    ],
+    ['DELETE', '/execution-tokens/1', undefined],
+  ] as const) {
+    const statuses: number[] = []
+    for (const { client } of [owner, admin, member, stranger]) {
+      const reply = await client.call(method, base + path, body ? { body } : {})
+      statuses.push(reply.status)
+    }
+    const nobody = await fetch(service.url + base + path, {
+      method,
+      headers: { origin: service.url, 'sec-fetch-site': 'same-origin' },
+    })
+    found[`${method} ${path}`] = [...statuses, nobody.status]
+  }
+  assert.deepEqual(found, {
+    'GET /connections': [200, 403, 403, 404, 401],
+    'PATCH /connections/1': [404, 403, 403, 404, 401],
+    'DELETE /connections/1': [404, 403, 403, 404, 401],
+    'GET /execution-tokens': [200, 403, 403, 404, 401],
+    'POST /execution-tokens': [201, 403, 403, 404, 401],
+    'DELETE /execution-tokens/1': [204, 403, 403, 404, 401],
+  })
+})
+
+function issue({ service, workspace }: OauthUnderTest, more: { tier?: string; days?: number }) {
+  return issueExecutionToken(service.database, {
+    workspaceId: workspace.workspaceId,
+    issuedBy: workspace.owner.userId,
+    adAccountId: workspace.adAccountId,
+    tier: 'read',
+    days: 30,
+    name: 'CI',
+    issuedAt: service.clock.now(),
+    ...more,
+  })
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  agentResource,
+  agentUnderTest,
+  approve,
+  CALLBACK,
+  connected,
+  decide,
+  oauthUnderTest,
+  openApproval,
+  opens,
+  tokenRequest,
+} from '../../testing/oauth-under-test.ts'
+import { addAdAccount } from '../../testing/people-under-test.ts'
+
+/** A token that opens a resource without a server behind it. */
+const OPEN = 501
+
+it('an agent that knows only the address gets tokens, once a person has approved it', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  assert.equal(callback.origin + callback.pathname, CALLBACK)
+  assert.deepEqual([...callback.searchParams.keys()].sort(), ['code', 'iss', 'state'])
+  assert.equal(callback.searchParams.get('state'), agent.state)
+  assert.equal(callback.searchParams.get('iss'), under.service.url)
+  const tokens = await agent.exchange(callback)
+  assert.equal(tokens.token_type, 'bearer')
+  assert.equal(tokens.expires_in, 3_600)
+  assert.equal(tokens.scope, 'mcp:use')
+  assert.match(tokens.access_token, /^[\w-]{43}$/)
+  assert.match(tokens.refresh_token ?? '', /^[\w-]{43}$/)
+  assert.equal('id_token' in tokens, false)
+  assert.deepEqual(await opens(under, tokens.access_token), { mcp: OPEN, agent: 401 })
+})
+
+it('approval binds client, person, permissions and one ad account into one connection', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent } = await connected(under)
+  const { rows } = await under.service.database.pool.query(
+    `select client_id, user_id, workspace_id, ad_account_id, audience, permissions, name,
+       created_at, revoked_at from agent_connections`,
+  )
+  assert.deepEqual(rows, [
+    {
+      client_id: agent.client.client_id,
+      user_id: under.workspace.owner.userId,
+      workspace_id: under.workspace.workspaceId,
+      ad_account_id: under.workspace.adAccountId,
+      audience: 'mcp',
+      permissions: ['ad-account.read', 'actions.propose'],
+      name: 'Test agent',
+      created_at: under.service.clock.now(),
+      revoked_at: null,
+    },
+  ])
+})
+
+it('a refused request comes back as access_denied, and nothing was made', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { client: browser } = under.workspace.owner
+  await openApproval(browser, await agent.authorizationUrl())
+  const callback = await decide(browser, { decision: 'deny' })
+  assert.equal(callback.searchParams.get('error'), 'access_denied')
+  assert.equal(callback.searchParams.get('state'), agent.state)
+  assert.equal(callback.searchParams.get('iss'), under.service.url)
+  const { rows } = await under.service.database.pool.query(
+    `select 1 from agent_connections union all
+     select 1 from oauth_artifacts where model in ('Grant', 'AuthorizationCode')`,
+  )
+  assert.equal(rows.length, 0)
+})
+
+it('who is not signed in signs in first, and comes back to the request', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { client: browser } = under.workspace.owner
+  const cookies = new Map(browser.cookies)
+  browser.cookies.clear()
+  const url = await agent.authorizationUrl()
+  const page = await browser.get(url.pathname + url.search)
+  const [, path = ''] = /^\/sign-in\?return_to=(.+)$/.exec(page.redirects.at(-1) ?? '') ?? []
+  assert.match(decodeURIComponent(path), /^\/oauth2\/interaction\/[\w-]+$/)
+  for (const [name, value] of cookies) browser.cookies.set(name, value)
+  const back = await browser.get(decodeURIComponent(path))
+  assert.equal(back.status, 200)
+  const callback = await decide(browser, {
+    ad_account_id: String(under.workspace.adAccountId),
+    decision: 'approve',
+  })
+  assert.ok(callback.searchParams.get('code'))
+})
+
+it('one ad account is chosen already, several are not, and 422 asks for one', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { owner, workspaceId, adAccountId } = under.workspace
+  const one = await openApproval(owner.client, await agent.authorizationUrl())
+  assert.equal(one.text.match(/ checked/g)?.length, 1)
+  const second = await addAdAccount(under.service, workspaceId, 'Shop US')
+  const several = await openApproval(owner.client, await agent.authorizationUrl())
+  assert.equal(several.text.match(/ checked/g), null)
+  const again = await owner.client.submit({ fields: { decision: 'approve' } })
+  assert.equal(again.status, 422)
+  assert.match(again.text, /Choose the ad account that this agent may work with\./)
+  const callback = await decide(owner.client, {
+    ad_account_id: String(second),
+    decision: 'approve',
+  })
+  const { access_token: token } = await agent.exchange(callback)
+  assert.notEqual(second, adAccountId)
+  assert.deepEqual(await opens(under, token), { mcp: OPEN, agent: 401 })
+})
+
+it('a missing scope is the scope of the resource; an unknown one is invalid_scope', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const { workspace } = under
+  const { resource = '' } = agentResource(under)
+  for (const [changes, scope] of [
+    [{ scope: null }, 'mcp:use'],
+    [{ scope: null, resource }, 'ad-account.read'],
+    [{ scope: 'ad-account.read' }, 'ad-account.read'],
+  ] as const) {
+    const callback = await approve(workspace, await agent.authorizationUrl(changes))
+    assert.equal((await agent.exchange(callback)).scope, scope)
+  }
+  for (const scope of ['openid', 'mcp:admin', 'MCP:USE', 'mcp:use ad-account.read']) {
+    const url = await agent.authorizationUrl({ scope })
+    const page = await workspace.owner.client.get(url.pathname + url.search)
+    const callback = new URL(page.redirects.at(-1) ?? '')
+    assert.equal(callback.searchParams.get('error'), 'invalid_scope', scope)
+  }
+})
+
+it('400 invalid_grant for a code that is used twice, and its tokens stop', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  const code = callback.searchParams.get('code')
+  const first = await tokenRequest(under, agent, { code })
+  assert.equal(first.status, 200)
+  const second = await tokenRequest(under, agent, { code })
+  assert.equal(second.status, 400)
+  assert.equal(second.body.error, 'invalid_grant')
+  assert.deepEqual(await opens(under, first.body.access_token), { mcp: 401, agent: 401 })
+})
+
+it('400 invalid_grant for a code after 60 seconds', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  for (const [seconds, status] of [
+    [59, 200],
+    [60, 400],
+  ] as const) {
+    const callback = await approve(under.workspace, await agent.authorizationUrl())
+    under.forward(seconds)
+    const reply = await tokenRequest(under, agent, { code: callback.searchParams.get('code') })
+    assert.equal(reply.status, status, `${seconds} ${reply.text}`)
+  }
+})
+
+it('an access token works for an hour, and 401 follows', async test => {
+  const under = await oauthUnderTest(test)
+  const { accessToken } = await connected(under)
+  under.forward(3_599)
+  assert.equal((await opens(under, accessToken)).mcp, OPEN)
+  under.forward(1)
+  assert.equal((await opens(under, accessToken)).mcp, 401)
+})
+
+it('every answer with tokens may be kept by nobody, and names its request', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const callback = await approve(under.workspace, await agent.authorizationUrl())
+  const reply = await tokenRequest(under, agent, { code: callback.searchParams.get('code') })
+  assert.equal(reply.headers.get('cache-control'), 'no-store')
+  assert.match(reply.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
+  assert.equal(reply.headers.get('x-content-type-options'), 'nosniff')
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, it, type TestContext } from 'node:test'
+import type { Page } from 'playwright-core'
+import { axeFindings } from '../../browser/testing/axe-findings.ts'
+import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
+import {
+  agentUnderTest,
+  deviceClient,
+  type OauthUnderTest,
+  oauthUnderTest,
+  opens,
+} from '../../testing/oauth-under-test.ts'
+import { addAdAccount, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+/** The browser has a clock of its own, by which cookies end. */
+const NOW = { startAt: new Date().toISOString() }
+const PHONE = { width: 360, height: 740 }
+
+it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it again', async test => {
+  const under = await oauthUnderTest(test, NOW)
+  await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
+  const redirectUri = await callbackServer(test)
+  const clientId = await under.register([redirectUri], 'Reporting assistant')
+  const agent = await agentUnderTest(under, { clientId, redirectUri })
+  const { page, look } = await newPhone(test)
+
+  await page.goto((await agent.authorizationUrl()).href)
+  await signIn(page, under)
+  await page.getByRole('heading', { name: 'Connect “Reporting assistant”?' }).waitFor()
+  await look()
+  await page.getByText('Not verified.').waitFor()
+  assert.equal(await page.getByRole('radio', { checked: true }).count(), 0)
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('Choose the ad account that this agent may work with.').first().waitFor()
+  await look()
+  await page.getByLabel('Shop US').check()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('Back at the agent').waitFor()
+  const { access_token: token } = await agent.exchange(new URL(page.url()))
+  assert.equal((await opens(under, token)).mcp, 501)
+
+  await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/connections`)
+  await page.getByRole('heading', { name: 'Reporting assistant' }).waitFor()
+  await look()
+  await page.getByRole('button', { name: 'Revoke: Reporting assistant' }).click()
+  await page.getByText('The connection is revoked').waitFor()
+  await look()
+  assert.equal((await opens(under, token)).mcp, 401)
+})
+
+it('refusing brings the person back to the agent, which gets nothing', async test => {
+  const under = await oauthUnderTest(test, NOW)
+  const redirectUri = await callbackServer(test)
+  const clientId = await under.register([redirectUri])
+  const agent = await agentUnderTest(under, { clientId, redirectUri })
+  const { page } = await newPhone(test)
+  await page.goto((await agent.authorizationUrl()).href)
+  await signIn(page, under)
+  await page.getByRole('button', { name: 'Refuse' }).click()
+  await page.getByText('Back at the agent').waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied')
+})
+
+it('a device: type its code with the keyboard alone, compare, approve', async test => {
+  const under = await oauthUnderTest(test, NOW)
+  const form = { client_id: await deviceClient(under) }
+  const { body } = await under.send('/oauth2/device/code', { form })
+  const { page, look } = await newPhone(test)
+  await page.goto(body.verification_uri)
+  await signIn(page, under)
+  await page.getByLabel('Code on the device').fill('BBBBBBBB')
+  await page.keyboard.press('Enter')
+  await page.getByText('No device shows this code').waitFor()
+  await look()
+  await page.getByLabel('Code on the device').fill(body.user_code)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Is this the code on your device?' }).waitFor()
+  await look()
+  await page.getByRole('button', { name: 'Yes, it is the same' }).press('Enter')
+  await page.getByRole('heading', { name: 'Connect “Terminal”?' }).waitFor()
+  await look()
+  await page.getByRole('button', { name: 'Approve' }).press('Enter')
+  await page.getByRole('heading', { name: 'The device is connected' }).waitFor()
+  await look()
+})
+
+it('the error page, the tokens and a new token read well in light and dark', async test => {
+  const under = await oauthUnderTest(test, NOW)
+  const { page, look } = await newPhone(test)
+  await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/tokens`)
+  await signIn(page, under)
+  await page.getByRole('heading', { name: 'Issue a token' }).waitFor()
+  await look()
+  await page.getByLabel('Name').fill('CI')
+  await page.getByRole('button', { name: 'Issue the token' }).click()
+  await page.getByRole('heading', { name: 'Your new token' }).waitFor()
+  await look()
+  await page.goto(`${under.service.url}/oauth2/authorize`)
+  await page.getByRole('heading', { name: 'This connection cannot be made' }).waitFor()
+  await look()
+})
+
+/** A phone, and a way to look: nothing that shuts people out, nothing wider than the screen. */
+async function newPhone(test: TestContext): Promise<{ page: Page; look: () => Promise<void> }> {
+  const page = await chromium.newPage(test)
+  await page.setViewportSize(PHONE)
+  const look = async () => {
+    assert.deepEqual(await axeFindings(page), [])
+    const width = await page.evaluate('document.documentElement.scrollWidth')
+    assert.ok(Number(width) <= PHONE.width, `${page.url()} is ${width} px wide`)
+  }
+  return { page, look }
+}
+
+async function signIn(page: Page, { workspace }: OauthUnderTest): Promise<void> {
+  await page.getByLabel('Mail address').first().fill(workspace.owner.email)
+  await page.getByLabel('Password').first().fill(TEST_PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** Where the agent's person comes back to. */
+async function callbackServer(test: TestContext): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html').end('<title>Agent</title>Back at the agent')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  test.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { agentUnderTest, oauthUnderTest } from '../../testing/oauth-under-test.ts'
+
+const STILL = { steadySeconds: () => 0 }
+
+it('429 with Retry-After in the shape of OAuth at the token endpoints', async test => {
+  const under = await oauthUnderTest(test, { limits: { oauthRatePerMinute: 2 }, ...STILL })
+  const statuses: number[] = []
+  for (const path of ['/oauth2/token', '/oauth2/revoke', '/oauth2/device/code']) {
+    const reply = await under.send(path, { form: { grant_type: 'x' } })
+    statuses.push(reply.status)
+    if (reply.status !== 429) continue
+    assert.deepEqual(Object.keys(reply.body), ['error', 'error_description'])
+    assert.equal(reply.body.error, 'temporarily_unavailable')
+    assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+    assert.equal(reply.headers.get('access-control-allow-origin'), '*')
+    assert.match(reply.headers.get('request-id') ?? '', /^req_/)
+  }
+  assert.deepEqual(statuses, [400, 400, 429])
+})
+
+it('429 for who guesses codes of devices, as a page, and the limit is per address', async test => {
+  const under = await oauthUnderTest(test, { limits: { userCodeRatePerMinute: 3 }, ...STILL })
+  const { client: browser } = under.workspace.owner
+  for (const code of ['BBBB-BBBB', 'CCCC-CCCC', 'DDDD-DDDD']) {
+    await browser.get('/oauth2/device')
+    assert.equal((await browser.submit({ fields: { user_code: code } })).status, 200)
+  }
+  await browser.get('/oauth2/device')
+  const page = await browser.submit({ fields: { user_code: 'FFFF-FFFF' } })
+  assert.equal(page.status, 429)
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+  assert.match(page.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  assert.match(page.text, /Too many codes from this address/)
+})
+
+it('429 for who begins too many approvals, as a page', async test => {
+  const under = await oauthUnderTest(test, { limits: { oauthRatePerMinute: 1 }, ...STILL })
+  const { client: browser } = under.workspace.owner
+  assert.equal((await browser.get('/oauth2/authorize')).status, 400)
+  const page = await browser.get('/oauth2/authorize')
+  assert.equal(page.status, 429)
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+  assert.match(page.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+})
+
+it('the error table: 400 invalid_request for what is missing, and never a page for a program', async test => {
+  const under = await oauthUnderTest(test)
+  const agent = await agentUnderTest(under)
+  const clientId = agent.client.client_id
+  for (const [form, error] of [
+    [{}, 'invalid_request'],
+    [{ client_id: clientId }, 'invalid_request'],
+    [{ client_id: clientId, grant_type: 'authorization_code' }, 'invalid_request'],
+    [{ client_id: clientId, grant_type: 'refresh_token' }, 'invalid_request'],
+    [{ client_id: clientId, grant_type: 'password' }, 'unsupported_grant_type'],
+    [{ client_id: clientId, grant_type: 'refresh_token', refresh_token: 'x' }, 'invalid_grant'],
+  ] as [Record<string, string>, string][]) {
+    const reply = await under.send('/oauth2/token', { form, headers: { accept: 'text/html' } })
+    assert.equal(reply.status, 400, reply.text)
+    assert.equal(reply.body.error, error)
+    assert.equal(typeof reply.body.error_description, 'string')
+  }
+  const unknown = await under.send('/oauth2/token', { form: { client_id: 'nobody' } })
+  assert.equal(unknown.status, 401)
+  assert.equal(unknown.body.error, 'invalid_client')
+  const json = await under.send('/oauth2/token', { json: { grant_type: 'authorization_code' } })
+  assert.equal(json.status, 400)
+  assert.equal(json.body.error, 'invalid_request')
+})

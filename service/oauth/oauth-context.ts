@@ -1,0 +1,17 @@
+import type { RequestLimits } from '../access/request-limits.ts'
+import type { Database } from '../db/database.ts'
+import type { AuthorizationServer } from './provider.ts'
+
+/** What the routes of this room work with. */
+export interface OauthContext {
+  database: Database
+  now: () => Date
+  publicOrigin: () => string
+  /** Made at the first call, when the public origin is known. */
+  provider: () => AuthorizationServer
+  /** Schemes of approved native clients, without the colon. */
+  nativeSchemes: readonly string[]
+  limits: Pick<RequestLimits, 'registration' | 'oauth' | 'userCodes'>
+  /** The time of last use is kept on the side; a failure there must not fail the request. */
+  onTouchError: (error: unknown) => void
+}

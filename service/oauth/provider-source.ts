@@ -1,0 +1,53 @@
+import { hkdfSync } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { Database } from '../db/database.ts'
+import type { CredentialKeys } from '../delivery/sealed-credential.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
+import { type AuthorizationServer, oauthProvider } from './provider.ts'
+import { providerPages } from './provider-pages.ts'
+
+export interface ProviderSource {
+  database: Database
+  now: () => Date
+  publicOrigin: () => string
+  credentialKeys: CredentialKeys
+  logger: ServiceLogger
+}
+
+const DERIVED_FOR = 'signalbox oauth cookies v1'
+const DERIVED_BYTES = 32
+
+/**
+ * The authorization server, made at the first request: its issuer is the public origin, which is
+ * known only when the port is. Cookies are signed with keys that are derived from the credential
+ * keys, so that every process takes them and a change of keys interrupts nobody.
+ */
+export function providerSource(source: ProviderSource): () => AuthorizationServer {
+  let made: AuthorizationServer | null = null
+  return () => {
+    made ??= makeProvider(source)
+    return made
+  }
+}
+
+function makeProvider(source: ProviderSource): AuthorizationServer {
+  const { database, now, publicOrigin, credentialKeys, logger } = source
+  const provider = oauthProvider({
+    database,
+    now,
+    origin: publicOrigin(),
+    cookieKeys: [credentialKeys.current, ...credentialKeys.previous].map(cookieKey),
+    pages: providerPages(),
+  })
+  // Only what is no fault of a caller; its answer says `server_error` and nothing more.
+  const report = (err: unknown) => logger.error({ err }, 'the authorization server failed')
+  provider.on('server_error', (_ctx, err) => report(err))
+  // Of the web framework below it, which the library's types do not name.
+  EventEmitter.prototype.on.call(provider, 'error', report)
+  return provider
+}
+
+function cookieKey(secret: Buffer): string {
+  const derived = hkdfSync('sha256', secret, Buffer.alloc(0), DERIVED_FOR, DERIVED_BYTES)
+  return Buffer.from(derived).toString('base64url')
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  agentResource,
+  connected,
+  oauthUnderTest,
+  opens,
+  tokenRequest,
+} from '../../testing/oauth-under-test.ts'
+
+const OPEN = 501
+const DAY_SECONDS = 86_400
+
+const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({
+  grant_type: 'refresh_token',
+  refresh_token: refreshToken,
+  redirect_uri: null,
+  code_verifier: null,
+  ...more,
+})
+
+it('a refresh token is exchanged for a new pair, with the same scope', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent, accessToken, refreshToken } = await connected(under)
+  const again = await agent.refresh(refreshToken)
+  assert.notEqual(again.access_token, accessToken)
+  assert.notEqual(again.refresh_token, refreshToken)
+  assert.equal(again.scope, 'mcp:use')
+  assert.equal(again.expires_in, 3_600)
+  assert.equal((await opens(under, again.access_token)).mcp, OPEN)
+})
+
+it('400 invalid_grant for a refresh token that comes twice, and the connection is revoked', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent, refreshToken } = await connected(under)
+  const honest = await agent.refresh(refreshToken)
+  const thief = await tokenRequest(under, agent, refresh(refreshToken))
+  assert.equal(thief.status, 400)
+  assert.equal(thief.body.error, 'invalid_grant')
+  assert.deepEqual(await opens(under, honest.access_token), { mcp: 401, agent: 401 })
+  const next = await tokenRequest(under, agent, refresh(honest.refresh_token ?? ''))
+  assert.equal(next.body.error, 'invalid_grant')
+  const { rows } = await under.service.database.pool.query(
+    'select revoked_at is not null as is_revoked from agent_connections',
+  )
+  assert.deepEqual(rows, [{ is_revoked: true }])
+})
+
+it('a refresh token works for 30 days, each new one for 30 more', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent, refreshToken } = await connected(under)
+  under.forward(29 * DAY_SECONDS)
+  const later = await agent.refresh(refreshToken)
+  under.forward(29 * DAY_SECONDS)
+  const last = await agent.refresh(later.refresh_token ?? '')
+  under.forward(30 * DAY_SECONDS)
+  const reply = await tokenRequest(under, agent, refresh(last.refresh_token ?? ''))
+  assert.equal(reply.status, 400)
+  assert.equal(reply.body.error, 'invalid_grant')
+})
+
+it('a refresh widens neither the scope nor the resource', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent, refreshToken } = await connected(under)
+  const { resource = '' } = agentResource(under)
+  for (const [more, error] of [
+    [{ scope: 'mcp:use ad-account.read' }, 'invalid_scope'],
+    [{ scope: 'ad-account.read' }, 'invalid_scope'],
+    [{ resource }, 'invalid_target'],
+  ] as const) {
+    const another = error === 'invalid_target' ? await connected(under) : null
+    const used = another ?? { agent, refreshToken }
+    const reply = await tokenRequest(under, used.agent, refresh(used.refreshToken, more))
+    assert.equal(reply.status, 400)
+    assert.equal(reply.body.error, error)
+  }
+})
+
+it('400 invalid_grant for a refresh token of another client', async test => {
+  const under = await oauthUnderTest(test)
+  const { refreshToken } = await connected(under)
+  const { agent: stranger } = await connected(under)
+  const reply = await tokenRequest(under, stranger, refresh(refreshToken))
+  assert.equal(reply.body.error, 'invalid_grant')
+})

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { agentUnderTest, approve, oauthUnderTest } from '../../testing/oauth-under-test.ts'
+import { collectOauthGarbage } from './collect-garbage.ts'
+
+const DAY_SECONDS = 86_400
+
+it('201 with exactly the six members, whatever else a client asks for', async test => {
+  const under = await oauthUnderTest(test)
+  const redirectUris = ['https://agent.example/callback', 'http://127.0.0.1:4000/cb']
+  const { status, body } = await under.send('/oauth/register', {
+    json: {
+      client_name: 'Agent',
+      redirect_uris: redirectUris,
+      grant_types: ['password', 'client_credentials'],
+      token_endpoint_auth_method: 'client_secret_basic',
+      scope: 'everything',
+      client_id: 'chosen',
+      client_secret: 'chosen',
+    },
+  })
+  assert.equal(status, 201)
+  const { client_id: clientId, ...rest } = body
+  assert.match(clientId, /^[\da-f]{8}-[\da-f-]{27}$/)
+  assert.deepEqual(rest, {
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: redirectUris,
+    scope: 'mcp:use',
+    token_endpoint_auth_method: 'none',
+  })
+})
+
+it('registering makes a client and nothing else', async test => {
+  const under = await oauthUnderTest(test)
+  const counts = () =>
+    under.service.database.pool
+      .query(
+        `select (select count(*) from people.users) as people,
+           (select count(*) from agent_connections) as connections,
+           (select count(*) from oauth_artifacts) as artifacts,
+           (select count(*) from execution_tokens) as tokens,
+           (select count(*) from oauth_clients) as clients`,
+      )
+      .then(({ rows }) => rows[0])
+  const before = await counts()
+  await under.register()
+  assert.deepEqual(await counts(), { ...before, clients: before.clients + 1 })
+})
+
+const REFUSED: [why: string, uri: string][] = [
+  ['http elsewhere', 'http://agent.example/cb'],
+  ['http at a private address', 'http://10.0.0.1/cb'],
+  ['http at a name that begins like loopback', 'http://127.0.0.1.agent.example/cb'],
+  ['http at localhost in disguise', 'http://localhost.agent.example/cb'],
+  ['another spelling of loopback', 'http://0x7f000001/cb'],
+  ['https at loopback', 'https://localhost/cb'],
+  ['a fragment', 'https://agent.example/cb#x'],
+  ['an empty fragment', 'https://agent.example/cb#'],
+  ['a user', 'https://user@agent.example/cb'],
+  ['a user and a password', 'https://bank.example:x@agent.example/cb'],
+  ['an empty user', 'https://@agent.example/cb'],
+  ['a wildcard host', 'https://*.agent.example/cb'],
+  ['a wildcard path', 'https://agent.example/*'],
+  ['a homograph', 'https://\u0430gent.example/cb'],
+  ['a homograph in punycode', 'https://xn--gent-83d.example/cb'],
+  ['a full-width dot', 'https://agent\uff0eexample/cb'],
+  ['a dot at the end of the host', 'https://agent.example./cb'],
+  ['a host without a dot', 'https://intranet/cb'],
+  ['an address in brackets', 'https://[2001:db8::1]/cb'],
+  ['a backslash', 'https://agent.example\\@evil.example/cb'],
+  ['a space', 'https://agent.example/a b'],
+  ['a line break', 'https://agent.example/cb\n'],
+  ['a tab', 'https://agent.example/\tcb'],
+  ['dot segments', 'https://agent.example/a/../cb'],
+  ['upper case', 'https://Agent.Example/cb'],
+  ['the default port', 'https://agent.example:443/cb'],
+  ['javascript', 'javascript:alert(1)'],
+  ['data', 'data:text/html,x'],
+  ['file', 'file:///etc/passwd'],
+  ['a scheme of nobody', 'myapp://cb'],
+  ['a scheme in other letters', 'Cursor://cb'],
+  ['a relative path', '/cb'],
+  ['a protocol-relative URL', '//agent.example/cb'],
+  ['nothing', ''],
+  ['too much', `https://agent.example/${'a'.repeat(2_000)}`],
+]
+
+it('400 for every redirect URI that somebody could misread', async test => {
+  const under = await oauthUnderTest(test)
+  for (const [why, uri] of REFUSED) {
+    const json = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb', uri] }
+    const reply = await under.send('/oauth/register', { json })
+    assert.equal(reply.status, 400, why)
+    assert.deepEqual(Object.keys(reply.body), ['error', 'error_description'], why)
+    assert.equal(reply.body.error, 'invalid_redirect_uri', why)
+    assert.match(reply.body.error_description, /^[A-Z].+\.$/)
+    assert.equal(uri !== '' && reply.text.includes(uri), false, why)
+  }
+})
+
+it('201 for https, for loopback with any port, and for approved native schemes', async test => {
+  const under = await oauthUnderTest(test)
+  for (const uri of [
+    'https://agent.example',
+    'https://agent.example/cb?x=1',
+    'https://agent.example:8443/cb',
+    'http://localhost:3000/cb',
+    'http://127.0.0.1/cb',
+    'http://[::1]:1/cb',
+    'cursor://anysphere.cursor-retrieval/oauth/callback',
+    'vscode://agent/cb',
+  ]) {
+    await under.register([uri])
+  }
+})
+
+it('400 in the shape of OAuth for a body that is malformed in any way', async test => {
+  const under = await oauthUnderTest(test)
+  const good = ['https://agent.example/cb']
+  for (const json of [
+    null,
+    [],
+    'text',
+    {},
+    { client_name: 'Agent' },
+    { redirect_uris: good },
+    { client_name: 7, redirect_uris: good },
+    { client_name: '  ', redirect_uris: good },
+    { client_name: 'x'.repeat(101), redirect_uris: good },
+    { client_name: 'two\nlines', redirect_uris: good },
+    { client_name: 'turned \u202e round', redirect_uris: good },
+    { client_name: 'hidden\u200b', redirect_uris: good },
+    { client_name: 'Agent', redirect_uris: [] },
+    { client_name: 'Agent', redirect_uris: good[0] },
+    { client_name: 'Agent', redirect_uris: [7] },
+    { client_name: 'Agent', redirect_uris: Array(11).fill(good[0]) },
+  ]) {
+    const reply = await under.send('/oauth/register', { json })
+    assert.equal(reply.status, 400, JSON.stringify(json))
+    assert.equal(reply.body.error, 'invalid_request', JSON.stringify(json))
+    assert.equal(reply.headers.get('access-control-allow-origin'), '*')
+  }
+  for (const [rawBody, type] of [
+    ['{', 'application/json'],
+    ['client_name=Agent', 'application/x-www-form-urlencoded'],
+    [' '.repeat(65_537), 'application/json'],
+  ] as const) {
+    const reply = await under.service.request('POST', '/oauth/register', {
+      secret: null,
+      rawBody,
+      headers: { 'content-type': type },
+    })
+    assert.equal(reply.status, 400)
+    assert.deepEqual(Object.keys(reply.body), ['error', 'error_description'])
+  }
+})
+
+it('429 in the shape of OAuth when an address registers too much, with Retry-After', async test => {
+  const under = await oauthUnderTest(test, {
+    limits: { registrationRatePerMinute: 3 },
+    steadySeconds: () => 0,
+  })
+  for (let count = 0; count < 3; count += 1) await under.register()
+  const json = { client_name: 'Flood', redirect_uris: ['https://agent.example/cb'] }
+  const reply = await under.send('/oauth/register', { json })
+  assert.equal(reply.status, 429)
+  assert.equal(reply.body.error, 'temporarily_unavailable')
+  assert.match(reply.headers.get('retry-after') ?? '', /^\d+$/)
+  const { rows } = await under.service.database.pool.query('select 1 from oauth_clients')
+  assert.equal(rows.length, 3)
+})
+
+it('204 tells a page that it may register', async test => {
+  const under = await oauthUnderTest(test)
+  const reply = await under.send('/oauth/register', {
+    method: 'OPTIONS',
+    headers: { origin: 'https://agent.example', 'access-control-request-method': 'POST' },
+  })
+  assert.equal(reply.status, 204)
+  assert.equal(reply.headers.get('access-control-allow-origin'), '*')
+  assert.equal(reply.headers.get('access-control-allow-methods'), 'POST')
+})
+
+it('a client that nobody approves is forgotten after 30 days, an approved one stays', async test => {
+  const under = await oauthUnderTest(test)
+  const approved = await agentUnderTest(under)
+  await approve(under.workspace, await approved.authorizationUrl())
+  const unapproved = await under.register()
+  const { database, clock } = under.service
+  under.forward(30 * DAY_SECONDS)
+  const early = await collectOauthGarbage(database, clock.now())
+  assert.equal(early.clients, 0)
+  assert.ok(early.artifacts > 0)
+  under.forward(1)
+  assert.deepEqual(await collectOauthGarbage(database, clock.now()), { clients: 1, artifacts: 0 })
+  const { rows } = await database.pool.query('select client_id from oauth_clients')
+  assert.deepEqual(rows, [{ client_id: approved.client.client_id }])
+  assert.notEqual(unapproved, approved.client.client_id)
+})

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  agentResource,
+  agentUnderTest,
+  approve,
+  connected,
+  decide,
+  deviceClient,
+  oauthUnderTest,
+  tokenRequest,
+} from '../../testing/oauth-under-test.ts'
+import { storedText } from '../../testing/stored-text.ts'
+import { issueExecutionToken } from './issue-execution-token.ts'
+
+it('no bearer value that was ever issued stands in the store or in the log', async test => {
+  const under = await oauthUnderTest(test)
+  const { database, clock } = under.service
+  const { owner, workspaceId, adAccountId } = under.workspace
+  const { client: browser } = owner
+  const secrets: [string, string][] = []
+
+  const agent = await agentUnderTest(under)
+  const url = await agent.authorizationUrl()
+  await browser.get(url.pathname + url.search)
+  for (const [name, value] of browser.cookies) secrets.push([name, value])
+  const open = await storedText(database)
+  const callback = await decide(browser, {
+    ad_account_id: String(adAccountId),
+    decision: 'approve',
+  })
+  const code = callback.searchParams.get('code') ?? ''
+  secrets.push(['code', code])
+  const tokens = await tokenRequest(under, agent, { code })
+  secrets.push(['access token', tokens.body.access_token])
+  secrets.push(['refresh token', tokens.body.refresh_token])
+  const rotated = await agent.refresh(tokens.body.refresh_token)
+  secrets.push(['second access token', rotated.access_token])
+  secrets.push(['second refresh token', rotated.refresh_token ?? ''])
+  secrets.push(['management token', (await connected(under, agentResource(under))).accessToken])
+
+  const form = { client_id: await deviceClient(under) }
+  const device = await under.send('/oauth2/device/code', { form })
+  secrets.push(['device code', device.body.device_code])
+  secrets.push(['user code', device.body.user_code.replace('-', '')])
+  await browser.get('/oauth2/device')
+  for (const [name, value] of browser.cookies) secrets.push([name, value])
+  await browser.submit({ fields: { user_code: device.body.user_code } })
+  await browser.submit({ button: ['confirm', 'yes'] })
+  const half = await storedText(database)
+  await decide(browser, { ad_account_id: String(adAccountId), decision: 'approve' })
+
+  const issued = await issueExecutionToken(database, {
+    workspaceId,
+    issuedBy: owner.userId,
+    adAccountId,
+    tier: 'read',
+    days: 30,
+    name: 'CI',
+    issuedAt: clock.now(),
+  })
+  secrets.push(['execution token', issued.token])
+  const again = await approve(under.workspace, await agent.authorizationUrl())
+  secrets.push(['unused code', again.searchParams.get('code') ?? ''])
+
+  const stored = [open, half, await storedText(database)].join('\n')
+  const logged = under.service.logged()
+  assert.ok(stored.includes('AccessToken') && stored.includes('DeviceCode'))
+  assert.ok(logged.includes('/oauth2/token'))
+  assert.ok(secrets.length >= 14)
+  for (const [name, secret] of secrets) {
+    assert.ok(secret.length >= 8, name)
+    const hex = Buffer.from(secret).toString('hex')
+    for (const [place, text] of Object.entries({ stored, logged })) {
+      assert.equal(text.includes(secret), false, `${name} is ${place}`)
+      assert.equal(text.includes(hex), false, `${name} is ${place} in hexadecimal`)
+    }
+  }
+})
