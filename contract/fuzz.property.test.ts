@@ -27,6 +27,7 @@ const LIMITS = {
   trackerRatePerSecond: 100_000,
   sandboxRatePerMinute: 100_000,
   failedAuthRatePerMinute: 100_000,
+  oauthRatePerMinute: 100_000,
   eventLoopDelayMillisecondsMax: 0,
 }
 

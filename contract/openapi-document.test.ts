@@ -31,7 +31,7 @@ it('is OpenAPI 3.1.0 of API version 0.5.0 and claims no signature: nobody signed
   assert.equal('x-signature' in document, false)
 })
 
-it('has the ten operations and the sandbox under their paths, and no other', () => {
+it('has the ten operations, the sandbox and agents under their paths, and no other', () => {
   const found = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as object).map(([method, { operationId }]) => [
       `${method.toUpperCase()} ${path}`,
@@ -53,6 +53,7 @@ it('has the ten operations and the sandbox under their paths, and no other', () 
     ['GET /sandbox/keys', 'readSandboxKey'],
     ['POST /sandbox/keys', 'createSandboxKey'],
     ['POST /sandbox/keyed-events', 'validateSandboxEvent'],
+    ['GET /agent/context', 'getAgentContext'],
   ])
 })
 

@@ -40,6 +40,7 @@ const TAGS = [
   { name: 'Reports', description: 'What the platform counted, and how well it matches.' },
   { name: 'User data', description: 'Forget a person.' },
   { name: 'Sandbox', description: 'Try events out: no account, nothing stored, nothing sent.' },
+  { name: 'Agents', description: 'What an approved agent may know of its ad account.' },
 ]
 
 const INFO = {
@@ -98,11 +99,21 @@ const PUBLISHABLE_KEY_IN_QUERY = {
   description: 'A publishable key where there are no headers: in a beacon.',
 }
 
+const OAUTH_MANAGEMENT = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'an opaque OAuth 2.1 access token',
+  description:
+    'An access token of the resource {base_url}/agent, with the scope ad-account.read. A person ' +
+    'approves it for one ad account; how, says /auth.md of the service.',
+}
+
 const SECURITY_SCHEMES = {
   trackerSecret: TRACKER_SECRET,
   sandboxKey: SANDBOX_KEY,
   publishableKey: PUBLISHABLE_KEY,
   publishableKeyInQuery: PUBLISHABLE_KEY_IN_QUERY,
+  oauthManagement: OAUTH_MANAGEMENT,
 }
 
 function pathsOf(operations: readonly DocumentedOperation[], register: SchemaRegister): Json {

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { AGENT_OPERATIONS } from './agent-operations.ts'
 import {
   TestMode,
   TestModeSubmission,
@@ -206,6 +207,10 @@ export const OPERATIONS = [
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 
-/** What the document describes: the REST contract, and the sandbox beside it. */
-export const DOCUMENTED_OPERATIONS = [...OPERATIONS, ...SANDBOX_OPERATIONS] as const
+/** What the document describes: the REST contract, and the sandbox and agents beside it. */
+export const DOCUMENTED_OPERATIONS = [
+  ...OPERATIONS,
+  ...SANDBOX_OPERATIONS,
+  ...AGENT_OPERATIONS,
+] as const
 export type DocumentedOperation = (typeof DOCUMENTED_OPERATIONS)[number]

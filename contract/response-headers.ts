@@ -16,9 +16,10 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', minLength: 1 },
   },
   'WWW-Authenticate': {
-    description: 'The scheme that is asked for.',
+    description:
+      'The scheme that is asked for. For agents with resource_metadata, where to begin (RFC 9728).',
     required: true,
-    schema: { type: 'string', const: 'Bearer' },
+    schema: { type: 'string', pattern: '^Bearer( resource_metadata="[^"]+")?$' },
   },
   'Access-Control-Allow-Origin': {
     description: 'A page of any origin may read the answer.',

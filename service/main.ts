@@ -9,10 +9,12 @@ import { CredentialsFileError } from './provisioning/credentials-file.ts'
 import { PlatformTokenError } from './provisioning/read-platform-token.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
 import { runAll } from './roles/run-all.ts'
+import { runClient } from './roles/run-client.ts'
 import { runCredential } from './roles/run-credential.ts'
 import { runDeliver } from './roles/run-deliver.ts'
 import { runKey } from './roles/run-key.ts'
 import { runMigrate } from './roles/run-migrate.ts'
+import { runPeople } from './roles/run-people.ts'
 import { runProvision } from './roles/run-provision.ts'
 import { runReport } from './roles/run-report.ts'
 import { runServe } from './roles/run-serve.ts'
@@ -33,6 +35,8 @@ const ONE_OFF_ROLES = new Map<string, (context: RoleContext, rest: string[]) => 
   ['provision', runProvision],
   ['credential', runCredential],
   ['key', runKey],
+  ['client', runClient],
+  ['people', runPeople],
   ['report', runReport],
 ])
 

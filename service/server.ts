@@ -35,6 +35,13 @@ import { GroupCommit } from './ingestion/group-commit.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
 import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
 import type { CommitQueue, CommittedGroup } from './metrics/commit-metrics.ts'
+import { providerSource } from './oauth/provider-source.ts'
+import { oauthRoutes } from './oauth/routes.ts'
+import { pageRoutes } from './pages/routes.ts'
+import type { SocialClients } from './people/auth-library.ts'
+import type { Mails } from './people/mail/mails.ts'
+import { peopleContext } from './people/people-context.ts'
+import { peopleRoutes } from './people/routes.ts'
 import type { Platform } from './platforms/platform.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
@@ -57,6 +64,12 @@ export interface ServerOptions {
   publicOrigin: () => string
   /** Proxies that are believed when they say which browser they speak for. */
   trustedProxies: readonly Network[]
+  /** Where mails to people are handed in. */
+  mails: Mails
+  /** Providers that people may sign in with. */
+  social: SocialClients
+  /** Schemes of native clients that OAuth may send people back to. */
+  nativeSchemes: readonly string[]
   ingestQueueMax: number
   commitEventsMax: number
   /** What is let in; each limit may be 0, for none. */
@@ -130,6 +143,11 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   const { testModeSeconds, delivery } = options
   const sandboxKeySecret = options.credentialKeys.current
 
+  pageRoutes(app)
+  const { mails, social, logger } = options
+  const people = { database, logger, now, publicOrigin, mails, social, limits }
+  peopleRoutes(app, peopleContext({ ...people, masterKey: sandboxKeySecret }))
+  oauthRoutes(app, oauthContext(options, limits))
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
@@ -143,6 +161,13 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
     },
     { prefix: BASE_PATH },
   )
+}
+
+function oauthContext(options: ServerOptions, limits: RequestLimits) {
+  const { database, now, publicOrigin, credentialKeys, nativeSchemes, logger } = options
+  const provider = providerSource({ database, now, publicOrigin, credentialKeys, logger })
+  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+  return { database, now, publicOrigin, provider, nativeSchemes, limits, onTouchError }
 }
 
 /** Who is let in: not more than this process can do, nor more than a caller's share. */

@@ -11,6 +11,10 @@ const NO_LIMITS = {
   sandboxRatePerMinute: 0,
   failedAuthRatePerMinute: 0,
   eventLoopDelayMillisecondsMax: 0,
+  signInRatePerMinute: 0,
+  registrationRatePerMinute: 0,
+  oauthRatePerMinute: 0,
+  userCodeRatePerMinute: 0,
 }
 
 export interface ServiceBeside {
@@ -46,6 +50,9 @@ export async function serviceBeside(
     ingestQueueMax: 10_000,
     commitEventsMax: 1_000,
     limits: NO_LIMITS,
+    mails: { send: () => {} },
+    social: {},
+    nativeSchemes: [],
     onPlanned: () => {},
   })
   await server.app.listen({ host: '127.0.0.1', port: 0 })

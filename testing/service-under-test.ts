@@ -6,6 +6,7 @@ import type { Database } from '../service/db/database.ts'
 import { deliverLane } from '../service/delivery/deliver-lane.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import { findDueLanes } from '../service/delivery/store.ts'
+import type { Mail } from '../service/people/mail/mails.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import {
   type ProvisionedTracker,
@@ -33,6 +34,8 @@ export interface ServiceUnderTest {
   /** What it answers under the base path. */
   routes: readonly RegisteredRoute[]
   delivery: DeliveryContext
+  /** Every mail that was handed in. */
+  mails: Mail[]
   /** Everything that was logged, as text. */
   logged(): string
   /** Its publishable key works at the shop of the samples, unless other origins are given. */
@@ -73,6 +76,9 @@ export interface UnderTestOptions {
   knowsPlatform?: boolean
   /** What is let in: everything that a test can send, where it says nothing else. */
   limits?: Partial<ServerOptions['limits']>
+  social?: ServerOptions['social']
+  /** As in SIGNALBOX_PUBLIC_ORIGIN; where it listens without it. */
+  publicOrigin?: string
   /** The clock of the limits, and how late the event loop is; the real ones by default. */
   steadySeconds?: () => number
   readDelaySeconds?: () => number
@@ -83,6 +89,10 @@ const WIDE_LIMITS = {
   trackerRatePerSecond: 100_000,
   sandboxRatePerMinute: 0,
   failedAuthRatePerMinute: 0,
+  signInRatePerMinute: 0,
+  registrationRatePerMinute: 0,
+  oauthRatePerMinute: 0,
+  userCodeRatePerMinute: 0,
   eventLoopDelayMillisecondsMax: 0,
 }
 const ROUNDS_MAX = 100
@@ -106,6 +116,7 @@ export async function serviceUnderTest(
     now: clock.now,
   })
   const credentialKeys = { current: randomBytes(32), previous: [] }
+  const mails: Mail[] = []
   let origin = ''
   const delivery: DeliveryContext = {
     database,
@@ -126,8 +137,11 @@ export async function serviceUnderTest(
     securityContact: options.securityContact,
     logger,
     now: clock.now,
-    publicOrigin: () => origin,
+    publicOrigin: () => options.publicOrigin ?? origin,
     trustedProxies: readNetworks(options.trustedProxies ?? '') ?? [],
+    nativeSchemes: ['cursor', 'vscode'],
+    mails: { send: mail => void mails.push(mail) },
+    social: options.social ?? {},
     ingestQueueMax: options.ingestQueueMax ?? 10_000,
     commitEventsMax: 1_000,
     limits: { ...WIDE_LIMITS, ...options.limits },
@@ -155,6 +169,7 @@ export async function serviceUnderTest(
     server,
     routes,
     delivery,
+    mails,
     logged: () => lines.join(''),
     newTracker,
     request,

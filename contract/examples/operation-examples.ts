@@ -1,4 +1,5 @@
 import type { DocumentedOperation } from '../operations.ts'
+import { AGENT_EXAMPLES } from './agent-examples.ts'
 import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
 import { DELETE_USER_DATA_EXAMPLES } from './deletion-examples.ts'
 import {
@@ -39,4 +40,5 @@ export const OPERATION_EXAMPLES: Record<
   getEmqReport: GET_EMQ_REPORT_EXAMPLES,
   deleteUserData: DELETE_USER_DATA_EXAMPLES,
   ...SANDBOX_EXAMPLES,
+  ...AGENT_EXAMPLES,
 }

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { it, type TestContext } from 'node:test'
+import { agentTokens } from '../../testing/agent-tokens.ts'
+import type { BrowserClient } from '../../testing/browser-client.ts'
 import { pageView } from '../../testing/page-view.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { sessionCookieName } from '../people/session-cookie.ts'
 import { revokeKey } from './store.ts'
 import { newToken, tokenDigest } from './token-format.ts'
 
@@ -79,6 +82,25 @@ const ROWS: Record<string, Row> = {
   'OPTIONS /api/v1/sandbox/keys': { everybody: 204 },
   'OPTIONS /api/v1/sandbox/keyed-events': { everybody: 204 },
 
+  ...reading('/api/v1/agent/context', '/api/v1/agent/context', { oauth_management_token: 200 }),
+  // 501: the door is open, and there is no MCP server behind it yet.
+  'POST /mcp': { execution_token: 501, oauth_mcp_token: 501, body: () => ({}) },
+  'OPTIONS /mcp': { everybody: 204 },
+  'POST /oauth/register': { everybody: 201, body: () => REGISTRATION },
+  'OPTIONS /oauth/register': { everybody: 204 },
+  ...Object.fromEntries(
+    ['/oauth2/token', '/oauth2/device/code', '/oauth2/revoke'].flatMap(path => [
+      // What they ask for stands in a form; no credential in a header helps.
+      [`POST ${path}`, { everybody: 400 }],
+      [`OPTIONS ${path}`, { everybody: 204 }],
+    ]),
+  ),
+  ...metadata('/.well-known/oauth-authorization-server'),
+  ...metadata('/.well-known/oauth-protected-resource/mcp'),
+  ...metadata('/.well-known/oauth-protected-resource/api/v1/agent'),
+  ...reading('/auth.md', '/auth.md', { everybody: 200 }),
+  ...reading('/llms.txt', '/llms.txt', { everybody: 200 }),
+
   ...reading('/livez', '/livez', { everybody: 200 }),
   ...reading('/readyz', '/readyz', { everybody: 200 }),
   ...reading('/openapi.json', '/openapi.json', { everybody: 200 }),
@@ -86,13 +108,41 @@ const ROWS: Record<string, Row> = {
   ...reading('/.well-known/security.txt', '/.well-known/security.txt', { everybody: 200 }),
 }
 
+const REGISTRATION = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb'] }
+
+/** What people use in a browser: a session's cookie opens it, and no other credential does. */
+const OF_PEOPLE =
+  /^\/(sign-|verify|reset|magic|forgot|account|workspaces|invitations|browser|auth\/|assets)/
+const OF_APPROVALS = /^\/oauth2\/(authorize|interaction|device$|device\/:)/
+
 /** With it the routes are there that only some installations have. */
 const OPTIONS = { securityContact: 'mailto:security@example.com' }
 
 it('every route has a row, and every row a route', async test => {
   const routes = routesFromTheStart(test)
   await serviceUnderTest(test, OPTIONS)
-  assert.deepEqual(routes.toSorted(), Object.keys(ROWS).toSorted())
+  const ofPrograms = routes.filter(route => !isOfPeople(route))
+  assert.deepEqual(ofPrograms.toSorted(), Object.keys(ROWS).toSorted())
+})
+
+it('what a session opens, no other credential opens', async test => {
+  const routes = routesFromTheStart(test)
+  const service = await serviceUnderTest(test, OPTIONS)
+  const { browser_session: session, none: _, ...bearers } = await credentials(service)
+  const opened: string[] = []
+  for (const route of routes.filter(isOfPeople)) {
+    const nobody = await visit(service, route, {})
+    for (const [kind, headers] of Object.entries(bearers)) {
+      const given = await visit(service, route, headers)
+      assert.deepEqual(given, nobody, `${kind} on ${route}`)
+    }
+    if (!route.startsWith('GET ')) continue
+    const signedIn = await visit(service, route, session)
+    if (signedIn.status === 200 && nobody.status !== 200) opened.push(route)
+  }
+  assert.ok(opened.includes('GET /browser/me'), opened.join(', '))
+  assert.ok(opened.includes('GET /workspaces'))
+  assert.ok(opened.includes('GET /oauth2/device'))
 })
 
 it('401 keeps every credential from every route that it does not open', async test => {
@@ -106,8 +156,12 @@ it('401 keeps every credential from every route that it does not open', async te
       found[route] = { ...found[route], [kind]: reply.status }
       expected[route] = { ...expected[route], [kind]: statusOf(row, kind) }
       if (reply.status !== 401) continue
-      assert.equal(reply.headers.get('www-authenticate'), 'Bearer', `${kind} on ${route}`)
-      if (!route.startsWith('HEAD')) assert.deepEqual(reply.body, { message: 'Unauthenticated.' })
+      const isOfAgents = /agent|mcp/.test(route)
+      const challenge = reply.headers.get('www-authenticate') ?? ''
+      assert.match(challenge, isOfAgents ? METADATA : /^Bearer$/, `${kind} on ${route}`)
+      if (route.startsWith('HEAD')) continue
+      const { message = reply.body.error_description } = reply.body
+      assert.equal(message, 'Unauthenticated.')
     }
   }
   assert.deepEqual(found, expected)
@@ -115,6 +169,29 @@ it('401 keeps every credential from every route that it does not open', async te
 
 function statusOf(row: Row, kind: Kind): number {
   return 'everybody' in row ? row.everybody : ((row as Statuses)[kind] ?? 401)
+}
+
+const METADATA = /^Bearer resource_metadata="http:\/\/127[^"]+\/oauth-protected-resource\/[^"]+"$/
+
+function isOfPeople(route: string): boolean {
+  const [, path = ''] = route.split(' ')
+  return OF_PEOPLE.test(path) || OF_APPROVALS.test(path)
+}
+
+/** As a page of our own origin sends it, with nothing in it. */
+async function visit({ url }: ServiceUnderTest, route: string, headers: Record<string, string>) {
+  const [method = '', path = ''] = route.split(' ')
+  const { status, headers: answered } = await fetch(url + path.replaceAll(/:\w+/g, '999'), {
+    method,
+    redirect: 'manual',
+    headers: { origin: url, 'sec-fetch-site': 'same-origin', ...headers },
+  })
+  return { status, location: answered.get('location') }
+}
+
+/** A document that pages of any origin may read. */
+function metadata(url: string): Record<string, Row> {
+  return { ...reading(url, url, { everybody: 200 }), [`OPTIONS ${url}`]: { everybody: 204 } }
 }
 
 /** A route that is read: Fastify answers HEAD where it answers GET. */
@@ -132,6 +209,7 @@ async function credentials(service: ServiceUnderTest) {
     revokedAt: service.clock.now(),
   })
   const { body: sandbox } = await service.request('GET', '/api/v1/sandbox/keys', { secret: null })
+  const agents = await agentTokens(service)
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   return {
     tracker_secret: bearer(trackerSecret),
@@ -141,16 +219,24 @@ async function credentials(service: ServiceUnderTest) {
     forwarding_secret: bearer(forwardingSecret),
     sandbox_key: bearer(sandbox.api_key),
     sandbox_key_of_nobody: bearer(newToken('sandbox')),
-    execution_token: bearer(newToken('execution')),
-    // OAuth access tokens are opaque; those of both resources look alike.
-    oauth_management_token: bearer(randomBytes(32).toString('base64url')),
-    oauth_mcp_token: bearer(randomBytes(32).toString('base64url')),
-    browser_session: { cookie: `signalbox_session=${randomBytes(32).toString('base64url')}` },
+    execution_token: bearer(agents.execution),
+    execution_token_of_nobody: bearer(newToken('execution')),
+    oauth_management_token: bearer(agents.management),
+    oauth_mcp_token: bearer(agents.mcp),
+    oauth_token_of_nobody: bearer(randomBytes(32).toString('base64url')),
+    browser_session: { cookie: cookiesOf(agents.workspace.owner.client) },
+    session_as_bearer: bearer(agents.workspace.owner.client.cookies.get(SESSION) ?? ''),
     secret_in_a_cookie: { cookie: `authorization=Bearer ${trackerSecret}` },
     basic: { authorization: `Basic ${btoa(`${trackerSecret}:`)}` },
     garbage: bearer('garbage'),
     none: {},
   }
+}
+
+const SESSION = sessionCookieName('http://127.0.0.1')
+
+function cookiesOf({ cookies }: BrowserClient): string {
+  return [...cookies].map(pair => pair.join('=')).join('; ')
 }
 
 interface Trial {

@@ -31,7 +31,7 @@ export function limitFailedAuthentications(
   // After the guard: who comes this far has shown a credential that works.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     if (limiter.isIdle) working.clear()
-    else if (request.tracker) remember(working, digestOf(request))
+    else if (hasShownCredential(request)) remember(working, digestOf(request))
     done()
   })
   app.addHook('onError', (request, _reply, error, done) => {
@@ -39,6 +39,11 @@ export function limitFailedAuthentications(
     if (isFailure && asksForCredential(request)) limiter.take(addressOf(request))
     done()
   })
+}
+
+/** The routes of agents ask in a hook of their own, which is over by now. */
+function hasShownCredential(request: GuardedRequest & { tracker: unknown }): boolean {
+  return Boolean(request.tracker) || request.routeOptions.config.credential === 'agent'
 }
 
 interface GuardedRequest {

@@ -4,7 +4,11 @@ import type { AddressedRequest } from './client-address.ts'
 import type { AddressLimit } from './limit-addresses.ts'
 
 /** Their names stand in the headers and count in the metrics. */
-export const LIMIT_NAMES = ['tracker', 'sandbox', 'failed_authentications'] as const
+export const LIMIT_NAMES = [
+  ...(['tracker', 'sandbox', 'failed_authentications'] as const),
+  ...(['sign_in', 'sign_in_account'] as const),
+  ...(['registration', 'oauth', 'user_codes'] as const),
+] as const
 export type LimitName = (typeof LIMIT_NAMES)[number]
 
 /** How much is let in, as the settings of the same names say. 0: as much as comes. */
@@ -12,6 +16,10 @@ export interface RequestRates {
   trackerRatePerSecond: number
   sandboxRatePerMinute: number
   failedAuthRatePerMinute: number
+  signInRatePerMinute: number
+  registrationRatePerMinute: number
+  oauthRatePerMinute: number
+  userCodeRatePerMinute: number
 }
 
 export interface RequestLimitsOptions extends RequestRates {
@@ -26,7 +34,20 @@ export interface RequestLimits {
   tracker: RateLimit | null
   sandbox: AddressLimit | null
   failedAuthentications: AddressLimit | null
+  /** Signing in and up, and mails that anybody may ask for. */
+  signIn: AddressLimit | null
+  /** Wrong passwords of one account, and mails to one address, from wherever they come. */
+  signInAccount: RateLimit | null
+  /** Registering clients, which anybody may. */
+  registration: AddressLimit | null
+  /** Tokens, device codes and revocation. */
+  oauth: AddressLimit | null
+  /** Codes of devices, typed by people. */
+  userCodes: AddressLimit | null
 }
+
+/** Ten at once, then one in a minute: a guess in a dictionary of a million takes two years. */
+const ACCOUNT_RATE = { perSecond: 1 / 60, burst: 10 }
 
 /** So many seconds of its rate may a tracker save up. */
 const TRACKER_BURST_SECONDS = 2
@@ -48,6 +69,12 @@ export function requestLimits(options: RequestLimitsOptions): RequestLimits {
     tracker: limitOf('tracker', trackerRate, options),
     sandbox: ofAddresses('sandbox', options.sandboxRatePerMinute),
     failedAuthentications: ofAddresses('failed_authentications', options.failedAuthRatePerMinute),
+    signIn: ofAddresses('sign_in', options.signInRatePerMinute),
+    signInAccount:
+      options.signInRatePerMinute === 0 ? null : limitOf('sign_in_account', ACCOUNT_RATE, options),
+    registration: ofAddresses('registration', options.registrationRatePerMinute),
+    oauth: ofAddresses('oauth', options.oauthRatePerMinute),
+    userCodes: ofAddresses('user_codes', options.userCodeRatePerMinute),
   }
 }
 
@@ -67,4 +94,9 @@ const SENTENCES: Record<LimitName, string> = {
     'Too many requests to the sandbox from this address; wait, then send the same request again.',
   failed_authentications:
     'Too many requests from this address had no valid credential; wait, then check yours.',
+  sign_in: 'Too many attempts from this address; wait a little, then try again.',
+  sign_in_account: 'Too many attempts for this account; wait a few minutes, then try again.',
+  registration: 'Too many registrations from this address; wait, then register once and keep it.',
+  oauth: 'Too many requests from this address; wait, then send the same request again.',
+  user_codes: 'Too many codes from this address; wait a minute, then try again.',
 }

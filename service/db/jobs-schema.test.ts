@@ -77,6 +77,6 @@ it('an account that may not create a schema hears what it lacks', async test => 
   const limited = opened(test, url.href)
   await assert.rejects(
     migrate(limited),
-    refusal(/may not create the schema signalbox_jobs: have the owner .* grant it CREATE/),
+    refusal(/may not create schemas: have the owner .* grant it CREATE/),
   )
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { Database } from './database.ts'
-import { JOBS_SCHEMA, migrateJobs, stateOfJobs } from './jobs-schema.ts'
+import { migrateJobs, stateOfJobs } from './jobs-schema.ts'
 import type { Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
@@ -27,6 +27,7 @@ export async function migrate(database: Database): Promise<string[]> {
   await refuseNewerSchema(migrator, database)
   const { results = [], error } = await migrator.migrateToLatest()
   if (error) {
+    if (lacksRight(error)) refuseMissingRight(error)
     const failed = results.find(result => result.status === 'Error')?.migrationName
     throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
       cause: error,
@@ -112,11 +113,15 @@ async function refuseNewerSchema(migrator: Migrator, database: Database): Promis
   }
 }
 
+function lacksRight(error: unknown): boolean {
+  return (error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE
+}
+
 function refuseMissingRight(cause: unknown): never {
-  if ((cause as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw cause
+  if (!lacksRight(cause)) throw cause
   throw new SchemaError(
-    `The account in DATABASE_URL may not create the schema ${JOBS_SCHEMA}: have the owner of the ` +
-      'database grant it CREATE on the database, then start again.',
+    'The account in DATABASE_URL may not create schemas: have the owner of the database grant it ' +
+      'CREATE on the database, then start again.',
     { cause },
   )
 }

@@ -30,13 +30,15 @@ const TYPES: Record<string, string> = {
   'integer[]': 'number[]',
 }
 
-/** Reads the interface as it is written: four spaces before a column, two before a table. */
+/** Reads the interfaces as they are written: four spaces before a column, two before a table. */
 function declaredColumns(): Map<string, Column> {
-  const source = readFileSync(join(import.meta.dirname, 'tables.ts'), 'utf8')
+  const source = ['tables.ts', 'people-tables.ts', 'oauth-tables.ts']
+    .map(file => readFileSync(join(import.meta.dirname, file), 'utf8'))
+    .join('\n')
   const columns = new Map<string, Column>()
   let table = ''
   for (const line of source.split('\n')) {
-    table = /^ {2}(\w+): \{$/.exec(line)?.[1] ?? table
+    table = /^ {2}'?([\w.]+)'?: \{$/.exec(line)?.[1] ?? table
     const [, name, declared] = /^ {4}(\w+): (.+)$/.exec(line) ?? []
     if (!name || !declared) continue
     const generated = /^Generated<(.+)>$/.exec(declared)?.[1]
@@ -52,13 +54,15 @@ function declaredColumns(): Map<string, Column> {
 
 async function migratedColumns({ pool }: Database): Promise<Map<string, Column>> {
   const { rows } = await pool.query(
-    `select relation.relname, attribute.attname, attribute.attnotnull,
+    `select case relation.relnamespace when 'people'::regnamespace then 'people.' else '' end
+         || relation.relname as relname, attribute.attname, attribute.attnotnull,
        format_type(attribute.atttypid, attribute.atttypmod) as type,
        attribute.atthasdef or attribute.attidentity <> '' as is_generated
      from pg_attribute attribute
      join pg_class relation on relation.oid = attribute.attrelid
-     where relation.relnamespace = 'public'::regnamespace and relation.relkind in ('r', 'p')
-       and not relation.relispartition and relation.relname not like 'kysely%'
+     where relation.relnamespace in ('public'::regnamespace, 'people'::regnamespace)
+       and relation.relkind in ('r', 'p') and not relation.relispartition
+       and relation.relname not like 'kysely%'
        and attribute.attnum > 0 and not attribute.attisdropped`,
   )
   return new Map(

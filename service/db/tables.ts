@@ -1,10 +1,40 @@
 import type { Generated } from 'kysely'
+import type { OauthTables } from './oauth-tables.ts'
+import type { PeopleTables } from './people-tables.ts'
 
 /** The columns as they come from and go to PostgreSQL. `migrate.test.ts` compares them with it. */
-export interface Tables {
+export interface Tables extends PeopleTables, OauthTables {
   workspaces: {
     id: Generated<number>
     name: string
+    created_at: Date
+    status: Generated<string>
+  }
+  members: {
+    workspace_id: number
+    user_id: number
+    role: string
+    created_at: Date
+  }
+  invitations: {
+    id: string
+    workspace_id: number
+    email: string
+    role: string
+    invited_by: number | null
+    status: string
+    created_at: Date
+    expires_at: Date
+  }
+  ad_accounts: {
+    id: Generated<number>
+    workspace_id: number
+    platform: string
+    platform_account_id: string
+    name: string
+    currency: string
+    time_zone: string
+    status: string
     created_at: Date
   }
   trackers: {

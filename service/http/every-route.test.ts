@@ -133,7 +133,10 @@ interface Route {
   isSandbox: boolean
 }
 
-/** Every route there is, as the router itself prints it; a name in a path is `x`. */
+/** What people open in a browser, and what agents ask, answers failures in a manner of its own. */
+const JSON_INTERFACE = /^\/(api|livez|readyz|openapi\.json|\.well-known)(\/|$)/
+
+/** Every route of the interface, as the router itself prints it; a name in a path is `x`. */
 function routesOf({ server }: ServiceUnderTest): Route[] {
   const above: string[] = []
   const lines = server.app.printRoutes({ commonPrefix: false }).split('\n')
@@ -145,7 +148,9 @@ function routesOf({ server }: ServiceUnderTest): Route[] {
     above[depth] = pattern
     const path = pattern.replaceAll(/:\w+/g, 'x')
     const isSandbox = path.startsWith('/api/v1/sandbox')
-    const isOpen = isSandbox || !path.startsWith('/api/')
+    const hasOwnCredential = isSandbox || path.startsWith('/api/v1/agent/')
+    const isOpen = hasOwnCredential || !path.startsWith('/api/')
+    if (!JSON_INTERFACE.test(path)) return []
     return methods.split(', ').map(method => ({
       method,
       path,

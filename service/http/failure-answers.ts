@@ -39,7 +39,8 @@ function isHopeless(status: number): boolean {
   return status < 500 && status !== 429
 }
 
-function refusalOf(error: Error, target: string): Refusal {
+/** What was thrown, as the refusal that a caller may see. `target` is the request's. */
+export function refusalOf(error: Error, target: string): Refusal {
   if (error instanceof Refusal) return error
   if (isStoreUnavailable(error)) {
     return Refusal.unavailable('The store is out of reach for now; try again.', STORE_RETRY_SECONDS)

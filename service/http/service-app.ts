@@ -44,10 +44,13 @@ export type ServiceApp = FastifyInstance<
 /** Where the doorframe writes its lines. */
 export type ServiceLogger = FastifyBaseLogger
 
-/** What may be asked of a route beyond its schemas. `access/` enforces the credential. */
+/**
+ * What may be asked of a route beyond its schemas. `access/` enforces a tracker's credential,
+ * `people/` a session's and `oauth/` an agent's.
+ */
 export interface RouteConfig {
   operationId?: string
-  credential?: 'tracker' | 'tracker_or_publishable' | 'none'
+  credential?: 'tracker' | 'tracker_or_publishable' | 'session' | 'agent' | 'none'
 }
 
 /** One answer that was sent, for counting. */

@@ -3,6 +3,8 @@ import { expireAttempts } from '../erasure/expire-attempts.ts'
 import { expireLedger } from '../erasure/expire-ledger.ts'
 import { expirePayloads } from '../erasure/expire-payloads.ts'
 import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
+import { collectOauthGarbage } from '../oauth/collect-garbage.ts'
+import { collectGarbage } from '../people/collect-garbage.ts'
 import type { AlertMove } from '../reports/alert.ts'
 import { makeDueReports } from '../reports/make-due-reports.ts'
 import { refreshReport } from '../reports/refresh-report.ts'
@@ -29,6 +31,15 @@ export function jobRegister(parts: JobParts): Job[] {
     },
     ...reportJobs(parts),
     ...expiryJobs(parts),
+    {
+      name: 'collect-ended-access',
+      schedule: '50 3 * * *',
+      secondsMax: 600,
+      run: async (_, { now }) => {
+        await collectGarbage(parts.delivery.database, now)
+        await collectOauthGarbage(parts.delivery.database, now)
+      },
+    },
   ]
 }
 

@@ -11,10 +11,10 @@ interface Refusal extends StartOptions {
   sentence: string | RegExp
 }
 
-const ROLES = 'all, serve, deliver, migrate, provision, credential, key, report'
+const ROLES = 'all, serve, deliver, migrate, provision, credential, key, client, people, report'
 const PROVISION_USAGE =
-  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--origin ORIGIN]... ' +
-  '[--dataset DIGITS --token-from FILE|-]\n'
+  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--owner ADDRESS] ' +
+  '[--origin ORIGIN]... [--dataset DIGITS --token-from FILE|-]\n'
 
 const REFUSALS: Record<string, Refusal> = {
   'a role that does not exist': {
@@ -90,6 +90,26 @@ const REFUSALS: Record<string, Refusal> = {
     role: 'provision',
     arguments: ['--out', '/nowhere/x.json', '--origin', 'https://shop.example/cart'],
     sentence: /^--origin takes what browsers send, such as [^\n]+, not https:\S+\.\n$/,
+  },
+  'a people command that says nothing of whom': {
+    role: 'people',
+    arguments: ['disable'],
+    sentence: 'Usage: npm run people -- disable|enable --address ADDRESS | --workspace ID\n',
+  },
+  'half of a social client': {
+    environment: { SIGNALBOX_GOOGLE_CLIENT_ID: 'id' },
+    sentence: 'Set SIGNALBOX_GOOGLE_CLIENT_ID and SIGNALBOX_GOOGLE_CLIENT_SECRET, both or none.\n',
+  },
+  'a mail server that is none, without showing its password': {
+    environment: { SIGNALBOX_MAIL_URL: 'https://user:hidden@mail.example' },
+    sentence:
+      'SIGNALBOX_MAIL_URL must be an smtp:// or smtps:// address such as ' +
+      'smtps://user:password@mail.example.\n',
+  },
+  'an owner that is no address, before anything is made': {
+    role: 'provision',
+    arguments: ['--out', '/nowhere/x.json', '--owner', 'Ada'],
+    sentence: PROVISION_USAGE,
   },
   'a key command that does not exist': {
     role: 'key',

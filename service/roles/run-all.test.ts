@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { BrowserClient } from '../../testing/browser-client.ts'
 import { eventually, installation, type ReadyProgram } from '../../testing/program-under-test.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
@@ -30,7 +31,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.notEqual(place.postgresProcessId(), null)
   })
 
-  await part('credentials.json is for its owner alone and has exactly seven members', async () => {
+  await part('credentials.json is for its owner alone and has exactly eleven members', async () => {
     const path = join(place.dataFolder, 'credentials.json')
     assert.equal(statSync(path).mode & 0o777, 0o600)
     const credentials = place.credentials()
@@ -42,10 +43,28 @@ it('the first start on an empty folder needs nothing else', async test => {
       'forwarding_secret',
       'destination_id',
       'simulator_url',
+      'workspace_id',
+      'ad_account_id',
+      'owner_email',
+      'owner_password',
     ])
     assert.equal(credentials.base_url, `${program.url}/api/v1`)
     assert.match(credentials.tracker_secret, /^sbx_sk_[0-9a-f]{72}$/)
     assert.equal((await fetch(`${credentials.simulator_url}/_simulator/health`)).status, 200)
+  })
+
+  await part('the owner of the demo signs in, and a mail becomes a file', async () => {
+    const { owner_email: email, owner_password: password, workspace_id } = place.credentials()
+    const browser = new BrowserClient(program.url)
+    const fields = { email: email ?? '', password: password ?? '' }
+    assert.equal((await browser.post('/sign-in', fields)).path, '/workspaces')
+    const accounts = await browser.get(`/workspaces/${workspace_id}/ad-accounts`)
+    assert.match(accounts.text, /Demo ad account/)
+    assert.ok(!`${program.terminal()}${program.log()}`.includes(fields.password))
+    await browser.post('/forgot', fields)
+    const outbox = join(place.dataFolder, 'outbox')
+    await eventually('a file', () => existsSync(outbox) && readdirSync(outbox).length === 1)
+    assert.equal(statSync(outbox).mode & 0o777, 0o700)
   })
 
   await part('neither the terminal nor the log holds a secret', async () => {

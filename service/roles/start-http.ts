@@ -13,6 +13,7 @@ import { contractKeys } from '../provisioning/contract-key.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
+import { mailQueue } from './mail-queue.ts'
 import type { RoleContext } from './role.ts'
 import { urlHost } from './url-host.ts'
 
@@ -40,9 +41,11 @@ export interface HttpOptions {
 
 /** Starts to listen. Throws a StartError, ContractKeyError or ErasureKeyError when it cannot. */
 export async function startHttp(
-  { settings, logger, now }: RoleContext,
+  context: RoleContext,
   { registry, ...options }: HttpOptions,
 ): Promise<HttpService> {
+  const { settings, logger, now } = context
+  const mails = mailQueue(context)
   await requireErasureKey(options.database, options.credentialKeys)
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
@@ -54,6 +57,12 @@ export async function startHttp(
     now,
     publicOrigin: () => origin,
     trustedProxies: settings.trustedProxies,
+    nativeSchemes: settings.nativeSchemes,
+    mails,
+    social: {
+      ...(settings.googleClient && { google: settings.googleClient }),
+      ...(settings.githubClient && { github: settings.githubClient }),
+    },
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
     limits: limitsOf(settings),
@@ -75,17 +84,23 @@ export async function startHttp(
     const impatience = AbortSignal.timeout(DRAIN_MILLISECONDS_MAX)
     impatience.addEventListener('abort', () => server.app.server.closeAllConnections())
     await server.close()
+    await mails.drain()
   }
   return { origin, markReady: server.markReady, close }
 }
 
 function limitsOf(settings: Settings): ServerOptions['limits'] {
   const { trackerRatePerSecond, sandboxRatePerMinute, failedAuthRatePerMinute } = settings
-  const { eventLoopDelayMillisecondsMax } = settings
+  const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
+  const { userCodeRatePerMinute, eventLoopDelayMillisecondsMax } = settings
   return {
     trackerRatePerSecond,
     sandboxRatePerMinute,
     failedAuthRatePerMinute,
+    signInRatePerMinute,
+    registrationRatePerMinute,
+    oauthRatePerMinute,
+    userCodeRatePerMinute,
     eventLoopDelayMillisecondsMax,
   }
 }

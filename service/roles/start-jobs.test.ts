@@ -41,11 +41,12 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
     'expire-payloads',
     'expire-ledger',
     'expire-attempts',
+    'collect-ended-access',
   ]
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
   for (const name of periodic) await requestJob(database, name)
   await requestJob(database, 'refresh-report', day)
-  await eventually('all are done', () => logged(program, 'a job is done').length === 7)
+  await eventually('all are done', () => logged(program, 'a job is done').length === 8)
   const done = logged(program, 'a job is done').map(({ task }) => task)
   assert.deepEqual(done.toSorted(), [...periodic, 'refresh-report'].toSorted())
   await eventually('nothing is left', async () => {

@@ -1,4 +1,5 @@
-import { VARIABLES, type Variable, type VariableName } from '../settings/variables.ts'
+import type { Variable } from '../settings/variable.ts'
+import { VARIABLES, type VariableName } from '../settings/variables.ts'
 
 export interface StartFacts {
   origin: string

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { VARIABLES, type Variable } from './variables.ts'
+import type { Variable } from './variable.ts'
+import { VARIABLES } from './variables.ts'
 
 /** The page that is printed; a test keeps it fresh. */
 export const SETTINGS_PAGE = join(import.meta.dirname, '../../docs/operations/settings.md')

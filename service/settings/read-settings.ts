@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean } from './did-you-mean.ts'
 import { readNetworks } from './networks.ts'
-import type { Settings } from './settings.ts'
-import { VARIABLES, type Variable, type VariableName } from './variables.ts'
+import type { Settings, SocialClient } from './settings.ts'
+import type { Variable } from './variable.ts'
+import { VARIABLES, type VariableName } from './variables.ts'
 
 /** A setting that stops the start. The message is one sentence and never holds a secret's value. */
 export class SettingsError extends Error {
@@ -43,6 +44,15 @@ export function readSettings(environment: Environment): Settings {
     trackerRatePerSecond: integer('SIGNALBOX_TRACKER_RATE_PER_SECOND'),
     sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE'),
     failedAuthRatePerMinute: integer('SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE'),
+    signInRatePerMinute: integer('SIGNALBOX_SIGN_IN_RATE_PER_MINUTE'),
+    registrationRatePerMinute: integer('SIGNALBOX_REGISTRATION_RATE_PER_MINUTE'),
+    oauthRatePerMinute: integer('SIGNALBOX_OAUTH_RATE_PER_MINUTE'),
+    userCodeRatePerMinute: integer('SIGNALBOX_USER_CODE_RATE_PER_MINUTE'),
+    nativeSchemes: (text('SIGNALBOX_NATIVE_SCHEMES') ?? '').split(/\s*,\s*/),
+    mailUrl: text('SIGNALBOX_MAIL_URL'),
+    mailFrom: text('SIGNALBOX_MAIL_FROM') ?? '',
+    googleClient: socialClient(environment, 'GOOGLE'),
+    githubClient: socialClient(environment, 'GITHUB'),
     eventLoopDelayMillisecondsMax: integer('SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX'),
     deliveryBatchMax: integer('SIGNALBOX_DELIVERY_BATCH_MAX'),
     deliveryLaneRequestsMax: integer('SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX'),
@@ -56,6 +66,18 @@ export function readSettings(environment: Environment): Settings {
     given: variableNames().filter(name => rawText(environment, name) !== undefined),
     textOf: name => (isSecret(name) ? undefined : rawText(environment, name)),
   }
+}
+
+/** Both or none: half of a client would only be noticed by whoever tries to sign in. */
+function socialClient(
+  environment: Environment,
+  provider: 'GOOGLE' | 'GITHUB',
+): SocialClient | undefined {
+  const names = [`SIGNALBOX_${provider}_CLIENT_ID`, `SIGNALBOX_${provider}_CLIENT_SECRET`] as const
+  const [clientId, clientSecret] = names.map(name => checkedText(environment, name))
+  if (clientId && clientSecret) return { clientId, clientSecret }
+  if (!clientId && !clientSecret) return undefined
+  throw new SettingsError(`Set ${names[0]} and ${names[1]}, both or none.`)
 }
 
 const DAYS_OF_MONTH_MIN = 28

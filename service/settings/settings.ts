@@ -27,6 +27,15 @@ export interface Settings {
   trackerRatePerSecond: number
   sandboxRatePerMinute: number
   failedAuthRatePerMinute: number
+  signInRatePerMinute: number
+  registrationRatePerMinute: number
+  oauthRatePerMinute: number
+  userCodeRatePerMinute: number
+  nativeSchemes: string[]
+  mailUrl: string | undefined
+  mailFrom: string
+  googleClient: SocialClient | undefined
+  githubClient: SocialClient | undefined
   eventLoopDelayMillisecondsMax: number
   deliveryBatchMax: number
   deliveryLaneRequestsMax: number
@@ -44,4 +53,10 @@ export interface Settings {
   given: VariableName[]
   /** The text of a variable that is no secret, as it was given. */
   textOf: (name: VariableName) => string | undefined
+}
+
+/** What a social provider knows us by. */
+export interface SocialClient {
+  clientId: string
+  clientSecret: string
 }

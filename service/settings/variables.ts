@@ -1,15 +1,5 @@
-/** How one variable is read. `secret` values are never printed, only "set" or "unset". */
-export interface Variable {
-  kind: 'integer' | 'text' | 'url' | 'choice' | 'pattern' | 'networks'
-  default: string | undefined
-  meaning: string
-  secret?: true
-  minimum?: number
-  maximum?: number
-  choices?: readonly string[]
-  pattern?: RegExp
-  patternMeaning?: string
-}
+import { SIGN_IN_VARIABLES } from './sign-in-variables.ts'
+import type { Variable } from './variable.ts'
 
 /**
  * Every variable that the service reads, once. `docs/operations/settings.md` is printed from this
@@ -170,6 +160,7 @@ export const VARIABLES = {
     maximum: 100_000,
     meaning: 'Wrong credentials a minute from one address; in each process. 0: no limit.',
   },
+  ...SIGN_IN_VARIABLES,
   SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX: {
     kind: 'integer',
     default: '1000',

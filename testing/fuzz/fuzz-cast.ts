@@ -2,6 +2,7 @@ import { issueKey } from '../../service/access/issue-key.ts'
 import { revokeKey } from '../../service/access/store.ts'
 import { newToken, tokenDigest } from '../../service/access/token-format.ts'
 import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import { agentTokens } from '../agent-tokens.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
 import { platformTargetOf } from '../simulator-controls.ts'
 import type { Credential } from './hostile-heads.ts'
@@ -13,6 +14,8 @@ export interface FuzzCast {
   second: ProvisionedTracker
   revokedSecret: string
   sandboxKey: string
+  /** The OAuth management credential of somebody else's workspace. */
+  agentToken: string
   /** What may stand in no answer and no log line. */
   secrets: readonly string[]
 }
@@ -30,14 +33,17 @@ export async function newFuzzCast(service: ServiceUnderTest): Promise<FuzzCast> 
   const digest = tokenDigest(revokedSecret)
   await revokeKey(database, { trackerId, digest, revokedAt: clock.now() })
   const { body } = await service.request('POST', '/api/v1/sandbox/keys')
+  const { management: agentToken } = await agentTokens(service)
   const platform = [await platformTargetOf(service, own), await platformTargetOf(service, second)]
   return {
     own,
     second,
     revokedSecret,
     sandboxKey: body.api_key,
+    agentToken,
     secrets: [
       revokedSecret,
+      agentToken,
       ...[own, second].flatMap(({ trackerSecret, forwardingSecret }) => [
         trackerSecret,
         forwardingSecret,
@@ -76,6 +82,7 @@ const IN_HEADER: OfCast<string | string[]> = {
   forwarding: ({ own }) => `Bearer ${own.forwardingSecret}`,
   revoked: ({ revokedSecret }) => `Bearer ${revokedSecret}`,
   sandbox: ({ sandboxKey }) => `Bearer ${sandboxKey}`,
+  agent: ({ agentToken }) => `Bearer ${agentToken}`,
   sandbox_changed: ({ sandboxKey }) => `Bearer ${sandboxKey.slice(0, -2)}AA`,
   unknown: () => `Bearer ${newToken('tracker_secret')}`,
   garbage: () => 'Bearer x.y_z~!',

@@ -77,7 +77,11 @@ function calmParts(operation: DocumentOperation): Parts {
   }
 }
 
-const CREDENTIAL_OF_SCHEME: Record<string, Credential> = { none: 'none', sandboxKey: 'sandbox' }
+const CREDENTIAL_OF_SCHEME: Record<string, Credential> = {
+  none: 'none',
+  sandboxKey: 'sandbox',
+  oauthManagement: 'agent',
+}
 
 /** Ids in paths are the destination's, or they are made as the document says. */
 function idsOf(name: string, schema: object): fc.Arbitrary<string> {

@@ -19,6 +19,7 @@ export const CREDENTIALS = [
     'publishable',
     'publishable_query',
     'sandbox',
+    'agent',
     'none',
     'garbage',
     'unknown',
