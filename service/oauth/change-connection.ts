@@ -32,7 +32,10 @@ export async function readConnections(
   return listConnections(database, membership.workspaceId)
 }
 
-/** Members that are undefined stay as they are. Throws a Refusal: 403, 404 or 422. */
+/**
+ * Members that are undefined stay as they are, and with one that is wrong all do. Throws a Refusal:
+ * 403, 404 or 422.
+ */
 export async function changeConnection(
   database: Database,
   visit: ConnectionVisit,
@@ -42,8 +45,9 @@ export async function changeConnection(
   if (name === undefined && adAccountId === undefined) {
     throw Refusal.ofFields({ name: ['Send a name or an ad account.'] })
   }
-  if (name !== undefined) await nameConnection(database, visit, name)
+  if (name !== undefined) requireName(name)
   if (adAccountId !== undefined) await moveConnection(database, visit, adAccountId)
+  if (name !== undefined) await nameConnection(database, visit, name)
 }
 
 export const CONNECTION_NAME_CHARACTERS_MAX = 100
@@ -55,12 +59,14 @@ export async function nameConnection(
   given: unknown,
 ): Promise<void> {
   const connection = await ownedConnection(database, visit)
+  if (!(await renameConnection(database, connection, requireName(given)))) throw noConnection()
+}
+
+function requireName(given: unknown): string {
   const name = visibleLine(given, CONNECTION_NAME_CHARACTERS_MAX)
-  if (name === null) {
-    const sentence = `Give a name of 1 to ${CONNECTION_NAME_CHARACTERS_MAX} characters.`
-    throw Refusal.ofFields({ name: [sentence] })
-  }
-  if (!(await renameConnection(database, connection, name))) throw noConnection()
+  if (name !== null) return name
+  const sentence = `Give a name of 1 to ${CONNECTION_NAME_CHARACTERS_MAX} characters.`
+  throw Refusal.ofFields({ name: [sentence] })
 }
 
 /**

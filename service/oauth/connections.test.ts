@@ -57,6 +57,28 @@ it('422 shows what is wrong with a name or an ad account, and changes nothing', 
   assert.equal((await opens(under, accessToken)).mcp, OPEN)
 })
 
+it('422 for a change of which one member is wrong changes nothing, and 204 for a good one does', async test => {
+  const under = await oauthUnderTest(test)
+  const { accessToken } = await connected(under)
+  const stranger = await workspaceUnderTest(under.service)
+  const { client } = under.workspace.owner
+  const list = `/browser/workspaces/${under.workspace.workspaceId}/connections`
+  const path = `${list}/${await connectionId(under)}`
+  const before = (await client.call('GET', list, {})).body
+  for (const body of [
+    { name: 'Another', ad_account_id: stranger.adAccountId },
+    { name: ' ', ad_account_id: under.workspace.adAccountId },
+    {},
+  ]) {
+    assert.equal((await client.call('PATCH', path, { body })).status, 422, JSON.stringify(body))
+    assert.deepEqual((await client.call('GET', list, {})).body, before)
+  }
+  const renamed = await client.call('PATCH', path, { body: { name: 'Another' } })
+  assert.equal(renamed.status, 204)
+  assert.match(JSON.stringify((await client.call('GET', list, {})).body), /"Another"/)
+  assert.equal((await opens(under, accessToken)).mcp, OPEN)
+})
+
 it('changing the ad account on the page stops the agent until it is approved again', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
