@@ -23,6 +23,15 @@ it('makes a folder that nobody else may list, and that may be passed through onl
   assert.equal(statSync(made).mode & 0o777, asRoot ? 0o711 : 0o700)
 })
 
+it('is made alike under a umask that allows nothing to others', test => {
+  const before = process.umask(0o077)
+  test.after(() => process.umask(before))
+  const made = prepareDataFolder(join(folder, 'strict', 'down'))
+  for (const path of [made, join(folder, 'strict')]) {
+    assert.equal(statSync(path).mode & 0o777, asRoot ? 0o711 : 0o700)
+  }
+})
+
 it('leaves a folder that is there as it is and follows a link to it', () => {
   const made = prepareDataFolder(join(folder, 'real'))
   chmodSync(made, 0o750)

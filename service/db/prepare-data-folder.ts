@@ -1,5 +1,5 @@
-import { lchownSync, mkdirSync, realpathSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, lchownSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
 /**
  * Makes the data folder when it is missing and returns its real path. As root it is made so that
@@ -8,10 +8,19 @@ import { dirname } from 'node:path'
  */
 export function prepareDataFolder(path: string): string {
   const asRoot = process.geteuid?.() === 0
-  const firstMade = mkdirSync(path, { recursive: true, mode: asRoot ? 0o711 : 0o700 })
+  const mode = asRoot ? 0o711 : 0o700
+  const firstMade = mkdirSync(resolve(path), { recursive: true, mode })
+  if (firstMade !== undefined) allowAll(resolve(path), { firstMade, mode })
   if (asRoot && firstMade !== undefined) {
     const { uid, gid } = statSync(dirname(firstMade))
     if (uid !== 0) lchownSync(path, uid, gid)
   }
   return realpathSync(path)
+}
+
+/** A strict umask takes rights away from what is made, without which PostgreSQL cannot start. */
+function allowAll(path: string, { firstMade, mode }: { firstMade: string; mode: number }): void {
+  for (let folder = path; folder.length >= firstMade.length; folder = dirname(folder)) {
+    chmodSync(folder, mode)
+  }
 }
