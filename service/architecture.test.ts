@@ -57,7 +57,7 @@ const FORBIDDEN_NAMES =
   /^(utils?|helpers?|common|shared|misc|lib|manager|data|info|types|index)(\.|$)|-service\.ts$/
 const LINES_MAX = 300
 const LINE_CHARACTERS_MAX = 100
-const FOLDERS = '{contract,service,graph-simulator,benchmarks,examples,testing}'
+const FOLDERS = '{contract,service,graph-simulator,browser,design,benchmarks,examples,testing}'
 
 const root = join(import.meta.dirname, '..')
 const everything = globSync(`${FOLDERS}/**/*.ts`, {
