@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { LIMIT_NAMES, type LimitName } from '../access/request-limits.ts'
 import { limitMetrics } from './limit-metrics.ts'
 import { metricsPage, metricsRegistry } from './metrics-registry.ts'
 
@@ -10,11 +11,12 @@ it('shows every limit from the start, and counts whom it turned away', async () 
     const { text } = await metricsPage(registry)
     return text.match(/^signalbox_(rate_limited|http_shed)_total.*$/gm)?.sort()
   }
-  const ofLimits = (tracker: number, sandbox: number) => [
-    'signalbox_rate_limited_total{limit="failed_authentications"} 0',
-    `signalbox_rate_limited_total{limit="sandbox"} ${sandbox}`,
-    `signalbox_rate_limited_total{limit="tracker"} ${tracker}`,
-  ]
+  const ofLimits = (tracker: number, sandbox: number) => {
+    const counts: Partial<Record<LimitName, number>> = { tracker, sandbox }
+    const line = (name: LimitName) =>
+      `signalbox_rate_limited_total{limit="${name}"} ${counts[name] ?? 0}`
+    return LIMIT_NAMES.map(line).sort()
+  }
   assert.deepEqual(await shown(), ['signalbox_http_shed_total 0', ...ofLimits(0, 0)])
   onLimited('tracker')
   onLimited('tracker')
