@@ -47,22 +47,28 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
 
   const trackers = await provisionTwo(place, { ...environment, SIGNALBOX_PUBLIC_ORIGIN: url })
 
-  await part('provision writes the same seven members as npm start, for the owner', async () => {
-    for (const { path, credentials } of trackers) {
-      assert.equal(statSync(path).mode & 0o777, 0o600)
-      assert.deepEqual(Object.keys(credentials), [
-        'base_url',
-        'tracker_id',
-        'tracker_secret',
-        'publishable_key',
-        'forwarding_secret',
-        'destination_id',
-        'simulator_url',
-      ])
-      assert.equal(credentials.base_url, `${url}/api/v1`)
-      assert.equal(credentials.simulator_url, null)
-    }
-  })
+  await part(
+    "provision writes the same members as npm start, readable by the file's owner alone",
+    async () => {
+      for (const { path, credentials } of trackers) {
+        assert.equal(statSync(path).mode & 0o777, 0o600)
+        assert.deepEqual(Object.keys(credentials), [
+          'base_url',
+          'tracker_id',
+          'tracker_secret',
+          'publishable_key',
+          'forwarding_secret',
+          'destination_id',
+          'simulator_url',
+          ...['workspace_id', 'ad_account_id', 'owner_email', 'owner_password'],
+        ])
+        assert.equal(credentials.base_url, `${url}/api/v1`)
+        assert.equal(credentials.simulator_url, null)
+        assert.ok(Number.isInteger(credentials.workspace_id))
+        assert.equal(credentials.owner_email, null)
+      }
+    },
+  )
 
   await part('provision does not write over a file, which may hold the only secret', async () => {
     const [{ path }] = trackers
