@@ -130,3 +130,15 @@ it('a statement ends after a minute, but a migration may take its time', async t
   assert.equal(await limitOf(false), '1min')
   assert.equal(await limitOf(true), '0')
 })
+
+it('closes its connections also when only the pool was used', async test => {
+  const database = openDatabase({
+    connectionString: await testDatabaseUrl(test, 'template0'),
+    connectionsMax: 1,
+    applicationName: 'database test',
+    onIdleError: () => {},
+  })
+  await database.reach()
+  await database.close()
+  assert.equal(database.pool.totalCount, 0)
+})

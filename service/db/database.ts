@@ -59,7 +59,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', () => {})
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const reach = async () => void (await pool.query('select 1'))
-  return { query, pool, reach, close: () => query.destroy() }
+  const close = async () => {
+    await query.destroy()
+    // Kysely ends the pool only when it was asked something itself.
+    if (!pool.ending) await pool.end()
+  }
+  return { query, pool, reach, close }
 }
 
 const BIGINT = 20
