@@ -12,14 +12,12 @@ const NEWEST_MIGRATION = 20
 const SILENCE = new Logger(() => () => {})
 
 /**
- * Makes the tables of the jobs, or brings them to the version that this program knows. Processes
- * that start at the same time take turns. It needs the right to create schemas in the database.
+ * Makes the tables of the jobs, or brings them to the version that this program knows; `migrate`
+ * sees to it that nobody else does at the same time. It needs the right to create schemas in the
+ * database.
  */
-export async function migrateJobs({ query, pool }: Database): Promise<void> {
-  await query.transaction().execute(async transaction => {
-    await sql`select pg_advisory_xact_lock(hashtext(${JOBS_SCHEMA}))`.execute(transaction)
-    await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: SILENCE })
-  })
+export async function migrateJobs({ pool }: Database): Promise<void> {
+  await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: SILENCE })
 }
 
 /**

@@ -92,3 +92,22 @@ it('keeps nothing of a migration that fails, and names it', async test => {
   await database.pool.query('drop table sessions')
   assert.deepEqual(await migrate(database), MIGRATIONS)
 })
+
+it('other roles do not look at a schema that is being migrated', async test => {
+  const { database } = await testStore(test)
+  const migrating = await database.pool.connect()
+  await migrating.query("select pg_advisory_lock(hashtext('signalbox_migrations'))")
+  await assert.rejects(
+    requireCurrentSchema(database),
+    error => error instanceof SchemaError && /is being migrated: start again/.test(error.message),
+  )
+  migrating.release(true)
+  await requireCurrentSchema(database)
+})
+
+it('processes that migrate an empty database at once all succeed, time after time', async test => {
+  for (let time = 0; time < 4; time += 1) {
+    const ran = await Promise.all((await emptyStore(test, 3)).map(migrate))
+    assert.deepEqual(ran.flat(), MIGRATIONS)
+  }
+})

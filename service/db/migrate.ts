@@ -8,6 +8,7 @@ import type { Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
 const VERSIONS = { oldest: 15, newest: 18 }
+const MIGRATION_TURN = 'signalbox_migrations'
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The store cannot be used as it is; the message says in one sentence what to do. */
@@ -17,12 +18,24 @@ export class SchemaError extends Error {
 
 /**
  * Brings the schema to the newest version that this program knows, forward only, and that of the
- * jobs beside it. Processes that start at the same time wait for each other (Kysely holds an
- * advisory lock). Returns the names of our migrations that ran. Throws a SchemaError on a database
+ * jobs beside it. Processes that start at the same time wait for each other, from the first look at
+ * the tables on: Kysely's look fails on tables that somebody else is just changing. It takes two
+ * connections. Returns the names of our migrations that ran. Throws a SchemaError on a database
  * that a newer program has migrated, or in which the account may not create a schema.
  */
 export async function migrate(database: Database): Promise<string[]> {
   await requireSupportedServer(database)
+  const turn = await database.pool.connect()
+  try {
+    await turn.query('select pg_advisory_lock(hashtext($1))', [MIGRATION_TURN])
+    return await migrateInTurn(database)
+  } finally {
+    // Closed, and with it the lock is given back, whatever happened to the connection.
+    turn.release(true)
+  }
+}
+
+async function migrateInTurn(database: Database): Promise<string[]> {
   const migrator = migratorOf(database.query)
   await refuseNewerSchema(migrator, database)
   const { results = [], error } = await migrator.migrateToLatest()
@@ -40,6 +53,9 @@ export async function migrate(database: Database): Promise<string[]> {
 /** For roles that do not migrate: throws a SchemaError unless the schema is exactly ours. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
   await requireSupportedServer(database)
+  if (await isBeingMigrated(database)) {
+    throw new SchemaError('The database is being migrated: start again when that is done.')
+  }
   const migrator = migratorOf(database.query)
   await refuseNewerSchema(migrator, database)
   const pending = await pendingMigrations(migrator)
@@ -51,6 +67,14 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
   if ((await stateOfJobs(database)) === 'missing') {
     throw new SchemaError('The database lacks tables of the jobs: run "npm run migrate" first.')
   }
+}
+
+async function isBeingMigrated({ pool }: Database): Promise<boolean> {
+  const { rows } = await pool.query(
+    'select pg_try_advisory_xact_lock_shared(hashtext($1)) as is_free',
+    [MIGRATION_TURN],
+  )
+  return !rows[0].is_free
 }
 
 /** The names of the migrations that have not run yet. */

@@ -3,7 +3,7 @@ import { migrate } from '../db/migrate.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
-/** One that migrates, and one that holds the turn while the jobs' tables are made. */
+/** One that migrates, and one that holds the turn. */
 const CONNECTIONS_MAX = 2
 
 /**
