@@ -141,12 +141,12 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
   const onTestModeSwitched = (trackerId: string) => routes.forget(trackerId)
   const { testModeSeconds, delivery } = options
-  const sandboxKeySecret = options.credentialKeys.current
+  const masterKey = options.credentialKeys.current
 
   pageRoutes(app)
   const { mails, social, logger } = options
   const people = { database, logger, now, publicOrigin, mails, social, limits }
-  peopleRoutes(app, peopleContext({ ...people, masterKey: sandboxKeySecret }))
+  peopleRoutes(app, peopleContext({ ...people, masterKey }))
   oauthRoutes(app, oauthContext(options, limits))
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
@@ -157,7 +157,8 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
       testPurchaseRoutes(api, { delivery })
       reportRoutes(api, { database, now, publicOrigin })
       erasureRoutes(api, { database, now, erasureKey })
-      sandboxRoutes(api, { sandboxKeySecret, now, publicOrigin, limit: limits.sandbox })
+      const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
+      sandboxRoutes(api, { now, publicOrigin, ...sandbox })
     },
     { prefix: BASE_PATH },
   )
