@@ -51,6 +51,14 @@ it('runs each migration once when several processes start together', async test 
   for (const database of databases) await requireCurrentSchema(database)
 })
 
+it('whoever starts after a migration finds it ended, with no time between', async test => {
+  const [database] = (await emptyStore(test, 1)) as [Database]
+  for (let again = 0; again < 20; again += 1) {
+    await migrate(database)
+    await requireCurrentSchema(database)
+  }
+})
+
 it('refuses a database that a newer program has migrated, in one sentence', async test => {
   const { database } = await testStore(test)
   await database.pool.query(

@@ -30,7 +30,9 @@ export async function migrate(database: Database): Promise<string[]> {
     await turn.query('select pg_advisory_lock(hashtext($1))', [MIGRATION_TURN])
     return await migrateInTurn(database)
   } finally {
-    // Closed, and with it the lock is given back, whatever happened to the connection.
+    // Given back before anybody is told that it is done: the server hears of a closed connection
+    // later. Closed all the same, for a connection that can say nothing any more.
+    await turn.query('select pg_advisory_unlock(hashtext($1))', [MIGRATION_TURN]).catch(() => {})
     turn.release(true)
   }
 }
