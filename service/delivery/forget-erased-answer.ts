@@ -1,6 +1,7 @@
 import { findWithoutPayload, type StoredOn } from '../ledger/erase-store.ts'
 import type { SendAnswer } from '../platforms/send-outcome.ts'
 import { forgetAnswers } from './attempt-store.ts'
+import { hasWords } from './has-words.ts'
 import { type StopScope, stopErasedEvents } from './stop-erased-events.ts'
 
 /** A request whose answer has been written down. */
@@ -28,11 +29,4 @@ export async function forgetErasedAnswer(
   const eventIds = await findWithoutPayload(database, trackerId, events)
   if (eventIds.length > 0) await stopErasedEvents(scope, { trackerId, eventIds })
   if (eventIds.length > 0 || isPartial) await forgetAnswers(database, trackerId, [attemptId])
-}
-
-/** Most answers are a number of events, which tells nothing of anybody. */
-function hasWords({ error, answer }: SendAnswer): boolean {
-  if (error !== null) return true
-  const messages = answer?.messages
-  return Array.isArray(messages) ? messages.length > 0 : messages !== undefined
 }

@@ -39,7 +39,7 @@ it('leaves all other words as they are, members and numbers too', () => {
   const sent = [...EVENTS, outboundEvent({ plain: { fb_login_id: 'message' } })]
   assert.deepEqual(withoutSentValues(answer, sent), answer)
   const accepted = { ...answer, error: null, answer: { events_received: 2, messages: [] } }
-  assert.deepEqual(withoutSentValues(accepted, EVENTS), accepted)
+  assert.equal(withoutSentValues(accepted, EVENTS), accepted)
 })
 
 it('leaves no part of a value where a long text was cut', () => {

@@ -1,5 +1,6 @@
 import type { OutboundEvent } from '../platforms/platform.ts'
 import type { SendAnswer } from '../platforms/send-outcome.ts'
+import { hasWords } from './has-words.ts'
 
 const REDACTED = 'REDACTED'
 /** Shorter ones are in ordinary words, and tell nobody apart. */
@@ -16,7 +17,7 @@ export function withoutSentValues(
   answer: SendAnswer,
   events: readonly OutboundEvent[],
 ): SendAnswer {
-  if (answer.error === null && answer.answer === null) return answer
+  if (!hasWords(answer)) return answer
   const words = JSON.stringify([answer.error, answer.answer]).toLowerCase()
   const repeated = [...sentValues(events)]
     .filter(value => words.includes(inJson(value)))
