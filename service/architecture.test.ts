@@ -42,7 +42,10 @@ const PRIVILEGES = [
   { touch: /from 'better-auth/, allowed: /^people\/auth-library\.ts$/ },
   { touch: /from 'nodemailer'/, allowed: /^people\/mail\/client\.ts$/ },
   { touch: /from 'ghtml'/, allowed: /^pages\/|[-/]pages?\.ts$/ },
-  { touch: /from 'graphile-worker'/, allowed: /^jobs\/worker\.ts$|^db\/jobs-schema\.ts$/ },
+  {
+    touch: /(from |\bimport\(\s*)'graphile-worker'/,
+    allowed: /^jobs\/worker\.ts$|^db\/jobs-schema\.ts$/,
+  },
   {
     touch: /\bset(Timeout|Interval)\(|node:timers/,
     allowed: /\/worker\.ts$|^db\/(embedded-[\w-]+|wait-until)\.ts$/,
@@ -140,7 +143,7 @@ function rank(path: string): number {
 }
 
 function importsOf(path: string, source: string): string[] {
-  const imports = source.matchAll(/from '(\.[^']+)'/g)
+  const imports = source.matchAll(/(?:from |\bimport\(\s*)'(\.[^']+)'/g)
   return [...imports].map(([, target = '']) => normalize(join(dirname(path), target)))
 }
 

@@ -8,36 +8,32 @@ import { CredentialKeyError } from './provisioning/credential-key.ts'
 import { CredentialsFileError } from './provisioning/credentials-file.ts'
 import { PlatformTokenError } from './provisioning/read-platform-token.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
-import { runAll } from './roles/run-all.ts'
-import { runClient } from './roles/run-client.ts'
-import { runCredential } from './roles/run-credential.ts'
-import { runDeliver } from './roles/run-deliver.ts'
-import { runKey } from './roles/run-key.ts'
-import { runMigrate } from './roles/run-migrate.ts'
-import { runPeople } from './roles/run-people.ts'
-import { runProvision } from './roles/run-provision.ts'
-import { runReport } from './roles/run-report.ts'
-import { runServe } from './roles/run-serve.ts'
 import { serviceLog } from './roles/service-log.ts'
 import { refuseArguments, StartError } from './roles/start-error.ts'
 import { readSettings, SettingsError } from './settings/read-settings.ts'
 
 const SHUTDOWN_MILLISECONDS_MAX = 30_000
 
-/** One program, several roles; `all` runs everything that one machine needs. */
-const RUNNING_ROLES = new Map<string, (context: RoleContext) => Promise<RunningRole>>([
-  ['all', runAll],
-  ['serve', runServe],
-  ['deliver', runDeliver],
+type StartRole = (context: RoleContext) => Promise<RunningRole>
+type RunOnce = (context: RoleContext, rest: string[]) => Promise<void>
+
+/**
+ * One program, several roles; `all` runs everything that one machine needs. Each is loaded when it
+ * is chosen, so that a command does not wait for the libraries of the whole service.
+ */
+const RUNNING_ROLES = new Map<string, () => Promise<StartRole>>([
+  ['all', async () => (await import('./roles/run-all.ts')).runAll],
+  ['serve', async () => (await import('./roles/run-serve.ts')).runServe],
+  ['deliver', async () => (await import('./roles/run-deliver.ts')).runDeliver],
 ])
-const ONE_OFF_ROLES = new Map<string, (context: RoleContext, rest: string[]) => Promise<void>>([
-  ['migrate', runMigrate],
-  ['provision', runProvision],
-  ['credential', runCredential],
-  ['key', runKey],
-  ['client', runClient],
-  ['people', runPeople],
-  ['report', runReport],
+const ONE_OFF_ROLES = new Map<string, () => Promise<RunOnce>>([
+  ['migrate', async () => (await import('./roles/run-migrate.ts')).runMigrate],
+  ['provision', async () => (await import('./roles/run-provision.ts')).runProvision],
+  ['credential', async () => (await import('./roles/run-credential.ts')).runCredential],
+  ['key', async () => (await import('./roles/run-key.ts')).runKey],
+  ['client', async () => (await import('./roles/run-client.ts')).runClient],
+  ['people', async () => (await import('./roles/run-people.ts')).runPeople],
+  ['report', async () => (await import('./roles/run-report.ts')).runReport],
 ])
 
 let isFatal = false
@@ -62,11 +58,15 @@ async function run(name: string, rest: string[]): Promise<void> {
       process.kill(process.pid, 'SIGTERM')
     },
   }
-  const oneOff = ONE_OFF_ROLES.get(name)
-  const start = RUNNING_ROLES.get(name)
-  if (oneOff) return oneOff(context, rest)
-  if (start) {
+  const loadOneOff = ONE_OFF_ROLES.get(name)
+  const loadRunning = RUNNING_ROLES.get(name)
+  if (loadOneOff) {
+    const runOnce = await loadOneOff()
+    return runOnce(context, rest)
+  }
+  if (loadRunning) {
     refuseArguments(name, rest)
+    const start = await loadRunning()
     return runUntilSignal(start(context), logger)
   }
   const known = [...RUNNING_ROLES.keys(), ...ONE_OFF_ROLES.keys()].join(', ')

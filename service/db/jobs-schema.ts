@@ -1,4 +1,3 @@
-import { Logger, runMigrations } from 'graphile-worker'
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
@@ -8,16 +7,17 @@ export const JOBS_SCHEMA = 'signalbox_jobs'
 /** The last migration of the graphile-worker in package.json; a test compares. */
 const NEWEST_MIGRATION = 20
 
-/** Whoever migrates hears of a failure by the exception. */
-const SILENCE = new Logger(() => () => {})
-
 /**
  * Makes the tables of the jobs, or brings them to the version that this program knows; `migrate`
  * sees to it that nobody else does at the same time. It needs the right to create schemas in the
  * database.
  */
 export async function migrateJobs({ pool }: Database): Promise<void> {
-  await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: SILENCE })
+  // Every role reads this file to see how the tables are; only who makes them needs the library.
+  const { Logger, runMigrations } = await import('graphile-worker')
+  // Whoever migrates hears of a failure by the exception.
+  const silence = new Logger(() => () => {})
+  await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: silence })
 }
 
 /**
