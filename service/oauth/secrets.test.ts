@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { dumpDatabase } from '../../testing/database-dump.ts'
 import {
   agentResource,
   agentUnderTest,
@@ -11,13 +10,8 @@ import {
   oauthUnderTest,
   tokenRequest,
 } from '../../testing/oauth-under-test.ts'
-import type { Database } from '../db/database.ts'
+import { storedText } from '../../testing/stored-text.ts'
 import { issueExecutionToken } from './issue-execution-token.ts'
-
-/** Every table of every schema, as text. */
-async function everythingIn(database: Database): Promise<string> {
-  return (await dumpDatabase(database)).join('\n')
-}
 
 it('no bearer value that was ever issued stands in the store or in the log', async test => {
   const under = await oauthUnderTest(test)
@@ -30,7 +24,7 @@ it('no bearer value that was ever issued stands in the store or in the log', asy
   const url = await agent.authorizationUrl()
   await browser.get(url.pathname + url.search)
   for (const [name, value] of browser.cookies) secrets.push([name, value])
-  const open = await everythingIn(database)
+  const open = await storedText(database)
   const callback = await decide(browser, {
     ad_account_id: String(adAccountId),
     decision: 'approve',
@@ -53,7 +47,7 @@ it('no bearer value that was ever issued stands in the store or in the log', asy
   for (const [name, value] of browser.cookies) secrets.push([name, value])
   await browser.submit({ fields: { user_code: device.body.user_code } })
   await browser.submit({ button: ['confirm', 'yes'] })
-  const half = await everythingIn(database)
+  const half = await storedText(database)
   await decide(browser, { ad_account_id: String(adAccountId), decision: 'approve' })
 
   const issued = await issueExecutionToken(database, {
@@ -69,7 +63,7 @@ it('no bearer value that was ever issued stands in the store or in the log', asy
   const again = await approve(under.workspace, await agent.authorizationUrl())
   secrets.push(['unused code', again.searchParams.get('code') ?? ''])
 
-  const stored = [open, half, await everythingIn(database)].join('\n')
+  const stored = [open, half, await storedText(database)].join('\n')
   const logged = under.service.logged()
   assert.ok(stored.includes('AccessToken') && stored.includes('DeviceCode'))
   assert.ok(logged.includes('/oauth2/token'))
