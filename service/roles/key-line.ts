@@ -1,5 +1,6 @@
 import type { ListedKey } from '../access/store.ts'
 import { kindName } from './key-command.ts'
+import { minuteText } from './minute-text.ts'
 
 const WIDTHS = [11, 4, 16, 16, 16]
 
@@ -18,7 +19,7 @@ export function keyLine(key: ListedKey): string {
 }
 
 function minute(moment: Date | null): string {
-  return moment === null ? '-' : moment.toISOString().slice(0, 16).replace('T', ' ')
+  return moment === null ? '-' : minuteText(moment)
 }
 
 function line(cells: readonly string[]): string {

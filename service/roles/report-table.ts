@@ -1,6 +1,7 @@
 import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import type { StoredReport } from '../reports/report-store.ts'
+import { minuteText } from './minute-text.ts'
 
 const LINE_WIDTH = 80
 const NAME_WIDTH = 36
@@ -25,7 +26,7 @@ export function reportTable(report: StoredReport, destination: Destination): str
     `  Tracker      ${destination.trackerId}`,
     `  Destination  ${destination.id}`,
     `  Dataset      ${destination.datasetId}`,
-    `  Made         ${report.updatedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+    `  Made         ${minuteText(report.updatedAt)} UTC`,
     ...wrapped('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
     '',
     ...nameLines(report, isCompared),

@@ -7,6 +7,7 @@ import { isJobLeft, requestJob } from '../jobs/store.ts'
 import { daySpan, momentOf } from '../reports/calendar-day.ts'
 import { firstDueAt, REPORT_DAYS_MAX } from '../reports/report-due.ts'
 import { findReports } from '../reports/report-store.ts'
+import { minuteText } from './minute-text.ts'
 import { openStore } from './open-store.ts'
 import { type ReportCommand, reportCommand } from './report-command.ts'
 import { reportTable } from './report-table.ts'
@@ -82,8 +83,7 @@ async function show(
     if (!report) continue
     print(`${shown > 0 ? '\n' : ''}${reportTable(report, destination)}`)
     if (report.trouble !== null) {
-      const triedAt = report.triedAt.toISOString().slice(0, 16).replace('T', ' ')
-      print(`At ${triedAt} UTC it could not be made again. ${report.trouble}\n`)
+      print(`At ${minuteText(report.triedAt)} UTC it could not be made again. ${report.trouble}\n`)
     }
     shown += 1
   }
@@ -93,7 +93,7 @@ async function show(
 /** Why there is nothing to show, and when there will be. */
 function missingSentence(day: string, now: Date): string {
   const dueAt = firstDueAt(day)
-  const due = `${dueAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const due = `${minuteText(dueAt)} UTC`
   if (now < daySpan(day).until) return `${day} has not ended: its report is made at ${due}.`
   if (now < dueAt) return `The report of ${day} is made at ${due}; --refresh makes it now.`
   if (now < momentOf(day, 24 * REPORT_DAYS_MAX)) {
