@@ -4,18 +4,7 @@ import { openDatabase } from '../service/db/database.ts'
 import { serviceLog } from '../service/roles/service-log.ts'
 import { createServer } from '../service/server.ts'
 import { newContractKeys } from './contract-keys.ts'
-import type { ServiceUnderTest } from './service-under-test.ts'
-
-const NO_LIMITS = {
-  trackerRatePerSecond: 0,
-  sandboxRatePerMinute: 0,
-  failedAuthRatePerMinute: 0,
-  eventLoopDelayMillisecondsMax: 0,
-  signInRatePerMinute: 0,
-  registrationRatePerMinute: 0,
-  oauthRatePerMinute: 0,
-  userCodeRatePerMinute: 0,
-}
+import { type ServiceUnderTest, WIDE_LIMITS } from './service-under-test.ts'
 
 export interface ServiceBeside {
   url: string
@@ -49,7 +38,7 @@ export async function serviceBeside(
     trustedProxies: [],
     ingestQueueMax: 10_000,
     commitEventsMax: 1_000,
-    limits: NO_LIMITS,
+    limits: WIDE_LIMITS,
     mails: { send: () => {} },
     social: {},
     nativeSchemes: [],

@@ -85,7 +85,7 @@ export interface UnderTestOptions {
 }
 
 /** No limit is met by accident, and the one with headers on every answer is there. */
-const WIDE_LIMITS = {
+export const WIDE_LIMITS = {
   trackerRatePerSecond: 100_000,
   sandboxRatePerMinute: 0,
   failedAuthRatePerMinute: 0,
