@@ -46,7 +46,7 @@ export class ErasureWatch {
     return { erased: NOBODY, keyed: [...digestsOf(key, draft).keys()] }
   }
 
-  /** Asks who of these was erased. */
+  /** Asks who of these was erased. The answer knows of these drafts alone. */
   async ask(drafts: readonly EventDraft[]): Promise<(draft: EventDraft) => ErasureGrounds> {
     const erasing = await findErasingTrackers(this.#database, [
       ...new Set(drafts.map(({ trackerId }) => trackerId)),
@@ -55,16 +55,16 @@ export class ErasureWatch {
     const key = await this.#erasureKey()
     this.#remember(key, erasing)
     const asked = drafts.filter(({ trackerId }) => erasing.has(trackerId))
+    const known = new Map(asked.map(draft => [draft, [...digestsOf(key, draft)]]))
     const suppressed = await findSuppressed(
       this.#database,
-      asked.flatMap(draft => {
-        const { trackerId } = draft
-        return [...digestsOf(key, draft).keys()].map(keyed => ({ trackerId, keyed }))
-      }),
+      [...known].flatMap(([{ trackerId }, digests]) =>
+        digests.map(([keyed]) => ({ trackerId, keyed })),
+      ),
     )
     return draft => {
-      if (!erasing.has(draft.trackerId)) return 'unasked'
-      const digests = [...digestsOf(key, draft)]
+      const digests = known.get(draft)
+      if (!digests) return 'unasked'
       const found = digests.filter(([keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
       return {
         erased: new Set(found.map(([, digest]) => digest)),

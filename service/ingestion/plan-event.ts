@@ -79,6 +79,7 @@ type Entry = Omit<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'>
 function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
   const { body, decision, eventTime, receivedAt } = draft
   const value = body.value_data
+  const page = pageAddress(draft.eventSource)
   const isGranted = verdict.fate === 'deliver'
   return {
     trackerId: draft.trackerId,
@@ -94,7 +95,7 @@ function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
     enforcementScope: body.consent_basis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
     consentCapturedAt: capturedAt(draft),
-    eventSource: pageAddress(draft.eventSource),
+    eventSource: page,
     parentEventId: body.parent_event_id || null,
     orderId: value?.order_id ?? null,
     valueAmount: value?.value ?? null,
@@ -103,7 +104,7 @@ function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
     consent: JSON.stringify(decidedConsent(draft, verdict)),
     notes: draft.notes,
     bodyDigest: bodyDigestOf(draft),
-    payload: payloadOf(draft),
+    payload: payloadOf(draft, page),
     session: isGranted ? sessionOf(draft) : null,
     withdrawalOf: body.event_name === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
   }
@@ -153,10 +154,10 @@ function bodyDigestOf(draft: EventDraft): Buffer {
   return keepsIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
 }
 
-function payloadOf(draft: EventDraft) {
+function payloadOf(draft: EventDraft, page: string | null) {
   if (!keepsIdentity(draft)) return null
   const { visitorId, digests, plain, clickIds, eventSource } = draft
-  const hasMore = eventSource !== null && eventSource !== pageAddress(eventSource)
+  const hasMore = eventSource !== null && eventSource !== page
   return { visitorId, digests, plain, clickIds, ...(hasMore && { pageUrl: eventSource }) }
 }
 
