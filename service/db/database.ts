@@ -14,6 +14,9 @@ export interface Database {
   close(): Promise<void>
 }
 
+/** A transaction, or the store itself where one statement is enough. */
+export type Transaction = Pick<Database, 'query'>
+
 export interface DatabaseOptions {
   connectionString: string
   connectionsMax: number

@@ -1,9 +1,10 @@
 import type { Generated } from 'kysely'
+import type { AgentTables } from './agent-tables.ts'
 import type { OauthTables } from './oauth-tables.ts'
 import type { PeopleTables } from './people-tables.ts'
 
 /** The columns as they come from and go to PostgreSQL. `migrate.test.ts` compares them with it. */
-export interface Tables extends PeopleTables, OauthTables {
+export interface Tables extends PeopleTables, OauthTables, AgentTables {
   workspaces: {
     id: Generated<number>
     name: string

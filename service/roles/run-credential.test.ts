@@ -141,7 +141,7 @@ it('a key rotates: list tells how far it is, reseal brings it to its end', async
   assert.deepEqual(await keysListed(run, rotating, ids), ['previous', 'previous'])
   assert.deepEqual(await run({ arguments: ['reseal'], environment: rotating }), {
     code: 0,
-    said: 'Already under the current key: 0\nResealed: 2\n',
+    said: 'Already under the current key: 0\nResealed: 2\nAudit logs signed anew: 2\n',
   })
   assert.deepEqual(await keysListed(run, rotated, ids), ['current', 'current'])
   assert.ok(!Object.values(await stored(database, NEW)).some(([, token]) => token === 'closed'))
@@ -168,7 +168,7 @@ it('the key of erased identifiers rotates with the credentials, and a start with
   const rotating = { ...rotated, SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: OLD.toString('hex') }
   const { code, said } = await run({ arguments: ['reseal'], environment: rotating })
   assert.equal(code, 0)
-  assert.match(said, /\nResealed the key of erased identifiers\.\n$/)
+  assert.match(said, /\nResealed the key of erased identifiers\.\nAudit logs signed anew: \d+\n$/)
   const renewed = { current: NEW, previous: [] }
   const same = await erasureKeySource({ database, credentialKeys: renewed, now: () => AT })()
   assert.ok(same.equals(erasureKey))
@@ -199,7 +199,7 @@ it('a key that the data folder keeps rotates by moving its file away', async tes
   assert.notEqual(readFileSync(kept, 'utf8'), readFileSync(`${kept}.previous`, 'utf8'))
   assert.deepEqual(await run({ arguments: ['reseal'], environment: rotating }), {
     code: 0,
-    said: 'Already under the current key: 0\nResealed: 1\n',
+    said: 'Already under the current key: 0\nResealed: 1\nAudit logs signed anew: 1\n',
   })
   assert.deepEqual(await keysListed(run, unset, [destination_id]), ['current'])
   assert.deepEqual(await all.end('SIGTERM'), { code: 0, signal: null })

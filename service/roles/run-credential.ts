@@ -1,3 +1,5 @@
+import { auditKeys } from '../agents/audit/head-signature.ts'
+import { resignHeads } from '../agents/audit/resign-heads.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { everyDestination, findDestinationsOfId } from '../delivery/credential-store.ts'
@@ -61,6 +63,9 @@ async function reseal({ database, keys, tell }: Work): Promise<void> {
     tell(`Opened by no key: ${unreadable.length}\n${unreadable.map(id => `  ${id}\n`).join('')}`)
   }
   if (await resealErasureKey(database, keys)) tell('Resealed the key of erased identifiers.\n')
+  const { resigned, unsigned } = await resignHeads(database, auditKeys(keys))
+  if (resigned > 0) tell(`Audit logs signed anew: ${resigned}\n`)
+  for (const id of unsigned) tell(`The audit log of workspace ${id} is signed by no key here.\n`)
   if (unreadable.length === 0) return
   throw new StartError(
     'Not every credential could be opened: add the key that sealed it to ' +

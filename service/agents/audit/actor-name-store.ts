@@ -1,0 +1,85 @@
+import type { Database } from '../../db/database.ts'
+
+/** By `type id`, such as `person 7`. */
+export type ActorNames = ReadonlyMap<string, string>
+
+interface Actor {
+  type: string
+  id: string | null
+}
+
+/** How those who acted in a workspace are called now; whoever is gone has no name. */
+export async function findActorNames(
+  database: Database,
+  workspaceId: number,
+  actors: readonly Actor[],
+): Promise<ActorNames> {
+  const idsOf = (type: string, pattern: RegExp) =>
+    [
+      ...new Set(actors.flatMap(actor => (actor.type === type && actor.id ? [actor.id] : []))),
+    ].filter(id => pattern.test(id))
+  const found = [
+    ...(await people(database, idsOf('person', ROW_ID))),
+    ...(await connections(database, workspaceId, idsOf('connection', ROW_ID))),
+    ...(await executionTokens(database, workspaceId, idsOf('execution_token', ROW_ID))),
+    ...(await trackers(database, workspaceId, idsOf('tracker', TRACKER_ID))),
+  ]
+  return new Map(found)
+}
+
+/** At most nine digits, so that it fits the column whatever the entry says. */
+const ROW_ID = /^[1-9]\d{0,8}$/
+const TRACKER_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+
+type Named = [key: string, name: string]
+
+async function people({ query }: Database, ids: string[]): Promise<Named[]> {
+  if (ids.length === 0) return []
+  const rows = await query
+    .selectFrom('people.users')
+    .select(['id', 'name'])
+    .where('id', 'in', ids.map(Number))
+    .execute()
+  return rows.map(({ id, name }) => [`person ${id}`, name])
+}
+
+async function connections(
+  { query }: Database,
+  workspaceId: number,
+  ids: string[],
+): Promise<Named[]> {
+  if (ids.length === 0) return []
+  const rows = await query
+    .selectFrom('agent_connections')
+    .select(['id', 'name'])
+    .where('workspace_id', '=', workspaceId)
+    .where('id', 'in', ids.map(Number))
+    .execute()
+  return rows.map(({ id, name }) => [`connection ${id}`, name])
+}
+
+async function executionTokens(
+  { query }: Database,
+  workspaceId: number,
+  ids: string[],
+): Promise<Named[]> {
+  if (ids.length === 0) return []
+  const rows = await query
+    .selectFrom('execution_tokens')
+    .select(['id', 'name'])
+    .where('workspace_id', '=', workspaceId)
+    .where('id', 'in', ids.map(Number))
+    .execute()
+  return rows.map(({ id, name }) => [`execution_token ${id}`, name])
+}
+
+async function trackers({ query }: Database, workspaceId: number, ids: string[]): Promise<Named[]> {
+  if (ids.length === 0) return []
+  const rows = await query
+    .selectFrom('trackers')
+    .select(['id', 'name'])
+    .where('workspace_id', '=', workspaceId)
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(({ id, name }) => [`tracker ${id}`, name])
+}

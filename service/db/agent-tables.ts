@@ -1,0 +1,103 @@
+import type { Generated } from 'kysely'
+
+/** What agents propose, what became of it, and the audit log. */
+export interface AgentTables {
+  audit_entries: {
+    workspace_id: number
+    sequence: number
+    body: string
+    hash: Buffer
+    action: Generated<string>
+    subject_type: Generated<string>
+    subject_id: Generated<string>
+  }
+  audit_heads: {
+    workspace_id: number
+    sequence: number
+    hash: Buffer
+    signature: Buffer
+  }
+  agent_policies: {
+    workspace_id: number
+    version: number
+    execution_mode: string
+    limits: string
+    changed_by: number
+    changed_at: Date
+  }
+  agent_batches: {
+    id: Generated<number>
+    workspace_id: number
+    ad_account_id: number
+    idempotency_key: string
+    content_sha256: Buffer
+    rationale: string
+    target_source: string
+    evidence: string
+    proposer_kind: string
+    proposer_id: number
+    proposer_name: string
+    person_id: number
+    policy_version: number
+    policy_decision: string
+    created_at: Date
+    expires_at: Date
+  }
+  agent_actions: {
+    id: Generated<number>
+    batch_id: number
+    position: number
+    workspace_id: number
+    ad_account_id: number
+    type: string
+    target_type: string
+    target_id: string
+    target_name: string | null
+    params: string
+    rationale: string
+    status: string
+    outcome: string | null
+    policy_decision: string
+    policy_reasons: string
+    policy_evidence: string
+    state_before: string | null
+    state_proposed: string | null
+    state_after: string | null
+    change_minor: Generated<number>
+    decided_by: number | null
+    decided_at: Date | null
+    decision_reason: string | null
+    execution_started_at: Date | null
+    executed_at: Date | null
+    finished_at: Date | null
+    created_at: Date
+    updated_at: Date
+  }
+  agent_receipts: {
+    action_id: number
+    workspace_id: number
+    document: string
+    document_sha256: Buffer
+    sequence: number
+    hash: Buffer
+  }
+  agent_tool_uses: {
+    principal_kind: string
+    principal_id: number
+    tool: string
+    used_at: Date
+  }
+  ad_entities: {
+    ad_account_id: number
+    type: string
+    id: string
+    parent_type: string | null
+    parent_id: string | null
+    name: string
+    status: string
+    daily_budget_minor: number | null
+    version: number
+    next_fault: string | null
+    changed_at: Date
+  }
+}

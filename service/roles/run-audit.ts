@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs'
+import { listLoggedWorkspaces } from '../agents/audit/audit-read-store.ts'
+import { auditTrail } from '../agents/audit/audit-trail.ts'
+import { exportAudit } from '../agents/audit/export-audit.ts'
+import { type AuditKeys, auditKeys } from '../agents/audit/head-signature.ts'
+import { signChain } from '../agents/audit/sign-chain.ts'
+import { type VerifiedChain, verifyChains } from '../agents/audit/verify-chains.ts'
+import type { Database } from '../db/database.ts'
+import { requireCurrentSchema } from '../db/migrate.ts'
+import { streamPrivateFile } from '../db/stream-private-file.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
+import {
+  auditCommand,
+  type ExportCommand,
+  type SignCommand,
+  type VerifyCommand,
+} from './audit-command.ts'
+import { openStore } from './open-store.ts'
+import { readHeadFile } from './read-head-file.ts'
+import type { RoleContext } from './role.ts'
+import { StartError } from './start-error.ts'
+
+/** Shows whether the audit logs are as they were written, or writes one of them out. */
+export async function runAudit(
+  context: RoleContext,
+  argumentList: readonly string[],
+): Promise<void> {
+  const command = auditCommand(argumentList)
+  const { settings, logger } = context
+  const store = await openStore({ settings, logger, role: 'audit', embedded: 'join' })
+  try {
+    const { database } = store
+    await requireCurrentSchema(database)
+    const work = { ...context, database, keys: auditKeys(credentialKeys(settings, 'refuse')) }
+    switch (command.task) {
+      case 'verify':
+        return await verify(work, command)
+      case 'export':
+        return await exportLog(work, command)
+      case 'sign':
+        return await sign(work, command)
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+interface Work extends RoleContext {
+  database: Database
+  keys: AuditKeys
+}
+
+async function verify(work: Work, { workspaceId, headPath }: VerifyCommand): Promise<void> {
+  const { database, keys, settings, now, tell, print } = work
+  const given = headPath === null ? null : readHeadFile(headPath, keys)
+  if (given && workspaceId !== null && given.workspaceId !== workspaceId) {
+    throw new StartError(`The head in ${headPath} is of the workspace ${given.workspaceId}.`)
+  }
+  const { dataDirectory } = settings
+  const onForgotten = (error: unknown) => {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error)
+    tell(`What was verified could not be remembered in ${dataDirectory} (${code}).\n`)
+  }
+  const context = { database, keys, dataDirectory, now: now(), onForgotten }
+  let [verified, broken] = [0, 0]
+  for await (const chain of verifyChains(context, { workspaceId, given })) {
+    print(chainLine(chain))
+    verified += 1
+    if (!chain.is_intact) broken += 1
+  }
+  if (workspaceId !== null && verified === 0) throw noWorkspace(workspaceId)
+  if (broken > 0) {
+    throw new StartError(
+      'The audit log was changed: copy the database as it is before anything else; ' +
+        'docs/operations/audit.md says what may have happened.',
+    )
+  }
+}
+
+function chainLine({ workspaceId, broken_at, finding }: VerifiedChain): string {
+  const outcome = broken_at === null ? 'intact' : `broken at entry ${broken_at}`
+  return `Workspace ${workspaceId}: ${outcome}. ${finding}\n`
+}
+
+async function sign(work: Work, { workspaceId }: SignCommand): Promise<void> {
+  const { database, keys, now, print } = work
+  if (!(await listLoggedWorkspaces(database)).includes(workspaceId)) throw noWorkspace(workspaceId)
+  const order = { workspaceId, keys, audit: auditTrail(keys), at: now() }
+  const { outcome, walk } = await signChain(database, order)
+  if (outcome === 'refused') {
+    throw new StartError(
+      `The log of workspace ${workspaceId} is not signed: ${walk.finding?.sentence}`,
+    )
+  }
+  const did = outcome === 'signed' ? 'is signed now' : 'was signed already'
+  print(`The log of workspace ${workspaceId} ${did}, ${walk.entries} entries.\n`)
+}
+
+async function exportLog(work: Work, { workspaceId, path }: ExportCommand): Promise<void> {
+  const { database, tell, print } = work
+  if (!(await listLoggedWorkspaces(database)).includes(workspaceId)) throw noWorkspace(workspaceId)
+  if (path === null) {
+    for await (const lines of exportAudit(database, workspaceId)) print(lines)
+    return
+  }
+  if (existsSync(path)) throw isThere(path)
+  await streamPrivateFile(path, async write => {
+    for await (const lines of exportAudit(database, workspaceId)) await write(lines)
+  }).catch(cause => {
+    throw fileError(path, cause)
+  })
+  tell(`The log of workspace ${workspaceId} is in ${path}, and last in it the signed head.\n`)
+}
+
+/** Other errors are not about the file. */
+function fileError(path: string, cause: unknown): unknown {
+  const { code, syscall } = cause as NodeJS.ErrnoException
+  if (code === 'EEXIST') return isThere(path, cause)
+  if (syscall === undefined || code === undefined) return cause
+  return new StartError(`The log cannot be written to ${path} (${code}).`, { cause })
+}
+
+function isThere(path: string, cause?: unknown): StartError {
+  return new StartError(`${path} is there already: name a file that is not.`, { cause })
+}
+
+function noWorkspace(workspaceId: number): StartError {
+  return new StartError(`There is no workspace ${workspaceId} here.`)
+}
