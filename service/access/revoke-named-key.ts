@@ -1,9 +1,8 @@
-import type { Database } from '../db/database.ts'
-import type { KeyKind } from './issue-key.ts'
-import { findLiveKeys, revokeKey } from './store.ts'
+import { endKey } from './end-key.ts'
+import type { KeyKind, KeyScope } from './issue-key.ts'
+import { findLiveKeys, type TrackerIdentity } from './store.ts'
 
-export interface KeyNaming {
-  trackerId: string
+export interface KeyNaming extends TrackerIdentity {
   /** The last four characters, by which people tell keys apart. */
   lastCharacters: string
   /** Null: whichever kind ends so. */
@@ -16,12 +15,14 @@ export interface KeyNaming {
  * second. Returns how many keys end so: only of exactly one it is revoked.
  */
 export async function revokeNamedKey(
-  database: Database,
-  { trackerId, lastCharacters, kind, revokedAt }: KeyNaming,
+  scope: KeyScope,
+  { trackerId, workspaceId, lastCharacters, kind, revokedAt }: KeyNaming,
 ): Promise<number> {
-  const found = await findLiveKeys(database, { trackerId, lastCharacters, kind })
+  const found = await findLiveKeys(scope.database, { trackerId, lastCharacters, kind })
   const [key] = found
   if (!key || found.length > 1) return found.length
-  const isRevoked = await revokeKey(database, { trackerId, digest: key.key_digest, revokedAt })
+  const { key_digest: digest, kind: itsKind } = key
+  const named = { trackerId, workspaceId, kind: itsKind, digest, lastCharacters }
+  const isRevoked = await endKey(scope, named, revokedAt)
   return isRevoked ? 1 : 0
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import type { TokenKind } from './token-format.ts'
 
 /** Whom a tracker's key speaks for. */
@@ -57,7 +57,7 @@ export interface NewKey {
   origins?: readonly string[]
 }
 
-export async function insertKey({ query }: Database, key: NewKey): Promise<void> {
+export async function insertKey({ query }: Transaction, key: NewKey): Promise<void> {
   await query
     .insertInto('tracker_keys')
     .values({
@@ -97,7 +97,7 @@ export async function findLiveKeys(
 ) {
   const live = query
     .selectFrom('tracker_keys')
-    .select('key_digest')
+    .select(['key_digest', 'kind'])
     .where('tracker_id', '=', trackerId)
     .where('last_characters', '=', lastCharacters)
     .where('revoked_at', 'is', null)
@@ -127,7 +127,7 @@ export interface KeyRevocation {
 
 /** True when a live key of this tracker was revoked by this call. */
 export async function revokeKey(
-  { query }: Database,
+  { query }: Transaction,
   { trackerId, digest, revokedAt }: KeyRevocation,
 ): Promise<boolean> {
   const result = await query
@@ -212,9 +212,16 @@ export async function renameWorkspace(
   await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
 }
 
-export async function isTracker({ query }: Database, trackerId: string): Promise<boolean> {
-  const found = query.selectFrom('trackers').select('id').where('id', '=', trackerId)
-  return (await found.executeTakeFirst()) !== undefined
+export async function findTracker(
+  { query }: Database,
+  trackerId: string,
+): Promise<TrackerIdentity | null> {
+  const row = await query
+    .selectFrom('trackers')
+    .select('workspace_id')
+    .where('id', '=', trackerId)
+    .executeTakeFirst()
+  return row ? { trackerId, workspaceId: row.workspace_id } : null
 }
 
 /** The first tracker ever made: the demo's, on a store that `npm start` made. */

@@ -1,4 +1,5 @@
-import type { Database } from '../db/database.ts'
+import { CompiledQuery } from 'kysely'
+import type { Transaction } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { FAILED_STATUSES } from './status-moves.ts'
 
@@ -26,12 +27,11 @@ export interface ReplayCounts {
  * that a second replay has locked belong to that one.
  */
 export async function replayFailed(
-  { pool }: Database,
+  { query }: Transaction,
   { trackerId, deliveryIds, eventName, limit, at, windowEndsAfter }: Replay,
 ): Promise<ReplayCounts> {
-  const { rows } = await pool.query({
-    name: 'replay-failed',
-    text: `with failed as (
+  const statement = CompiledQuery.raw(
+    `with failed as (
        select delivery.tracker_id, delivery.event_id, delivery.id, delivery.replayable_until,
          event.created_at
        from deliveries delivery
@@ -63,10 +63,10 @@ export async function replayFailed(
      )
      select count(*) filter (where verdict = 'queued') as queued,
        count(*) filter (where verdict = 'expired') as expired,
-       count(*) filter (where verdict = 'payload_expired') as payload_expired,
-       (select count(*) from failed) > $3 as is_capped
+       count(*) filter (where verdict = 'payload_expired') as "payloadExpired",
+       (select count(*) from failed) > $3 as "isCapped"
      from judged`,
-    values: [
+    [
       trackerId,
       FAILED_STATUSES,
       limit,
@@ -75,7 +75,7 @@ export async function replayFailed(
       deliveryIds && arrayLiteral(deliveryIds.map(String)),
       eventName,
     ],
-  })
-  const [{ queued, expired, payload_expired, is_capped }] = rows
-  return { queued, expired, payloadExpired: payload_expired, isCapped: is_capped }
+  )
+  const { rows } = await query.executeQuery(statement)
+  return rows[0] as ReplayCounts
 }

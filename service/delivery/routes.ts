@@ -1,4 +1,5 @@
 import { replayDeliveries, setDestinationTestMode } from '@signalbox/contract/operations.ts'
+import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { destinationView, isTestModeOn } from './destination-view.ts'
@@ -7,6 +8,7 @@ import { setTestMode } from './set-test-mode.ts'
 
 export interface DeliveryRoutes {
   database: Database
+  audit: AuditTrail
   now: () => Date
   testModeSeconds: number
   /** Test mode of one of the tracker's destinations was switched. */
@@ -16,15 +18,16 @@ export interface DeliveryRoutes {
 }
 
 export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
-  const { database, now, testModeSeconds, onTestModeSwitched, onQueued } = context
+  const { now, testModeSeconds, onTestModeSwitched, onQueued } = context
 
   app.route({
     ...setDestinationTestMode,
-    async handler({ tracker: { trackerId, workspaceId }, params, body }, reply) {
+    async handler({ tracker, params, body }, reply) {
       const at = now()
       const destinationId = params.destination
-      const request = { trackerId, destinationId, body, at, testModeSeconds }
-      const destination = await setTestMode(database, request)
+      const request = { tracker, destinationId, body, at, testModeSeconds }
+      const destination = await setTestMode(context, request)
+      const { trackerId, workspaceId } = tracker
       onTestModeSwitched(trackerId)
       return reply.code(200).send({
         destination: destinationView(destination, { workspaceId, at }),
@@ -35,8 +38,8 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
 
   app.route({
     ...replayDeliveries,
-    async handler({ tracker: { trackerId }, body }, reply) {
-      const result = await replay(database, { trackerId, body, at: now() })
+    async handler({ tracker, body }, reply) {
+      const result = await replay(context, { tracker, body, at: now() })
       if (result.queued > 0) onQueued()
       return reply.code(200).send(result)
     },

@@ -1,33 +1,42 @@
-import type { Database } from '../db/database.ts'
+import type { Transaction } from '../db/database.ts'
 import { type Destination, destinationOf } from './destination-store.ts'
 
-export interface TestModeSwitch {
+export interface DestinationName {
   trackerId: string
   destinationId: string
-  /** Null switches it off. */
-  testModeUntil: Date | null
-  /** Null keeps the code that is there. */
-  testEventCode: string | null
-  /** Taken when there would be no code. */
-  codeIfNone: string | null
-  at: Date
 }
 
-/** One statement, so that of two requests at once the later one wins whole. */
+export type TestMode = Pick<Destination, 'testModeUntil' | 'testEventCode'>
+
+/**
+ * How test mode is; until the transaction ends nobody else switches it, so that of two requests at
+ * once the later one wins whole. Null: the tracker has no such destination.
+ */
+export async function lockTestMode(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationName,
+): Promise<TestMode | null> {
+  const row = await query
+    .selectFrom('destinations')
+    .select(['test_mode_until', 'test_event_code'])
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row ? { testModeUntil: row.test_mode_until, testEventCode: row.test_event_code } : null
+}
+
 export async function switchTestMode(
-  { query }: Database,
-  { trackerId, destinationId, testModeUntil, testEventCode, codeIfNone, at }: TestModeSwitch,
-): Promise<Destination | null> {
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationName,
+  { testModeUntil, testEventCode, at }: TestMode & { at: Date },
+): Promise<Destination> {
   const row = await query
     .updateTable('destinations')
-    .set(({ fn, ref, val }) => ({
-      test_mode_until: testModeUntil,
-      test_event_code: fn.coalesce(val(testEventCode), ref('test_event_code'), val(codeIfNone)),
-      updated_at: at,
-    }))
+    .set({ test_mode_until: testModeUntil, test_event_code: testEventCode, updated_at: at })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .returningAll()
-    .executeTakeFirst()
-  return row ? destinationOf(row) : null
+    .executeTakeFirstOrThrow()
+  return destinationOf(row)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import { trailOf } from '../../testing/audit-entries.ts'
 import { assertKeptCounts } from '../../testing/kept-counts.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
@@ -99,7 +100,7 @@ function processOf(
       onNoteError: assert.ifError,
     }),
     forget: (body: unknown) =>
-      forgetPerson({ database, now, erasureKey }, { ...tracker, workspaceId: 1 }, body),
+      forgetPerson({ database, now, audit: trailOf({ delivery }), erasureKey }, tracker, body),
   }
 }
 

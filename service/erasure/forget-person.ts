@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/deletions.ts'
 import type { TrackerIdentity } from '../access/store.ts'
+import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
 import { bodyCheck } from '../http/checked-body.ts'
 import { Refusal } from '../http/refusal.ts'
@@ -9,11 +10,12 @@ import { IDENTIFYING_KEYS, type IdentifyingKey } from '../ledger/identifiers.ts'
 import { keyedDigest } from '../ledger/keyed-digest.ts'
 import { awaitPayloadWriters, suppressDigest } from '../ledger/suppression-store.ts'
 import { erasePerson } from './erase-person.ts'
-import { keepReceipt } from './store.ts'
+import { type CompletedDeletion, keepReceipt, type Receipt } from './store.ts'
 
 export interface DeletionContext {
   database: Database
   now: () => Date
+  audit: AuditTrail
   /** See erasure-key.ts. */
   erasureKey: () => Promise<KeyObject>
 }
@@ -36,10 +38,12 @@ const checkBody = bodyCheck<DeletionSubmission>(DeletionSubmission)
  * a 503 one when more is left to do.
  */
 export async function forgetPerson(
-  { database, now, erasureKey }: DeletionContext,
-  { trackerId }: TrackerIdentity,
+  context: DeletionContext,
+  tracker: TrackerIdentity,
   body: unknown,
 ): Promise<DeletionResult> {
+  const { database, now, erasureKey } = context
+  const { trackerId } = tracker
   const { identifier_hash, identifier_type } = checkBody(body)
   const digest = identifier_hash.toLowerCase()
   const keys = identifier_type === undefined ? IDENTIFYING_KEYS : KEYS_OF[identifier_type]
@@ -53,7 +57,8 @@ export async function forgetPerson(
 
   const completedAt = now()
   const newId = `del_${uuidV7(completedAt)}`
-  const receipt = await keepReceipt(database, { trackerId, keyed, newId, ...erased, completedAt })
+  const completed = { trackerId, keyed, newId, ...erased, completedAt }
+  const receipt = await keepWithEntry(context, tracker, completed)
   return {
     deletion_request_id: receipt.id,
     duplicate: !receipt.isFirst,
@@ -61,4 +66,31 @@ export async function forgetPerson(
     sessions_updated: erased.sessions,
     completed_at: completedAt.toISOString(),
   }
+}
+
+/**
+ * The log is kept for good, so it learns that somebody was erased and never who: no digest, keyed
+ * or not, for whoever has the identifier could compute it again.
+ */
+async function keepWithEntry(
+  { database, audit }: DeletionContext,
+  { trackerId, workspaceId }: TrackerIdentity,
+  completed: CompletedDeletion,
+): Promise<Receipt> {
+  const { events, sessions, completedAt } = completed
+  return database.query.transaction().execute(async query => {
+    const receipt = await keepReceipt({ query }, completed)
+    await audit.append(
+      { query },
+      {
+        workspaceId,
+        at: completedAt,
+        actor: { type: 'tracker', id: trackerId },
+        action: 'user_data.erased',
+        subject: { type: 'tracker', id: trackerId },
+        details: { receipt_id: receipt.id, events, sessions, is_repeat: !receipt.isFirst },
+      },
+    )
+    return receipt
+  })
 }

@@ -1,4 +1,5 @@
-import type { Database } from '../db/database.ts'
+import { CompiledQuery } from 'kysely'
+import type { Transaction } from '../db/database.ts'
 
 export interface CompletedDeletion {
   trackerId: string
@@ -18,21 +19,21 @@ export interface Receipt {
 
 /** Writes the receipt, or adds to the one that there is. Of equal requests at once one is first. */
 export async function keepReceipt(
-  { pool }: Database,
+  { query }: Transaction,
   { trackerId, keyed, newId, events, sessions, completedAt }: CompletedDeletion,
 ): Promise<Receipt> {
-  const { rows } = await pool.query({
-    name: 'keep-receipt',
-    text: `insert into deletion_requests as receipt (tracker_id, keyed_digest, id, requests,
-             events_updated, sessions_updated, created_at, completed_at)
-           values ($1, $2, $3, 1, $4, $5, $6, $6)
-           on conflict (tracker_id, keyed_digest) do update set
-             requests = receipt.requests + 1,
-             events_updated = receipt.events_updated + excluded.events_updated,
-             sessions_updated = receipt.sessions_updated + excluded.sessions_updated,
-             completed_at = greatest(receipt.completed_at, excluded.completed_at)
-           returning id, requests = 1 as is_first`,
-    values: [trackerId, Buffer.from(keyed, 'hex'), newId, events, sessions, completedAt],
-  })
-  return { id: rows[0].id, isFirst: rows[0].is_first }
+  const statement = CompiledQuery.raw(
+    `insert into deletion_requests as receipt (tracker_id, keyed_digest, id, requests,
+       events_updated, sessions_updated, created_at, completed_at)
+     values ($1, $2, $3, 1, $4, $5, $6, $6)
+     on conflict (tracker_id, keyed_digest) do update set
+       requests = receipt.requests + 1,
+       events_updated = receipt.events_updated + excluded.events_updated,
+       sessions_updated = receipt.sessions_updated + excluded.sessions_updated,
+       completed_at = greatest(receipt.completed_at, excluded.completed_at)
+     returning id, requests = 1 as "isFirst"`,
+    [trackerId, Buffer.from(keyed, 'hex'), newId, events, sessions, completedAt],
+  )
+  const { rows } = await query.executeQuery(statement)
+  return rows[0] as Receipt
 }

@@ -1,7 +1,12 @@
+import { Refusal } from '../http/refusal.ts'
 import type { OauthContext } from './oauth-context.ts'
 import { noteUse } from './principal-store.ts'
 import type { Audience } from './resources.ts'
-import { type AgentPrincipal, verifyAgentToken } from './verify-agent-token.ts'
+import {
+  type AgentPrincipal,
+  verifyAgentToken,
+  verifyExecutionToken,
+} from './verify-agent-token.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,7 +16,7 @@ declare module 'fastify' {
 }
 
 interface Asking {
-  headers: { authorization?: string | undefined }
+  headers: { authorization?: string | undefined; origin?: string | undefined }
   agent: AgentPrincipal
 }
 
@@ -31,3 +36,19 @@ export function agentGuard(context: GuardContext, audience: Audience) {
     noteUse(database, request.agent, at).catch(onTouchError)
   }
 }
+
+/** The same where execution tokens alone are let in, which programs hold and pages never. */
+export function executionTokenGuard(context: Omit<GuardContext, 'publicOrigin'>) {
+  const { database, now, onTouchError } = context
+  return async (request: Asking) => {
+    const { authorization, origin } = request.headers
+    const at = now()
+    request.agent = await verifyExecutionToken(database, { authorization, now: at })
+    if (origin !== undefined) throw new Refusal(403, TOKEN_IN_BROWSER)
+    noteUse(database, request.agent, at).catch(onTouchError)
+  }
+}
+
+const TOKEN_IN_BROWSER =
+  'This execution token came from a browser (Origin header), where anybody can read it: revoke ' +
+  'it, and ask from your server.'

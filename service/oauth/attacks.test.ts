@@ -254,7 +254,7 @@ it('resource confusion: a token of one resource opens nothing of the other', asy
   const under = await oauthUnderTest(test)
   const mcp = await connected(under)
   const management = await connected(under, agentResource(under))
-  assert.deepEqual(await opens(under, mcp.accessToken), { mcp: 501, agent: 401 })
+  assert.deepEqual(await opens(under, mcp.accessToken), { mcp: 200, agent: 401 })
   assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 200 })
   const agent = await agentUnderTest(under)
   for (const changes of [

@@ -31,47 +31,48 @@ interface PathNames {
   token: string
 }
 
-function connectionRoutes(app: ServiceApp, { database, now }: OauthContext): void {
+function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.listConnections,
-    handler: async request => connectionListView(await readConnections(database, visit(request))),
+    handler: async request =>
+      connectionListView(await readConnections(context.database, visit(request))),
   })
   app.route({
     ...operations.updateConnection,
     async handler(request, reply) {
       const { name, ad_account_id: adAccountId } = membersOf(request.body)
-      await changeConnection(database, visit(request), { name, adAccountId })
+      await changeConnection(context, visit(request), { name, adAccountId })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.revokeConnection,
     async handler(request, reply) {
-      await endConnection(database, visit(request), now())
+      await endConnection(context, visit(request))
       return reply.code(204).send()
     },
   })
 }
 
-function executionTokenRoutes(app: ServiceApp, { database, now }: OauthContext): void {
+function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.listExecutionTokens,
     handler: async request =>
-      executionTokenListView(await readExecutionTokens(database, visit(request))),
+      executionTokenListView(await readExecutionTokens(context.database, visit(request))),
   })
   app.route({
     ...operations.createExecutionToken,
     async handler(request, reply) {
       const { name, tier, days, ad_account_id: adAccountId } = membersOf(request.body)
-      const wish = { name, tier, days, adAccountId, issuedAt: now() }
-      const { id, token, expiresAt } = await makeExecutionToken(database, visit(request), wish)
+      const wish = { name, tier, days, adAccountId }
+      const { id, token, expiresAt } = await makeExecutionToken(context, visit(request), wish)
       return reply.code(201).send({ id, token, expires_at: expiresAt.toISOString() })
     },
   })
   app.route({
     ...operations.revokeExecutionToken,
     async handler(request, reply) {
-      await endExecutionToken(database, visit(request), now())
+      await endExecutionToken(context, visit(request))
       return reply.code(204).send()
     },
   })

@@ -1,4 +1,5 @@
-import type { Database } from '../db/database.ts'
+import type { AuditAction, AuditDetails } from '../agents/audit/audit-entry.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { CurrentPerson } from '../people/current-person.ts'
 import { requireRole, rowId } from '../people/require-role.ts'
@@ -6,10 +7,12 @@ import {
   type ConnectionName,
   type ListedConnection,
   listConnections,
+  lockConnectionName,
   rebindConnection,
   renameConnection,
   revokeConnection,
 } from './connection-store.ts'
+import type { ChangeContext } from './oauth-context.ts'
 import { visibleLine } from './visible-line.ts'
 
 /** Who wants something with the connections of a workspace; ids as they came. */
@@ -37,29 +40,36 @@ export async function readConnections(
  * 403, 404 or 422.
  */
 export async function changeConnection(
-  database: Database,
+  context: ChangeContext,
   visit: ConnectionVisit,
   { name, adAccountId }: { name: unknown; adAccountId: unknown },
 ): Promise<void> {
-  await ownedConnection(database, visit)
+  await ownedConnection(context, visit)
   if (name === undefined && adAccountId === undefined) {
     throw Refusal.ofFields({ name: ['Send a name or an ad account.'] })
   }
   if (name !== undefined) requireName(name)
-  if (adAccountId !== undefined) await moveConnection(database, visit, adAccountId)
-  if (name !== undefined) await nameConnection(database, visit, name)
+  if (adAccountId !== undefined) await moveConnection(context, visit, adAccountId)
+  if (name !== undefined) await nameConnection(context, visit, name)
 }
 
 export const CONNECTION_NAME_CHARACTERS_MAX = 100
 
 /** Gives a live connection another name. Throws a Refusal: 403, 404, or 422 on `name`. */
 export async function nameConnection(
-  database: Database,
+  context: ChangeContext,
   visit: ConnectionVisit,
   given: unknown,
 ): Promise<void> {
-  const connection = await ownedConnection(database, visit)
-  if (!(await renameConnection(database, connection, requireName(given)))) throw noConnection()
+  const connection = await ownedConnection(context, visit)
+  const name = requireName(given)
+  await context.database.query.transaction().execute(async query => {
+    const before = await lockConnectionName({ query }, connection)
+    if (before === null) throw noConnection()
+    if (before === name) return
+    await renameConnection({ query }, connection, name)
+    await writeDown({ ...context, query }, connection, { action: 'connection.renamed' })
+  })
 }
 
 function requireName(given: unknown): string {
@@ -74,11 +84,12 @@ function requireName(given: unknown): string {
  * has (spec: States and transitions). Throws a Refusal: 403, 404, or 422 on `ad_account_id`.
  */
 export async function moveConnection(
-  database: Database,
+  context: ChangeContext,
   visit: ConnectionVisit,
   given: unknown,
 ): Promise<void> {
-  const connection = await ownedConnection(database, visit)
+  const { database } = context
+  const connection = await ownedConnection(context, visit)
   const adAccountId = rowId(given)
   const { connectionId, workspaceId } = connection
   const found = (await listConnections(database, workspaceId)).find(
@@ -86,35 +97,67 @@ export async function moveConnection(
   )
   if (!found) throw noConnection()
   if (found.ad_account_id === adAccountId) return
-  const isMoved =
-    adAccountId !== null && (await rebindConnection(database, connection, adAccountId))
-  if (isMoved) return
-  throw Refusal.ofFields({
-    ad_account_id: ['Choose another active ad account of this workspace.'],
+  await database.query.transaction().execute(async query => {
+    const before =
+      adAccountId === null ? null : await rebindConnection({ query }, connection, adAccountId)
+    if (before === null) throw noAccount()
+    const details = { ad_account_id_before: before, ad_account_id: adAccountId }
+    const action = 'connection.account_changed'
+    await writeDown({ ...context, query }, connection, { action, details })
   })
 }
 
 /**
  * Revokes a connection: its agent and all its tokens stop at once. Throws a Refusal: 403 or 404.
  */
-export async function endConnection(
-  database: Database,
-  visit: ConnectionVisit,
-  at: Date,
-): Promise<void> {
-  const connection = await ownedConnection(database, visit)
-  if (!(await revokeConnection(database, connection, at))) throw noConnection()
+export async function endConnection(context: ChangeContext, visit: ConnectionVisit): Promise<void> {
+  const connection = await ownedConnection(context, visit)
+  await context.database.query.transaction().execute(async query => {
+    const isRevoked = await revokeConnection({ query }, connection, context.now())
+    if (!isRevoked) throw noConnection()
+    const details = { reason: 'owner' }
+    await writeDown({ ...context, query }, connection, { action: 'connection.revoked', details })
+  })
+}
+
+interface OwnedConnection extends ConnectionName {
+  person: CurrentPerson
 }
 
 async function ownedConnection(
-  database: Database,
+  { database }: ChangeContext,
   { person, workspaceId, connectionId }: ConnectionVisit,
-): Promise<ConnectionName> {
+): Promise<OwnedConnection> {
   const action = 'manage_agents'
   const membership = await requireRole(database, person, { workspaceId, action })
   const id = rowId(connectionId)
   if (id === null) throw noConnection()
-  return { workspaceId: membership.workspaceId, connectionId: id }
+  return { workspaceId: membership.workspaceId, connectionId: id, person }
+}
+
+/** The last statement of a transaction, in which `query` stands. */
+async function writeDown(
+  { query, audit, now }: ChangeContext & Transaction,
+  { workspaceId, connectionId, person }: OwnedConnection,
+  { action, details = {} }: { action: AuditAction; details?: AuditDetails },
+): Promise<void> {
+  await audit.append(
+    { query },
+    {
+      workspaceId,
+      at: now(),
+      actor: { type: 'person', id: String(person.userId) },
+      action,
+      subject: { type: 'connection', id: String(connectionId) },
+      details,
+    },
+  )
+}
+
+function noAccount(): Refusal {
+  return Refusal.ofFields({
+    ad_account_id: ['Choose another active ad account of this workspace.'],
+  })
 }
 
 function noConnection(): Refusal {

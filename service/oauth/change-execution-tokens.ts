@@ -2,16 +2,14 @@ import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { requireRole, rowId } from '../people/require-role.ts'
 import type { WorkspaceVisit } from './change-connection.ts'
-import {
-  type ListedExecutionToken,
-  listExecutionTokens,
-  revokeExecutionToken,
-} from './execution-token-store.ts'
+import { endIssuedToken } from './end-issued-token.ts'
+import { type ListedExecutionToken, listExecutionTokens } from './execution-token-store.ts'
 import {
   type ExecutionTokenRequest,
   type IssuedExecutionToken,
   issueExecutionToken,
 } from './issue-execution-token.ts'
+import type { ChangeContext } from './oauth-context.ts'
 
 /** The execution tokens of a workspace, for its owners; never what was issued. */
 export async function readExecutionTokens(
@@ -23,33 +21,34 @@ export async function readExecutionTokens(
   return listExecutionTokens(database, membership.workspaceId)
 }
 
-type Wish = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 'name' | 'issuedAt'>
+type Wish = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 'name'>
 
 /** An owner issues a token. Throws a Refusal: 403, 404, or 422 with every wrong field. */
 export async function makeExecutionToken(
-  database: Database,
+  context: ChangeContext,
   { person, workspaceId }: WorkspaceVisit,
   wish: Wish,
 ): Promise<IssuedExecutionToken> {
   const action = 'manage_agents'
-  const membership = await requireRole(database, person, { workspaceId, action })
-  const issuedBy = person.userId
-  return issueExecutionToken(database, {
+  const membership = await requireRole(context.database, person, { workspaceId, action })
+  return issueExecutionToken(context, {
     ...wish,
-    issuedBy,
     workspaceId: membership.workspaceId,
+    issuedBy: person.userId,
+    issuedAt: context.now(),
   })
 }
 
 /** An owner revokes a token, which stops at once. Throws a Refusal: 403 or 404. */
 export async function endExecutionToken(
-  database: Database,
-  { person, workspaceId, tokenId }: WorkspaceVisit & { tokenId: unknown },
-  at: Date,
+  context: ChangeContext,
+  { person, workspaceId: given, tokenId }: WorkspaceVisit & { tokenId: unknown },
 ): Promise<void> {
   const action = 'manage_agents'
-  const membership = await requireRole(database, person, { workspaceId, action })
-  const token = { workspaceId: membership.workspaceId, tokenId: rowId(tokenId) ?? 0 }
-  if (await revokeExecutionToken(database, token, at)) return
+  const intent = { workspaceId: given, action } as const
+  const { workspaceId } = await requireRole(context.database, person, intent)
+  const token = { workspaceId, tokenId: rowId(tokenId) ?? 0 }
+  const actor = { type: 'person', id: String(person.userId) } as const
+  if (await endIssuedToken(context, { ...token, actor, at: context.now() })) return
   throw Refusal.notFound('There is no such live token in this workspace.')
 }

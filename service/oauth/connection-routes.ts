@@ -57,10 +57,10 @@ interface PathNames {
 type Change = (context: OauthContext, visit: ConnectionVisit, form: unknown) => Promise<void>
 
 const CHANGES: Record<string, Change> = {
-  rename: ({ database }, visit, form) => nameConnection(database, visit, formText(form, 'name')),
-  'ad-account': ({ database }, visit, form) =>
-    moveConnection(database, visit, formText(form, 'ad_account_id')),
-  revoke: ({ database, now }, visit) => endConnection(database, visit, now()),
+  rename: (context, visit, form) => nameConnection(context, visit, formText(form, 'name')),
+  'ad-account': (context, visit, form) =>
+    moveConnection(context, visit, formText(form, 'ad_account_id')),
+  revoke: (context, visit) => endConnection(context, visit),
 }
 
 const NOTICES: Record<string, string> = {

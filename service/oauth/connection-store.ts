@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely'
-import type { Database } from '../db/database.ts'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
+import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Audience, Permission } from './resources.ts'
 
@@ -17,35 +17,40 @@ export interface Approval {
 }
 
 /**
- * Keeps an approval as a connection, once for each grant. A connection of the same parties that
- * lost its grant, because its ad account was changed, takes the new one and keeps its name.
+ * Keeps an approval as a connection, once for each grant, and returns its id; null when it was kept
+ * before. A connection of the same parties that lost its grant, because its ad account was changed,
+ * takes the new one and keeps its name.
  */
-export async function keepApproval({ query }: Database, approval: Approval): Promise<void> {
-  await query.transaction().execute(async transaction => {
-    await transaction
-      .updateTable('oauth_clients')
-      .set({ approved_at: sql`coalesce(approved_at, ${approval.approvedAt})` })
-      .where('client_id', '=', approval.clientId)
-      .execute()
-    if (await hasGrant(transaction, approval.grantId)) return
-    if (await renewConnection(transaction, approval)) return
-    await transaction
-      .insertInto('agent_connections')
-      .values({
-        grant_id: approval.grantId,
-        client_id: approval.clientId,
-        user_id: approval.userId,
-        workspace_id: approval.workspaceId,
-        ad_account_id: approval.adAccountId,
-        audience: approval.audience,
-        permissions: [...approval.permissions],
-        name: approval.name,
-        created_at: approval.approvedAt,
-      })
-      // The same page, sent twice at once, is one approval.
-      .onConflict(conflict => conflict.column('grant_id').doNothing())
-      .execute()
-  })
+export async function keepApproval(
+  { query }: Transaction,
+  approval: Approval,
+): Promise<number | null> {
+  await query
+    .updateTable('oauth_clients')
+    .set({ approved_at: sql`coalesce(approved_at, ${approval.approvedAt})` })
+    .where('client_id', '=', approval.clientId)
+    .execute()
+  if (await hasGrant(query, approval.grantId)) return null
+  const renewed = await renewConnection(query, approval)
+  if (renewed !== null) return renewed
+  const row = await query
+    .insertInto('agent_connections')
+    .values({
+      grant_id: approval.grantId,
+      client_id: approval.clientId,
+      user_id: approval.userId,
+      workspace_id: approval.workspaceId,
+      ad_account_id: approval.adAccountId,
+      audience: approval.audience,
+      permissions: [...approval.permissions],
+      name: approval.name,
+      created_at: approval.approvedAt,
+    })
+    // The same page, sent twice at once, is one approval.
+    .onConflict(conflict => conflict.column('grant_id').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return row?.id ?? null
 }
 
 async function hasGrant(transaction: Kysely<Tables>, grantId: string): Promise<boolean> {
@@ -57,7 +62,10 @@ async function hasGrant(transaction: Kysely<Tables>, grantId: string): Promise<b
   return row !== undefined
 }
 
-async function renewConnection(transaction: Kysely<Tables>, approval: Approval): Promise<boolean> {
+async function renewConnection(
+  transaction: Kysely<Tables>,
+  approval: Approval,
+): Promise<number | null> {
   const waiting = transaction
     .selectFrom('agent_connections')
     .select('id')
@@ -71,30 +79,13 @@ async function renewConnection(transaction: Kysely<Tables>, approval: Approval):
     .limit(1)
     .forUpdate()
     .skipLocked()
-  const result = await transaction
+  const row = await transaction
     .updateTable('agent_connections')
     .set({ grant_id: approval.grantId })
     .where('id', 'in', waiting)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
-}
-
-/**
- * Ends a grant: every code and token of it is forgotten and its connection is revoked, in one
- * statement, so that nobody sees one without the other.
- */
-export async function endGrant(
-  { pool }: Database,
-  grantId: string,
-  revokedAt: Date,
-): Promise<void> {
-  await pool.query({
-    name: 'end-oauth-grant',
-    text: `with gone as (delete from oauth_artifacts where grant_id = $1)
-           update agent_connections set revoked_at = $2
-           where grant_id = $1 and revoked_at is null`,
-    values: [grantId, revokedAt],
-  })
+  return row?.id ?? null
 }
 
 export interface ConnectionName {
@@ -102,37 +93,59 @@ export interface ConnectionName {
   connectionId: number
 }
 
+/**
+ * Every code and token of a grant is forgotten and its connection is revoked, in one statement, so
+ * that nobody sees one without the other. Returns the connection; null when it was revoked before.
+ */
+export async function revokeGrant(
+  { query }: Transaction,
+  grantId: string,
+  revokedAt: Date,
+): Promise<ConnectionName | null> {
+  const statement = CompiledQuery.raw(
+    `with gone as (delete from oauth_artifacts where grant_id = $1)
+     update agent_connections set revoked_at = $2
+     where grant_id = $1 and revoked_at is null
+     returning workspace_id as "workspaceId", id as "connectionId"`,
+    [grantId, revokedAt],
+  )
+  const { rows } = await query.executeQuery(statement)
+  return (rows[0] as ConnectionName | undefined) ?? null
+}
+
 /** True when a live connection of this workspace was revoked by this call, with all its tokens. */
 export async function revokeConnection(
-  { pool }: Database,
+  { query }: Transaction,
   { workspaceId, connectionId }: ConnectionName,
   revokedAt: Date,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query(
+  const statement = CompiledQuery.raw(
     `with gone as (
        delete from oauth_artifacts where grant_id in (
          select grant_id from agent_connections where workspace_id = $1 and id = $2
        )
      )
      update agent_connections set revoked_at = $3
-     where workspace_id = $1 and id = $2 and revoked_at is null`,
+     where workspace_id = $1 and id = $2 and revoked_at is null
+     returning id`,
     [workspaceId, connectionId, revokedAt],
   )
-  return rowCount === 1
+  return (await query.executeQuery(statement)).rows.length === 1
 }
 
 /**
  * Binds a live connection to another ad account of its workspace. What was issued before is
- * forgotten: the agent has to be approved again, for the account that it has now.
+ * forgotten: the agent has to be approved again, for the account that it has now. Returns the ad
+ * account that it had; null when there is nothing to change, or no such account.
  */
 export async function rebindConnection(
-  { pool }: Database,
+  { query }: Transaction,
   { workspaceId, connectionId }: ConnectionName,
   adAccountId: number,
-): Promise<boolean> {
-  const { rowCount } = await pool.query(
+): Promise<number | null> {
+  const statement = CompiledQuery.raw(
     `with found as (
-       select connection.id, connection.grant_id
+       select connection.id, connection.grant_id, connection.ad_account_id
        from agent_connections connection
        join ad_accounts account on account.id = $3 and account.workspace_id = $1
          and account.status = 'active'
@@ -143,25 +156,41 @@ export async function rebindConnection(
        delete from oauth_artifacts where grant_id in (select grant_id from found)
      )
      update agent_connections connection set ad_account_id = $3, grant_id = null
-     from found where connection.id = found.id`,
+     from found where connection.id = found.id
+     returning found.ad_account_id as before`,
     [workspaceId, connectionId, adAccountId],
   )
-  return rowCount === 1
+  const { rows } = await query.executeQuery(statement)
+  return (rows[0] as { before: number } | undefined)?.before ?? null
+}
+
+/** The name that a live connection has, which nobody changes before this transaction ends. */
+export async function lockConnectionName(
+  { query }: Transaction,
+  { workspaceId, connectionId }: ConnectionName,
+): Promise<string | null> {
+  const row = await query
+    .selectFrom('agent_connections')
+    .select('name')
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', connectionId)
+    .where('revoked_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row?.name ?? null
 }
 
 export async function renameConnection(
-  { query }: Database,
+  { query }: Transaction,
   { workspaceId, connectionId }: ConnectionName,
   name: string,
-): Promise<boolean> {
-  const result = await query
+): Promise<void> {
+  await query
     .updateTable('agent_connections')
     .set({ name })
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', connectionId)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+    .execute()
 }
 
 const CONNECTIONS_LISTED_MAX = 200

@@ -14,7 +14,7 @@ import {
 } from '../../testing/people-under-test.ts'
 import { eventually } from '../../testing/program-under-test.ts'
 
-const OPEN = 501
+const OPEN = 200
 
 it('the page shows a connection, renames it and revokes it, without JavaScript', async test => {
   const under = await oauthUnderTest(test)

@@ -2,8 +2,8 @@ import type { AdAccountChoice } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/current-person.ts'
 import type { ApprovalRequest } from './approval-request.ts'
 import type { Exchange } from './call-provider.ts'
-import { keepApproval } from './connection-store.ts'
-import type { OauthContext } from './oauth-context.ts'
+import { type Approval, keepApproval } from './connection-store.ts'
+import type { ChangeContext, OauthContext } from './oauth-context.ts'
 import { digestOf } from './provider-adapter.ts'
 import { RESOURCES, resourceUri } from './resources.ts'
 
@@ -35,7 +35,7 @@ export async function decideApproval(
   const accountId = String(person.userId)
   const { audience, clientId } = approval
   const grantId = digestOf(`grant of ${approval.uid}`)
-  await keepApproval(context.database, {
+  await keepWithEntry(context, {
     grantId,
     clientId,
     userId: person.userId,
@@ -52,4 +52,24 @@ export async function decideApproval(
   await grant.save()
   const result = { login: { accountId, remember: false }, consent: { grantId } }
   return provider.interactionResult(request, response, result, options)
+}
+
+/** A page that was sent before is written down no second time. */
+async function keepWithEntry({ database, audit }: ChangeContext, approval: Approval) {
+  const { workspaceId, userId, clientId, adAccountId, audience, permissions } = approval
+  await database.query.transaction().execute(async query => {
+    const connectionId = await keepApproval({ query }, approval)
+    if (connectionId === null) return
+    await audit.append(
+      { query },
+      {
+        workspaceId,
+        at: approval.approvedAt,
+        actor: { type: 'person', id: String(userId) },
+        action: 'connection.approved',
+        subject: { type: 'connection', id: String(connectionId) },
+        details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },
+      },
+    )
+  })
 }

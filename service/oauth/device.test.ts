@@ -39,7 +39,7 @@ it('a device shows a code, a person types and approves it, and the device gets t
   assert.equal(tokens.status, 200, tokens.text)
   assert.equal(tokens.body.scope, 'mcp:use')
   assert.ok(tokens.body.refresh_token)
-  assert.equal((await opens(under, tokens.body.access_token)).mcp, 501)
+  assert.equal((await opens(under, tokens.body.access_token)).mcp, 200)
   assert.equal((await poll(under, device)).body.error, 'invalid_grant')
   assert.equal((await opens(under, tokens.body.access_token)).mcp, 401)
 })

@@ -16,7 +16,6 @@ import { signedInPerson } from './signed-in-person.ts'
 
 /** The page of a workspace's execution tokens. A new one is shown in the answer to its form. */
 export function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
-  const { database, now } = context
   const url = '/workspaces/:workspace/tokens'
   const config = { credential: 'none' } as const
   app.register(async pages => {
@@ -35,7 +34,7 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
       const { name, tier, days, ad_account_id: adAccountId } = values
       const wish = { name, tier, days: Number(days), adAccountId: Number(adAccountId) }
       try {
-        const made = await makeExecutionToken(database, visit, { ...wish, issuedAt: now() })
+        const made = await makeExecutionToken(context, visit, wish)
         return reply.send(await shown(context, visit, { issued: made.token }))
       } catch (error) {
         const faults = formFaults(error)
@@ -46,7 +45,7 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
       const visit = await visitOf(context, { request, reply })
       if (!visit) return reply
       const { token: tokenId } = request.params as { token: string }
-      await endExecutionToken(database, { ...visit, tokenId }, now())
+      await endExecutionToken(context, { ...visit, tokenId })
       return reply.redirect(`${pathOf(visit)}?done=revoke`, 303)
     })
   })

@@ -1,4 +1,5 @@
-import type { Database } from '../db/database.ts'
+import { CompiledQuery } from 'kysely'
+import type { Database, Transaction } from '../db/database.ts'
 
 export interface NewExecutionToken {
   workspaceId: number
@@ -14,10 +15,10 @@ export interface NewExecutionToken {
 
 /** The new token's id; null when the workspace has no such active ad account. */
 export async function insertExecutionToken(
-  { pool }: Database,
+  { query }: Transaction,
   token: NewExecutionToken,
 ): Promise<number | null> {
-  const { rows } = await pool.query(
+  const statement = CompiledQuery.raw(
     `insert into execution_tokens (workspace_id, ad_account_id, token_digest, tier, name,
        last_characters, issued_by, created_at, expires_at)
      select workspace_id, id, $3, $4, $5, $6, $7, $8, $9 from ad_accounts
@@ -35,7 +36,8 @@ export async function insertExecutionToken(
       token.expiresAt,
     ],
   )
-  return rows[0]?.id ?? null
+  const { rows } = await query.executeQuery(statement)
+  return (rows[0] as { id: number } | undefined)?.id ?? null
 }
 
 const TOKENS_LISTED_MAX = 200
@@ -68,7 +70,7 @@ export type ListedExecutionToken = Awaited<ReturnType<typeof listExecutionTokens
 
 /** True when a token of this workspace was revoked by this call. */
 export async function revokeExecutionToken(
-  { query }: Database,
+  { query }: Transaction,
   { workspaceId, tokenId }: { workspaceId: number; tokenId: number },
   revokedAt: Date,
 ): Promise<boolean> {

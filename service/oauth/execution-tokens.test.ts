@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
 import { type OauthUnderTest, oauthUnderTest, opens } from '../../testing/oauth-under-test.ts'
 import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
 import { tokenKind } from '../access/token-format.ts'
 import { issueExecutionToken } from './issue-execution-token.ts'
 import { verifyAgentToken } from './verify-agent-token.ts'
 
-const OPEN = 501
+const OPEN = 200
 const DAY_SECONDS = 86_400
 
 it('an owner issues a token on the page; it is shown once and opens MCP alone', async test => {
@@ -147,7 +148,8 @@ it('every operation answers each role as its row says', async test => {
 })
 
 function issue({ service, workspace }: OauthUnderTest, more: { tier?: string; days?: number }) {
-  return issueExecutionToken(service.database, {
+  const scope = { database: service.database, audit: trailOf(service) }
+  return issueExecutionToken(scope, {
     workspaceId: workspace.workspaceId,
     issuedBy: workspace.owner.userId,
     adAccountId: workspace.adAccountId,

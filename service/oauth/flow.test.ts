@@ -15,7 +15,7 @@ import {
 import { addAdAccount } from '../../testing/people-under-test.ts'
 
 /** A token that opens a resource without a server behind it. */
-const OPEN = 501
+const OPEN = 200
 
 it('an agent that knows only the address gets tokens, once a person has approved it', async test => {
   const under = await oauthUnderTest(test)

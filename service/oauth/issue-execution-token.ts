@@ -1,14 +1,18 @@
 import { newToken, tokenDigest } from '../access/token-format.ts'
-import type { Database } from '../db/database.ts'
+import type { AuditActor, AuditEntry } from '../agents/audit/audit-entry.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
-import { insertExecutionToken } from './execution-token-store.ts'
+import { insertExecutionToken, type NewExecutionToken } from './execution-token-store.ts'
+import type { ChangeContext } from './oauth-context.ts'
 import { TIERS, type Tier, TOKEN_DAYS } from './tiers.ts'
 import { visibleLine } from './visible-line.ts'
 
 /** As it was sent; checked here. */
 export interface ExecutionTokenRequest {
   workspaceId: number
+  /** The owner who answers for it. */
   issuedBy: number
+  /** Who asks, where it is not that owner. */
+  actor?: AuditActor
   adAccountId: unknown
   tier: unknown
   days: unknown
@@ -27,19 +31,32 @@ export const TOKEN_NAME_CHARACTERS_MAX = 100
 const DAY_MILLISECONDS = 86_400_000
 
 /**
- * Issues a token for one active ad account of a workspace. Whoever calls has made sure that an
- * owner asks. Throws a Refusal with every wrong field.
+ * Issues a token for one active ad account of a workspace, and writes it down. Whoever calls has
+ * made sure that an owner asks. Throws a Refusal with every wrong field.
  */
 export async function issueExecutionToken(
-  database: Database,
+  { database, audit }: Pick<ChangeContext, 'database' | 'audit'>,
   request: ExecutionTokenRequest,
 ): Promise<IssuedExecutionToken> {
-  const { workspaceId, issuedBy, issuedAt, tier, days, name, adAccountId } = request
+  const { issuedAt, days } = request
   const errors = faultsOf(request)
   if (Object.keys(errors).length > 0) throw Refusal.ofFields(errors)
   const token = newToken('execution')
   const expiresAt = new Date(issuedAt.getTime() + (days as number) * DAY_MILLISECONDS)
-  const id = await insertExecutionToken(database, {
+  const newRow = rowOf(request, { token, expiresAt })
+  return database.query.transaction().execute(async query => {
+    const id = await insertExecutionToken({ query }, newRow)
+    if (id === null) throw Refusal.ofFields({ ad_account_id: [NO_ACCOUNT] })
+    await audit.append({ query }, entryOf(request, { id, expiresAt }))
+    return { id, token, expiresAt }
+  })
+}
+
+function rowOf(
+  { workspaceId, issuedBy, issuedAt, tier, name, adAccountId }: ExecutionTokenRequest,
+  { token, expiresAt }: Omit<IssuedExecutionToken, 'id'>,
+): NewExecutionToken {
+  return {
     workspaceId,
     adAccountId: adAccountId as number,
     digest: tokenDigest(token),
@@ -49,9 +66,26 @@ export async function issueExecutionToken(
     issuedBy,
     createdAt: issuedAt,
     expiresAt,
-  })
-  if (id === null) throw Refusal.ofFields({ ad_account_id: [NO_ACCOUNT] })
-  return { id, token, expiresAt }
+  }
+}
+
+function entryOf(
+  { workspaceId, issuedBy, issuedAt, tier, adAccountId, actor }: ExecutionTokenRequest,
+  { id, expiresAt }: Omit<IssuedExecutionToken, 'token'>,
+): AuditEntry {
+  return {
+    workspaceId,
+    at: issuedAt,
+    actor: actor ?? { type: 'person', id: String(issuedBy) },
+    action: 'execution_token.issued',
+    subject: { type: 'execution_token', id: String(id) },
+    details: {
+      ad_account_id: adAccountId,
+      tier,
+      issued_by: issuedBy,
+      expires_at: expiresAt.toISOString(),
+    },
+  }
 }
 
 const NO_ACCOUNT = 'Choose an active ad account of this workspace.'

@@ -45,7 +45,7 @@ it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it a
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByText('Back at the agent').waitFor()
   const { access_token: token } = await agent.exchange(new URL(page.url()))
-  assert.equal((await opens(under, token)).mcp, 501)
+  assert.equal((await opens(under, token)).mcp, 200)
 
   await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/connections`)
   await page.getByRole('heading', { name: 'Reporting assistant' }).waitFor()

@@ -1,4 +1,5 @@
 import type { RequestLimits } from '../access/request-limits.ts'
+import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
 import type { AuthorizationServer } from './provider.ts'
 
@@ -7,6 +8,8 @@ export interface OauthContext {
   database: Database
   now: () => Date
   publicOrigin: () => string
+  /** Whatever is approved, issued, changed or revoked is written down with it. */
+  audit: AuditTrail
   /** Made at the first call, when the public origin is known. */
   provider: () => AuthorizationServer
   /** Schemes of approved native clients, without the colon. */
@@ -15,3 +18,6 @@ export interface OauthContext {
   /** The time of last use is kept on the side; a failure there must not fail the request. */
   onTouchError: (error: unknown) => void
 }
+
+/** What the verbs work with that change who may do what. */
+export type ChangeContext = Pick<OauthContext, 'database' | 'now' | 'audit'>

@@ -1,4 +1,5 @@
-import type { Database } from '../db/database.ts'
+import { sql } from 'kysely'
+import type { Database, Transaction } from '../db/database.ts'
 import type { Audience, Permission } from './resources.ts'
 
 /** The ad account and the workspace that a token speaks for, as they are now. */
@@ -10,6 +11,8 @@ export interface Bound {
   platform: string
   currency: string
   timeZone: string
+  /** Who answers for it: they approved the connection or issued the token. */
+  personId: number
 }
 
 export interface ConnectionPrincipal extends Bound {
@@ -37,7 +40,7 @@ const STANDING = `
 
 const BOUND = `workspace.id as workspace_id, workspace.name as workspace_name,
   account.id as ad_account_id, account.name as ad_account_name, account.platform,
-  account.currency, account.time_zone`
+  account.currency, account.time_zone, person.id as person_id`
 
 /** Whether a grant still has a connection that holds. */
 export async function isLiveGrant({ pool }: Database, grantId: string): Promise<boolean> {
@@ -117,6 +120,34 @@ export async function findTokenPrincipal(
   }
 }
 
+/** A credential by its id, and the ad account that it was bound to when it was used. */
+export interface PrincipalName {
+  kind: 'connection' | 'execution_token'
+  id: number
+  adAccountId: number
+}
+
+/**
+ * Whether a credential that proposed something still holds, for the same ad account. All that this
+ * rests on is held until the transaction ends: who revokes the credential waits for what is being
+ * done on its word, and is answered when nothing more will be.
+ */
+export async function isLivePrincipal(
+  { query }: Transaction,
+  { kind, id, adAccountId }: PrincipalName,
+  at: Date,
+): Promise<boolean> {
+  const bond =
+    kind === 'connection'
+      ? sql`select * from agent_connections where id = ${id} and grant_id is not null`
+      : sql`select *, issued_by as user_id from execution_tokens
+            where id = ${id} and expires_at > ${at}`
+  const { rows } = await sql`
+    select 1 from (${bond} and ad_account_id = ${adAccountId} and revoked_at is null) bond
+    ${sql.raw(STANDING)} for share`.execute(query)
+  return rows.length > 0
+}
+
 /** What a row of `BOUND` says. */
 function boundOf(row: Record<string, never>): Bound {
   return {
@@ -127,6 +158,7 @@ function boundOf(row: Record<string, never>): Bound {
     platform: row.platform as unknown as string,
     currency: row.currency as unknown as string,
     timeZone: row.time_zone as unknown as string,
+    personId: row.person_id as unknown as number,
   }
 }
 

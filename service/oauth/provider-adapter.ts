@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Database } from '../db/database.ts'
 import {
   consumeArtifact,
   type FoundArtifact,
@@ -9,16 +8,17 @@ import {
   saveArtifact,
 } from './artifact-store.ts'
 import { findClient, type OauthClient } from './client-store.ts'
-import { endGrant } from './connection-store.ts'
+import { endGrant } from './end-grant.ts'
+import type { ChangeContext } from './oauth-context.ts'
 import { isLiveGrant } from './principal-store.ts'
 
-export interface AdapterContext {
-  database: Database
-  now: () => Date
+export interface AdapterContext extends ChangeContext {
   /** What is thrown at whoever uses a code or a refresh token a second time. */
   usedTwice: () => Error
   /** True while a device's approval goes on, where the library names the code as we named it. */
   isDeviceResuming: () => boolean
+  /** True while a client revokes what it has itself. */
+  isRevoking: () => boolean
   /** For tests, which show what happens when it is not atomic. */
   consume?: typeof consumeArtifact
 }
@@ -41,8 +41,9 @@ export function providerAdapter(context: AdapterContext) {
 
 type Payload = Record<string, unknown>
 
-function artifactAdapter({ database, now, ...context }: AdapterContext, model: string) {
-  const { consume = consumeArtifact, usedTwice, isDeviceResuming } = context
+function artifactAdapter(context: AdapterContext, model: string) {
+  const { database, now, usedTwice, isDeviceResuming, isRevoking } = context
+  const { consume = consumeArtifact } = context
   const isPlain = PLAIN_MODELS.includes(model)
   const keyOf = (id: string) => (isPlain ? id : referredDigest(id))
   return {
@@ -82,12 +83,12 @@ function artifactAdapter({ database, now, ...context }: AdapterContext, model: s
       // Two used it at the same moment, and nobody can say which of them stole it.
       const found = await findArtifact(database, model, { id: keyOf(id) })
       const grantId = found?.payload.grantId
-      if (typeof grantId === 'string') await endGrant(database, grantId, now())
+      if (typeof grantId === 'string') await endGrant(context, grantId, 'used_twice')
       throw usedTwice()
     },
     async destroy(id: string) {
       // The library forgets a grant when it is over: by revocation, or because a token came twice.
-      if (isPlain) await endGrant(database, id, now())
+      if (isPlain) await endGrant(context, id, isRevoking() ? 'own_request' : 'used_twice')
       else await removeArtifact(database, model, keyOf(id))
     },
     async revokeByGrantId(grantId: string) {

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
@@ -9,6 +10,7 @@ import { providerPages } from './provider-pages.ts'
 export interface ProviderSource {
   database: Database
   now: () => Date
+  audit: AuditTrail
   publicOrigin: () => string
   credentialKeys: CredentialKeys
   logger: ServiceLogger
@@ -31,10 +33,11 @@ export function providerSource(source: ProviderSource): () => AuthorizationServe
 }
 
 function makeProvider(source: ProviderSource): AuthorizationServer {
-  const { database, now, publicOrigin, credentialKeys, logger } = source
+  const { database, now, audit, publicOrigin, credentialKeys, logger } = source
   const provider = oauthProvider({
     database,
     now,
+    audit,
     origin: publicOrigin(),
     cookieKeys: [credentialKeys.current, ...credentialKeys.previous].map(cookieKey),
     pages: providerPages(),

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type AdapterFactory, type Configuration, errors, Provider } from 'oidc-provider'
+import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
 import type { consumeArtifact } from './artifact-store.ts'
 import { ENDPOINT_PATHS } from './metadata.ts'
@@ -23,6 +24,7 @@ export type AuthorizationServer = Provider
 export interface OauthProviderOptions {
   database: Database
   now: () => Date
+  audit: AuditTrail
   /** The public origin, which is the issuer. */
   origin: string
   /** What cookies are signed with: the current key first. */
@@ -55,13 +57,15 @@ export function isLostInteraction(error: unknown): boolean {
 }
 
 function configuration(options: OauthProviderOptions): Configuration {
-  const { database, now, origin, consume } = options
+  const { database, now, audit, origin, consume } = options
   return {
     adapter: providerAdapter({
       database,
       now,
+      audit,
       usedTwice: () => new errors.InvalidGrant('it was used before'),
       isDeviceResuming: () => Provider.ctx?.oidc?.route === 'device_resume',
+      isRevoking: () => Provider.ctx?.oidc?.route === 'revocation',
       ...(consume && { consume }),
     }) as AdapterFactory,
     routes: ENDPOINT_PATHS,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
 import {
   agentUnderTest,
   approve,
@@ -80,6 +81,7 @@ async function naiveServer(test: TestContext, { service }: OauthUnderTest): Prom
   const provider = oauthProvider({
     database: service.database,
     now: service.clock.now,
+    audit: trailOf(service),
     origin: service.url,
     cookieKeys: ['naive'],
     pages: providerPages(),

@@ -8,7 +8,7 @@ import {
   tokenRequest,
 } from '../../testing/oauth-under-test.ts'
 
-const OPEN = 501
+const OPEN = 200
 const DAY_SECONDS = 86_400
 
 const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({

@@ -8,7 +8,6 @@ import { connectionRoutes } from './connection-routes.ts'
 import { deviceRoutes } from './device-routes.ts'
 import { executionTokenRoutes } from './execution-token-routes.ts'
 import { interactionRoutes } from './interaction-routes.ts'
-import { mcpRoutes } from './mcp-routes.ts'
 import { metadataRoutes } from './metadata-routes.ts'
 import type { OauthContext } from './oauth-context.ts'
 import { answerInOauthShape, leaveBodiesToTheLibrary } from './oauth-shape.ts'
@@ -23,7 +22,6 @@ export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
   const { limits } = context
   app.register(async programs => {
     answerInOauthShape(programs)
-    mcpRoutes(programs, context)
     programs.register(async registration => {
       if (limits.registration) limitAddresses(registration, limits.registration)
       registrationRoutes(registration, context)

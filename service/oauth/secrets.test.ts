@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
 import {
   agentResource,
   agentUnderTest,
@@ -50,7 +51,8 @@ it('no bearer value that was ever issued stands in the store or in the log', asy
   const half = await storedText(database)
   await decide(browser, { ad_account_id: String(adAccountId), decision: 'approve' })
 
-  const issued = await issueExecutionToken(database, {
+  const scope = { database, audit: trailOf(under.service) }
+  const issued = await issueExecutionToken(scope, {
     workspaceId,
     issuedBy: owner.userId,
     adAccountId,

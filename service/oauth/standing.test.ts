@@ -12,7 +12,7 @@ import {
 import { addAdAccount } from '../../testing/people-under-test.ts'
 import { rebindConnection, revokeConnection } from './connection-store.ts'
 
-const OPEN = 501
+const OPEN = 200
 
 /** What takes the ground from under a connection, and what puts it back. */
 const GROUNDS: [name: string, take: string, putBack: string][] = [
@@ -73,13 +73,13 @@ it('revoking one of two connections stops all of its tokens and none of the othe
 
 it('changing the ad account revokes what was issued; another approval renews the connection', async test => {
   const under = await oauthUnderTest(test)
-  const { workspaceId } = under.workspace
+  const { workspaceId, adAccountId: formerId } = under.workspace
   const before = await connected(under)
   const { database } = under.service
   const adAccountId = await addAdAccount(under.service, workspaceId, 'Shop US')
   const { rows } = await database.pool.query('select id from agent_connections')
   const connection = { workspaceId, connectionId: rows[0].id }
-  assert.equal(await rebindConnection(database, connection, adAccountId), true)
+  assert.equal(await rebindConnection(database, connection, adAccountId), formerId)
   assert.equal((await opens(under, before.accessToken)).mcp, 401)
   assert.equal(await refreshError(under, before), 'invalid_grant')
   const { rows: after } = await database.pool.query(

@@ -50,6 +50,21 @@ export async function verifyAgentToken(
   })
 }
 
+/**
+ * The same where execution tokens alone are let in (decisions, section 10). The challenge names no
+ * metadata: OAuth leads to no such token, an owner issues it.
+ */
+export async function verifyExecutionToken(
+  database: Database,
+  { authorization, now }: Pick<PresentedToken, 'authorization' | 'now'>,
+): Promise<AgentPrincipal> {
+  const token = bearerToken(authorization)
+  const isExecution = token !== null && tokenKind(token) === 'execution'
+  const principal = isExecution ? await executionPrincipal(database, token, now) : null
+  if (principal) return principal
+  throw Refusal.unauthenticated()
+}
+
 type Place = Omit<PresentedToken, 'authorization'>
 
 async function principalOf(

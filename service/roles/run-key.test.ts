@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { entriesOf } from '../../testing/audit-entries.ts'
 import { installation } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { findPublishableKey, findTrackerByKey, insertKey } from '../access/store.ts'
 import { type TokenKind, tokenDigest } from '../access/token-format.ts'
+import { auditKeys } from '../agents/audit/head-signature.ts'
+import { verifyChain } from '../agents/audit/verify-chain.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 const NOWHERE = '0190aaaa-0000-7000-8000-000000000001'
@@ -32,7 +35,8 @@ async function keyPlace(test: TestContext) {
   const key = (task: string, ...options: string[]) => runRole('key', [task, ...tracker, ...options])
   const opens = async (kind: TokenKind, token: string) =>
     (await findTrackerByKey(database, kind, tokenDigest(token))) !== null
-  return { home, database, credentials, runRole, key, opens }
+  const keyPath = join(place.dataFolder, 'credential-key')
+  return { home, keyPath, database, credentials, runRole, key, opens }
 }
 
 it('provision registers its origins with the publishable key', async test => {
@@ -141,4 +145,59 @@ it('revoke asks for the kind when two keys end alike, and revokes neither', asyn
   assert.equal((await key('revoke', '--last', lastCharacters, '--kind', 'secret')).code, 0)
   assert.equal(await opens('tracker_secret', credentials.tracker_secret), false)
   assert.ok(await opens('publishable', 'another'))
+})
+
+it('the operator is written down for each key, and the log is as it was written', async test => {
+  const { home, keyPath, database, credentials, key } = await keyPlace(test)
+  const { workspace_id: workspaceId, tracker_id } = credentials
+  const path = join(home, 'key.json')
+  await key('issue', '--kind', 'forwarding', '--out', path)
+  const { forwarding_secret: second } = JSON.parse(readFileSync(path, 'utf8'))
+  const last = credentials.forwarding_secret.slice(-4)
+  const revoke = () => key('revoke', '--last', last, '--kind', 'forwarding')
+  assert.equal((await revoke()).code, 0)
+  // What is refused is not written down.
+  assert.equal((await revoke()).code, 1)
+  await key('list')
+  const entry = (action: string, kind: string, token: string) => ({
+    action,
+    actor: { type: 'operator', id: null },
+    subject: { type: 'key', id: tokenDigest(token).toString('hex') },
+    details: { tracker_id, kind, last_characters: token.slice(-4) },
+  })
+  const written = await entriesOf(database, workspaceId)
+  assert.deepEqual(
+    written.map(({ action, actor, subject, details }) => ({ action, actor, subject, details })),
+    [
+      entry('key.issued', 'tracker_secret', credentials.tracker_secret),
+      entry('key.issued', 'publishable', credentials.publishable_key),
+      entry('key.issued', 'forwarding', credentials.forwarding_secret),
+      entry('key.issued', 'forwarding', second),
+      entry('key.revoked', 'forwarding', credentials.forwarding_secret),
+    ],
+  )
+  const current = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'hex')
+  const keys = auditKeys({ current, previous: [] })
+  const verified = await verifyChain(database, keys, { workspaceId, now: new Date() })
+  assert.deepEqual([verified.is_intact, verified.entries], [true, 5])
+})
+
+it('without the key of the installation nothing is issued or revoked, and list works', async test => {
+  const { home, keyPath, credentials, key, opens } = await keyPlace(test)
+  rmSync(keyPath)
+  const path = join(home, 'key.json')
+  const last = credentials.tracker_secret.slice(-4)
+  for (const task of [
+    ['issue', '--kind', 'forwarding', '--out', path],
+    ['revoke', '--last', last, '--kind', 'secret'],
+  ]) {
+    const [name = '', ...options] = task
+    const { code, said } = await key(name, ...options)
+    assert.equal(code, 1)
+    assert.match(said, /^There is no key in .+: set SIGNALBOX_CREDENTIAL_KEY to the one that/)
+  }
+  assert.equal(existsSync(path), false)
+  assert.equal(existsSync(keyPath), false)
+  assert.ok(await opens('tracker_secret', credentials.tracker_secret))
+  assert.equal((await key('list')).code, 0)
 })

@@ -1,8 +1,11 @@
 import { issueKey, LIVE_KEYS_MAX } from '../access/issue-key.ts'
 import { revokeNamedKey } from '../access/revoke-named-key.ts'
-import { isTracker, listKeys, listLiveKeys } from '../access/store.ts'
+import { findTracker, listKeys, listLiveKeys, type TrackerIdentity } from '../access/store.ts'
+import { type AuditTrail, auditTrail } from '../agents/audit/audit-trail.ts'
+import { auditKeys } from '../agents/audit/head-signature.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
 import { type KeyCommand, keyCommand, kindName } from './key-command.ts'
 import { KEY_HEAD, keyLine } from './key-line.ts'
@@ -18,17 +21,17 @@ export async function runKey(context: RoleContext, argumentList: readonly string
   try {
     await requireCurrentSchema(store.database)
     const { trackerId } = command
-    if (!(await isTracker(store.database, trackerId))) {
-      throw new StartError(`There is no tracker ${trackerId} here.`)
-    }
-    const work = { ...context, database: store.database }
+    const tracker = await findTracker(store.database, trackerId)
+    if (!tracker) throw new StartError(`There is no tracker ${trackerId} here.`)
+    const work = { ...context, database: store.database, tracker }
+    if (command.task === 'list') return await list(work)
+    // The key that everybody else signs with: an entry signed with another would look forged.
+    const audit = auditTrail(auditKeys(credentialKeys(settings, 'refuse')))
     switch (command.task) {
-      case 'list':
-        return await list(work, trackerId)
       case 'issue':
-        return await issue(work, command)
+        return await issue({ ...work, audit }, command)
       case 'revoke':
-        return await revoke(work, command)
+        return await revoke({ ...work, audit }, command)
     }
   } finally {
     await store.close()
@@ -37,30 +40,35 @@ export async function runKey(context: RoleContext, argumentList: readonly string
 
 interface Work extends RoleContext {
   database: Database
+  tracker: TrackerIdentity
 }
 
-async function list({ database, tell }: Work, trackerId: string): Promise<void> {
-  const keys = await listKeys(database, trackerId)
+interface Change extends Work {
+  audit: AuditTrail
+}
+
+async function list({ database, tell, tracker }: Work): Promise<void> {
+  const keys = await listKeys(database, tracker.trackerId)
   tell([KEY_HEAD, ...keys.map(keyLine)].join(''))
 }
 
 async function issue(
-  { database, now, tell }: Work,
-  { trackerId, kind, origins, path }: Extract<KeyCommand, { task: 'issue' }>,
+  { database, audit, now, tell, tracker }: Change,
+  { kind, origins, path }: Extract<KeyCommand, { task: 'issue' }>,
 ): Promise<void> {
-  const live = await listLiveKeys(database, trackerId, kind)
+  const live = await listLiveKeys(database, tracker.trackerId, kind)
   if (live.length >= LIVE_KEYS_MAX) {
     throw new StartError(
       `The tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kindName(kind)}: revoke one first.`,
     )
   }
   const giveBack = reserveCredentialsFile(path)
-  const key = { trackerId, kind, origins, issuedAt: now() }
-  const issued = await issueKey(database, key).catch(error => {
+  const key = { ...tracker, kind, origins, issuedAt: now() }
+  const issued = await issueKey({ database, audit }, key).catch(error => {
     giveBack()
     throw error
   })
-  writeKeyFile(path, { tracker_id: trackerId, [MEMBERS[kind]]: issued })
+  writeKeyFile(path, { tracker_id: tracker.trackerId, [MEMBERS[kind]]: issued })
   tell(`The new key is in ${path}; those before it stay valid.\n`)
 }
 
@@ -72,11 +80,11 @@ const MEMBERS = {
 } as const
 
 async function revoke(
-  { database, now, tell }: Work,
-  { trackerId, lastCharacters, kind }: Extract<KeyCommand, { task: 'revoke' }>,
+  { database, audit, now, tell, tracker }: Change,
+  { lastCharacters, kind }: Extract<KeyCommand, { task: 'revoke' }>,
 ): Promise<void> {
-  const named = { trackerId, lastCharacters, kind, revokedAt: now() }
-  const count = await revokeNamedKey(database, named)
+  const named = { ...tracker, lastCharacters, kind, revokedAt: now() }
+  const count = await revokeNamedKey({ database, audit }, named)
   if (count === 0) throw new StartError(`No live key of the tracker ends in ${lastCharacters}.`)
   if (count > 1) {
     throw new StartError(`${count} live keys of the tracker end in ${lastCharacters}: add --kind.`)

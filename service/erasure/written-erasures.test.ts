@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { atOnce } from '../../testing/at-once.ts'
+import { entriesOf, failCommitsOf, refuseEntries } from '../../testing/audit-entries.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { tracesOf } from '../../testing/stored-text.ts'
+
+const EMAIL = 'jane@example.com'
+const DIGEST = hash('sha256', EMAIL)
+
+function forget(service: ServiceUnderTest, options: object = {}) {
+  const body = { identifier_hash: DIGEST, identifier_type: 'email' }
+  return service.request('DELETE', '/api/v1/user-data', { body, ...options })
+}
+
+async function written({ database, tracker }: ServiceUnderTest) {
+  return entriesOf(database, tracker.workspaceId, 'user_data.erased')
+}
+
+it('an erasure is written down with counts and its receipt, and with nothing of the person', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
+  service.clock.forward(60)
+  const { body } = await forget(service)
+  await forget(service)
+  const entries = await written(service)
+  const tracker = { type: 'tracker', id: service.tracker.trackerId }
+  const entry = { at: '2026-11-21T12:01:00.000Z', actor: tracker, subject: tracker }
+  const receipt_id = body.deletion_request_id
+  assert.partialDeepStrictEqual(entries, [
+    { ...entry, details: { receipt_id, events: 1, sessions: 1, is_repeat: false } },
+    { ...entry, details: { receipt_id, events: 0, sessions: 0, is_repeat: true } },
+  ])
+  const members = ['receipt_id', 'events', 'sessions', 'is_repeat'].sort()
+  for (const { details } of entries) assert.deepEqual(Object.keys(details).sort(), members)
+  assert.deepEqual(tracesOf(EMAIL, DIGEST, JSON.stringify(entries)), [])
+  const { rows } = await service.database.pool.query(
+    `select encode(keyed_digest, 'hex') as keyed from deletion_requests`,
+  )
+  assert.match(rows[0].keyed, /^[0-9a-f]{64}$/)
+  assert.ok(!JSON.stringify(entries).includes(rows[0].keyed))
+})
+
+it('of equal erasures at once each is written down, and one of them as the first', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
+  const ask = () => forget(service)
+  const replies = await Promise.all([ask(), ask(), ask()])
+  // Every one of them adds to the same receipt.
+  replies.push(...(await atOnce(service.database, 'deletion_requests', [ask, ask])))
+  assert.ok(replies.every(({ status }) => status === 200))
+  const entries = await written(service)
+  assert.deepEqual(
+    entries.map(({ details }) => details.is_repeat),
+    [false, true, true, true, true],
+  )
+  assert.equal(new Set(entries.map(({ details }) => details.receipt_id)).size, 1)
+})
+
+it('an erasure whose receipt is rolled back is not written down', async test => {
+  const service = await serviceUnderTest(test)
+  await failCommitsOf(service.database, 'deletion_requests')
+  assert.equal((await forget(service)).status, 500)
+  assert.deepEqual(await written(service), [])
+})
+
+it('a refused erasure is not written down; one that cannot be is done, and has no receipt', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase({ event_id: 'theirs', user_data: { em: EMAIL } }))
+  assert.equal((await forget(service, { body: { identifier_hash: 'x' } })).status, 422)
+  assert.equal((await forget(service, { secret: null })).status, 401)
+  assert.deepEqual(await written(service), [])
+  await refuseEntries(service.database)
+  assert.equal((await forget(service)).status, 500)
+  assert.deepEqual(await written(service), [])
+  const { rows } = await service.database.pool.query('select id from deletion_requests')
+  assert.deepEqual(rows, [])
+  // It was told that it failed, and whoever repeats it gets the receipt.
+  await service.database.pool.query('alter table audit_entries drop constraint unwritable')
+  const { status, body } = await forget(service)
+  assert.deepEqual([status, body.duplicate], [200, false])
+  assert.equal((await written(service)).length, 1)
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { atOnce } from '../../testing/at-once.ts'
+import { entriesOf, failCommitsOf, refuseEntries } from '../../testing/audit-entries.ts'
+import { type OauthUnderTest, oauthUnderTest, opens } from '../../testing/oauth-under-test.ts'
+import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
+
+const OPEN = 200
+const AT = '2026-11-21T12:00:00.000Z'
+
+it('an issued token is written down with its tier and its end, and never itself', async test => {
+  const under = await oauthUnderTest(test)
+  const { client, userId } = under.workspace.owner
+  const { page, api } = pathsOf(under)
+  const { adAccountId } = under.workspace
+  const wish = { name: 'Jane Doe', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { status, body } = await client.call('POST', api, { body: wish })
+  assert.equal(status, 201)
+  await client.get(page)
+  await client.submit({ action: page, fields: { name: 'Jane Doe', tier: 'read', days: '90' } })
+  // Refused: what is wrong, and who may not.
+  assert.equal((await client.call('POST', api, { body: { ...wish, days: 31 } })).status, 422)
+  await refusedOthers(under, { method: 'POST', path: api, body: wish })
+  const entries = await entriesOf(under.service.database, under.workspace.workspaceId)
+  const entry = (id: number, tier: string, expiresAt: string) => ({
+    at: AT,
+    actor: { type: 'person', id: String(userId) },
+    action: 'execution_token.issued',
+    subject: { type: 'execution_token', id: String(id) },
+    details: { ad_account_id: adAccountId, tier, issued_by: userId, expires_at: expiresAt },
+  })
+  assert.partialDeepStrictEqual(entries, [
+    entry(body.id, 'write', '2026-12-21T12:00:00.000Z'),
+    entry(body.id + 1, 'read', '2027-02-19T12:00:00.000Z'),
+  ])
+  assert.equal(entries.length, 2)
+  assert.doesNotMatch(JSON.stringify(entries), /sbx_|Jane/)
+})
+
+it('a revoked token is written down once, however many revoke it at once', async test => {
+  const under = await oauthUnderTest(test)
+  const { workspaceId, adAccountId, owner } = under.workspace
+  const { page, api } = pathsOf(under)
+  const wish = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { id } = (await owner.client.call('POST', api, { body: wish })).body
+  await refusedOthers(under, { method: 'DELETE', path: `${api}/${id}` })
+  const { database } = under.service
+  assert.deepEqual(await entriesOf(database, workspaceId, 'execution_token.revoked'), [])
+  const revoke = () => owner.client.call('DELETE', `${api}/${id}`)
+  const revocations = await atOnce(database, 'execution_tokens', [revoke, revoke, revoke])
+  assert.deepEqual(revocations.map(({ status }) => status).sort(), [204, 404, 404])
+  assert.equal((await owner.client.post(`${page}/${id}/revoke`)).status, 404)
+  const entries = await entriesOf(database, workspaceId, 'execution_token.revoked')
+  assert.partialDeepStrictEqual(entries, [
+    {
+      at: AT,
+      actor: { type: 'person', id: String(owner.userId) },
+      subject: { type: 'execution_token', id: String(id) },
+    },
+  ])
+  assert.equal(entries.length, 1)
+})
+
+it('an issue or an end that is rolled back is not written down', async test => {
+  const under = await oauthUnderTest(test)
+  const { workspaceId, adAccountId, owner } = under.workspace
+  const { database } = under.service
+  const { api } = pathsOf(under)
+  const wish = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { id } = (await owner.client.call('POST', api, { body: wish })).body
+  await failCommitsOf(database, 'execution_tokens')
+  assert.equal((await owner.client.call('POST', api, { body: wish })).status, 500)
+  assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
+  assert.equal((await entriesOf(database, workspaceId)).length, 1)
+})
+
+it('a token whose issue or end cannot be written down is not made, or goes on', async test => {
+  const under = await oauthUnderTest(test)
+  const { adAccountId, owner } = under.workspace
+  const { api } = pathsOf(under)
+  const wish = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { id, token } = (await owner.client.call('POST', api, { body: wish })).body
+  await refuseEntries(under.service.database)
+  assert.equal((await owner.client.call('POST', api, { body: wish })).status, 500)
+  assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
+  const { rows } = await under.service.database.pool.query('select id from execution_tokens')
+  assert.deepEqual(rows, [{ id }])
+  assert.equal((await opens(under, token)).mcp, OPEN)
+})
+
+function pathsOf({ workspace }: OauthUnderTest) {
+  return {
+    page: `/workspaces/${workspace.workspaceId}/tokens`,
+    api: `/browser/workspaces/${workspace.workspaceId}/execution-tokens`,
+  }
+}
+
+interface Attempt {
+  method: string
+  path: string
+  body?: object
+}
+
+/** An admin, and an owner of another workspace, try the same. */
+async function refusedOthers(under: OauthUnderTest, { method, path, body }: Attempt) {
+  const { workspaceId } = under.workspace
+  const admin = await personUnderTest(under.service)
+  await addMember(under.service, { workspaceId, userId: admin.userId, role: 'admin' })
+  const { owner: stranger } = await workspaceUnderTest(under.service)
+  for (const [person, status] of [
+    [admin, 403],
+    [stranger, 404],
+  ] as const) {
+    assert.equal((await person.client.call(method, path, { body })).status, status)
+  }
+}
