@@ -17,8 +17,8 @@ const VERIFICATION = {
  * to the ledger. It is no evidence of a real arrival and is delivered nowhere (spec).
  */
 export async function verifyIngestion(
-  { commits }: AcceptanceContext,
-  { trackerId }: TrackerIdentity,
+  { commits }: Pick<AcceptanceContext, 'commits'>,
+  { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
   receivedAt: Date,
 ): Promise<{ eventId: string; isDuplicate: boolean }> {
   const eventId = VERIFICATION_EVENT_ID

@@ -20,18 +20,22 @@ const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 /** IANA names, with UTC, which the list leaves out. */
 export const TIME_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
-/** Adds an ad account to a workspace. Throws a 403, 404 or 422 that names every wrong field. */
+/**
+ * Adds an ad account to a workspace, with all that belongs to one. Throws a 403, 404 or
+ * 422 that names every wrong field.
+ */
 export async function addAdAccount(
-  { database, now }: PeopleContext,
+  { database, now, onAdAccountAdded }: PeopleContext,
   person: CurrentPerson,
   entry: AdAccountEntry,
 ): Promise<AdAccount> {
   const intent = { workspaceId: entry.workspaceId, action: 'manage_ad_accounts' } as const
   const { workspaceId } = await requireRole(database, person, intent)
-  const account = checkedAccount(entry)
-  const added = await insertAdAccount(database, {
-    ...{ workspaceId, platform: AD_PLATFORM, ...account },
-    createdAt: now(),
+  const account = { ...checkedAccount(entry), platform: AD_PLATFORM, createdAt: now() }
+  const added = await database.query.transaction().execute(async query => {
+    const inserted = await insertAdAccount({ query }, { workspaceId, ...account })
+    if (inserted) await onAdAccountAdded({ query }, inserted)
+    return inserted
   })
   if (added) return added
   throw Refusal.ofFields({ platform_account_id: ['This workspace has this ad account already.'] })

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
+import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-operations.ts'
+import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/browser/agent-operations.ts'
 import { BROWSER_PATH, PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import { Ajv } from 'ajv'
+import { proposalOf, seedAccount } from '../../testing/actions-under-test.ts'
+import { agentTokens } from '../../testing/agent-tokens.ts'
 import { BrowserClient } from '../../testing/browser-client.ts'
 import {
   addMember,
@@ -13,7 +17,14 @@ import {
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { upsertInvitation } from './invitation-store.ts'
 
-const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true } })
+const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true, uri: true } })
+
+/** Everything that pages of the dashboard can ask for. */
+const OPERATIONS = [
+  ...PEOPLE_OPERATIONS,
+  ...BROWSER_AGENT_OPERATIONS,
+  ...BROWSER_ACTION_OPERATIONS,
+] as const
 
 const ROLES = ['owner', 'admin', 'member', 'stranger', 'nobody'] as const
 type Role = (typeof ROLES)[number]
@@ -23,6 +34,7 @@ const everybody = { owner: 200, admin: 200, member: 200, stranger: 200, nobody: 
 const belonging = { ...everybody, stranger: 404 }
 const managing = { owner: 201, admin: 201, member: 403, stranger: 404, nobody: 401 }
 const owning = { owner: 204, admin: 403, member: 403, stranger: 404, nobody: 401 }
+const deciding = { owner: 200, admin: 200, member: 403, stranger: 404, nobody: 401 }
 
 /** Which role gets which status from which operation; one row each, or the test fails. */
 const ROWS: Record<string, Row> = {
@@ -44,6 +56,24 @@ const ROWS: Record<string, Row> = {
   listAdAccounts: belonging,
   createAdAccount: managing,
   updateAdAccount: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
+
+  listConnections: { ...owning, owner: 200 },
+  updateConnection: owning,
+  revokeConnection: owning,
+  listExecutionTokens: { ...owning, owner: 200 },
+  createExecutionToken: { ...owning, owner: 201 },
+  revokeExecutionToken: owning,
+
+  readApprovalQueue: belonging,
+  readQueuedBatch: belonging,
+  decideActions: deciding,
+  getPolicy: belonging,
+  changePolicy: { ...owning, owner: 200 },
+  listAgentActions: belonging,
+  getActionReceipt: belonging,
+  readAuditLog: deciding,
+  verifyAuditLog: deciding,
+  exportAuditLog: deciding,
 }
 
 const BODIES: Record<string, object> = {
@@ -54,6 +84,17 @@ const BODIES: Record<string, object> = {
   answerInvitation: { answer: 'accepted' },
   createAdAccount: { platform_account_id: '42', name: 'A', currency: 'EUR', time_zone: 'UTC' },
   updateAdAccount: { status: 'disabled' },
+  updateConnection: { name: 'Renamed' },
+  createExecutionToken: { name: 'CI', tier: 'read', days: 30 },
+  decideActions: { decision: 'reject', reason: 'Not now.' },
+  changePolicy: {
+    version: 0,
+    execution_mode: 'ask',
+    limits: {
+      ...{ change_percent_max: 10, change_minor_max: null, daily_total_minor_max: null },
+      ...{ actions_per_day_max: null, allowed_types: ['pause'], quiet_hours: null },
+    },
+  },
 }
 
 interface Cast {
@@ -64,12 +105,15 @@ interface Cast {
 it('every operation answers each role as its row says', async test => {
   const service = await serviceUnderTest(test)
   const found: Record<string, Partial<Row>> = {}
-  for (const { method, url, config } of PEOPLE_OPERATIONS) {
+  const readers = await castOf(service)
+  for (const { method, url, config } of OPERATIONS) {
     const { operationId } = config
     for (const role of ROLES) {
-      const { clients, params } = await castOf(service)
+      // What one role changes must not be changed already for the next.
+      const { clients, params } = method === 'GET' ? readers : await castOf(service)
       const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
-      const body = BODIES[operationId]
+      const given = BODIES[operationId]
+      const body = operationId === 'createExecutionToken' ? ofAccount(given, params) : given
       const reply = await clients[role].call(method, path, body ? { body } : {})
       found[operationId] = { ...found[operationId], [role]: reply.status }
       assertDescribed(operationId, reply)
@@ -78,12 +122,16 @@ it('every operation answers each role as its row says', async test => {
   assert.deepEqual(found, ROWS)
 })
 
+function ofAccount(body: object | undefined, { account }: Cast['params']): object {
+  return { ...body, ad_account_id: Number(account) }
+}
+
 /** Every status is one that the contract names, with a body as it says. */
 function assertDescribed(
   operationId: string,
   { status, body }: { status: number; body: unknown },
 ): void {
-  const operation = PEOPLE_OPERATIONS.find(({ config }) => config.operationId === operationId)
+  const operation = OPERATIONS.find(({ config }) => config.operationId === operationId)
   const responses: Record<number, object> = operation?.schema.response ?? {}
   const schema = responses[status]
   assert.ok(schema, `${operationId} does not name ${status}`)
@@ -93,7 +141,8 @@ function assertDescribed(
 
 /** A workspace with one of each, and somebody who belongs elsewhere and is invited. */
 async function castOf(service: ServiceUnderTest): Promise<Cast> {
-  const { workspaceId, adAccountId, owner } = await workspaceUnderTest(service)
+  const { execution, workspace } = await agentTokens(service)
+  const { workspaceId, adAccountId, owner } = workspace
   const people: Record<string, PersonUnderTest> = { owner }
   for (const role of ['admin', 'member'] as const) {
     const person = await personUnderTest(service)
@@ -122,6 +171,37 @@ async function castOf(service: ServiceUnderTest): Promise<Cast> {
     user: String(other.userId),
     account: String(adAccountId),
     invitation,
+    ...(await agentParams(service, { workspaceId, adAccountId, execution })),
   }
   return { clients, params }
+}
+
+interface Acting {
+  workspaceId: number
+  adAccountId: number
+  execution: string
+}
+
+/** A connection, a token, a proposal that waits, and an action that was blocked. */
+async function agentParams(
+  service: ServiceUnderTest,
+  { workspaceId, adAccountId, execution: secret }: Acting,
+): Promise<Record<string, string>> {
+  await seedAccount(service, adAccountId)
+  const path = `/api/v1/agent/workspaces/${workspaceId}/actions`
+  const campaign = String(120_200_000_000_000_001n + BigInt(adAccountId) * 1_000n)
+  const propose = async (body: object) =>
+    (await service.request('POST', path, { secret, body })).body.proposal
+  const waiting = await propose(proposalOf(campaign))
+  const blocked = await propose(proposalOf('999', { idempotency_key: 'key-2' }))
+  const idOf = async (table: string) => {
+    const text = `select id from ${table} where workspace_id = $1 limit 1`
+    return String((await service.database.pool.query(text, [workspaceId])).rows[0].id)
+  }
+  return {
+    connection: await idOf('agent_connections'),
+    token: await idOf('execution_tokens'),
+    batch: String(waiting.id),
+    action: String(blocked.actions[0].id),
+  }
 }

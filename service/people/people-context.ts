@@ -1,8 +1,9 @@
 import { hkdfSync } from 'node:crypto'
 import type { AddressLimit } from '../access/limit-addresses.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
+import type { AdAccount } from './ad-account-store.ts'
 import {
   type AuthLibrary,
   type AuthMails,
@@ -24,9 +25,16 @@ export interface PeopleContext extends SessionContext {
   mails: Mails
   limits: PeopleLimits
   social: readonly SocialProvider[]
+  onAdAccountAdded: AdAccountWatcher
   /** Made on first use, because a free port is known only then. */
   library: () => Promise<AuthLibrary>
 }
+
+/**
+ * What else has to be there with a new ad account, in the transaction that makes it. This room
+ * knows nothing of campaigns; who does stands above it.
+ */
+export type AdAccountWatcher = (transaction: Transaction, account: AdAccount) => Promise<unknown>
 
 export interface PeopleLimits {
   signIn: AddressLimit | null
@@ -41,6 +49,7 @@ export interface PeopleOptions {
   mails: Mails
   limits: PeopleLimits
   social: SocialClients
+  onAdAccountAdded: AdAccountWatcher
   /** 32 bytes, from which the key of links and of social sign-in is derived. */
   masterKey: Buffer
 }
@@ -48,7 +57,7 @@ export interface PeopleOptions {
 const SECRET_BYTES = 32
 
 export function peopleContext(options: PeopleOptions): PeopleContext {
-  const { database, logger, now, publicOrigin, social, mails } = options
+  const { database, logger, now, publicOrigin, social, mails, onAdAccountAdded } = options
   const secret = Buffer.from(
     hkdfSync('sha256', options.masterKey, '', 'signalbox people', SECRET_BYTES),
   ).toString('hex')
@@ -58,6 +67,7 @@ export function peopleContext(options: PeopleOptions): PeopleContext {
     now,
     publicOrigin,
     mails,
+    onAdAccountAdded,
     limits: options.limits,
     social: Object.keys(social) as SocialProvider[],
     library: () => {

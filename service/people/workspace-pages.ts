@@ -59,14 +59,21 @@ export const ROLE_NAMES: Record<WorkspaceRole, string> = {
   member: 'Member',
 }
 
-export type WorkspaceTab = 'ad-accounts' | 'people' | 'connections' | 'tokens'
+export type WorkspaceTab =
+  | ('ad-accounts' | 'people' | 'connections' | 'tokens')
+  | ('approvals' | 'policy' | 'audit')
 
 const TABS: readonly (readonly [WorkspaceTab, string])[] = [
   ['ad-accounts', 'Ad accounts'],
   ['people', 'People'],
   ['connections', 'Agents'],
   ['tokens', 'Tokens'],
+  ['approvals', 'Approvals'],
+  ['policy', 'Policy'],
+  ['audit', 'Log'],
 ]
+/** The others are there for all: what a role may not do, their pages say. */
+const OWNERS_TABS: readonly WorkspaceTab[] = ['connections', 'tokens']
 
 export interface WorkspaceFrame {
   person: CurrentPerson
@@ -86,7 +93,7 @@ export function workspacePage({
   content,
 }: WorkspaceFrame): string {
   const { workspaceId, workspaceName, role } = membership
-  const tabs = role === 'owner' ? TABS : TABS.slice(0, 2)
+  const tabs = TABS.filter(([key]) => role === 'owner' || !OWNERS_TABS.includes(key))
   const links = tabs.map(([key, label]) => {
     const current = key === tab ? ' aria-current="page"' : ''
     return html`<a href="/workspaces/${workspaceId}/${key}"!${current}>${label}</a>`

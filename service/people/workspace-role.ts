@@ -10,12 +10,15 @@ export const WORKSPACE_ACTIONS = [
   'change_role',
   'rename_workspace',
   'manage_agents',
+  'decide_actions',
+  'change_policy',
+  'read_audit',
 ] as const
 export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
 
 const MAY: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
   owner: WORKSPACE_ACTIONS,
-  admin: ['read', 'manage_ad_accounts', 'invite', 'remove_member'],
+  admin: ['read', 'manage_ad_accounts', 'invite', 'remove_member', 'decide_actions', 'read_audit'],
   member: ['read'],
 }
 

@@ -23,6 +23,7 @@ const CREDENTIALS: Credentials = {
   ad_account_id: 1,
   owner_email: 'owner@demo.example',
   owner_password: 'password',
+  execution_token: 'token',
 }
 
 it('the file is for its owner alone, also where an open one stood, and leaves no draft', test => {

@@ -21,6 +21,8 @@ export interface Credentials {
   owner_email: string | null
   /** Their first password; null when they chose it. */
   owner_password: string | null
+  /** With which an agent may propose changes for the ad account; null without an owner. */
+  execution_token: string | null
 }
 
 /** As found: a file of an earlier version knows nothing of browsers and people. */
@@ -29,6 +31,7 @@ export type FoundCredentials = Omit<Credentials, LaterMember> &
 type LaterMember =
   | ('publishable_key' | 'forwarding_secret')
   | ('workspace_id' | 'ad_account_id' | 'owner_email' | 'owner_password')
+  | 'execution_token'
 
 export class CredentialsFileError extends Error {
   override name = 'CredentialsFileError'

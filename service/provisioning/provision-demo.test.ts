@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { entriesOf } from '../../testing/audit-entries.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { issueKey } from '../access/issue-key.ts'
@@ -14,6 +15,8 @@ import {
   revokeKey,
 } from '../access/store.ts'
 import { type TokenKind, tokenDigest } from '../access/token-format.ts'
+import { auditTrail } from '../agents/audit/audit-trail.ts'
+import { auditKeys } from '../agents/audit/head-signature.ts'
 import type { Database } from '../db/database.ts'
 import { findDestination, findDestinationRoutes } from '../delivery/destination-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
@@ -117,6 +120,32 @@ it('a lost or spoilt file gets a new secret for the same tracker, and the old on
   }
 })
 
+it('the operator is written down for each secret that is made or dies', async test => {
+  const { database, start, path } = await demo(test)
+  const { workspace_id, tracker_id, ...first } = await start()
+  rmSync(path)
+  const { tracker_secret, publishable_key, forwarding_secret } = await start()
+  const written = await entriesOf(database, workspace_id)
+  const keys = written.filter(({ subject }) => subject.type === 'key')
+  const named = (action: string, token: string) => [action, tokenDigest(token).toString('hex')]
+  assert.deepEqual(
+    keys.map(({ action, subject }) => [action, subject.id]),
+    [
+      named('key.issued', first.tracker_secret),
+      named('key.issued', first.publishable_key),
+      named('key.issued', first.forwarding_secret),
+      named('key.revoked', first.tracker_secret),
+      named('key.issued', tracker_secret),
+      named('key.issued', publishable_key),
+      named('key.issued', forwarding_secret),
+    ],
+  )
+  for (const { actor, details } of keys) {
+    assert.deepEqual(actor, { type: 'operator', id: null })
+    assert.equal(details.tracker_id, tracker_id)
+  }
+})
+
 it('a file that is older than the browser keys gets them, and keeps all else', async test => {
   const { database, start, path, at } = await demo(test)
   const { publishable_key: _, forwarding_secret: __, ...older } = await start()
@@ -138,9 +167,12 @@ it('a file that is older than the browser keys gets them, and keeps all else', a
 it('a key that is missing is issued even when the tracker has two: the oldest makes room', async test => {
   const { database, start, path, at } = await demo(test)
   const { publishable_key: oldest, ...rest } = await start()
-  const trackerId = rest.tracker_id
+  const { tracker_id: trackerId, workspace_id: workspaceId } = rest
+  assert.ok(workspaceId)
   const issuedAt = new Date(at.getTime() + 1_000)
-  const inPages = await issueKey(database, { trackerId, kind: 'publishable', issuedAt })
+  const scope = { database, audit: auditTrail(auditKeys(CREDENTIAL_KEYS)) }
+  const asked = { trackerId, workspaceId, kind: 'publishable', issuedAt } as const
+  const inPages = await issueKey(scope, asked)
   writeFileSync(path, JSON.stringify(rest))
   const renewed = await start({ at: new Date(at.getTime() + 2_000) })
   assert.ok(await opens(database, renewed))
@@ -177,8 +209,9 @@ it('a file with the secret of a tracker that was provisioned later is left as it
     destination_id: other.destinationId,
   }
   writeFileSync(path, JSON.stringify(chosen))
-  const { workspace_id, ad_account_id, ...kept } = await start()
+  const { workspace_id, ad_account_id, execution_token, ...kept } = await start()
   assert.deepEqual({ ...chosen, ...kept }, chosen)
+  assert.notEqual(execution_token, first.execution_token)
   assert.equal(workspace_id, other.workspaceId)
   assert.notEqual(ad_account_id, first.ad_account_id)
   assert.ok(await opens(database, first))

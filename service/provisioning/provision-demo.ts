@@ -1,6 +1,14 @@
-import { issueKey, type KeyKind, LIVE_KEYS_MAX } from '../access/issue-key.ts'
-import { findFirstTracker, findTrackerByKey, listLiveKeys, revokeKey } from '../access/store.ts'
+import { endKey } from '../access/end-key.ts'
+import { issueKey, type KeyKind, type KeyScope, LIVE_KEYS_MAX } from '../access/issue-key.ts'
+import {
+  findFirstTracker,
+  findTrackerByKey,
+  listLiveKeys,
+  type TrackerIdentity,
+} from '../access/store.ts'
 import { tokenDigest } from '../access/token-format.ts'
+import { auditTrail } from '../agents/audit/audit-trail.ts'
+import { auditKeys } from '../agents/audit/head-signature.ts'
 import type { Database } from '../db/database.ts'
 import { findDestinationRoutes } from '../delivery/destination-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
@@ -10,6 +18,7 @@ import {
   readCredentialsFile,
   writeCredentialsFile,
 } from './credentials-file.ts'
+import { demoExecutionToken } from './demo-execution-token.ts'
 import { demoAdAccount, demoOwner, type OwnerCredentials } from './provision-owner.ts'
 import { provisionDestination, provisionTracker } from './provision-tracker.ts'
 
@@ -36,10 +45,13 @@ const DEMO_ORIGINS = ['http://127.0.0.1:*']
  */
 export async function provisionDemo(database: Database, request: DemoRequest): Promise<boolean> {
   const known = readCredentialsFile(request.path)
-  const issued = (await stillValid(database, known)) ?? (await newlyIssued(database, request))
+  const audit = auditTrail(auditKeys(request.credentialKeys))
+  const scope = { database, audit }
+  const issued = (await stillValid(database, known)) ?? (await newlyIssued(scope, request))
   if (!issued) return false
+  const { trackerId, workspaceId } = issued
   const keyOf = (kind: KeyKind, found: string | undefined) =>
-    liveKey(database, { kind, found, trackerId: issued.trackerId, at: request.at })
+    liveKey(scope, { trackerId, workspaceId, kind, found, at: request.at })
   const credentials: Credentials = {
     base_url: request.baseUrl,
     tracker_id: issued.trackerId,
@@ -48,7 +60,7 @@ export async function provisionDemo(database: Database, request: DemoRequest): P
     forwarding_secret: await keyOf('forwarding', issued.forwardingSecret),
     destination_id: issued.destinationId,
     simulator_url: request.simulatorUrl,
-    ...(await peopleOf(database, request, { issued, known })),
+    ...(await peopleOf(scope, request, { issued, known })),
   }
   if (JSON.stringify(credentials) === JSON.stringify(known)) return true
   writeCredentialsFile(request.path, credentials)
@@ -62,17 +74,23 @@ interface People {
 
 /** Who owns the demo, and for which ad account it is. */
 async function peopleOf(
-  database: Database,
+  { database, audit }: KeyScope,
   { baseUrl, at }: DemoRequest,
   { issued, known }: People,
-): Promise<Pick<Credentials, 'workspace_id' | 'ad_account_id' | keyof OwnerCredentials>> {
+): Promise<PeopleCredentials> {
   const { workspaceId, trackerId, destinationId } = issued
   const mustChangePassword = baseUrl.startsWith('https:')
   const owner = await demoOwner(database, { workspaceId, mustChangePassword, at }, known ?? {})
   const account = { workspaceId, trackerId, destinationId, at }
-  const ad_account_id = await demoAdAccount(database, account)
-  return { workspace_id: workspaceId, ad_account_id, ...owner }
+  const adAccountId = await demoAdAccount(database, account, known?.ad_account_id)
+  const token = { workspaceId, adAccountId, ownerEmail: owner.owner_email, at }
+  const scope = { database, audit }
+  const execution_token = await demoExecutionToken(scope, token, known?.execution_token)
+  return { workspace_id: workspaceId, ad_account_id: adAccountId, ...owner, execution_token }
 }
+
+type PeopleCredentials = OwnerCredentials &
+  Pick<Credentials, 'workspace_id' | 'ad_account_id' | 'execution_token'>
 
 interface Issued {
   trackerId: string
@@ -103,9 +121,10 @@ async function stillValid(
 }
 
 async function newlyIssued(
-  database: Database,
+  scope: KeyScope,
   { at, credentialKeys, isStoreOurs }: DemoRequest,
 ): Promise<Issued | null> {
+  const { database } = scope
   const existing = await findFirstTracker(database)
   if (!existing) {
     const demo = { workspaceName: 'Demo', origins: DEMO_ORIGINS }
@@ -116,22 +135,19 @@ async function newlyIssued(
   const [route] = await findDestinationRoutes(database, trackerId, at)
   const destinationId =
     route?.id ?? (await provisionDestination(database, { trackerId, at, credentialKeys }))
-  for (const key of await listLiveKeys(database, trackerId, 'tracker_secret')) {
-    await revokeKey(database, { trackerId, digest: key.key_digest, revokedAt: at })
+  const kind = 'tracker_secret'
+  for (const live of await listLiveKeys(database, trackerId, kind)) {
+    const { key_digest: digest, last_characters: lastCharacters } = live
+    await endKey(scope, { trackerId, workspaceId, kind, digest, lastCharacters }, at)
   }
-  const trackerSecret = await issueKey(database, {
-    trackerId,
-    kind: 'tracker_secret',
-    issuedAt: at,
-  })
+  const trackerSecret = await issueKey(scope, { trackerId, workspaceId, kind, issuedAt: at })
   return { trackerId, workspaceId, trackerSecret, destinationId }
 }
 
-interface WantedKey {
+interface WantedKey extends TrackerIdentity {
   kind: KeyKind
   /** What the file says, which may be of another tracker, or nothing. */
   found: string | undefined
-  trackerId: string
   at: Date
 }
 
@@ -140,15 +156,17 @@ interface WantedKey {
  * is no room for one more, the oldest makes it.
  */
 async function liveKey(
-  database: Database,
-  { kind, found, trackerId, at }: WantedKey,
+  scope: KeyScope,
+  { trackerId, workspaceId, kind, found, at }: WantedKey,
 ): Promise<string> {
+  const { database } = scope
   const opened = found && (await findTrackerByKey(database, kind, tokenDigest(found)))
   if (found && opened && opened.trackerId === trackerId) return found
   const live = await listLiveKeys(database, trackerId, kind)
-  for (const { key_digest: digest } of live.slice(0, -(LIVE_KEYS_MAX - 1))) {
-    await revokeKey(database, { trackerId, digest, revokedAt: at })
+  for (const key of live.slice(0, -(LIVE_KEYS_MAX - 1))) {
+    const { key_digest: digest, last_characters: lastCharacters } = key
+    await endKey(scope, { trackerId, workspaceId, kind, digest, lastCharacters }, at)
   }
   const origins = kind === 'publishable' ? DEMO_ORIGINS : []
-  return issueKey(database, { trackerId, kind, origins, issuedAt: at })
+  return issueKey(scope, { trackerId, workspaceId, kind, origins, issuedAt: at })
 }

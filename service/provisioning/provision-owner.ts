@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Database } from '../db/database.ts'
+import { seedSimulatedAccount } from '../agents/executor/seed-simulated-account.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import { bindDestination } from '../delivery/destination-store.ts'
-import { insertAdAccount, listAdAccounts } from '../people/ad-account-store.ts'
+import { type AdAccount, insertAdAccount, listAdAccounts } from '../people/ad-account-store.ts'
 import { passwordHash } from '../people/auth-library.ts'
 import { insertMember, listMembers } from '../people/member-store.ts'
 import { findPerson, insertPerson, setPassword } from '../people/person-store.ts'
@@ -92,21 +93,38 @@ export interface DemoAdAccountRequest {
   at: Date
 }
 
-/** The ad account of the demo, with its destination bound to it; the one that is there, if any. */
+/**
+ * The ad account of the demo, with its destination bound to it and its campaigns, which one that an
+ * earlier version made has not got: the one that the file names, else the first that is there.
+ */
 export async function demoAdAccount(
   database: Database,
   { workspaceId, trackerId, destinationId, at }: DemoAdAccountRequest,
+  knownId?: number | null,
 ): Promise<number> {
-  const [found] = await listAdAccounts(database, workspaceId)
-  const account =
-    found ??
-    (await insertAdAccount(database, {
-      ...{ workspaceId, platform: 'meta', platformAccountId: '1000000001' },
-      ...{ name: 'Demo ad account', currency: 'EUR', timeZone: 'UTC', createdAt: at },
-    }))
-  if (!account) throw new Error('two programs made the same ad account at once')
+  const accounts = await listAdAccounts(database, workspaceId)
+  const found = accounts.find(({ id }) => id === knownId) ?? accounts[0]
+  const account = await database.query.transaction().execute(async query => {
+    const made = found ?? (await newDemoAccount({ query }, workspaceId, at))
+    const { id: adAccountId, platformAccountId, name } = made
+    await seedSimulatedAccount({ query }, { adAccountId, platformAccountId, name, at })
+    return made
+  })
   await bindDestination(database, { trackerId, destinationId, adAccountId: account.id })
   return account.id
+}
+
+async function newDemoAccount(
+  transaction: Transaction,
+  workspaceId: number,
+  createdAt: Date,
+): Promise<AdAccount> {
+  const account = await insertAdAccount(transaction, {
+    ...{ workspaceId, platform: 'meta', platformAccountId: '1000000001' },
+    ...{ name: 'Demo ad account', currency: 'EUR', timeZone: 'UTC', createdAt },
+  })
+  if (!account) throw new Error('two programs made the same ad account at once')
+  return account
 }
 
 function newPassword(): string {

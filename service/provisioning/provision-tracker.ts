@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { issueKey } from '../access/issue-key.ts'
-import { insertTracker } from '../access/store.ts'
+import { insertTracker, type TrackerIdentity } from '../access/store.ts'
+import { auditTrail } from '../agents/audit/audit-trail.ts'
+import { auditKeys } from '../agents/audit/head-signature.ts'
 import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, sealCredential } from '../delivery/sealed-credential.ts'
@@ -46,23 +48,27 @@ export async function provisionTracker(
     createdAt: request.at,
   })
   const destinationId = await provisionDestination(database, { trackerId, ...request })
-  const keys = await issueKeys(database, { trackerId, origins, at: request.at })
+  const keys = await issueKeys(database, { trackerId, workspaceId, origins, ...request })
   return { trackerId, ...keys, destinationId, workspaceId }
 }
 
 async function issueKeys(
   database: Database,
-  { trackerId, origins = [], at }: { trackerId: string; origins: Origins; at: Date },
+  { trackerId, workspaceId, origins = [], at, credentialKeys }: KeysRequest,
 ) {
-  const key = { trackerId, issuedAt: at }
+  const scope = { database, audit: auditTrail(auditKeys(credentialKeys)) }
+  const key = { trackerId, workspaceId, issuedAt: at }
   return {
-    trackerSecret: await issueKey(database, { ...key, kind: 'tracker_secret' }),
-    publishableKey: await issueKey(database, { ...key, kind: 'publishable', origins }),
-    forwardingSecret: await issueKey(database, { ...key, kind: 'forwarding' }),
+    trackerSecret: await issueKey(scope, { ...key, kind: 'tracker_secret' }),
+    publishableKey: await issueKey(scope, { ...key, kind: 'publishable', origins }),
+    forwardingSecret: await issueKey(scope, { ...key, kind: 'forwarding' }),
   }
 }
 
-type Origins = ProvisioningRequest['origins']
+type KeysRequest = TrackerIdentity &
+  Pick<ProvisioningRequest, 'at' | 'credentialKeys'> & {
+    origins: ProvisioningRequest['origins']
+  }
 
 export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName' | 'origins'> {
   trackerId: string

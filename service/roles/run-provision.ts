@@ -63,6 +63,7 @@ export async function runProvision(
       ad_account_id: null,
       owner_email: owner ?? null,
       owner_password: ownerPassword ?? null,
+      execution_token: null,
     })
     tell(`Credentials of workspace ${workspaceId} are in ${path}\n`)
   } finally {

@@ -1,0 +1,120 @@
+import type { Database } from '../../db/database.ts'
+import { arrayLiteral } from '../../db/row-arrays.ts'
+import { OTHER_NAMES } from '../../delivery/sent-counts-store.ts'
+
+export interface DayCount {
+  /** UTC day, YYYY-MM-DD. */
+  day: string
+  events: number
+}
+
+/** How many events of these trackers came in on each UTC day, the newest first. */
+export async function countReceived(
+  { pool }: Database,
+  trackerIds: readonly string[],
+  sinceDay: string,
+): Promise<DayCount[]> {
+  const { rows } = await pool.query({
+    name: 'count-received-by-day',
+    text: `select received_on, sum(events)::bigint as events from event_counts
+           where tracker_id = any($1::uuid[]) and received_on >= $2
+           group by received_on order by received_on desc`,
+    values: [arrayLiteral(trackerIds), sinceDay],
+  })
+  return rows.map(row => ({ day: row.received_on, events: row.events }))
+}
+
+export interface LedgerFigure {
+  eventName: string
+  /** Null: events without an amount, or with one in no currency. */
+  currency: string | null
+  events: number
+  /** Decimal text; null when none of them has an amount. */
+  amount: string | null
+}
+
+export interface LedgerSpan {
+  trackerIds: readonly string[]
+  /** The beginning of the first day. */
+  since: Date
+  /** Event names that are told apart; the rarer ones are one. */
+  namesMax: number
+}
+
+/**
+ * Conversions that happened since a moment, by name and currency. Nothing is received before it has
+ * happened, so each tracker is asked for one range of the index by receipt, and what came in late,
+ * of days before, is left out of it.
+ */
+export async function sumLedger(
+  { pool }: Database,
+  { trackerIds, since, namesMax }: LedgerSpan,
+): Promise<LedgerFigure[]> {
+  const { rows } = await pool.query({
+    name: 'sum-ledger',
+    text: `with figures as (
+             select of_tracker.event_name, of_tracker.value_currency,
+               sum(of_tracker.events)::bigint as events, sum(of_tracker.amount) as amount
+             from unnest($1::uuid[]) tracker(id)
+             cross join lateral (
+               select event_name, value_currency, count(*) as events, sum(value_amount) as amount
+               from events
+               where tracker_id = tracker.id and created_at >= $2 and event_time >= $2
+                 and event_class = 'conversion'
+               group by event_name, value_currency
+             ) of_tracker
+             group by 1, 2
+           ), places as (
+             select event_name, row_number() over (order by sum(events) desc, event_name) as place
+             from figures group by event_name
+           )
+           select case when place <= $3 then event_name else '${OTHER_NAMES}' end as event_name,
+             value_currency, sum(events)::bigint as events, sum(amount)::text as amount
+           from figures join places using (event_name)
+           group by 1, 2 order by 1, 2`,
+    values: [arrayLiteral(trackerIds), since, namesMax],
+  })
+  return rows.map(row => ({
+    eventName: row.event_name,
+    currency: row.value_currency,
+    events: row.events,
+    amount: row.amount,
+  }))
+}
+
+export interface AcceptedSpan {
+  /** Pairs of the same length: whose destination. */
+  trackerIds: readonly string[]
+  destinationIds: readonly string[]
+  /** UTC day, YYYY-MM-DD. */
+  sinceDay: string
+}
+
+/**
+ * Live events that happened since a day and that the platform took, by name, from the kept counts.
+ * What several destinations of one tracker took counts once.
+ */
+export async function countAccepted(
+  { pool }: Database,
+  { trackerIds, destinationIds, sinceDay }: AcceptedSpan,
+): Promise<Map<string, number>> {
+  const { rows } = await pool.query({
+    name: 'count-accepted-by-name',
+    text: `select event_name, sum(accepted)::bigint as accepted
+           from (
+             select lane.tracker_id, sent.event_name, max(sent.accepted) as accepted
+             from unnest($1::uuid[], $2::uuid[]) lane(tracker_id, destination_id)
+             cross join lateral (
+               select event_name, sum(accepted) as accepted from sent_counts
+               where sent_counts.tracker_id = lane.tracker_id
+                 and sent_counts.destination_id = lane.destination_id
+                 and sent_on >= $3 and event_on >= $3
+               group by event_name
+             ) sent
+             group by lane.tracker_id, sent.event_name
+           ) of_tracker
+           group by event_name having sum(accepted) > 0`,
+    values: [arrayLiteral(trackerIds), arrayLiteral(destinationIds), sinceDay],
+  })
+  return new Map(rows.map(row => [row.event_name, row.accepted]))
+}

@@ -1,0 +1,45 @@
+import type { AccountState } from '@signalbox/contract/agents/account.ts'
+import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
+import { requirePermission } from '../../oauth/verify-agent-token.ts'
+import { listEntities } from '../executor/list-entity-store.ts'
+import { readPolicy } from '../policy/read-policy.ts'
+import type { ProposalContext } from '../proposals/proposal-context.ts'
+import { countPendingActions } from './pending-store.ts'
+
+/**
+ * get_account_state: for what the credential is good, what the workspace lets agents do, and the
+ * simulated ads as they are now. Throws a 403 without the permission.
+ */
+export async function readAccountState(
+  { database, now }: Pick<ProposalContext, 'database' | 'now'>,
+  principal: AgentPrincipal,
+): Promise<AccountState> {
+  requirePermission(principal, 'ad-account.read')
+  const { workspaceId, adAccountId } = principal
+  const readAt = now()
+  const policy = await readPolicy(database, workspaceId)
+  const { entities, omitted } = await listEntities(database, adAccountId)
+  const pending = await countPendingActions(database, { workspaceId, adAccountId }, readAt)
+  return {
+    workspace: { id: workspaceId, name: principal.workspaceName },
+    ad_account: {
+      id: adAccountId,
+      name: principal.adAccountName,
+      platform: principal.platform,
+      currency: principal.currency,
+      time_zone: principal.timeZone,
+      is_simulated: true,
+    },
+    credential: {
+      type: principal.kind,
+      name: principal.kind === 'connection' ? principal.connectionName : principal.tokenName,
+      permissions: [...principal.permissions],
+      expires_at: principal.expiresAt.toISOString(),
+    },
+    policy,
+    entities,
+    entities_omitted: omitted,
+    pending_actions: pending,
+    read_at: readAt.toISOString(),
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  PERFORMANCE_DAYS_DEFAULT,
+  type Performance,
+  PerformanceArguments,
+} from '@signalbox/contract/agents/account.ts'
+import type { Database } from '../../db/database.ts'
+import { bodyCheck } from '../../http/checked-body.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
+import { daySpan, daysBefore } from '../../reports/calendar-day.ts'
+import type { ProposalContext } from '../proposals/proposal-context.ts'
+import { type BoundDestination, findBoundDestinations } from './bound-store.ts'
+import { countAccepted, countReceived, sumLedger } from './ledger-figure-store.ts'
+import { ledgerFigures } from './ledger-figures.ts'
+import { NAMES_MAX } from './name-counts.ts'
+import { findReportedDays } from './platform-figure-store.ts'
+import { platformFigures } from './platform-figures.ts'
+
+/** Events that one answer reads. Of a busier ad account it begins on a later day, and says so. */
+export const EVENTS_READ_MAX = 2_000_000
+
+const checkArguments = bodyCheck<PerformanceArguments>(PerformanceArguments)
+
+export interface PerformanceContext extends Pick<ProposalContext, 'database' | 'now'> {
+  eventsReadMax?: number
+}
+
+/**
+ * get_performance: what the ledger holds of the last days, and what the platform says of them, told
+ * apart. Of the trackers that deliver for the credential's ad account. Throws a 422 on the
+ * arguments and a 403 without the permission.
+ */
+export async function readPerformance(
+  { database, now, eventsReadMax = EVENTS_READ_MAX }: PerformanceContext,
+  principal: AgentPrincipal,
+  given: unknown,
+): Promise<Performance> {
+  requirePermission(principal, 'ad-account.read')
+  const { days = PERFORMANCE_DAYS_DEFAULT } = checkArguments(given)
+  const at = now()
+  const until = daysBefore(at, 0)
+  const asked = daysBefore(at, days - 1)
+  const destinations = await findBoundDestinations(database, principal)
+  const lanes = lanesOf(destinations)
+  const since = await firstDay(database, lanes, { asked, until, eventsReadMax })
+  const span = { since, until }
+  const reported = await findReportedDays(database, { ...lanes, ...span })
+  return {
+    ad_account_id: principal.adAccountId,
+    ...span,
+    ledger: {
+      source: 'signalbox_ledger',
+      explanation: ledgerExplanation(destinations.length, since === asked ? null : since),
+      events: await ledgerEvents(database, lanes, since),
+    },
+    platform: {
+      source: 'platform_reports',
+      explanation: PLATFORM_EXPLANATION,
+      ...platformFigures(reported, destinations),
+    },
+  }
+}
+
+interface Lanes {
+  trackerIds: string[]
+  destinationIds: string[]
+}
+
+function lanesOf(destinations: readonly BoundDestination[]): Lanes {
+  return {
+    trackerIds: destinations.map(({ trackerId }) => trackerId),
+    destinationIds: destinations.map(({ id }) => id),
+  }
+}
+
+async function ledgerEvents(database: Database, lanes: Lanes, sinceDay: string) {
+  const trackerIds = [...new Set(lanes.trackerIds)]
+  const since = daySpan(sinceDay).from
+  const figures = await sumLedger(database, { trackerIds, since, namesMax: NAMES_MAX })
+  return ledgerFigures(figures, await countAccepted(database, { ...lanes, sinceDay }))
+}
+
+/** The first of the days asked for from which on not too much has come in; today is always read. */
+async function firstDay(
+  database: Database,
+  { trackerIds }: Lanes,
+  { asked, until, eventsReadMax }: { asked: string; until: string; eventsReadMax: number },
+): Promise<string> {
+  let total = 0
+  for (const { day, events } of await countReceived(database, [...new Set(trackerIds)], asked)) {
+    total += events
+    if (total > eventsReadMax) return day < until ? daysBefore(daySpan(day).from, -1) : until
+  }
+  return asked
+}
+
+function ledgerExplanation(destinationCount: number, cutTo: string | null): string {
+  if (destinationCount === 0) {
+    return (
+      'Nothing is known: no destination of this workspace delivers for this ad account. ' +
+      'get_signal_health says what to do.'
+    )
+  }
+  const cut =
+    cutTo === null ? '' : ` There are too many events for all days: these begin on ${cutTo}.`
+  return `${LEDGER_EXPLANATION}${cut}`
+}
+
+const LEDGER_EXPLANATION =
+  'Conversions that happened on these UTC days and were stored here, whether or not an ad led to ' +
+  'them, test events included; it is no attribution. Those that come in late are added to the ' +
+  'day on which they happened, so the last days still grow. Revenue is the sum of the amounts ' +
+  'that events gave with a currency, before refunds, which are events of their own.'
+
+const PLATFORM_EXPLANATION =
+  'What the platform says it counted on the days for which it gave its counts, of every sender ' +
+  'to the same datasets. A day is reported the morning after and once more two days later; days ' +
+  'without a report are missing, not zero. Do not add these figures to those of the ledger: they ' +
+  'are about the same events.'

@@ -1,0 +1,117 @@
+import type { EntityState } from '@signalbox/contract/agents/actions.ts'
+
+/** What a simulated ad account begins with. */
+export type SimulatedEntity = Omit<EntityState, 'version'> & {
+  parent_type: EntityState['type'] | null
+}
+
+export interface SimulatedAccount {
+  /** Ours. */
+  adAccountId: number
+  /** The platform's number of it, in digits. */
+  platformAccountId: string
+  name: string
+}
+
+interface Planned {
+  name: string
+  status?: 'paused'
+  /** In minor units. A budget stands on a campaign or on its ad sets, never on both, as at Meta. */
+  budget?: number
+}
+type PlannedAdSet = Planned & { ads: readonly Planned[] }
+type PlannedCampaign = Planned & { adSets: readonly PlannedAdSet[] }
+
+const CAMPAIGNS: readonly PlannedCampaign[] = [
+  {
+    name: 'Autumn collection - New customers',
+    budget: 12_000,
+    adSets: [
+      {
+        name: 'Broad, 25 to 54',
+        ads: [{ name: 'Video - Behind the seams, 15 s' }, { name: 'Carousel - Six favourites' }],
+      },
+      {
+        name: 'Lookalike of buyers, 1 %',
+        ads: [{ name: 'Image - Wool coat, studio' }, { name: 'Image - Wool coat, street' }],
+      },
+    ],
+  },
+  {
+    name: 'Retargeting - Shop visitors',
+    adSets: [
+      {
+        name: 'Cart left behind, 14 days',
+        budget: 3_500,
+        ads: [{ name: 'Catalogue - What you looked at' }],
+      },
+      {
+        name: 'Product viewed, 30 days',
+        budget: 2_000,
+        ads: [{ name: 'Image - Free returns' }, { name: 'Video - Customers say, 30 s' }],
+      },
+    ],
+  },
+  {
+    name: 'Newsletter sign-ups - Summer',
+    status: 'paused',
+    budget: 1_500,
+    adSets: [{ name: 'Interests, slow fashion', ads: [{ name: 'Image - 10 % for new readers' }] }],
+  },
+]
+
+/**
+ * The ad account itself and 3 campaigns, 5 ad sets and 8 ads, parents first: always the same, so
+ * that stories and tests can count on them. Ids are those of no other simulated account.
+ */
+export function simulatedEntities(account: SimulatedAccount): SimulatedEntity[] {
+  const nextId = simulatedIds(account.adAccountId)
+  const root = entity('ad_account', account.platformAccountId, { planned: account, parent: null })
+  const campaigns = CAMPAIGNS.map(planned => ({
+    planned,
+    campaign: entity('campaign', nextId(), { planned, parent: root }),
+  }))
+  const adSets = campaigns.flatMap(({ planned: { adSets }, campaign }) =>
+    adSets.map(planned => ({
+      planned,
+      adSet: entity('ad_set', nextId(), { planned, parent: campaign }),
+    })),
+  )
+  const ads = adSets.flatMap(({ planned: { ads }, adSet }) =>
+    ads.map(planned => entity('ad', nextId(), { planned, parent: adSet })),
+  )
+  return [
+    root,
+    ...campaigns.map(({ campaign }) => campaign),
+    ...adSets.map(({ adSet }) => adSet),
+    ...ads,
+  ]
+}
+
+/** Eighteen digits, as Meta's have, with ours within. */
+const FIRST_ID = 120_200_000_000_000_000n
+const IDS_PER_ACCOUNT = 1_000n
+
+function simulatedIds(adAccountId: number): () => string {
+  let last = FIRST_ID + BigInt(adAccountId) * IDS_PER_ACCOUNT
+  return () => {
+    last += 1n
+    return String(last)
+  }
+}
+
+function entity(
+  type: EntityState['type'],
+  id: string,
+  { planned, parent }: { planned: Planned; parent: SimulatedEntity | null },
+): SimulatedEntity {
+  return {
+    type,
+    id,
+    name: planned.name,
+    parent_type: parent?.type ?? null,
+    parent_id: parent?.id ?? null,
+    status: planned.status ?? 'active',
+    daily_budget_minor: planned.budget ?? null,
+  }
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { TestClock } from '../../testing/test-clock.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { tokenDigest } from '../access/token-format.ts'
+import { listEntities } from '../agents/executor/list-entity-store.ts'
+import type { Database } from '../db/database.ts'
+import { listExecutionTokens, revokeExecutionToken } from '../oauth/execution-token-store.ts'
+import { findTokenPrincipal } from '../oauth/principal-store.ts'
+import { insertAdAccount, setAdAccountStatus } from '../people/ad-account-store.ts'
+import { deleteMember, listMembers } from '../people/member-store.ts'
+import { type Credentials, readCredentialsFile } from './credentials-file.ts'
+import { provisionDemo } from './provision-demo.ts'
+import { provisionOwner } from './provision-owner.ts'
+
+const DAY_SECONDS = 86_400
+
+it('the file holds a token that may propose for the demo account for 30 days', async test => {
+  const { database, clock, start } = await demo(test)
+  const { execution_token, ad_account_id, workspace_id } = await start()
+  assert.match(execution_token ?? '', /^sbx_wet_[0-9a-f]{72}$/)
+  const principal = await principalOf(database, execution_token, clock.now())
+  const [owner] = await listMembers(database, workspace_id)
+  const { tier, adAccountId, workspaceId, personId, expiresAt } = principal ?? {}
+  assert.deepEqual(
+    [tier, adAccountId, workspaceId, personId],
+    ['write', ad_account_id, workspace_id, owner?.userId],
+  )
+  assert.equal(expiresAt?.getTime(), clock.now().getTime() + 30 * DAY_SECONDS * 1_000)
+})
+
+it('the operator is written down as who issued it', async test => {
+  const { database, start } = await demo(test)
+  const { workspace_id } = await start()
+  const [token] = await listExecutionTokens(database, workspace_id)
+  const entries = await tokenEntries(database)
+  assert.deepEqual(entries, [
+    { action: 'execution_token.issued', actor: { type: 'operator', id: null }, id: `${token?.id}` },
+  ])
+})
+
+it('later starts keep it as long as it works', async test => {
+  const { database, clock, start } = await demo(test)
+  const first = await start()
+  clock.forward(29 * DAY_SECONDS)
+  assert.deepEqual(await start(), first)
+  assert.equal((await listExecutionTokens(database, first.workspace_id)).length, 1)
+})
+
+it('one that has expired is replaced', async test => {
+  const { database, clock, start } = await demo(test)
+  const { execution_token } = await start()
+  clock.forward(30 * DAY_SECONDS)
+  const { execution_token: renewed } = await start()
+  assert.notEqual(renewed, execution_token)
+  assert.ok(await principalOf(database, renewed, clock.now()))
+})
+
+it('one that was revoked is replaced', async test => {
+  const { database, clock, start } = await demo(test)
+  const { execution_token, workspace_id: workspaceId } = await start()
+  const [token] = await listExecutionTokens(database, workspaceId)
+  await revokeExecutionToken(database, { workspaceId, tokenId: token?.id ?? 0 }, clock.now())
+  const { execution_token: renewed } = await start()
+  assert.notEqual(renewed, execution_token)
+  assert.ok(await principalOf(database, renewed, clock.now()))
+})
+
+it('one that was lost is replaced, and dies; tokens of people stay', async test => {
+  const { database, clock, start, path } = await demo(test)
+  const { execution_token, ...older } = await start()
+  const { workspace_id: workspaceId } = older
+  await database.query
+    .insertInto('execution_tokens')
+    .columns([
+      ...(['workspace_id', 'ad_account_id', 'token_digest', 'tier', 'name'] as const),
+      ...(['last_characters', 'issued_by', 'created_at', 'expires_at'] as const),
+    ])
+    .expression(query =>
+      query
+        .selectFrom('execution_tokens')
+        .select(['workspace_id', 'ad_account_id', ({ val }) => val(Buffer.alloc(32)).as('digest')])
+        .select(['tier', ({ val }) => val('Mine').as('name'), 'last_characters', 'issued_by'])
+        .select(['created_at', 'expires_at']),
+    )
+    .execute()
+  for (const content of [JSON.stringify(older), '{"tracker_id":']) {
+    writeFileSync(path, content)
+    const { execution_token: renewed } = await start()
+    assert.ok(await principalOf(database, renewed, clock.now()), content)
+  }
+  assert.equal(await principalOf(database, execution_token, clock.now()), null)
+  const tokens = await listExecutionTokens(database, workspaceId)
+  const live = tokens.filter(({ revoked_at }) => revoked_at === null).map(({ name }) => name)
+  assert.deepEqual(live.toSorted(), ['Mine', 'credentials.json'])
+})
+
+it('a workspace whose owners are its own has none in the file', async test => {
+  const { database, clock, start, path } = await demo(test)
+  const { workspace_id: workspaceId, owner_email: _, owner_password: __, ...rest } = await start()
+  const request = { workspaceId, email: 'real@shop.example', mustChangePassword: false }
+  await provisionOwner(database, { ...request, at: clock.now() })
+  const [demoOwner] = await listMembers(database, workspaceId)
+  await deleteMember(database, { workspaceId, userId: demoOwner?.userId ?? 0 })
+  writeFileSync(path, JSON.stringify(rest))
+  assert.equal((await start()).execution_token, null)
+  assert.equal(await principalOf(database, rest.execution_token, clock.now()), null)
+})
+
+it('while the ad account is disabled there is none, and a new one after', async test => {
+  const { database, clock, start } = await demo(test)
+  const { execution_token, workspace_id: workspaceId, ad_account_id } = await start()
+  const named = { workspaceId, adAccountId: ad_account_id ?? 0 }
+  await setAdAccountStatus(database, named, 'disabled')
+  assert.equal((await start()).execution_token, null)
+  await setAdAccountStatus(database, named, 'active')
+  const { execution_token: renewed } = await start()
+  assert.ok(await principalOf(database, renewed, clock.now()))
+  assert.equal(await principalOf(database, execution_token, clock.now()), null)
+})
+
+it('the demo stays with its ad account, also when another comes before it by name', async test => {
+  const { database, clock, start } = await demo(test)
+  const first = await start()
+  await insertAdAccount(database, {
+    ...{ workspaceId: first.workspace_id, platform: 'meta', platformAccountId: '77' },
+    ...{ name: 'AAA', currency: 'EUR', timeZone: 'UTC', createdAt: clock.now() },
+  })
+  assert.deepEqual(await start(), first)
+})
+
+it('the demo account has campaigns, also one that was made before there were any', async test => {
+  const { database, start } = await demo(test)
+  const { ad_account_id } = await start()
+  const count = async () => (await listEntities(database, ad_account_id ?? 0)).entities.length
+  assert.equal(await count(), 17)
+  await database.query.deleteFrom('ad_entities').execute()
+  await start()
+  assert.equal(await count(), 17)
+})
+
+async function demo(test: TestContext) {
+  const { database } = await testStore(test)
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-demo-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'credentials.json')
+  const clock = new TestClock()
+  const start = async (): Promise<Credentials> => {
+    const isTrue = await provisionDemo(database, {
+      ...{ path, baseUrl: 'http://127.0.0.1:1/api/v1', simulatorUrl: null, at: clock.now() },
+      ...{ credentialKeys: { current: Buffer.alloc(32, 7), previous: [] }, isStoreOurs: true },
+    })
+    assert.ok(isTrue)
+    return readCredentialsFile(path) as Credentials
+  }
+  return { database, clock, path, start }
+}
+
+function principalOf(database: Database, token: string | null, at: Date) {
+  return findTokenPrincipal(database, tokenDigest(token ?? ''), at)
+}
+
+async function tokenEntries({ query }: Database) {
+  const rows = await query
+    .selectFrom('audit_entries')
+    .select(['action', 'body', 'subject_id as id'])
+    .where('subject_type', '=', 'execution_token')
+    .orderBy('sequence')
+    .execute()
+  return rows.map(({ action, body, id }) => ({ action, actor: JSON.parse(body).actor, id }))
+}
