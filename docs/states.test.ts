@@ -2,12 +2,22 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import {
+  ACTION_OUTCOMES,
+  ACTION_STATUSES,
+  type ActionStatus,
+  BATCH_STATUSES,
+} from '../contract/agents/actions.ts'
 import { DELIVERY_STATUSES } from '../contract/deliveries.ts'
+import { ACTION_BIRTHS, ACTION_MOVES } from '../service/agents/proposals/action-moves.ts'
+import { batchStatus } from '../service/agents/proposals/batch-status.ts'
 import { CIRCUIT_MOVES } from '../service/delivery/circuit-moves.ts'
 import { BIRTH_STATUSES, STATUS_MOVES } from '../service/delivery/status-moves.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'states.md'), 'utf8')
-const [, deliveryPart = '', destinationPart = '', circuitPart = ''] = page.split(/^## /m)
+const [, deliveryPart = '', destinationPart = '', circuitPart = '', ...agentParts] =
+  page.split(/^## /m)
+const [actionPart = '', batchPart = ''] = agentParts
 
 const movesInCode = Object.entries(STATUS_MOVES)
   .flatMap(([from, nexts]) => nexts.map(next => `${from} -> ${next}`))
@@ -61,6 +71,46 @@ it('the picture and the tables of the circuit have its states and moves, and no 
     rowsBelow(circuitPart, 'Circuit').map(([state]) => state),
     Object.keys(CIRCUIT_MOVES),
   )
+})
+
+it('the picture and the tables of the action have its births and moves, and no other', () => {
+  assert.match(actionPart, /^Action/)
+  const moves = Object.entries(ACTION_MOVES).flatMap(([from, nexts]) =>
+    nexts.map(next => `${from} -> ${next}`),
+  )
+  const births = ACTION_BIRTHS.map(status => `[*] -> ${status}`)
+  assert.deepEqual(picturedMoves(actionPart).sort(), [...births, ...moves].sort())
+  const rows = rowsBelow(actionPart, '### Every move of an action')
+  assert.deepEqual(rows.map(([from, to]) => `${from} -> ${to}`).sort(), moves.sort())
+  assert.deepEqual(
+    rowsBelow(actionPart, '### Where an action begins').map(([status]) => status),
+    ACTION_BIRTHS,
+  )
+})
+
+it('the page explains every status and every outcome of an action, and no other', () => {
+  const rows = rowsBelow(actionPart, '### What each status of an action means')
+  assert.deepEqual(rows.map(([status]) => status).sort(), [...ACTION_STATUSES].sort())
+  const when = rowsBelow(actionPart, '### Every move of an action').map(([, , text]) => text)
+  const named = ACTION_OUTCOMES.filter(outcome => when.some(text => text?.includes(outcome)))
+  assert.deepEqual(named, ACTION_OUTCOMES)
+})
+
+it('the page explains every status of a batch in the order in which they are looked for', () => {
+  assert.match(batchPart, /^Batch/)
+  const explained = rowsBelow(batchPart, 'Batch').map(([status]) => String(status))
+  assert.deepEqual([...explained].sort(), [...BATCH_STATUSES].sort())
+  // Beside an action of the same kind, one that belongs to a line further down changes nothing,
+  // but for what was verified, which is complete only alone.
+  const lineOf = (...statuses: ActionStatus[]) => explained.indexOf(batchStatus(statuses))
+  for (const one of ACTION_STATUSES) {
+    for (const other of ACTION_STATUSES) {
+      const [first, second] = [lineOf(one), lineOf(other)]
+      const expected = Math.min(first, second)
+      const isMixed = first !== second && explained[expected] === 'completed'
+      assert.equal(lineOf(one, other), isMixed ? expected + 1 : expected, `${one} ${other}`)
+    }
+  }
 })
 
 /** The cells of the first table after a heading, without its head and without backticks. */

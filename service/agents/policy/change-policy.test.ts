@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import type { PolicySubmission } from '@signalbox/contract/agents/policy.ts'
+import { agentStage, memberOf } from '../../../testing/agent-stage.ts'
+import { entriesOf, refuseEntries } from '../../../testing/audit-entries.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import { changePolicy } from './change-policy.ts'
+import { POLICY_AT_FIRST, readPolicy } from './read-policy.ts'
+
+const LIMITS: PolicySubmission['limits'] = {
+  ...{ change_percent_max: 30, change_minor_max: null, daily_total_minor_max: 9_000 },
+  ...{ actions_per_day_max: 0, allowed_types: ['resume', 'pause'] },
+  quiet_hours: { from: '22:00', until: '06:30' },
+}
+const BODY: PolicySubmission = {
+  ...{ version: 0, execution_mode: 'auto_with_limits' },
+  limits: LIMITS,
+}
+
+async function stageOf(test: TestContext) {
+  const stage = await agentStage((await testStore(test)).database)
+  const { database, context, workspaceId, owner: person } = stage
+  const change = (body: unknown, by = person) =>
+    changePolicy(context, { person: by, workspaceId: String(workspaceId) }, body)
+  return { ...stage, change, read: () => readPolicy(database, workspaceId) }
+}
+
+it('a workspace begins with suggestions and narrow limits', async test => {
+  const { read } = await stageOf(test)
+  assert.deepEqual(await read(), POLICY_AT_FIRST)
+  assert.equal(POLICY_AT_FIRST.execution_mode, 'suggest_only')
+})
+
+it('an owner replaces the policy as a whole, and it is one version on', async test => {
+  const { change, read, clock } = await stageOf(test)
+  const changed = await change(BODY)
+  const expected = {
+    ...{ version: 1, execution_mode: 'auto_with_limits', changed_at: clock.now().toISOString() },
+    limits: { ...LIMITS, allowed_types: ['pause', 'resume'] },
+  }
+  assert.deepEqual(changed, expected)
+  assert.deepEqual(await read(), expected)
+  clock.forward(60)
+  const second = await change({ ...BODY, version: 1, execution_mode: 'ask' })
+  assert.deepEqual([second.version, second.execution_mode], [2, 'ask'])
+  assert.deepEqual(await read(), second)
+})
+
+it('the log has what the policy was before and after, and who changed it', async test => {
+  const { change, database, workspaceId, owner, clock } = await stageOf(test)
+  await change(BODY)
+  const [entry, ...others] = await entriesOf(database, workspaceId, 'policy.changed')
+  assert.deepEqual(others, [])
+  const { version, execution_mode, limits } = POLICY_AT_FIRST
+  assert.deepEqual(
+    { actor: entry?.actor, subject: entry?.subject, at: entry?.at, details: entry?.details },
+    {
+      actor: { type: 'person', id: String(owner.userId) },
+      subject: { type: 'policy', id: String(workspaceId) },
+      at: clock.now().toISOString(),
+      details: {
+        before: { version, execution_mode, limits },
+        after: { ...BODY, version: 1, limits: { ...LIMITS, allowed_types: ['pause', 'resume'] } },
+      },
+    },
+  )
+})
+
+it('409 when the policy is not the one that was shown, and nothing changes', async test => {
+  const { change, read, database, workspaceId } = await stageOf(test)
+  await change(BODY)
+  for (const version of [0, 2]) {
+    await assert.rejects(change({ ...BODY, version, execution_mode: 'ask' }), { status: 409 })
+  }
+  assert.equal((await read()).execution_mode, 'auto_with_limits')
+  assert.equal((await entriesOf(database, workspaceId, 'policy.changed')).length, 1)
+})
+
+it('409 for all but one of many who change the same policy at once', async test => {
+  const { change, read, database, workspaceId } = await stageOf(test)
+  for (const version of [0, 1]) {
+    const tries = Array.from({ length: 8 }, () => change({ ...BODY, version }))
+    const results = await Promise.allSettled(tries)
+    const statuses = results.map(result =>
+      result.status === 'fulfilled' ? 200 : (result.reason as Refusal).status,
+    )
+    assert.deepEqual(statuses.sort(), [200, ...Array(7).fill(409)])
+    assert.equal((await read()).version, version + 1)
+  }
+  assert.equal((await entriesOf(database, workspaceId, 'policy.changed')).length, 2)
+})
+
+it('403 for who is no owner, and 404 for who does not belong there', async test => {
+  const stage = await stageOf(test)
+  for (const role of ['admin', 'member'] as const) {
+    const person = await memberOf(stage, role)
+    await assert.rejects(stage.change(BODY, person), { status: 403 })
+  }
+  const stranger = (await agentStage(stage.database)).owner
+  await assert.rejects(stage.change(BODY, stranger), { status: 404 })
+  assert.equal((await stage.read()).version, 0)
+})
+
+it('422 names every wrong field', async test => {
+  const { change, read } = await stageOf(test)
+  const wrong = {
+    version: '0',
+    execution_mode: 'always',
+    limits: {
+      ...{ change_percent_max: -1, change_minor_max: 1.5, actions_per_day_max: 10_001 },
+      ...{ allowed_types: ['pause', 'pause', 'delete'], quiet_hours: { from: '24:00' } },
+    },
+    more: true,
+  }
+  await assert.rejects(change(wrong), ({ status, errors }: Refusal) => {
+    assert.equal(status, 422)
+    assert.deepEqual(Object.keys(errors ?? {}).sort(), [
+      'execution_mode',
+      'limits.actions_per_day_max',
+      'limits.allowed_types',
+      'limits.allowed_types.2',
+      'limits.change_minor_max',
+      'limits.change_percent_max',
+      'limits.daily_total_minor_max',
+      'limits.quiet_hours',
+      'limits.quiet_hours.from',
+      'limits.quiet_hours.until',
+      'more',
+      'version',
+    ])
+    return true
+  })
+  const endless = { ...LIMITS, quiet_hours: { from: '08:00', until: '08:00' } }
+  await assert.rejects(change({ ...BODY, limits: endless }), ({ errors }: Refusal) => {
+    assert.deepEqual(Object.keys(errors ?? {}), ['limits.quiet_hours.until'])
+    return true
+  })
+  for (const body of [null, [], 'text', 7]) await assert.rejects(change(body), { status: 422 })
+  assert.equal((await read()).version, 0)
+})
+
+it('a change that cannot be written down does not happen', async test => {
+  const { change, read, database } = await stageOf(test)
+  await refuseEntries(database)
+  await assert.rejects(change(BODY), /audit_entries/)
+  assert.equal((await read()).version, 0)
+})

@@ -1,0 +1,93 @@
+import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
+import { type ActionPolicy, PolicySubmission } from '@signalbox/contract/agents/policy.ts'
+import type { Database, Transaction } from '../../db/database.ts'
+import { bodyCheck } from '../../http/checked-body.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { CurrentPerson } from '../../people/current-person.ts'
+import { requireRole } from '../../people/require-role.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import { holdForChange, savePolicy } from './policy-store.ts'
+import { readPolicy } from './read-policy.ts'
+
+export interface PolicyContext {
+  database: Database
+  now: () => Date
+  audit: AuditTrail
+}
+
+/** Who asks, and where; the workspace may come from a path. */
+export interface PolicyVisit {
+  person: CurrentPerson
+  workspaceId: unknown
+}
+
+const checkBody = bodyCheck<PolicySubmission>(PolicySubmission)
+
+/**
+ * Replaces the policy of a workspace, with its entry in the log. Throws a Refusal: 403, 404, 422
+ * with every wrong field, or 409 when the policy that was shown is not the one that holds.
+ */
+export async function changePolicy(
+  context: PolicyContext,
+  { person, workspaceId: given }: PolicyVisit,
+  body: unknown,
+): Promise<ActionPolicy> {
+  const intent = { workspaceId: given, action: 'change_policy' } as const
+  const { workspaceId } = await requireRole(context.database, person, intent)
+  const submission = readSubmission(body)
+  const order = { workspaceId, personId: person.userId, submission }
+  return context.database.query
+    .transaction()
+    .execute(query => replacePolicy({ query }, context, order))
+}
+
+function readSubmission(body: unknown): PolicySubmission {
+  const submission = checkBody(body)
+  const { quiet_hours } = submission.limits
+  if (quiet_hours === null || quiet_hours.from !== quiet_hours.until) return submission
+  const sentence = 'The quiet hours end where they begin: choose another minute, or none (null).'
+  throw Refusal.ofFields({ 'limits.quiet_hours.until': [sentence] })
+}
+
+interface PolicyOrder {
+  workspaceId: number
+  personId: number
+  submission: PolicySubmission
+}
+
+async function replacePolicy(
+  transaction: Transaction,
+  { now, audit }: PolicyContext,
+  { workspaceId, personId, submission }: PolicyOrder,
+): Promise<ActionPolicy> {
+  await holdForChange(transaction, workspaceId)
+  const before = await readPolicy(transaction, workspaceId)
+  if (before.version !== submission.version) throw changedMeanwhile()
+  const at = now()
+  const after = { ...submission, limits: inOrder(submission.limits), version: before.version + 1 }
+  await savePolicy(transaction, { ...after, workspaceId, changedBy: personId, changedAt: at })
+  await audit.append(transaction, {
+    ...{ workspaceId, at, action: 'policy.changed' },
+    actor: { type: 'person', id: String(personId) },
+    subject: { type: 'policy', id: String(workspaceId) },
+    details: { before: auditedPolicy(before), after: auditedPolicy(after) },
+  })
+  return { ...after, changed_at: at.toISOString() }
+}
+
+/** The same types are the same list. */
+function inOrder(limits: PolicySubmission['limits']): PolicySubmission['limits'] {
+  const { allowed_types } = limits
+  return { ...limits, allowed_types: ACTION_TYPES.filter(type => allowed_types.includes(type)) }
+}
+
+function auditedPolicy({ version, execution_mode, limits }: PolicySubmission) {
+  return { version, execution_mode, limits }
+}
+
+function changedMeanwhile(): Refusal {
+  return new Refusal(
+    409,
+    'Somebody changed the policy since it was shown to you: read it again and repeat your change.',
+  )
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  ACTION_TYPES,
+  ENTITY_TYPES,
+  type EntityState,
+  POLICY_DECISIONS,
+} from '@signalbox/contract/agents/actions.ts'
+import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
+import { type SeededChoices, seededChoices, testSeeds } from '../../../testing/seeded-choices.ts'
+import { type Evaluation, evaluateAction, type JudgedAction } from './evaluate-action.ts'
+import { isQuiet } from './quiet-hours.ts'
+
+const ROUNDS = 4_000
+const AT = Date.parse('2026-11-21T00:00:00.000Z')
+const ACCOUNT = { currency: 'EUR', timeZone: 'America/New_York' }
+
+interface Plan {
+  steps: { action: JudgedAction; entity: EntityState | null }[]
+  mode: (typeof EXECUTION_MODES)[number]
+  limits: PolicyLimits
+  usedToday: { changedMinor: number; actionCount: number }
+  at: Date
+}
+
+function randomPlan(choices: SeededChoices): Plan {
+  const { pick, integer } = choices
+  return {
+    steps: Array.from({ length: integer(1, 5) }, () => randomStep(choices)),
+    mode: pick([...EXECUTION_MODES, 'auto_with_limits', 'auto_with_limits']),
+    limits: {
+      change_percent_max: pick([null, 0, 5, 20, 50, 1_000]),
+      change_minor_max: pick([null, 0, 10, 100, 1_000]),
+      daily_total_minor_max: pick([null, 0, 100, 300, 2_000]),
+      actions_per_day_max: pick([null, 0, 1, 3, 10]),
+      allowed_types: ACTION_TYPES.filter(() => choices.chance() < 0.8),
+      quiet_hours: pick([null, null, { from: '22:00', until: '06:00' }]),
+    },
+    usedToday: { changedMinor: pick([0, 0, 50, 300]), actionCount: integer(0, 4) },
+    at: new Date(AT + integer(0, 86_400_000)),
+  }
+}
+
+function randomStep({ pick, integer }: SeededChoices): Plan['steps'][number] {
+  const type = pick(ACTION_TYPES)
+  const target = { type: pick(ENTITY_TYPES), id: '1' }
+  const budget = pick([null, 1, 100, 199, 1_000])
+  const isMoney = type === 'increase_budget' || type === 'decrease_budget'
+  const params = isMoney ? { new_daily_budget_minor: integer(1, 2_000) } : {}
+  const status = pick(['active', 'paused'] as const)
+  const rest = { name: 'A', parent_id: null, daily_budget_minor: budget, version: 1 }
+  return {
+    action: { type, target, params },
+    entity: pick([true, true, true, true, false]) ? { ...target, ...rest, status } : null,
+  }
+}
+
+/** As a proposal is judged: each action counts those before it that are not blocked. */
+function judge({ steps, mode, limits, usedToday, at }: Plan): Evaluation[] {
+  const policy = { version: 1, execution_mode: mode, limits, changed_at: null }
+  let used = usedToday
+  return steps.map(({ action, entity }) => {
+    const grounds = { policy, entity, usedToday: used, account: ACCOUNT, at }
+    const evaluation = evaluateAction(action, grounds)
+    if (evaluation.decision !== 'block') {
+      const changedMinor = used.changedMinor + evaluation.changeMinor
+      used = { changedMinor, actionCount: used.actionCount + 1 }
+    }
+    return evaluation
+  })
+}
+
+for (const seed of testSeeds([1, 2, 3])) {
+  it(`what is allowed never exceeds a limit, alone or summed up (seed ${seed})`, () => {
+    const choices = seededChoices(seed)
+    let allowedCount = 0
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const plan = randomPlan(choices)
+      allowedCount += allowedWithinLimits(plan, judge(plan))
+    }
+    // A gate that never opens keeps every limit.
+    assert.ok(allowedCount > ROUNDS / 20, String(allowedCount))
+  })
+
+  it(`a stricter limit never makes a decision milder (seed ${seed})`, () => {
+    const choices = seededChoices(seed)
+    let changedCount = 0
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const plan = randomPlan(choices)
+      const stricter = { ...plan, limits: stricterLimits(plan.limits, choices) }
+      const [before, after] = [judge(plan), judge(stricter)].map(list => list.map(strictness))
+      before?.forEach((was, at) => {
+        assert.ok((after?.[at] ?? 0) >= was, JSON.stringify({ plan, stricter, at }))
+        if ((after?.[at] ?? 0) > was) changedCount += 1
+      })
+    }
+    assert.ok(changedCount > ROUNDS / 100, String(changedCount))
+  })
+
+  it(`no mode is milder than auto_with_limits, and only that one allows (seed ${seed})`, () => {
+    const choices = seededChoices(seed)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const plan = { ...randomPlan(choices), mode: 'auto_with_limits' as const }
+      const auto = judge(plan).map(strictness)
+      for (const mode of ['suggest_only', 'ask'] as const) {
+        judge({ ...plan, mode }).forEach((evaluation, at) => {
+          assert.notEqual(evaluation.decision, 'allow')
+          assert.ok(strictness(evaluation) >= (auto[at] ?? 0))
+        })
+      }
+    }
+  })
+}
+
+/** How many of the plan were allowed; each of them is looked at. */
+function allowedWithinLimits(plan: Plan, judged: Evaluation[]): number {
+  const { limits, usedToday } = plan
+  let { changedMinor, actionCount } = usedToday
+  let allowedCount = 0
+  judged.forEach(({ decision, changeMinor, before, proposed }, at) => {
+    if (decision !== 'allow') return
+    const { action } = plan.steps[at] as Plan['steps'][number]
+    const place = JSON.stringify({ plan, at })
+    allowedCount += 1
+    changedMinor += changeMinor
+    actionCount += 1
+    assert.equal(plan.mode, 'auto_with_limits', place)
+    assert.ok(before && proposed, place)
+    assert.ok(limits.allowed_types.includes(action.type), place)
+    assert.notEqual(action.target.type, 'ad_account', place)
+    assert.ok(changeMinor <= (limits.change_minor_max ?? Infinity), place)
+    const percent = (100 * changeMinor) / (before.daily_budget_minor ?? Infinity)
+    assert.ok(percent <= (limits.change_percent_max ?? Infinity), place)
+    if (changeMinor > 0) {
+      assert.ok(changedMinor <= (limits.daily_total_minor_max ?? Infinity), place)
+    }
+    assert.ok(actionCount <= (limits.actions_per_day_max ?? Infinity), place)
+    const { quiet_hours } = limits
+    assert.ok(!quiet_hours || !isQuiet(quiet_hours, plan.at, ACCOUNT.timeZone), place)
+    const { status, daily_budget_minor } = before
+    const isChanged =
+      proposed.status !== status || proposed.daily_budget_minor !== daily_budget_minor
+    assert.ok(isChanged, place)
+  })
+  return allowedCount
+}
+
+function strictness({ decision }: Evaluation): number {
+  return POLICY_DECISIONS.indexOf(decision)
+}
+
+/**
+ * Some of the limits made stricter. The allowed types stay in sums over a batch: an action that is
+ * blocked takes nothing from those after it.
+ */
+function stricterLimits(limits: PolicyLimits, { integer, chance }: SeededChoices): PolicyLimits {
+  const lower = (max: number | null) => {
+    if (chance() < 0.5) return max
+    return max === null ? integer(0, 1_000) : integer(0, max)
+  }
+  return {
+    ...limits,
+    change_percent_max: lower(limits.change_percent_max),
+    change_minor_max: lower(limits.change_minor_max),
+    daily_total_minor_max: lower(limits.daily_total_minor_max),
+    actions_per_day_max: lower(limits.actions_per_day_max),
+    quiet_hours: limits.quiet_hours ?? { from: '09:00', until: '17:00' },
+  }
+}
+
+it('with fewer allowed types no decision about a single action becomes milder', () => {
+  const choices = seededChoices(4)
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const plan = randomPlan(choices)
+    const single = { ...plan, steps: plan.steps.slice(0, 1) }
+    const allowed_types = plan.limits.allowed_types.slice(1)
+    const fewer = { ...single, limits: { ...plan.limits, allowed_types } }
+    const [before, after] = [judge(single), judge(fewer)].map(list => list.map(strictness))
+    assert.ok((after?.[0] ?? 0) >= (before?.[0] ?? 0), JSON.stringify(fewer))
+  }
+})

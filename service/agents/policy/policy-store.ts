@@ -1,0 +1,71 @@
+import type {
+  ActionPolicy,
+  ExecutionMode,
+  PolicyLimits,
+} from '@signalbox/contract/agents/policy.ts'
+import type { Transaction } from '../../db/database.ts'
+
+/** Null: nobody has changed what all begin with. */
+export async function findPolicy(
+  { query }: Transaction,
+  workspaceId: number,
+): Promise<ActionPolicy | null> {
+  const row = await query
+    .selectFrom('agent_policies')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  if (!row) return null
+  return {
+    version: row.version,
+    execution_mode: row.execution_mode as ExecutionMode,
+    // jsonb comes as a value; the types of the tables say what goes in, text.
+    limits: row.limits as unknown as PolicyLimits,
+    changed_at: row.changed_at.toISOString(),
+  }
+}
+
+export interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_mode' | 'limits'> {
+  workspaceId: number
+  changedBy: number
+  changedAt: Date
+}
+
+/** The caller holds the policy (`holdForChange`). */
+export async function savePolicy({ query }: Transaction, change: PolicyChange): Promise<void> {
+  const values = {
+    version: change.version,
+    execution_mode: change.execution_mode,
+    limits: JSON.stringify(change.limits),
+    changed_by: change.changedBy,
+    changed_at: change.changedAt,
+  }
+  await query
+    .insertInto('agent_policies')
+    .values({ workspace_id: change.workspaceId, ...values })
+    .onConflict(conflict => conflict.column('workspace_id').doUpdateSet(values))
+    .execute()
+}
+
+/**
+ * Until the transaction ends nobody changes the policy; others may hold it in the same way. The row
+ * of the workspace is what is locked, because a policy that was never changed has no row.
+ */
+export async function holdForDecision({ query }: Transaction, workspaceId: number): Promise<void> {
+  await query
+    .selectFrom('workspaces')
+    .select('id')
+    .where('id', '=', workspaceId)
+    .forShare()
+    .executeTakeFirstOrThrow()
+}
+
+/** Waits for every decision that is under way, and keeps others from beginning one. */
+export async function holdForChange({ query }: Transaction, workspaceId: number): Promise<void> {
+  await query
+    .selectFrom('workspaces')
+    .select('id')
+    .where('id', '=', workspaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,220 @@
+import { type Selectable, sql } from 'kysely'
+import type { Transaction } from '../../db/database.ts'
+import type { Tables } from '../../db/tables.ts'
+import type { Action, NewAction } from './action.ts'
+
+/** One action of a workspace, or null. */
+export async function findAction(
+  transaction: Transaction,
+  { workspaceId, actionId }: { workspaceId: number; actionId: number },
+): Promise<Action | null> {
+  const row = await selectActions(transaction)
+    .where('agent_actions.workspace_id', '=', workspaceId)
+    .where('agent_actions.id', '=', actionId)
+    .executeTakeFirst()
+  return row ? actionOf(row) : null
+}
+
+/** The actions of one batch, in their order. */
+export async function findActionsOfBatch(
+  transaction: Transaction,
+  batchId: number,
+): Promise<Action[]> {
+  const rows = await selectActions(transaction)
+    .where('agent_actions.batch_id', '=', batchId)
+    .orderBy('agent_actions.position')
+    .execute()
+  return rows.map(actionOf)
+}
+
+export interface ActionPart {
+  workspaceId: number
+  /** Null: of every ad account of the workspace. */
+  adAccountId: number | null
+  /** Null: in every status. */
+  status: Action['status'] | null
+  offset: number
+  limit: number
+}
+
+/** A part of the actions of a workspace, the newest first. */
+export async function findActionsPage(
+  transaction: Transaction,
+  { workspaceId, adAccountId, status, offset, limit }: ActionPart,
+): Promise<Action[]> {
+  const rows = await selectActions(transaction)
+    .where('agent_actions.workspace_id', '=', workspaceId)
+    .$if(adAccountId !== null, query =>
+      query.where('agent_actions.ad_account_id', '=', adAccountId),
+    )
+    .$if(status !== null, query => query.where('agent_actions.status', '=', status))
+    .orderBy('agent_actions.id', 'desc')
+    .offset(offset)
+    .limit(limit)
+    .execute()
+  return rows.map(actionOf)
+}
+
+/**
+ * Actions by id, held until the transaction ends; lock these before anything is written to the log.
+ */
+export async function lockActions(
+  transaction: Transaction,
+  actionIds: readonly number[],
+): Promise<Action[]> {
+  if (actionIds.length === 0) return []
+  const rows = await selectActions(transaction)
+    .where('agent_actions.id', 'in', actionIds)
+    .orderBy('agent_actions.id')
+    .forUpdate('agent_actions')
+    .execute()
+  return rows.map(actionOf)
+}
+
+/** Every action with its batch; conditions are the caller's. */
+export function selectActions({ query }: Transaction) {
+  return query
+    .selectFrom('agent_actions')
+    .innerJoin('agent_batches', 'agent_batches.id', 'agent_actions.batch_id')
+    .selectAll('agent_actions')
+    .select([
+      'agent_batches.proposer_kind',
+      'agent_batches.proposer_id',
+      'agent_batches.proposer_name',
+      'agent_batches.person_id',
+      'agent_batches.expires_at',
+    ])
+}
+
+/** Stores a new action and returns its id. Only `keepNewAction` calls it. */
+export async function insertAction(
+  { query }: Transaction,
+  batchId: number,
+  action: NewAction,
+): Promise<number> {
+  const { id } = await query
+    .insertInto('agent_actions')
+    .values({
+      batch_id: batchId,
+      position: action.position,
+      workspace_id: action.workspaceId,
+      ad_account_id: action.adAccountId,
+      type: action.type,
+      target_type: action.target.type,
+      target_id: action.target.id,
+      target_name: action.target.name,
+      params: JSON.stringify(action.params),
+      rationale: action.rationale,
+      status: action.status,
+      policy_decision: action.policyDecision,
+      policy_reasons: JSON.stringify(action.policyReasons),
+      policy_evidence: JSON.stringify(action.policyEvidence),
+      state_before: action.before && JSON.stringify(action.before),
+      state_proposed: action.proposed && JSON.stringify(action.proposed),
+      change_minor: action.changeMinor,
+      execution_started_at: action.executionStartedAt,
+      finished_at: action.status === 'blocked' ? action.createdAt : null,
+      created_at: action.createdAt,
+      updated_at: action.createdAt,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** Writes a moved action over the row that still has the status it came from. */
+export async function updateAction(
+  { query }: Transaction,
+  action: Action,
+  from: Action['status'],
+): Promise<boolean> {
+  const result = await query
+    .updateTable('agent_actions')
+    .set({
+      status: action.status,
+      outcome: action.outcome,
+      state_after: action.after && JSON.stringify(action.after),
+      decided_by: action.decidedBy,
+      decided_at: action.decidedAt,
+      decision_reason: action.decisionReason,
+      execution_started_at: action.executionStartedAt,
+      executed_at: action.executedAt,
+      finished_at: action.finishedAt,
+      updated_at: action.updatedAt,
+    })
+    .where('id', '=', action.id)
+    .where('status', '=', from)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** What was begun in an ad account since a moment: the sum of its changes, and how many. */
+export async function usageSince(
+  { query }: Transaction,
+  adAccountId: number,
+  since: Date,
+): Promise<{ changedMinor: number; actionCount: number }> {
+  return query
+    .selectFrom('agent_actions')
+    .select([
+      sql<number>`coalesce(sum(change_minor), 0)::bigint`.as('changedMinor'),
+      sql<number>`count(*)`.as('actionCount'),
+    ])
+    .where('ad_account_id', '=', adAccountId)
+    .where('execution_started_at', '>=', since)
+    .executeTakeFirstOrThrow()
+}
+
+type ActionRow = Selectable<Tables['agent_actions']> &
+  Pick<
+    Selectable<Tables['agent_batches']>,
+    'proposer_kind' | 'proposer_id' | 'proposer_name' | 'person_id' | 'expires_at'
+  >
+
+/** A row of `selectActions`. What the check of the table allows is what the types say. */
+export function actionOf(row: ActionRow): Action {
+  return {
+    id: row.id,
+    batchId: row.batch_id,
+    position: row.position,
+    workspaceId: row.workspace_id,
+    adAccountId: row.ad_account_id,
+    type: row.type as Action['type'],
+    target: {
+      type: row.target_type as Action['target']['type'],
+      id: row.target_id,
+      name: row.target_name,
+    },
+    params: parsed(row.params) as Action['params'],
+    rationale: row.rationale,
+    status: row.status as Action['status'],
+    outcome: row.outcome as Action['outcome'],
+    policyDecision: row.policy_decision as Action['policyDecision'],
+    policyReasons: parsed(row.policy_reasons) as Action['policyReasons'],
+    policyEvidence: parsed(row.policy_evidence) as Action['policyEvidence'],
+    before: parsed(row.state_before) as Action['before'],
+    proposed: parsed(row.state_proposed) as Action['proposed'],
+    after: parsed(row.state_after) as Action['after'],
+    changeMinor: row.change_minor,
+    decidedBy: row.decided_by,
+    decidedAt: row.decided_at,
+    decisionReason: row.decision_reason,
+    executionStartedAt: row.execution_started_at,
+    executedAt: row.executed_at,
+    finishedAt: row.finished_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    proposer: {
+      kind: row.proposer_kind as Action['proposer']['kind'],
+      id: row.proposer_id,
+      name: row.proposer_name,
+      personId: row.person_id,
+    },
+    expiresAt: row.expires_at,
+  }
+}
+
+/** jsonb comes from PostgreSQL as a value; the types of the tables say what goes in, text. */
+function parsed(column: string | null): unknown {
+  return column
+}

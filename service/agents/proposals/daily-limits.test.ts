@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  agentStage,
+  type ProposedChange,
+  principalOf,
+  proposalOf,
+  STAGE_KEYS,
+  setPolicy,
+} from '../../../testing/agent-stage.ts'
+import { executionPrincipal } from '../../../testing/execution-principal.ts'
+import { TestClock } from '../../../testing/test-clock.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { openDatabase } from '../../db/database.ts'
+import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
+import { verifyChain } from '../audit/verify-chain.ts'
+import { proposeActions } from './propose-actions.ts'
+
+/** An hour before the day ends in Berlin, where the ad accounts of the stage are. */
+const LATE = '2026-11-21T22:00:00.000Z'
+const HOUR = 3_600
+const AT_ONCE = 24
+
+async function stageOf(test: TestContext, { startAt = LATE } = {}) {
+  const { connectionString } = await testStore(test)
+  const database = openDatabase({
+    ...{ connectionString, connectionsMax: AT_ONCE },
+    ...{ applicationName: 'signalbox test', onIdleError: () => {} },
+  })
+  test.after(() => database.close())
+  const stage = await agentStage(database, { clock: new TestClock(startAt) })
+  const principal = await principalOf(stage)
+  const propose = async (changes: ProposedChange[], by: AgentPrincipal = principal) => {
+    const { actions } = await proposeActions(stage.context, by, proposalOf(...changes))
+    return actions
+  }
+  const codes = async (...changes: ProposedChange[]) =>
+    (await propose(changes)).map(({ policyReasons }) =>
+      policyReasons.map(({ code }) => code).join(),
+    )
+  return { ...stage, stage, propose, codes }
+}
+
+const by = (minor: number): ProposedChange => ({
+  ...{ type: 'increase_budget', entity: 1, budgetMinor: 10_000 + minor },
+})
+
+it('the total of a day counts what was begun on it, up and down', async test => {
+  const { stage, codes } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
+  assert.deepEqual(await codes(by(600)), ['within_limits'])
+  assert.deepEqual(await codes(by(401)), ['daily_total_exceeded'])
+  const down = { type: 'decrease_budget', entity: 2, budgetMinor: 3_600 } as const
+  assert.deepEqual(await codes(down), ['within_limits'])
+  assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
+  assert.deepEqual(await codes({ type: 'pause', entity: 3 }), ['within_limits'])
+})
+
+it('the actions of a day are counted, also those that move no money', async test => {
+  const { stage, codes } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', { actions_per_day_max: 2 })
+  const pause = { type: 'pause', entity: 3 } as const
+  assert.deepEqual(await codes(pause), ['within_limits'])
+  assert.deepEqual(await codes(pause, by(1)), ['within_limits', 'actions_per_day_exceeded'])
+  assert.deepEqual(await codes(by(1)), ['actions_per_day_exceeded'])
+})
+
+it('the earlier actions of a proposal count, except those that are blocked', async test => {
+  const { stage, propose, codes } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', {
+    ...{ daily_total_minor_max: 1_000, actions_per_day_max: 2, change_minor_max: 800 },
+  })
+  const set = (minor: number) =>
+    ({ type: 'increase_budget', entity: 2, budgetMinor: 4_000 + minor }) as const
+  const impossible = { type: 'resume', entity: 3 } as const
+  assert.deepEqual(await codes(impossible, by(900), set(200)), [
+    'already_active',
+    'change_amount_exceeded',
+    'daily_total_exceeded',
+  ])
+  const actions = await propose([impossible, by(600), set(400)])
+  assert.deepEqual(
+    actions.map(({ status, policyEvidence: { changed_today_minor, actions_today } }) => [
+      ...[status, changed_today_minor, actions_today],
+    ]),
+    [
+      ['blocked', 0, 0],
+      ['executing', 0, 0],
+      ['executing', 600, 1],
+    ],
+  )
+})
+
+it('a day is one of the time zone of the ad account', async test => {
+  const { stage, codes, clock } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
+  assert.deepEqual(await codes(by(1_000)), ['within_limits'])
+  clock.forward(HOUR - 1)
+  assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
+  clock.forward(1)
+  // Midnight in Berlin.
+  assert.deepEqual(await codes(by(1_000)), ['within_limits'])
+  clock.forward(HOUR)
+  // Midnight in UTC, where nothing begins.
+  assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
+})
+
+it('the day of 25 hours has one total', async test => {
+  const { stage, codes, clock } = await stageOf(test, { startAt: '2026-10-24T22:00:00.000Z' })
+  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
+  assert.deepEqual(await codes(by(1_000)), ['within_limits'])
+  clock.forward(25 * HOUR - 1)
+  assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
+  clock.forward(1)
+  assert.deepEqual(await codes(by(1_000)), ['within_limits'])
+})
+
+it('many proposals at once never get beyond the total of a day, nor beyond its count', async test => {
+  const { stage, propose, database, workspaceId, clock } = await stageOf(test)
+  const limits = [
+    [{ daily_total_minor_max: 5_000 }, 7],
+    [{ actions_per_day_max: 10 }, 3],
+  ] as const
+  for (const [limit, expected] of limits) {
+    await setPolicy(stage, 'auto_with_limits', limit)
+    const tries = Array.from({ length: AT_ONCE }, () => propose([by(700)]))
+    const statuses = (await Promise.all(tries)).flat().map(({ status }) => status)
+    assert.equal(statuses.filter(status => status === 'executing').length, expected)
+    assert.equal(statuses.filter(status => status === 'pending').length, AT_ONCE - expected)
+  }
+  const { rows } = await database.pool.query(
+    `select sum(change_minor)::integer as sum from agent_actions
+     where execution_started_at is not null`,
+  )
+  assert.equal(rows[0].sum, 7_000)
+  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: clock.now() })
+  assert.equal(chain.is_intact, true, chain.finding)
+})
+
+it('each ad account has a day of its own, also when both are used at once', async test => {
+  const { stage, propose, otherAccountId, adAccountId } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_400 })
+  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const tries = Array.from({ length: AT_ONCE }, (_, at) =>
+    at % 2 === 0 ? propose([by(700)]) : propose([by(700)], other),
+  )
+  const begun = (await Promise.all(tries)).flat().filter(({ status }) => status === 'executing')
+  for (const account of [adAccountId, otherAccountId]) {
+    assert.equal(begun.filter(action => action.adAccountId === account).length, 2)
+  }
+})
+
+it('a policy that is changed meanwhile holds for every decision that is written after it', async test => {
+  const { stage, propose, database, workspaceId } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits')
+  const tries = Array.from({ length: AT_ONCE }, (_, at) =>
+    at === AT_ONCE / 2 ? setPolicy(stage, 'ask') : propose([by(1)]),
+  )
+  await Promise.all(tries)
+  const { rows } = await database.pool.query(
+    `select action, body::jsonb #>> '{details,policy_version}' as version from audit_entries
+     where workspace_id = $1 and action in ('policy.changed', 'action.allowed',
+       'action.approval_required') order by sequence`,
+    [workspaceId],
+  )
+  const changedAt = rows.findLastIndex(({ action }) => action === 'policy.changed')
+  assert.ok(changedAt > 0)
+  rows.forEach(({ action, version }, at) => {
+    if (action === 'policy.changed') return
+    const expected = at < changedAt ? ['action.allowed', '1'] : ['action.approval_required', '2']
+    assert.deepEqual([action, version], expected)
+  })
+})

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { EXECUTION_MODES } from '@signalbox/contract/agents/policy.ts'
+import {
+  agentStage,
+  type ProposedChange,
+  principalOf,
+  proposalOf,
+  setPolicy,
+} from '../../../testing/agent-stage.ts'
+import { type Dump, dumpDatabase } from '../../../testing/database-dump.ts'
+import { executionPrincipal } from '../../../testing/execution-principal.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import { dryRunActions } from './dry-run-actions.ts'
+import { proposeActions } from './propose-actions.ts'
+
+const CHANGES: ProposedChange[] = [
+  { type: 'increase_budget', entity: 1, budgetMinor: 10_700 },
+  { type: 'decrease_budget', entity: 2, budgetMinor: 3_000 },
+  { type: 'resume', entity: 3 },
+  { type: 'pause', entity: 0 },
+]
+
+async function stageOf(test: TestContext) {
+  const stage = await agentStage((await testStore(test)).database)
+  const principal = await principalOf(stage)
+  const dryRun = async (body: unknown, by = principal) =>
+    (await dryRunActions(stage.context, by, body)).dry_run.actions
+  return { ...stage, stage, principal, dryRun }
+}
+
+const onlyActions = ({ actions }: ReturnType<typeof proposalOf>) => ({ actions })
+
+/** What the server notes by itself, such as what it has seen of a table, we do not store. */
+function rowsOf(dump: Dump): string[] {
+  return dump.filter(line => !line.startsWith('pg_catalog.')).sort()
+}
+
+it('a dry run keeps nothing at all', async test => {
+  const { stage, dryRun, database } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits')
+  const before = rowsOf(await dumpDatabase(database))
+  assert.equal((await dryRun(onlyActions(proposalOf(...CHANGES)))).length, CHANGES.length)
+  assert.deepEqual(rowsOf(await dumpDatabase(database)), before)
+  // The same search sees what a real proposal leaves behind.
+  await proposeActions(stage.context, await principalOf(stage), proposalOf(...CHANGES))
+  assert.notDeepEqual(rowsOf(await dumpDatabase(database)), before)
+})
+
+it('a dry run says what proposing the same decides then', async test => {
+  const { stage, dryRun, context, principal } = await stageOf(test)
+  for (const mode of EXECUTION_MODES) {
+    for (const limits of [{}, { daily_total_minor_max: 1_500 }, { actions_per_day_max: 1 }]) {
+      await setPolicy(stage, mode, limits)
+      const body = proposalOf(...CHANGES)
+      const rehearsed = await dryRun(onlyActions(body))
+      const { actions } = await proposeActions(context, principal, body)
+      assert.deepEqual(
+        rehearsed,
+        actions.map(({ type, policyDecision, policyReasons, before, proposed }, at) => ({
+          ...{ type, target_entity: body.actions[at]?.target_entity, status: 'evaluated' },
+          ...{ policy_decision: policyDecision, policy_reasons: policyReasons },
+          approval_required: policyDecision === 'require_approval',
+          would_auto_execute: policyDecision === 'allow',
+          diff: { before, proposed },
+        })),
+      )
+    }
+  }
+})
+
+it('a dry run shows the state before and the one that is proposed', async test => {
+  const { stage, dryRun } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits')
+  const [raise] = await dryRun(onlyActions(proposalOf(...CHANGES)))
+  assert.ok(raise?.status === 'evaluated' && raise.would_auto_execute)
+  const { before, proposed } = raise.diff
+  assert.deepEqual([before.daily_budget_minor, proposed.daily_budget_minor], [10_000, 10_700])
+  assert.deepEqual({ ...proposed, daily_budget_minor: 10_000, version: 1 }, before)
+})
+
+it('an entity that is not there has no diff, and a sentence says why', async test => {
+  const { dryRun, context, principal } = await stageOf(test)
+  const body = proposalOf({ type: 'pause', entity: 1 })
+  const target_entity = { type: 'campaign', id: '404' }
+  const actions = [{ ...body.actions[0], target_entity }]
+  assert.deepEqual(await dryRun({ actions }), [
+    {
+      ...{ type: 'pause', target_entity, status: 'dry_run_unavailable' },
+      reason: 'The ad account has no such entity; check its type and its number.',
+    },
+  ])
+  const proposed = await proposeActions(context, principal, { ...body, actions })
+  assert.equal(proposed.actions[0]?.status, 'blocked')
+})
+
+it('403 without the permission to propose, and 422 with every wrong field', async test => {
+  const { stage, dryRun, otherAccountId } = await stageOf(test)
+  const { actions } = proposalOf(...CHANGES)
+  const reader = await executionPrincipal(stage, { tier: 'read' })
+  await assert.rejects(dryRun({ actions }, reader), { status: 403 })
+  const twice = { actions: [...actions, actions[0]], account_id: otherAccountId }
+  await assert.rejects(dryRun(twice), ({ status, errors }: Refusal) => {
+    assert.equal(status, 422)
+    assert.deepEqual(Object.keys(errors ?? {}).sort(), ['account_id', 'actions.4.target_entity'])
+    return true
+  })
+})

@@ -1,0 +1,50 @@
+import type { DryRunResult } from '@signalbox/contract/agents/proposals.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
+import { readPolicy } from '../policy/read-policy.ts'
+import { type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
+import type { ProposalContext } from './proposal-context.ts'
+import { readDryRun } from './read-proposal.ts'
+
+/**
+ * What proposeActions would decide at this moment, and what would change. The transaction may only
+ * read, so that nothing can be kept of it. Throws a Refusal: 403 without the permission to propose,
+ * 422 with every wrong field.
+ */
+export async function dryRunActions(
+  { database, platform, now }: ProposalContext,
+  principal: AgentPrincipal,
+  body: unknown,
+): Promise<DryRunResult> {
+  requirePermission(principal, 'actions.propose')
+  const { actions: submissions } = readDryRun(body, principal.adAccountId)
+  const evaluated = await database.query
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async query => {
+      const policy = await readPolicy({ query }, principal.workspaceId)
+      const order = { submissions, account: principal, policy, at: now() }
+      return evaluateActions({ query }, platform, order)
+    })
+  return { dry_run: { actions: evaluated.map(rehearsed) } }
+}
+
+type Rehearsed = DryRunResult['dry_run']['actions'][number]
+
+function rehearsed({ submission, evaluation }: EvaluatedAction): Rehearsed {
+  const { type, target_entity } = submission
+  const { decision, reasons, before, proposed } = evaluation
+  if (!before || !proposed) {
+    const reason = reasons.map(({ message }) => message).join(' ')
+    return { type, target_entity, status: 'dry_run_unavailable', reason }
+  }
+  return {
+    ...{ type, target_entity },
+    status: 'evaluated',
+    policy_decision: decision,
+    policy_reasons: reasons,
+    approval_required: decision === 'require_approval',
+    would_auto_execute: decision === 'allow',
+    diff: { before, proposed },
+  }
+}

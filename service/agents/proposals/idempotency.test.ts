@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  agentStage,
+  principalOf,
+  proposalOf,
+  STAGE_KEYS,
+  setPolicy,
+} from '../../../testing/agent-stage.ts'
+import { entriesOf } from '../../../testing/audit-entries.ts'
+import { executionPrincipal } from '../../../testing/execution-principal.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { openDatabase } from '../../db/database.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import { verifyChain } from '../audit/verify-chain.ts'
+import { proposeActions } from './propose-actions.ts'
+
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
+const PAUSE = { type: 'pause', entity: 2 } as const
+const AT_ONCE = 16
+
+async function stageOf(test: TestContext) {
+  const { connectionString } = await testStore(test)
+  const database = openDatabase({
+    ...{ connectionString, connectionsMax: AT_ONCE },
+    ...{ applicationName: 'signalbox test', onIdleError: () => {} },
+  })
+  test.after(() => database.close())
+  const stage = await agentStage(database)
+  const principal = await principalOf(stage)
+  const propose = (body: unknown, by = principal) => proposeActions(stage.context, by, body)
+  const submitted = () => entriesOf(database, stage.workspaceId, 'proposal.submitted')
+  return { ...stage, stage, principal, propose, submitted }
+}
+
+const KEY_TAKEN = {
+  status: 422,
+  errors: {
+    idempotency_key: [
+      'The idempotency_key field stands for another proposal of this workspace; choose a new one.',
+    ],
+  },
+}
+
+it('the same key with the same content is the saved proposal, however it is written', async test => {
+  const { propose, adAccountId, submitted, clock } = await stageOf(test)
+  const body = proposalOf(RAISE, PAUSE)
+  const first = await propose(body)
+  clock.forward(3_600)
+  const reordered = Object.fromEntries(Object.entries(body).reverse())
+  for (const same of [body, { ...body, account_id: adAccountId }, reordered]) {
+    const again = await propose(same)
+    assert.deepEqual(again, { ...first, isNew: false })
+  }
+  assert.equal((await submitted()).length, 1)
+})
+
+it('the saved proposal is answered as it is by now, whatever the policy says today', async test => {
+  const { stage, propose } = await stageOf(test)
+  const body = proposalOf(RAISE)
+  const first = await propose(body)
+  await setPolicy(stage, 'auto_with_limits')
+  const again = await propose(body)
+  assert.deepEqual(again, { ...first, isNew: false })
+  const anew = await propose({ ...body, idempotency_key: 'another key' })
+  assert.equal(anew.actions[0]?.status, 'executing')
+})
+
+it('422 on the key when anything else is different', async test => {
+  const { propose, submitted } = await stageOf(test)
+  const body = proposalOf(RAISE)
+  await propose(body)
+  const [action] = body.actions
+  const others = [
+    { ...body, rationale: 'Less of what sells.' },
+    { ...body, actions: [{ ...action, rationale: 'It sells!' }] },
+    { ...body, actions: [{ ...action, params: { new_daily_budget_minor: 11_001 } }] },
+    { ...body, actions: [{ ...action, type: 'decrease_budget' }] },
+    { ...body, actions: proposalOf(RAISE, PAUSE).actions },
+    { ...body, evidence: [{ source_tool: 'get_action', fields_used: ['status'] }] },
+  ]
+  for (const other of others) await assert.rejects(propose(other), KEY_TAKEN)
+  assert.equal((await submitted()).length, 1)
+})
+
+it('422 on the key for another credential and for another ad account', async test => {
+  const { stage, propose, otherAccountId, submitted } = await stageOf(test)
+  const body = proposalOf(RAISE)
+  await propose(body)
+  const others = [
+    await principalOf(stage, 'connection'),
+    await executionPrincipal(stage),
+    await executionPrincipal(stage, { account: otherAccountId }),
+  ]
+  for (const other of others) await assert.rejects(propose(body, other), KEY_TAKEN)
+  assert.equal((await submitted()).length, 1)
+})
+
+it('the same key in another workspace is another proposal', async test => {
+  const { propose, database } = await stageOf(test)
+  const other = await agentStage(database)
+  const body = proposalOf(RAISE)
+  const first = await propose(body)
+  const second = await proposeActions(other.context, await principalOf(other), body)
+  assert.equal(second.isNew, true)
+  assert.notEqual(first.batch.id, second.batch.id)
+})
+
+it('of many who send the same at once one keeps it, and all get it', async test => {
+  const { propose, submitted, database, workspaceId, clock } = await stageOf(test)
+  const body = proposalOf(RAISE, PAUSE)
+  const proposals = await Promise.all(Array.from({ length: AT_ONCE }, () => propose(body)))
+  assert.equal(proposals.filter(({ isNew }) => isNew).length, 1)
+  assert.equal(new Set(proposals.map(({ batch }) => batch.id)).size, 1)
+  for (const { actions } of proposals) {
+    assert.deepEqual(actions, proposals[0]?.actions)
+    assert.equal(actions.length, 2)
+  }
+  assert.equal((await submitted()).length, 1)
+  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: clock.now() })
+  assert.equal(chain.is_intact, true, chain.finding)
+})
+
+it('of many who send different things under one key at once one keeps it, the others 422', async test => {
+  const { propose, submitted } = await stageOf(test)
+  const body = proposalOf(RAISE)
+  const tries = Array.from({ length: AT_ONCE }, (_, at) =>
+    propose({ ...body, rationale: `Number ${at}.` }),
+  )
+  const results = await Promise.allSettled(tries)
+  const kept = results.filter(({ status }) => status === 'fulfilled')
+  assert.equal(kept.length, 1)
+  for (const result of results) {
+    if (result.status === 'rejected') assert.equal((result.reason as Refusal).status, 422)
+  }
+  assert.equal((await submitted()).length, 1)
+})
+
+it('a key is one proposal also when two ad accounts send it at once', async test => {
+  const { stage, principal, propose, otherAccountId, submitted } = await stageOf(test)
+  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const rounds = 6
+  for (let round = 0; round < rounds; round += 1) {
+    const body = proposalOf(RAISE)
+    // They hold different ad accounts, so only the key itself keeps them apart.
+    const results = await Promise.allSettled(
+      [principal, other, principal, other].map(by => propose(body, by)),
+    )
+    const kept = results.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+    assert.equal(new Set(kept.map(({ batch }) => batch.id)).size, 1)
+    assert.equal(kept.filter(({ isNew }) => isNew).length, 1)
+    assert.equal(kept.length, 2)
+    for (const result of results) {
+      if (result.status === 'rejected') assert.equal((result.reason as Refusal).status, 422)
+    }
+  }
+  assert.equal((await submitted()).length, rounds)
+})

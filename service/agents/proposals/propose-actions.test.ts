@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
+import {
+  agentStage,
+  ENTITIES,
+  principalOf,
+  proposalOf,
+  STAGE_KEYS,
+  setPolicy,
+} from '../../../testing/agent-stage.ts'
+import { entriesOf, refuseEntries } from '../../../testing/audit-entries.ts'
+import { executionPrincipal } from '../../../testing/execution-principal.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { verifyChain } from '../audit/verify-chain.ts'
+import { findAction } from './action-store.ts'
+import { proposalResult } from './proposal-view.ts'
+import { proposeActions } from './propose-actions.ts'
+import { findReceipt } from './receipt-store.ts'
+import { noteToolUse } from './tool-use-store.ts'
+
+const HOURS_72 = 72 * 3_600_000
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
+const PAUSE = { type: 'pause', entity: 2 } as const
+const IMPOSSIBLE = { type: 'resume', entity: 3 } as const
+
+async function stageOf(test: TestContext) {
+  const stage = await agentStage((await testStore(test)).database)
+  const principal = await principalOf(stage)
+  const propose = (body: unknown, by = principal) => proposeActions(stage.context, by, body)
+  const count = async (table: string) =>
+    (await stage.database.pool.query(`select from ${table}`)).rowCount
+  return { ...stage, principal, propose, count, stage }
+}
+
+it('403 without the permission to propose, and nothing is kept', async test => {
+  const { stage, propose, count } = await stageOf(test)
+  const reader = await executionPrincipal(stage, { tier: 'read' })
+  await assert.rejects(propose(proposalOf(RAISE), reader), { status: 403 })
+  await assert.rejects(propose('nonsense', reader), { status: 403 })
+  assert.equal(await count('agent_batches'), 0)
+})
+
+it('422 for another ad account, also one of the same workspace', async test => {
+  const { propose, otherAccountId, adAccountId, count } = await stageOf(test)
+  const other = propose({ ...proposalOf(RAISE), account_id: otherAccountId })
+  await assert.rejects(other, {
+    status: 422,
+    errors: {
+      account_id: ['The account_id field must be the ad account of this credential; leave it out.'],
+    },
+  })
+  assert.equal(await count('agent_batches'), 0)
+  const { batch } = await propose({ ...proposalOf(RAISE), account_id: adAccountId })
+  assert.equal(batch.adAccountId, adAccountId)
+})
+
+it('403 when the ad account was disabled after the credential was looked at', async test => {
+  const { propose, database, adAccountId, count } = await stageOf(test)
+  await database.pool.query(`update ad_accounts set status = 'disabled' where id = $1`, [
+    adAccountId,
+  ])
+  await assert.rejects(propose(proposalOf(RAISE)), { status: 403 })
+  assert.equal(await count('agent_batches'), 0)
+})
+
+it('what the policy leaves to a person waits for 72 hours', async test => {
+  const { propose, clock, workspaceId, adAccountId, database } = await stageOf(test)
+  const body = proposalOf(RAISE, PAUSE)
+  const { batch, actions, isNew } = await propose(body)
+  assert.equal(isNew, true)
+  assert.deepEqual(
+    [batch.policyDecision, batch.policyVersion, batch.createdAt],
+    ['require_approval', 0, clock.now()],
+  )
+  assert.equal(batch.expiresAt.getTime(), clock.now().getTime() + HOURS_72)
+  assert.deepEqual(
+    actions.map(action => [action.position, action.status, action.executionStartedAt]),
+    [
+      [0, 'pending', null],
+      [1, 'pending', null],
+    ],
+  )
+  for (const action of actions) {
+    assert.deepEqual(await findAction(database, { workspaceId, actionId: action.id }), action)
+    assert.deepEqual([action.workspaceId, action.adAccountId], [workspaceId, adAccountId])
+  }
+  const [raise, pause] = actions
+  assert.equal(raise?.changeMinor, 1_000)
+  assert.deepEqual(
+    [raise?.before?.daily_budget_minor, raise?.proposed?.daily_budget_minor],
+    [10_000, 11_000],
+  )
+  assert.deepEqual([pause?.before?.status, pause?.proposed?.status], ['active', 'paused'])
+})
+
+it('what the policy allows is executing from now on, and what cannot be is blocked', async test => {
+  const { stage, propose, clock, database } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
+  const { batch, actions } = await propose(proposalOf(PAUSE, RAISE, IMPOSSIBLE))
+  assert.equal(batch.policyDecision, 'block')
+  const now = clock.now()
+  assert.deepEqual(
+    actions.map(action => [action.status, action.executionStartedAt, action.finishedAt]),
+    [
+      ['executing', now, null],
+      ['pending', null, null],
+      ['blocked', null, now],
+    ],
+  )
+  const receipts = await Promise.all(
+    actions.map(({ id, workspaceId }) => findReceipt(database, { workspaceId, actionId: id })),
+  )
+  assert.deepEqual(
+    receipts.map(receipt => receipt?.actionId),
+    [undefined, undefined, actions[2]?.id],
+  )
+})
+
+it('the log has the proposal and then each action with what was decided', async test => {
+  const { stage, propose, database, workspaceId, principal, clock } = await stageOf(test)
+  await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
+  const before = await entriesOf(database, workspaceId)
+  const { batch, actions } = await propose(proposalOf(PAUSE, RAISE, IMPOSSIBLE))
+  const entries = (await entriesOf(database, workspaceId)).slice(before.length)
+  assert.deepEqual(
+    entries.map(({ action, subject }) => [action, subject.type, subject.id]),
+    [
+      ['proposal.submitted', 'batch', String(batch.id)],
+      ['action.allowed', 'action', String(actions[0]?.id)],
+      ['action.approval_required', 'action', String(actions[1]?.id)],
+      ['action.blocked', 'action', String(actions[2]?.id)],
+    ],
+  )
+  const tokenId = 'tokenId' in principal ? principal.tokenId : 0
+  for (const { actor, at } of entries) {
+    assert.deepEqual(actor, { type: 'execution_token', id: String(tokenId) })
+    assert.equal(at, clock.now().toISOString())
+  }
+  const [submitted, , waiting, blocked] = entries.map(({ details }) => details)
+  assert.deepEqual(submitted, {
+    ad_account_id: batch.adAccountId,
+    actions: 3,
+    policy_version: 1,
+    policy_decision: 'block',
+    content_sha256: batch.contentSha256.toString('hex'),
+  })
+  const common = { batch_id: batch.id, outcome: null, policy_version: 1 }
+  const reason_codes = ['change_amount_exceeded']
+  assert.deepEqual(waiting, { ...common, status: 'pending', reason_codes })
+  const receipt = await findReceipt(database, { workspaceId, actionId: actions[2]?.id ?? 0 })
+  assert.ok(receipt)
+  assert.deepEqual(blocked, {
+    ...{ ...common, status: 'blocked', reason_codes: ['already_active'] },
+    document_sha256: receipt.documentSha256.toString('hex'),
+  })
+  assert.equal(hash('sha256', receipt.document, 'hex'), receipt.documentSha256.toString('hex'))
+  assert.equal(receipt.document, canonicalJson(JSON.parse(receipt.document)))
+  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: clock.now() })
+  assert.equal(chain.is_intact, true, chain.finding)
+})
+
+it('a proposal that cannot be written down is not kept', async test => {
+  const { propose, database, count } = await stageOf(test)
+  await refuseEntries(database)
+  await assert.rejects(propose(proposalOf(RAISE, IMPOSSIBLE)), /audit_entries/)
+  for (const table of ['agent_batches', 'agent_actions', 'agent_receipts']) {
+    assert.equal(await count(table), 0, table)
+  }
+})
+
+it('words of an agent are kept and answered as they came, and the log has none of them', async test => {
+  const { context, propose, database, workspaceId } = await stageOf(test)
+  const hostile = `<script>alert(1)</script> "; drop table agent_actions; -- \u202e {{7*7}} 😀`
+  const body = proposalOf(IMPOSSIBLE)
+  const [action] = body.actions
+  const target_entity = { ...ENTITIES[3], name: hostile }
+  const target = { type: target_entity.type, id: target_entity.id, name: hostile }
+  const { batch, actions } = await propose({
+    ...{ ...body, rationale: hostile, idempotency_key: hostile.slice(0, 60) },
+    actions: [{ ...action, target_entity: target, rationale: hostile }],
+  })
+  const { proposal } = proposalResult(context, { batch, actions })
+  assert.equal(proposal.rationale, hostile)
+  assert.equal(proposal.actions[0]?.rationale, hostile)
+  assert.deepEqual(proposal.actions[0]?.target_entity, target)
+  assert.doesNotMatch(JSON.stringify(await entriesOf(database, workspaceId)), /script/)
+})
+
+it('evidence is kept with the moment at which the credential used that tool', async test => {
+  const { propose, principal, stage, database, clock } = await stageOf(test)
+  const readAt = clock.now()
+  await noteToolUse(database, principal, 'get_account_state', readAt)
+  await noteToolUse(database, await principalOf(stage, 'connection'), 'get_performance', readAt)
+  clock.forward(60)
+  const evidence = [
+    { source_tool: 'get_account_state', fields_used: ['a', 'b'], action_index: 0 },
+    { source_tool: 'get_performance', fields_used: ['c'] },
+  ]
+  const { batch } = await propose({ ...proposalOf(RAISE), evidence })
+  assert.deepEqual(batch.provenance, {
+    target_source: 'human_supplied',
+    evidence: [
+      { ...evidence[0], tool_used_at: readAt.toISOString() },
+      { ...evidence[1], action_index: null, tool_used_at: null },
+    ],
+  })
+})
+
+it('the answer leads to the place where a person decides', async test => {
+  const { context, propose, workspaceId, adAccountId, principal } = await stageOf(test)
+  const { batch, actions } = await propose(proposalOf(RAISE, PAUSE))
+  const { proposal } = proposalResult(context, { batch, actions })
+  const queue = `${context.publicOrigin()}/workspaces/${workspaceId}/approvals`
+  assert.deepEqual(
+    { ...proposal, actions: proposal.actions.length, evidence_provenance: null },
+    {
+      id: batch.id,
+      scope: { workspace_id: workspaceId, ad_account_id: adAccountId },
+      evidence_provenance: null,
+      status: 'pending_approval',
+      policy_decision: 'require_approval',
+      policy_reasons: [
+        {
+          code: 'suggest_only',
+          message: 'This workspace takes suggestions: a person decides and carries it out.',
+        },
+      ],
+      approval_required: true,
+      inbox_url: `${queue}/${batch.id}`,
+      approval_queue_url: queue,
+      rationale: 'More of what sells.',
+      proposed_by: {
+        type: 'execution_token',
+        id: 'tokenId' in principal ? principal.tokenId : 0,
+        name: 'Test token',
+      },
+      actions: 2,
+    },
+  )
+})
+
+it('a connection proposes in its own name', async test => {
+  const { stage, propose, database, workspaceId } = await stageOf(test)
+  const connection = await principalOf(stage, 'connection')
+  const { actions } = await propose(proposalOf(RAISE), connection)
+  const id = 'connectionId' in connection ? connection.connectionId : 0
+  const { personId } = connection
+  assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', personId })
+  const [entry] = await entriesOf(database, workspaceId, 'proposal.submitted')
+  assert.deepEqual(entry?.actor, { type: 'connection', id: String(id) })
+})
+
+it('entities of another ad account are not there, whatever their numbers', async test => {
+  const { stage, propose, database, otherAccountId } = await stageOf(test)
+  await database.pool.query(
+    `update ad_entities set id = '999' where ad_account_id = $1 and id = $2`,
+    [otherAccountId, '903'],
+  )
+  const body = proposalOf({ type: 'pause', entity: 3 })
+  const [action] = body.actions
+  const foreign = { ...action, target_entity: { type: 'ad', id: '999' } }
+  const { actions } = await propose({ ...body, actions: [foreign] })
+  assert.deepEqual(
+    [actions[0]?.status, actions[0]?.policyReasons[0]?.code, actions[0]?.before],
+    ['blocked', 'entity_not_found', null],
+  )
+  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const own = await propose({ ...proposalOf(PAUSE), actions: [foreign] }, other)
+  assert.equal(own.actions[0]?.status, 'pending')
+})

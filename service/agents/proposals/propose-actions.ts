@@ -1,0 +1,182 @@
+import { hash } from 'node:crypto'
+import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
+import type { Evidence, ProposalSubmission } from '@signalbox/contract/agents/proposals.ts'
+import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
+import type { Transaction } from '../../db/database.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
+import { holdPolicy } from '../policy/read-policy.ts'
+import { lockAdAccount } from './account-store.ts'
+import type { Action, ActionProposer } from './action.ts'
+import { findActionsOfBatch } from './action-store.ts'
+import { type Batch, findBatchByKey, insertBatch, type NewBatch } from './batch-store.ts'
+import { type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
+import { keepNewAction } from './move-action.ts'
+import { newAction } from './new-action.ts'
+import type { ProposalContext } from './proposal-context.ts'
+import { proposerOf } from './proposer-of.ts'
+import { readProposal } from './read-proposal.ts'
+import { findToolUses } from './tool-use-store.ts'
+
+export interface Proposal {
+  batch: Batch
+  /** In the order of the submission. */
+  actions: Action[]
+  /** False: the same was proposed under the same key before, and this is what became of it. */
+  isNew: boolean
+}
+
+/** How long a person may decide (decisions, section 10). */
+export const APPROVAL_HOURS = 72
+const HOUR_MILLISECONDS = 3_600_000
+
+/**
+ * Judges what an agent proposes and keeps it, with its entries in the log, in one transaction. What
+ * the policy allows is kept as executing: who calls carries it out afterwards. Throws a Refusal:
+ * 403 without the permission, 422 with every wrong field, or for a key that stands for something
+ * else.
+ */
+export async function proposeActions(
+  context: ProposalContext,
+  principal: AgentPrincipal,
+  body: unknown,
+): Promise<Proposal> {
+  requirePermission(principal, 'actions.propose')
+  const submission = readProposal(body, principal.adAccountId)
+  const proposer = proposerOf(principal)
+  const contentSha256 = digestOf(submission, { proposer, adAccountId: principal.adAccountId })
+  const order = { principal, proposer, submission, contentSha256 }
+  return context.database.query.transaction().execute(query => propose({ query }, context, order))
+}
+
+interface ProposalOrder {
+  principal: AgentPrincipal
+  proposer: ActionProposer
+  submission: ProposalSubmission
+  contentSha256: Buffer
+}
+
+async function propose(
+  transaction: Transaction,
+  context: ProposalContext,
+  order: ProposalOrder,
+): Promise<Proposal> {
+  const { workspaceId } = order.principal
+  const account = await lockAdAccount(transaction, order.principal)
+  if (!account) throw new Refusal(403, 'The ad account of this credential is not active any more.')
+  const saved = await savedProposal(transaction, order)
+  if (saved) return saved
+  // Taken under the lock: the day that is counted is the day in which it is written down.
+  const at = context.now()
+  const policy = await holdPolicy(transaction, workspaceId)
+  const submissions = order.submission.actions
+  const evaluated = await evaluateActions(transaction, context.platform, {
+    ...{ submissions, account, policy, at },
+  })
+  const batch = await newBatch(transaction, order, { evaluated, policyVersion: policy.version, at })
+  const id = await insertBatch(transaction, batch)
+  if (id !== null) return keepProposal(transaction, context, { batch: { ...batch, id }, evaluated })
+  // Another ad account of the workspace took the key while this one was judged.
+  const other = await savedProposal(transaction, order)
+  if (other) return other
+  throw new Error('a key was taken and is not there')
+}
+
+/** What this key stands for already, if anything. */
+async function savedProposal(
+  transaction: Transaction,
+  { principal: { workspaceId }, submission, contentSha256 }: ProposalOrder,
+): Promise<Proposal | null> {
+  const { idempotency_key: idempotencyKey } = submission
+  const batch = await findBatchByKey(transaction, { workspaceId, idempotencyKey })
+  if (!batch) return null
+  if (!batch.contentSha256.equals(contentSha256)) throw keyTaken()
+  return { batch, actions: await findActionsOfBatch(transaction, batch.id), isNew: false }
+}
+
+function keyTaken(): Refusal {
+  const sentence =
+    'The idempotency_key field stands for another proposal of this workspace; choose a new one.'
+  return Refusal.ofFields({ idempotency_key: [sentence] })
+}
+
+/** The same content from the same credential for the same ad account has the same digest. */
+function digestOf(
+  { idempotency_key: _, account_id: __, ...content }: ProposalSubmission,
+  { proposer, adAccountId }: { proposer: ActionProposer; adAccountId: number },
+): Buffer {
+  const by = { type: proposer.kind, id: proposer.id }
+  const text = canonicalJson({ content, proposed_by: by, ad_account_id: adAccountId })
+  return hash('sha256', text, 'buffer')
+}
+
+async function newBatch(
+  transaction: Transaction,
+  { principal, proposer, submission, contentSha256 }: ProposalOrder,
+  { evaluated, policyVersion, at }: Judged,
+): Promise<NewBatch> {
+  const uses = await findToolUses(transaction, principal, new Date(0))
+  const { target_source, evidence } = submission
+  return {
+    workspaceId: principal.workspaceId,
+    adAccountId: principal.adAccountId,
+    idempotencyKey: submission.idempotency_key,
+    contentSha256,
+    rationale: submission.rationale,
+    provenance: { target_source, evidence: evidence.map(item => provenanceOf(item, uses)) },
+    proposer,
+    policyVersion,
+    policyDecision: strictest(evaluated.map(({ evaluation }) => evaluation.decision)),
+    createdAt: at,
+    expiresAt: new Date(at.getTime() + APPROVAL_HOURS * HOUR_MILLISECONDS),
+  }
+}
+
+interface Judged {
+  evaluated: readonly EvaluatedAction[]
+  policyVersion: number
+  at: Date
+}
+
+/** Kept with the batch, because the tool may be used again before anybody looks. */
+function provenanceOf({ source_tool, fields_used, action_index }: Evidence, uses: Uses) {
+  return {
+    source_tool,
+    fields_used,
+    action_index: action_index ?? null,
+    tool_used_at: uses.get(source_tool)?.toISOString() ?? null,
+  }
+}
+type Uses = Awaited<ReturnType<typeof findToolUses>>
+
+function strictest(decisions: readonly PolicyDecision[]): PolicyDecision {
+  if (decisions.includes('block')) return 'block'
+  return decisions.includes('require_approval') ? 'require_approval' : 'allow'
+}
+
+/** The entries of the log come last: the chain of the workspace is held from the first one on. */
+async function keepProposal(
+  transaction: Transaction,
+  { audit }: ProposalContext,
+  { batch, evaluated }: { batch: Batch; evaluated: readonly EvaluatedAction[] },
+): Promise<Proposal> {
+  const { id: batchId, workspaceId, proposer, createdAt: at, expiresAt } = batch
+  await audit.append(transaction, {
+    ...{ workspaceId, at, action: 'proposal.submitted' },
+    actor: { type: proposer.kind, id: String(proposer.id) },
+    subject: { type: 'batch', id: String(batchId) },
+    details: {
+      ad_account_id: batch.adAccountId,
+      actions: evaluated.length,
+      policy_version: batch.policyVersion,
+      policy_decision: batch.policyDecision,
+      content_sha256: batch.contentSha256.toString('hex'),
+    },
+  })
+  const actions: Action[] = []
+  for (const [position, each] of evaluated.entries()) {
+    const action = newAction(batch, position, each)
+    actions.push(await keepNewAction(transaction, audit, { batchId, action, proposer, expiresAt }))
+  }
+  return { batch, actions, isNew: true }
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
+import {
+  agentStage,
+  type ProposedChange,
+  principalOf,
+  proposalOf,
+} from '../../../testing/agent-stage.ts'
+import { entriesOf } from '../../../testing/audit-entries.ts'
+import { executionPrincipal } from '../../../testing/execution-principal.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import { proposeActions } from './propose-actions.ts'
+import {
+  ACTIONS_PER_PAGE,
+  listActions,
+  type ReadScope,
+  readAction,
+  readBatch,
+  readReceipt,
+} from './read-actions.ts'
+
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
+const IMPOSSIBLE = { type: 'resume', entity: 3 } as const
+
+async function stageOf(test: TestContext) {
+  const stage = await agentStage((await testStore(test)).database)
+  const { workspaceId, adAccountId, otherAccountId, context } = stage
+  const principal = await principalOf(stage)
+  const propose = async (changes: ProposedChange[], by = principal) =>
+    proposeActions(context, by, proposalOf(...changes))
+  const scope: ReadScope = { workspaceId, adAccountId }
+  const foreign: ReadScope[] = [
+    { workspaceId, adAccountId: otherAccountId },
+    { workspaceId: workspaceId + 1_000, adAccountId: null },
+  ]
+  return { ...stage, stage, propose, scope, foreign }
+}
+
+it('the actions of an ad account are listed with the newest first, page by page', async test => {
+  const { context, propose, scope } = await stageOf(test)
+  const ids: number[] = []
+  for (let count = 0; count <= ACTIONS_PER_PAGE; count += 1) {
+    const { actions } = await propose([RAISE])
+    ids.unshift(...actions.map(({ id }) => id))
+  }
+  const first = await listActions(context, scope, {})
+  assert.deepEqual(
+    first.actions.map(({ id }) => id),
+    ids.slice(0, ACTIONS_PER_PAGE),
+  )
+  assert.deepEqual([first.page, first.per_page, first.has_more], [1, ACTIONS_PER_PAGE, true])
+  for (const page of ['2', 2]) {
+    const second = await listActions(context, scope, { page })
+    assert.deepEqual(
+      second.actions.map(({ id }) => id),
+      ids.slice(ACTIONS_PER_PAGE),
+    )
+    assert.deepEqual([second.page, second.has_more], [2, false])
+  }
+  assert.deepEqual((await listActions(context, scope, { page: 2_147_483_647 })).actions, [])
+})
+
+it('a list is of one status, and of one ad account or of the workspace', async test => {
+  const { stage, context, propose, scope, otherAccountId, workspaceId } = await stageOf(test)
+  const { actions: own } = await propose([RAISE, IMPOSSIBLE])
+  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const { actions: others } = await propose([RAISE], other)
+  const idsOf = async (where: ReadScope, status?: string) => {
+    const { actions } = await listActions(context, where, status === undefined ? {} : { status })
+    return actions.map(({ id }) => id)
+  }
+  const [raise = 0, impossible = 0] = own.map(({ id }) => id)
+  const foreign = others[0]?.id
+  assert.deepEqual(await idsOf(scope), [impossible, raise])
+  assert.deepEqual(await idsOf(scope, 'blocked'), [impossible])
+  assert.deepEqual(await idsOf(scope, 'verified'), [])
+  const whole = { workspaceId, adAccountId: null }
+  assert.deepEqual(await idsOf(whole), [foreign, impossible, raise])
+  assert.deepEqual(await idsOf(whole, 'pending'), [foreign, raise])
+})
+
+it('422 for a status or a page that cannot be', async test => {
+  const { context, scope } = await stageOf(test)
+  const wrong = [
+    [{ status: 'done' }, ['status']],
+    [{ status: '' }, ['status']],
+    [{ status: ['pending'] }, ['status']],
+    [{ page: '0' }, ['page']],
+    [{ page: -1 }, ['page']],
+    [{ page: 'two' }, ['page']],
+    [{ page: '99999999999' }, ['page']],
+    [{ status: null, page: null }, ['status', 'page']],
+  ] as const
+  for (const [query, fields] of wrong) {
+    await assert.rejects(listActions(context, scope, query), ({ status, errors }: Refusal) => {
+      assert.equal(status, 422)
+      assert.deepEqual(Object.keys(errors ?? {}), fields)
+      return true
+    })
+  }
+})
+
+it('an action is answered with everything that happened to it', async test => {
+  const { context, propose, scope, clock } = await stageOf(test)
+  const { batch, actions } = await propose([RAISE])
+  const id = actions[0]?.id ?? 0
+  for (const given of [id, String(id)]) {
+    const { action } = await readAction(context, scope, given)
+    const at = clock.now().toISOString()
+    const { before, proposed, policy_evidence, policy_reasons, proposed_by, ...rest } = action
+    assert.deepEqual(rest, {
+      ...{ id, batch_id: batch.id, type: 'increase_budget', status: 'pending', outcome: null },
+      target_entity: { type: 'campaign', id: '901', name: null },
+      params: { new_daily_budget_minor: 11_000 },
+      rationale: 'It sells.',
+      explanation: `It waits for a person, who may decide until ${batch.expiresAt.toISOString()}; read it again later.`,
+      policy_decision: 'require_approval',
+      ...{ after: null, decided_at: null, decision_reason: null },
+      ...{ executed_at: null, finished_at: null },
+      ...{ expires_at: batch.expiresAt.toISOString(), created_at: at, updated_at: at },
+    })
+    assert.equal(policy_evidence.change_minor, 1_000)
+    assert.equal(policy_reasons[0]?.code, 'suggest_only')
+    assert.deepEqual(proposed_by.name, 'Test token')
+    assert.deepEqual([before?.daily_budget_minor, proposed?.daily_budget_minor], [10_000, 11_000])
+  }
+})
+
+it('a batch is answered with its actions and the status that follows from them', async test => {
+  const { context, propose, scope } = await stageOf(test)
+  const { batch, actions } = await propose([RAISE, IMPOSSIBLE])
+  const { batch: read } = await readBatch(context, scope, String(batch.id))
+  assert.deepEqual(
+    [read.id, read.status, read.policy_decision, read.idempotency_key, read.rationale],
+    [batch.id, 'pending_approval', 'block', batch.idempotencyKey, 'More of what sells.'],
+  )
+  assert.match(
+    read.inbox_url,
+    new RegExp(`/workspaces/${scope.workspaceId}/approvals/${batch.id}$`),
+  )
+  assert.deepEqual(
+    read.actions.map(({ id, status }) => [id, status]),
+    actions.map(({ id, status }) => [id, status]),
+  )
+})
+
+it('the receipt of an action that ended is the document that the chain names', async test => {
+  const { context, propose, scope, database, workspaceId } = await stageOf(test)
+  const { actions } = await propose([IMPOSSIBLE])
+  const id = actions[0]?.id ?? 0
+  const receipt = await readReceipt(context, scope, id)
+  const { document, document_sha256, chain_entry, disposition } = receipt
+  assert.equal(hash('sha256', canonicalJson(document), 'hex'), document_sha256)
+  assert.deepEqual([document.action_id, document.status], [id, 'blocked'])
+  const entry = (await entriesOf(database, workspaceId)).find(
+    ({ sequence }) => sequence === chain_entry.sequence,
+  )
+  assert.deepEqual(
+    [entry?.action, entry?.subject.id, entry?.details.document_sha256],
+    ['action.blocked', String(id), document_sha256],
+  )
+  assert.deepEqual(disposition, {
+    receipt_status: 'final',
+    outcome_status: 'blocked',
+    recovery_disposition: 'none',
+  })
+})
+
+it('404 for the receipt of an action that has not ended', async test => {
+  const { context, propose, scope } = await stageOf(test)
+  const { actions } = await propose([RAISE])
+  await assert.rejects(readReceipt(context, scope, actions[0]?.id), {
+    status: 404,
+    message: 'This action has no receipt yet: it gets one when it has ended.',
+  })
+})
+
+it('404 for what belongs to another ad account or workspace, as for what is not there', async test => {
+  const { context, propose, scope, foreign } = await stageOf(test)
+  const { batch, actions } = await propose([IMPOSSIBLE])
+  const id = actions[0]?.id
+  for (const where of foreign) {
+    await assert.rejects(readAction(context, where, id), { status: 404 })
+    await assert.rejects(readReceipt(context, where, id), { status: 404 })
+    await assert.rejects(readBatch(context, where, batch.id), { status: 404 })
+    assert.deepEqual((await listActions(context, where, {})).actions, [])
+  }
+  for (const nothing of [0, -1, 'x', '1e3', '', null, undefined, 2 ** 31, 999_999]) {
+    await assert.rejects(readAction(context, scope, nothing), { status: 404 })
+    await assert.rejects(readReceipt(context, scope, nothing), { status: 404 })
+    await assert.rejects(readBatch(context, scope, nothing), { status: 404 })
+  }
+})

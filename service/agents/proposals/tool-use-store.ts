@@ -1,0 +1,40 @@
+import type { Transaction } from '../../db/database.ts'
+import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
+import { proposerOf } from './proposer-of.ts'
+
+/** Notes when a credential used a tool; an earlier moment never replaces a later one. */
+export async function noteToolUse(
+  { query }: Transaction,
+  principal: AgentPrincipal,
+  tool: string,
+  at: Date,
+): Promise<void> {
+  const { kind, id } = proposerOf(principal)
+  await query
+    .insertInto('agent_tool_uses')
+    .values({ principal_kind: kind, principal_id: id, tool, used_at: at })
+    .onConflict(conflict =>
+      conflict
+        .columns(['principal_kind', 'principal_id', 'tool'])
+        .doUpdateSet({ used_at: at })
+        .where('agent_tool_uses.used_at', '<', at),
+    )
+    .execute()
+}
+
+/** The tools that a credential used since a moment, and when last. */
+export async function findToolUses(
+  { query }: Transaction,
+  principal: AgentPrincipal,
+  since: Date,
+): Promise<Map<string, Date>> {
+  const { kind, id } = proposerOf(principal)
+  const rows = await query
+    .selectFrom('agent_tool_uses')
+    .select(['tool', 'used_at'])
+    .where('principal_kind', '=', kind)
+    .where('principal_id', '=', id)
+    .where('used_at', '>=', since)
+    .execute()
+  return new Map(rows.map(({ tool, used_at }) => [tool, used_at]))
+}
