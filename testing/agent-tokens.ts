@@ -5,6 +5,7 @@ import { keepApproval } from '../service/oauth/connection-store.ts'
 import { issueExecutionToken } from '../service/oauth/issue-execution-token.ts'
 import { digestOf } from '../service/oauth/provider-adapter.ts'
 import { type Audience, RESOURCES, resourceUri } from '../service/oauth/resources.ts'
+import { trailOf } from './audit-entries.ts'
 import { type WorkspaceUnderTest, workspaceUnderTest } from './people-under-test.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
 
@@ -21,7 +22,8 @@ export interface AgentTokens {
 /** As the authorization server leaves them behind, without the way through its pages. */
 export async function agentTokens(service: ServiceUnderTest): Promise<AgentTokens> {
   const workspace = await workspaceUnderTest(service)
-  const { token: execution } = await issueExecutionToken(service.database, {
+  const scope = { database: service.database, audit: trailOf(service) }
+  const { token: execution } = await issueExecutionToken(scope, {
     workspaceId: workspace.workspaceId,
     issuedBy: workspace.owner.userId,
     adAccountId: workspace.adAccountId,

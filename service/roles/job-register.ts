@@ -1,3 +1,9 @@
+import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
+import { auditTrail } from '../agents/audit/audit-trail.ts'
+import type { AuditKeys } from '../agents/audit/head-signature.ts'
+import { type VerifiedChain, verifyChains } from '../agents/audit/verify-chains.ts'
+import { finishExecutions } from '../agents/executor/finish-executions.ts'
+import { simulatedPlatform } from '../agents/executor/simulated-platform.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { expireAttempts } from '../erasure/expire-attempts.ts'
 import { expireLedger } from '../erasure/expire-ledger.ts'
@@ -16,6 +22,10 @@ export interface JobParts {
   delivery: DeliveryContext
   preparePartitions: () => Promise<void>
   onAlert: (move: AlertMove) => void
+  auditKeys: AuditKeys
+  onBrokenLog: (chain: VerifiedChain) => void
+  /** What was verified cannot be remembered beside the store. */
+  onForgottenHeads: (error: unknown) => void
 }
 
 const REPEATS_MAX = 100
@@ -31,6 +41,8 @@ export function jobRegister(parts: JobParts): Job[] {
     },
     ...reportJobs(parts),
     ...expiryJobs(parts),
+    ...agentJobs(parts),
+    verifyAuditJob(parts),
     {
       name: 'collect-ended-access',
       schedule: '50 3 * * *',
@@ -95,6 +107,44 @@ function expiryJobs({ settings, delivery: { database } }: JobParts): Job[] {
       ),
     },
   ]
+}
+
+function agentJobs({ delivery: { database }, auditKeys }: JobParts): Job[] {
+  const audit = auditTrail(auditKeys)
+  return [
+    {
+      name: 'finish-agent-actions',
+      schedule: '*/1 * * * *',
+      secondsMax: 50,
+      run: repeated(({ now }) =>
+        finishExecutions({ database, now: () => now, audit, platform: simulatedPlatform }),
+      ),
+    },
+    {
+      name: 'expire-approvals',
+      schedule: '*/10 * * * *',
+      secondsMax: 300,
+      run: repeated(({ now }) => expireApprovals({ database, now, audit })),
+    },
+  ]
+}
+
+/** A log that was changed does not fail the job: it would not be found better the next time. */
+function verifyAuditJob({ settings, delivery, ...parts }: JobParts): Job {
+  return {
+    name: 'verify-audit',
+    schedule: '25 4 * * *',
+    secondsMax: 3_600,
+    run: async (_, { now, signal }) => {
+      const { auditKeys: keys, onForgottenHeads: onForgotten, onBrokenLog } = parts
+      const { database } = delivery
+      const { dataDirectory } = settings
+      const context = { database, keys, dataDirectory, now, onForgotten, signal }
+      for await (const chain of verifyChains(context, { workspaceId: null, given: null })) {
+        if (!chain.is_intact) onBrokenLog(chain)
+      }
+    },
+  }
 }
 
 /** Runs a verb until nothing is left, nothing moves (a table is held), or its time is over. */

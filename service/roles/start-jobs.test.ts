@@ -6,6 +6,7 @@ import {
   type ProgramUnderTest,
 } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
+import { insertWorkspace } from '../access/store.ts'
 import { readJobs, requestJob } from '../jobs/store.ts'
 
 /** A worker program on a store of its own. */
@@ -41,12 +42,16 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
     'expire-payloads',
     'expire-ledger',
     'expire-attempts',
+    'verify-audit',
     'collect-ended-access',
   ]
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
   for (const name of periodic) await requestJob(database, name)
   await requestJob(database, 'refresh-report', day)
-  await eventually('all are done', () => logged(program, 'a job is done').length === 8)
+  await eventually(
+    'all are done',
+    () => logged(program, 'a job is done').length === periodic.length + 1,
+  )
   const done = logged(program, 'a job is done').map(({ task }) => task)
   assert.deepEqual(done.toSorted(), [...periodic, 'refresh-report'].toSorted())
   await eventually('nothing is left', async () => {
@@ -57,6 +62,24 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
   assert.deepEqual([...successAgeSeconds.keys()].sort(), periodic.toSorted())
   assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
   assert.equal(logged(program, 'the jobs stumbled; they go on').length, 0)
+})
+
+it('a log that was changed is an error in the log of the program, and no failed job', async test => {
+  const { database, start } = await deliverOn(test)
+  const workspaceId = await insertWorkspace(database, { name: 'Shop', createdAt: new Date() })
+  await database.pool.query('insert into audit_heads values ($1, 7, $2, $2)', [
+    workspaceId,
+    Buffer.alloc(32),
+  ])
+  const program = await start()
+  await requestJob(database, 'verify-audit')
+  const errors = () => logged(program, 'an audit log was changed')
+  await eventually('it is found', () => errors().length === 1)
+  const [{ level, workspace, sequence, finding } = {}] = errors()
+  assert.deepEqual([level, workspace, sequence], ['error', workspaceId, 1])
+  assert.match(String(finding), /^The head of the log is not signed by a key of this installation/)
+  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.equal(logged(program, 'a job failed; it is tried again').length, 0)
 })
 
 it('a job that fails is logged with its name and without its payload', async test => {

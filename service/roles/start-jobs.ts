@@ -1,3 +1,4 @@
+import { auditKeys } from '../agents/audit/head-signature.ts'
 import { openDatabase } from '../db/database.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { Job, JobRun } from '../jobs/job.ts'
@@ -8,7 +9,7 @@ import { alertMetrics } from '../metrics/alert-metrics.ts'
 import { jobMetrics } from '../metrics/job-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { AlertMove } from '../reports/alert.ts'
-import { jobRegister } from './job-register.ts'
+import { type JobParts, jobRegister } from './job-register.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { preparePartitions } from './start-delivery.ts'
@@ -35,6 +36,8 @@ export function startJobs(
     delivery,
     preparePartitions: () => preparePartitions(store, context),
     onAlert: alertTeller(context, registry),
+    auditKeys: auditKeys(delivery.credentialKeys),
+    ...auditTellers(context),
   })
   const meter = jobMetrics(registry, {
     names: jobs.map(({ name }) => name),
@@ -74,6 +77,15 @@ function alertTeller({ logger }: RoleContext, registry: MetricsRegistry) {
   return (alert: AlertMove) => {
     if (alert.move === 'raised') count(alert.kind)
     logger.warn(alert, alert.move === 'raised' ? 'an alert is raised' : 'an alert is resolved')
+  }
+}
+
+function auditTellers({ logger }: RoleContext): Pick<JobParts, 'onBrokenLog' | 'onForgottenHeads'> {
+  return {
+    onBrokenLog: ({ workspaceId, broken_at: sequence, finding }) =>
+      logger.error({ workspace: workspaceId, sequence, finding }, 'an audit log was changed'),
+    onForgottenHeads: err =>
+      logger.warn({ err }, 'where the audit logs end was not remembered beside the store'),
   }
 }
 

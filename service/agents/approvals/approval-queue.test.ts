@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { ApprovalQueue, QueuedBatchAnswer } from '@signalbox/contract/agents/approvals.ts'
+import { Ajv } from 'ajv'
+import { agentStage, ENTITIES, memberOf, propose, setPolicy } from '../../../testing/agent-stage.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { changeOutside } from '../executor/rehearse-entity.ts'
+import { BATCHES_PER_PAGE, readQueue, readQueuedBatch } from './approval-queue.ts'
+import { decideActions } from './decide-actions.ts'
+
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
+const PAUSE = { type: 'pause', entity: 2 } as const
+const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
+const fitsQueue = ajv.compile(ApprovalQueue)
+const fitsAnswer = ajv.compile(QueuedBatchAnswer)
+
+it('the queue has what waits, the oldest first, a page at a time, and nothing of others', async test => {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database)
+  await setPolicy(stage, 'ask')
+  const other = await agentStage(database)
+  await propose(other, RAISE)
+  const ids: number[] = []
+  for (let number = 0; number <= BATCHES_PER_PAGE; number += 1) {
+    ids.push((await propose(stage, number % 2 === 0 ? RAISE : PAUSE)).batchId)
+    stage.clock.forward(60)
+  }
+  const visit = { person: stage.owner, workspaceId: stage.workspaceId }
+  const body = { decision: 'reject', reason: 'No.' }
+  await decideActions(stage.context, { ...visit, batchId: ids.shift() }, body)
+
+  const queue = await readQueue(stage.context, visit, {})
+  assert.ok(fitsQueue(queue), ajv.errorsText(fitsQueue.errors))
+  assert.deepEqual(
+    queue.batches.map(({ id }) => id),
+    ids,
+  )
+  assert.equal(queue.has_more, false)
+  await propose(stage, RAISE)
+  assert.equal((await readQueue(stage.context, visit, { page: '1' })).has_more, true)
+  assert.equal((await readQueue(stage.context, visit, { page: '2' })).batches.length, 1)
+  for (const page of ['0', 'x', -1]) {
+    await assert.rejects(
+      readQueue(stage.context, visit, { page }),
+      error => error instanceof Refusal && error.status === 422,
+    )
+  }
+})
+
+it('a batch says who may decide on it, and why not', async test => {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database)
+  const { workspaceId, context } = stage
+  await setPolicy(stage, 'ask')
+  const { batchId } = await propose(stage, RAISE)
+  const seenBy = async (person = stage.owner) => {
+    const answer = await readQueuedBatch(context, { person, workspaceId, batchId })
+    assert.ok(fitsAnswer(answer), ajv.errorsText(fitsAnswer.errors))
+    return answer.batch
+  }
+  const batch = await seenBy()
+  assert.deepEqual([batch.may_decide, batch.may_not_reason], [true, null])
+  assert.deepEqual([batch.currency, batch.ad_account_name], ['EUR', 'Shop EU'])
+  assert.equal(batch.responsible, 'Ada Example')
+  assert.match(String((await seenBy(stage.responsible)).may_not_reason), /own credential/)
+  const member = await memberOf(stage, 'member')
+  assert.match(String((await seenBy(member)).may_not_reason), /admins decide/)
+  stage.clock.forward(72 * 3_600)
+  assert.match(String((await seenBy()).may_not_reason), /time .* is over/)
+  const visit = { person: stage.owner, workspaceId, batchId }
+  await decideActions(context, visit, { decision: 'approve', reason: 'Now.' })
+  assert.match(String((await seenBy()).may_not_reason), /waits .* any more/)
+  const stranger = await agentStage(database)
+  await assert.rejects(
+    readQueuedBatch(context, { ...visit, person: stranger.owner }),
+    error => error instanceof Refusal && error.status === 404,
+  )
+})
+
+it('a batch names the actions that can only end, because their entity changed since', async test => {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database)
+  const { adAccountId, otherAccountId, workspaceId, context, clock } = stage
+  await setPolicy(stage, 'ask')
+  const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
+  const visit = { person: stage.owner, workspaceId, batchId }
+  const change = { status: 'paused', at: clock.now() } as const
+  await changeOutside(database, { adAccountId: otherAccountId, ...ENTITIES[1] }, change)
+  const before = await readQueuedBatch(context, visit)
+  assert.deepEqual(before.batch.stale_action_ids, [])
+  await changeOutside(database, { adAccountId, ...ENTITIES[2] }, change)
+  const after = await readQueuedBatch(context, visit)
+  assert.deepEqual(after.batch.stale_action_ids, [actionIds[1]])
+})

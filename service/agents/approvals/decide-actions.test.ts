@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  type AgentStage,
+  agentStage,
+  ENTITIES,
+  entityNow,
+  memberOf,
+  principalOf,
+  proposalOf,
+  propose,
+  setPolicy,
+} from '../../../testing/agent-stage.ts'
+import { entriesOf } from '../../../testing/audit-entries.ts'
+import { eventually } from '../../../testing/program-under-test.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { endConnection, moveConnection } from '../../oauth/change-connection.ts'
+import { endExecutionToken } from '../../oauth/change-execution-tokens.ts'
+import { setAdAccountStatus } from '../../people/ad-account-store.ts'
+import type { CurrentPerson } from '../../people/current-person.ts'
+import { lockMembers, setRole } from '../../people/member-store.ts'
+import { changeOutside } from '../executor/rehearse-entity.ts'
+import { submitProposal } from '../executor/submit-proposal.ts'
+import { findReceipt } from '../proposals/receipt-store.ts'
+import { decideActions } from './decide-actions.ts'
+
+const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
+const REJECT = { decision: 'reject', reason: 'Not this week.' } as const
+
+async function asking(test: TestContext, options?: Parameters<typeof agentStage>[1]) {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database, options)
+  await setPolicy(stage, 'ask')
+  return stage
+}
+
+function decide(
+  { context, workspaceId, owner }: AgentStage,
+  batchId: unknown,
+  { person = owner, body = APPROVE }: { person?: CurrentPerson; body?: unknown } = {},
+) {
+  return decideActions(context, { person, workspaceId, batchId }, body)
+}
+
+function refusedWith(status: number, words = /./) {
+  return (error: unknown) =>
+    error instanceof Refusal && error.status === status && words.test(error.message)
+}
+
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
+const PAUSE = { type: 'pause', entity: 2 } as const
+
+it('an approval begins the execution, a rejection ends the action, and both keep who and why', async test => {
+  const stage = await asking(test)
+  const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
+  const [first, second] = actionIds
+  const part = { ...APPROVE, action_ids: [first] }
+  const [approved, ...others] = await decide(stage, batchId, { body: part })
+  assert.equal(others.length, 0)
+  assert.equal(approved?.status, 'executing')
+  assert.deepEqual(approved.executionStartedAt, stage.clock.now())
+  const [rejected] = await decide(stage, batchId, { body: REJECT, person: stage.responsible })
+  assert.deepEqual(
+    [rejected?.id, rejected?.status, rejected?.outcome, rejected?.decisionReason],
+    [second, 'rejected', null, REJECT.reason],
+  )
+  assert.equal(rejected?.decidedBy, stage.responsible.userId)
+  const told = await entriesOf(stage.database, stage.workspaceId)
+  assert.deepEqual(
+    told.slice(-2).map(({ action, actor, subject }) => [action, actor.id, subject.id]),
+    [
+      ['action.approved', String(stage.owner.userId), String(first)],
+      ['action.rejected', String(stage.responsible.userId), String(second)],
+    ],
+  )
+  // What people write stays out of the log, which is kept for good.
+  assert.doesNotMatch(JSON.stringify(told), /worth it|this week/)
+})
+
+it('in suggest_only an approval says that somebody carries it out elsewhere', async test => {
+  const stage = await asking(test)
+  await setPolicy(stage, 'suggest_only')
+  const { batchId } = await propose(stage, RAISE)
+  const [action] = await decide(stage, batchId)
+  assert.equal(action?.status, 'approved_without_execution')
+  assert.equal(action.executionStartedAt, null)
+  assert.equal((await entityNow(stage, 1)).version, 1)
+})
+
+it('404 for a proposal of another workspace, and for what is no id', async test => {
+  const stage = await asking(test)
+  const other = await agentStage(stage.database)
+  const { batchId } = await propose(other, RAISE)
+  for (const id of [batchId, 0, 'x', 2 ** 40, undefined]) {
+    await assert.rejects(decide(stage, id), refusedWith(404))
+  }
+  await assert.rejects(decide(other, batchId, { person: stage.owner }), refusedWith(404))
+})
+
+it('403 for a member, and for who answers for the credential while there is another owner', async test => {
+  const stage = await asking(test)
+  const { batchId } = await propose(stage, RAISE)
+  const member = await memberOf(stage, 'member')
+  await assert.rejects(decide(stage, batchId, { person: member }), refusedWith(403, /role/))
+  const own = { person: stage.responsible }
+  await assert.rejects(decide(stage, batchId, own), refusedWith(403, /Your own credential/))
+  const admin = await memberOf(stage, 'admin')
+  const [action] = await decide(stage, batchId, { person: admin })
+  assert.equal(action?.status, 'executing')
+})
+
+it('the only owner may approve what their own credential proposed, also beside an admin', async test => {
+  const stage = await asking(test, { isAlone: true })
+  await memberOf(stage, 'admin')
+  const { batchId } = await propose(stage, RAISE)
+  const [action] = await decide(stage, batchId)
+  assert.equal(action?.status, 'executing')
+})
+
+it('409 says what it is when nothing waits any more', async test => {
+  const stage = await asking(test)
+  const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
+  await decide(stage, batchId, { body: { ...REJECT, action_ids: [actionIds[0]] } })
+  const again = { ...APPROVE, action_ids: [actionIds[0]] }
+  await assert.rejects(decide(stage, batchId, { body: again }), refusedWith(409, /rejected/))
+  const [rest] = await decide(stage, batchId)
+  assert.equal(rest?.id, actionIds[1])
+})
+
+it('422 names every wrong field, and each action that is of another proposal', async test => {
+  const stage = await asking(test)
+  const { batchId, actionIds } = await propose(stage, RAISE)
+  const { actionIds: others } = await propose(stage, PAUSE)
+  const fieldsOf = async (body: unknown) => {
+    const refused = await decide(stage, batchId, { body }).catch(error => error)
+    assert.equal(refused.status, 422)
+    return Object.keys(refused.errors).toSorted()
+  }
+  assert.deepEqual(await fieldsOf({ decision: 'maybe', more: 1 }), ['decision', 'more', 'reason'])
+  assert.deepEqual(await fieldsOf({ ...APPROVE, reason: '' }), ['reason'])
+  const ids = { ...APPROVE, action_ids: [actionIds[0], others[0]] }
+  assert.deepEqual(await fieldsOf(ids), ['action_ids.1'])
+})
+
+it('of two who decide at the same time one decides, and the other gets 409', async test => {
+  const stage = await asking(test)
+  const person = await memberOf(stage, 'admin')
+  for (let turn = 0; turn < 5; turn += 1) {
+    const { batchId, actionIds } = await propose(stage, PAUSE, RAISE)
+    const answers = await Promise.allSettled([
+      decide(stage, batchId, { body: REJECT }),
+      decide(stage, batchId, { person, body: turn % 2 === 0 ? APPROVE : REJECT }),
+    ])
+    const [winner] = answers.filter(answer => answer.status === 'fulfilled')
+    const [loser] = answers.filter(answer => answer.status === 'rejected')
+    assert.equal(winner?.value.length, 2)
+    assert.equal(loser?.reason.status, 409)
+    const entries = await entriesOf(stage.database, stage.workspaceId)
+    const ofFirst = entries.filter(({ subject }) => subject.id === String(actionIds[0]))
+    assert.equal(ofFirst.filter(({ subject }) => subject.type === 'action').length, 2)
+  }
+})
+
+/** What is done after the proposal, and how the approval ends it. */
+const ENDINGS: Record<string, [(stage: AgentStage) => Promise<unknown>, string, string]> = {
+  'after 72 hours': [async stage => stage.clock.forward(72 * 3_600), 'rejected', 'expired'],
+  'of what somebody changed': [changeName, 'rejected', 'stale'],
+  'of a revoked token': [
+    // There is one in its database.
+    stage => endExecutionToken(stage.context, { ...ownerOf(stage), tokenId: 1 }),
+    ...(['rejected', 'proposer_revoked'] as const),
+  ],
+  'for whom nobody answers any more': [
+    ({ database, workspaceId, responsible: { userId } }) =>
+      setRole(database, { workspaceId, userId }, 'admin'),
+    ...(['rejected', 'proposer_revoked'] as const),
+  ],
+  'for a disabled ad account': [
+    ({ database, ...stage }) => setAdAccountStatus(database, stage, 'disabled'),
+    ...(['rejected', 'account_changed'] as const),
+  ],
+  'of a type that is not allowed any more': [
+    stage => setPolicy(stage, 'ask', { allowed_types: ['pause'] }),
+    ...(['blocked', 'policy_changed'] as const),
+  ],
+}
+
+function changeName({ database, adAccountId, clock }: AgentStage) {
+  const place = { adAccountId, ...ENTITIES[1] }
+  return changeOutside(database, place, { name: 'Winter', at: clock.now() })
+}
+
+function ownerOf({ owner: person, workspaceId }: AgentStage) {
+  return { person, workspaceId }
+}
+
+for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
+  it(`an approval ${when} ends the action: ${outcome}`, async test => {
+    const stage = await asking(test)
+    const { batchId, actionIds } = await propose(stage, RAISE)
+    await change(stage)
+    const [action] = await decide(stage, batchId)
+    assert.deepEqual([action?.status, action?.outcome], [status, outcome])
+    assert.equal(action?.decidedBy, null)
+    const [entry] = (await entriesOf(stage.database, stage.workspaceId)).slice(-1)
+    assert.equal(entry?.actor.type, 'system')
+    assert.deepEqual(entry.details.asked_by, stage.owner.userId)
+    const name = { workspaceId: stage.workspaceId, actionId: actionIds[0] ?? 0 }
+    assert.ok(await findReceipt(stage.database, name))
+  })
+}
+
+it('what a connection proposed ends when it is revoked or moved to another ad account', async test => {
+  const stage = await asking(test)
+  const { context, otherAccountId } = stage
+  const outcomeAfter = async (credential: AgentStage, change: () => Promise<void>) => {
+    const principal = await principalOf(credential, 'connection')
+    const { result } = await submitProposal(context, principal, proposalOf(RAISE))
+    await change()
+    const visit = { person: credential.owner, workspaceId: credential.workspaceId }
+    const [action] = await decideActions(
+      context,
+      { ...visit, batchId: result.proposal.id },
+      APPROVE,
+    )
+    return action?.outcome
+  }
+  const connection = { ...ownerOf(stage), connectionId: 1 }
+  const move = () => moveConnection(context, connection, otherAccountId)
+  assert.equal(await outcomeAfter(stage, move), 'proposer_revoked')
+  const other = await agentStage(stage.database)
+  await setPolicy(other, 'ask')
+  const { rows } = await stage.database.pool.query(
+    'select min(id) as id from agent_connections where workspace_id = $1',
+    [other.workspaceId],
+  )
+  const revoke = () => endConnection(context, { ...ownerOf(other), connectionId: rows[0].id })
+  assert.equal(await outcomeAfter(other, revoke), 'proposer_revoked')
+})
+
+it('403 for who loses their role while they decide', async test => {
+  const stage = await asking(test)
+  const { database, workspaceId, owner } = stage
+  const { batchId } = await propose(stage, RAISE)
+  const demoted = Promise.withResolvers<void>()
+  const isWaiting = Promise.withResolvers<void>()
+  const change = database.query.transaction().execute(async query => {
+    await lockMembers({ query }, workspaceId)
+    await setRole({ query }, { workspaceId, userId: owner.userId }, 'member')
+    isWaiting.resolve()
+    await demoted.promise
+  })
+  await isWaiting.promise
+  const refusal = assert.rejects(decide(stage, batchId), refusedWith(403, /role/))
+  // It has been let in by the role of before, and waits for the workspace.
+  await eventually('the decision waits', async () => {
+    const { rows } = await database.pool.query(
+      `select 1 from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length === 1
+  })
+  demoted.resolve()
+  await change
+  await refusal
+})

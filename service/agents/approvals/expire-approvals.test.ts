@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { agentStage, propose, setPolicy } from '../../../testing/agent-stage.ts'
+import { entriesOf } from '../../../testing/audit-entries.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { findActionsOfBatch } from '../proposals/action-store.ts'
+import { decideActions } from './decide-actions.ts'
+import { expireApprovals } from './expire-approvals.ts'
+
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
+const PAUSE = { type: 'pause', entity: 2 } as const
+const HOURS_72 = 72 * 3_600
+
+it('an action that nobody decided on expires after 72 hours, once, and others stay', async test => {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database)
+  await setPolicy(stage, 'ask')
+  const { batchId } = await propose(stage, RAISE, PAUSE)
+  stage.clock.forward(1)
+  const { batchId: younger } = await propose(stage, RAISE)
+  const expire = () => expireApprovals({ ...stage.context, now: stage.clock.now() })
+
+  stage.clock.forward(HOURS_72 - 2)
+  assert.deepEqual(await expire(), { expired: 0, more: false })
+  stage.clock.forward(1)
+  assert.deepEqual(await expire(), { expired: 2, more: false })
+  assert.deepEqual(await expire(), { expired: 0, more: false })
+  for (const { status, outcome } of await findActionsOfBatch(database, batchId)) {
+    assert.deepEqual([status, outcome], ['rejected', 'expired'])
+  }
+  const [waiting] = await findActionsOfBatch(database, younger)
+  assert.equal(waiting?.status, 'pending')
+  const told = await entriesOf(database, stage.workspaceId, 'action.rejected')
+  assert.deepEqual(
+    told.map(({ actor, details }) => [actor.type, details.outcome]),
+    [
+      ['system', 'expired'],
+      ['system', 'expired'],
+    ],
+  )
+})
+
+it('of a decision and the expiry at the same time one ends the action', async test => {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database)
+  await setPolicy(stage, 'ask')
+  const { batchId } = await propose(stage, PAUSE)
+  stage.clock.forward(HOURS_72)
+  const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
+  const body = { decision: 'reject', reason: 'Too late.' }
+  await Promise.allSettled([
+    decideActions(stage.context, visit, body),
+    expireApprovals({ ...stage.context, now: stage.clock.now() }),
+  ])
+  const [action] = await findActionsOfBatch(database, batchId)
+  assert.deepEqual([action?.status, action?.outcome], ['rejected', 'expired'])
+  assert.equal((await entriesOf(database, stage.workspaceId, 'action.rejected')).length, 1)
+})

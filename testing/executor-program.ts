@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import { auditTrail } from '../service/agents/audit/audit-trail.ts'
+import { finishExecutions } from '../service/agents/executor/finish-executions.ts'
+import { simulatedPlatform } from '../service/agents/executor/simulated-platform.ts'
+import { openDatabase } from '../service/db/database.ts'
+import { STAGE_KEYS } from './agent-stage.ts'
+import { Life, mortalDatabase } from './mortal-database.ts'
+
+/**
+ * A process of its own that finishes what was left halfway in a store, at a moment, and stops for
+ * good before one of its statements; there a test ends it. It says `stopped` then, and `done` when
+ * that statement does not come.
+ */
+const [connectionString = '', moment = '', stopBefore = ''] = process.argv.slice(2)
+
+const database = openDatabase({
+  connectionString,
+  connectionsMax: 2,
+  applicationName: 'an executor that is killed',
+  onIdleError: () => {},
+})
+const life = new Life()
+let statements = 0
+life.begin(null, async () => {
+  statements += 1
+  if (statements !== Number(stopBefore)) return
+  process.stdout.write('stopped\n')
+  // Reading keeps the process alive; nobody writes.
+  await once(process.stdin, 'end')
+})
+await finishExecutions({
+  database: mortalDatabase(database, life),
+  now: () => new Date(moment),
+  ...{ audit: auditTrail(STAGE_KEYS), platform: simulatedPlatform },
+})
+await database.close()
+process.stdout.write('done\n')
