@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { installation, runProgram } from '../../testing/program-under-test.ts'
+
+const MAIN = join(import.meta.dirname, 'main.ts')
+
+const TOLD = `\
+client 2, auto, MCP 2026-07-28, 11 tools: a cent more a day for a campaign: approved, carried out and verified
+client 2, default, MCP 2025-11-25, 11 tools: another status for an ad: approved, carried out and verified
+sdk 1, MCP 2025-11-25, 11 tools: a cent more a day for a campaign: rejected, and nothing changed
+Every agent was let in, heard and sent away as the person decided.
+`
+
+const REFUSED_REFRESH = /^\[mcp-sdk\] OAuth "invalid_grant" /
+
+it('every official client gets in by one address and a person, and does what that person allows', async test => {
+  const place = installation(test)
+  await place.startReady()
+  const credentials = join(place.dataFolder, 'credentials.json')
+  for (const time of ['first', 'second']) {
+    const { code, log, terminal } = await runProgram([MAIN, '--credentials', credentials])
+    assert.deepEqual([log, code], [TOLD, 0], `${time}\n${terminal}`)
+    // The new client says on its own when a refresh token is refused, as that of the revoked is.
+    for (const line of terminal.trim().split('\n')) assert.match(line, REFUSED_REFRESH)
+  }
+})
+
+it('what cannot run says why in one sentence, with exit code 1', async () => {
+  const wrong: [string[], RegExp][] = [
+    [
+      ['--credentials', '/nowhere.json'],
+      /^No credentials can be read from \/nowhere\.json: .+\.\n$/,
+    ],
+    [['--fast'], /^Usage: node examples\/agent\/main\.ts .+\n$/],
+  ]
+  for (const [options, sentence] of wrong) {
+    const { code, log, terminal } = await runProgram([MAIN, ...options])
+    assert.deepEqual([code, log], [1, ''])
+    assert.match(terminal, sentence)
+  }
+})

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { conformanceMount } from '../../../testing/mcp-conformance/conformance-mount.ts'
+import {
+  expectedFailures,
+  type SuiteRun,
+} from '../../../testing/mcp-conformance/expected-failures.ts'
+import { runProgram } from '../../../testing/program-under-test.ts'
+
+const MODULES = join(import.meta.dirname, '..', '..', '..', 'node_modules')
+const STABLE = join(MODULES, 'conformance-stable', 'dist', 'index.js')
+const NEXT = join(MODULES, '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
+
+/** How many scenarios and passed checks each suite has; fewer would mean that some were not run. */
+const RUNS: readonly [SuiteRun, scenarios: number, checks: number, argumentList: string[]][] = [
+  ['0.1.16', 30, 26, [STABLE, 'server']],
+  ['2025-11-25', 33, 63, [NEXT, 'server', '--requirements', '2025-11-25']],
+  ['2026-07-28', 50, 159, [NEXT, 'server', '--requirements', '2026-07-28']],
+]
+
+for (const [run, scenarios, checks, argumentList] of RUNS) {
+  it(`the official suite ${run} finds what it expects behind our door`, async test => {
+    const url = await conformanceMount(test)
+    const { log, terminal } = await runProgram([...argumentList, '--url', url])
+    const results = [...log.matchAll(/^([✓✗]) ([\w-]+): (\d+) passed, (\d+) failed/gm)]
+    assert.equal(results.length, scenarios, log + terminal)
+    const failed = results.filter(([, mark]) => mark === '✗').map(([, , name]) => name)
+    assert.deepEqual(failed.toSorted(), expectedFailures(run), log + terminal)
+    const passed = results.map(([, , , count]) => Number(count))
+    assert.equal(
+      passed.reduce((sum, count) => sum + count, 0),
+      checks,
+      log,
+    )
+  })
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { proposalOf } from '../../../testing/agent-stage.ts'
+import { agentTokens } from '../../../testing/agent-tokens.ts'
+import { trailOf } from '../../../testing/audit-entries.ts'
+import { type McpUnderTest, mcpUnderTest } from '../../../testing/mcp-under-test.ts'
+import { serviceUnderTest } from '../../../testing/service-under-test.ts'
+import { issueExecutionToken } from '../../oauth/issue-execution-token.ts'
+import type { Tier } from '../../oauth/tiers.ts'
+
+const TOOLS = [
+  'get_account_state',
+  'get_signal_health',
+  'get_performance',
+  'verify_signal_ingestion',
+  'dry_run_actions',
+  'propose-actions',
+  'list_actions',
+  'get_action',
+  'get_action_batch',
+  'get_action_decision_receipt',
+  'get_action_policy',
+]
+const MORE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
+const SILLY = { type: 'increase_budget', entity: 1, budgetMinor: 1 } as const
+
+it('every tool answers as its output schema says, and as text the same', async test => {
+  const mcp = await ready(await serviceUnderTest(test))
+  const { result } = await mcp.ask('tools/list')
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  const schemas = new Map<string, object>(
+    result.tools.map((tool: { name: string; outputSchema: object }) => [
+      tool.name,
+      tool.outputSchema,
+    ]),
+  )
+  assert.deepEqual([...schemas.keys()], TOOLS)
+  const { content } = await mcp.call('propose-actions', proposalOf(MORE, { ...SILLY, entity: 2 }))
+  const [waiting, blocked] = content.proposal.actions
+  assert.deepEqual(
+    [waiting.policy_decision, blocked.policy_decision],
+    ['require_approval', 'block'],
+  )
+  const { actions } = proposalOf(MORE, { type: 'pause', entity: 3 })
+  const given: Record<string, object> = {
+    get_performance: { days: 90 },
+    dry_run_actions: { actions },
+    'propose-actions': proposalOf({ type: 'pause', entity: 3 }),
+    list_actions: { status: 'pending', page: 1 },
+    get_action: { action_id: waiting.id },
+    get_action_batch: { batch_id: content.proposal.id },
+    get_action_decision_receipt: { action_id: blocked.id },
+  }
+  for (const name of TOOLS) {
+    const answer = await mcp.call(name, given[name] ?? {})
+    assert.equal(answer.isError, false, `${name}: ${answer.text}`)
+    assert.deepEqual(JSON.parse(answer.text), answer.content)
+    const check = ajv.compile(schemas.get(name) ?? {})
+    assert.ok(check(answer.content), `${name}: ${ajv.errorsText(check.errors)}`)
+  }
+})
+
+it('every tool answers what was asked', async test => {
+  const mcp = await ready(await serviceUnderTest(test))
+  const { adAccountId, workspaceId } = mcp.tokens.workspace
+  const { content: state } = await mcp.call('get_account_state')
+  assert.deepEqual([state.ad_account.id, state.workspace.id], [adAccountId, workspaceId])
+  assert.equal(state.entities.length, 4)
+  assert.equal(state.credential.type, 'connection')
+  const { content: health } = await mcp.call('get_signal_health')
+  assert.deepEqual(
+    health.trackers.map(({ id }: { id: string }) => id),
+    [mcp.service.tracker.trackerId],
+  )
+  const { content: performance } = await mcp.call('get_performance')
+  assert.deepEqual([performance.since, performance.until], ['2026-11-15', '2026-11-21'])
+  for (const isAgain of [false, true]) {
+    const { verifications } = (await mcp.call('verify_signal_ingestion')).content
+    assert.equal(verifications.length, 1)
+    assert.deepEqual([verifications[0].duplicate, verifications[0].is_stored], [isAgain, true])
+  }
+  const { content: policy } = await mcp.call('get_action_policy')
+  assert.equal(policy.policy.execution_mode, 'suggest_only')
+})
+
+it('a proposal is kept once, and read as it is now', async test => {
+  const mcp = await ready(await serviceUnderTest(test))
+  const body = proposalOf(MORE)
+  const { content: first } = await mcp.call('propose-actions', body)
+  const { content: again } = await mcp.call('propose-actions', body)
+  assert.deepEqual(again, first)
+  assert.equal(first.proposal.approval_required, true)
+  assert.equal(first.proposal.evidence_provenance.evidence[0].tool_used_at !== null, true)
+  const other = { ...body, rationale: 'Something else.' }
+  const refused = await mcp.call('propose-actions', other)
+  assert.equal(refused.isError, true)
+  assert.match(refused.text, /idempotency_key/)
+  const { content } = await mcp.call('list_actions')
+  assert.equal(content.actions.length, 1)
+  const { content: batch } = await mcp.call('get_action_batch', { batch_id: first.proposal.id })
+  assert.equal(batch.batch.status, 'pending_approval')
+  const waiting = { action_id: first.proposal.actions[0].id }
+  const receipt = await mcp.call('get_action_decision_receipt', waiting)
+  assert.equal(receipt.isError, true)
+  assert.match(receipt.text, /Next step: /)
+})
+
+it('get_account_state comes first, for each credential, and again after an hour', async test => {
+  const mcp = await mcpUnderTest(await serviceUnderTest(test))
+  const { tokens, service } = mcp
+  const others = TOOLS.filter(name => name !== 'get_account_state')
+  const given: Record<string, object> = {
+    'propose-actions': proposalOf(MORE),
+    dry_run_actions: { actions: proposalOf(MORE).actions },
+    get_action: { action_id: 1 },
+    get_action_decision_receipt: { action_id: 1 },
+    get_action_batch: { batch_id: 1 },
+  }
+  for (const name of others) {
+    const answer = await mcp.call(name, given[name])
+    assert.equal(answer.isError, true, name)
+    assert.match(answer.text, /Next step: call get_account_state without arguments/)
+  }
+  assert.equal((await mcp.call('get_account_state')).isError, false)
+  assert.equal((await mcp.call('list_actions')).isError, false)
+  const ofAnother = await mcp.call('list_actions', {}, { token: tokens.execution })
+  assert.match(ofAnother.text, /call get_account_state/)
+  await mcp.call('get_account_state', {}, { token: tokens.execution })
+  service.clock.forward(3_600)
+  const inTime = await mcp.call('list_actions', {}, { token: tokens.execution })
+  assert.equal(inTime.isError, false)
+  service.clock.forward(1)
+  const late = await mcp.call('list_actions', {}, { token: tokens.execution })
+  assert.match(late.text, /within the last hour/)
+})
+
+it('an argument that nobody asked for is refused by its name, and so is a wrong one', async test => {
+  const mcp = await ready(await serviceUnderTest(test))
+  const smuggled = { ad_account_id: 1, workspace_id: 1 }
+  const given: Record<string, object> = {
+    'propose-actions': proposalOf(MORE),
+    dry_run_actions: { actions: proposalOf(MORE).actions },
+    get_action: { action_id: 1 },
+    get_action_decision_receipt: { action_id: 1 },
+    get_action_batch: { batch_id: 1 },
+  }
+  for (const name of TOOLS) {
+    const answer = await mcp.call(name, { ...given[name], ...smuggled })
+    assert.equal(answer.isError, true, name)
+    for (const member of Object.keys(smuggled)) {
+      assert.ok(answer.text.includes(`The ${member} field is not known here.`), answer.text)
+    }
+    assert.match(answer.text, /Next step: correct what is named above/)
+  }
+  for (const [name, arguments_, fault] of [
+    ['get_performance', { days: 0 }, /The days field must be at least 1\./],
+    ['get_performance', { days: 91 }, /The days field must not be greater than 90\./],
+    ['get_performance', { days: '7' }, /The days field must be an integer\./],
+    ['list_actions', { status: 'all' }, /The status field must be one of: pending, /],
+    ['get_action', {}, /The action_id field is required\./],
+    ['get_action_batch', { batch_id: 0 }, /The batch_id field must be at least 1\./],
+    ['propose-actions', { ...proposalOf(MORE), account_id: 999 }, /The account_id field /],
+    ['propose-actions', {}, /- The actions field is required\.\n- .*evidence/s],
+  ] as [string, object, RegExp][]) {
+    const answer = await mcp.call(name, arguments_)
+    assert.equal(answer.isError, true, name)
+    assert.match(answer.text, fault)
+  }
+})
+
+it('what belongs to another workspace is not found, whoever asks', async test => {
+  const mcp = await ready(await serviceUnderTest(test))
+  const { content } = await mcp.call('propose-actions', proposalOf(SILLY))
+  const stranger = { token: (await agentTokens(mcp.service)).mcp }
+  await mcp.call('get_account_state', {}, stranger)
+  const [action] = content.proposal.actions
+  for (const [name, given] of [
+    ['get_action', { action_id: action.id }],
+    ['get_action_decision_receipt', { action_id: action.id }],
+    ['get_action_batch', { batch_id: content.proposal.id }],
+  ] as const) {
+    assert.equal((await mcp.call(name, given)).isError, false, name)
+    const answer = await mcp.call(name, given, stranger)
+    assert.equal(answer.isError, true, name)
+    assert.match(answer.text, /Next step: look with list_actions/)
+  }
+  const { content: listed } = await mcp.call('list_actions', {}, stranger)
+  assert.deepEqual(listed.actions, [])
+})
+
+it('a token of tier Read reads, and is told that it may not propose', async test => {
+  const mcp = await mcpUnderTest(await serviceUnderTest(test))
+  const token = await tokenOf(mcp, 'read')
+  assert.equal((await mcp.call('get_account_state', {}, { token })).isError, false)
+  for (const [name, given] of [
+    ['propose-actions', proposalOf(MORE)],
+    ['dry_run_actions', { actions: proposalOf(MORE).actions }],
+  ] as const) {
+    const answer = await mcp.call(name, given, { token })
+    assert.equal(answer.isError, true)
+    assert.match(
+      answer.text,
+      /^This credential lacks the permission actions\.propose\.\nNext step: /,
+    )
+  }
+})
+
+it('a mistake of ours is logged and answered calmly', async test => {
+  const mcp = await ready(await serviceUnderTest(test))
+  await mcp.service.database.pool.query('alter table agent_policies rename to gone')
+  const answer = await mcp.call('get_action_policy')
+  assert.equal(answer.isError, true)
+  const [, requestId = ''] = /on our side; (req_\w+) helps/.exec(answer.text) ?? []
+  assert.equal(answer.text.includes('agent_policies'), false)
+  assert.ok(mcp.service.logged().includes(requestId))
+  assert.match(mcp.service.logged(), /tool call failed/)
+})
+
+it('a tool that there is not is an error of the protocol', async test => {
+  const mcp = await mcpUnderTest(await serviceUnderTest(test))
+  const { error } = await mcp.ask('tools/call', { name: 'drop_tables', arguments: {} })
+  assert.equal(error.code, -32_602)
+})
+
+/** With the account read. */
+async function ready(service: McpUnderTest['service']): Promise<McpUnderTest> {
+  const mcp = await mcpUnderTest(service)
+  await mcp.call('get_account_state')
+  return mcp
+}
+
+async function tokenOf({ service, tokens }: McpUnderTest, tier: Tier): Promise<string> {
+  const { workspaceId, adAccountId, owner } = tokens.workspace
+  const scope = { database: service.database, audit: trailOf(service) }
+  const { token } = await issueExecutionToken(scope, {
+    ...{ workspaceId, adAccountId, tier },
+    ...{ issuedBy: owner.userId, days: 30, name: tier, issuedAt: service.clock.now() },
+  })
+  return token
+}
