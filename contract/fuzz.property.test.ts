@@ -28,6 +28,7 @@ const LIMITS = {
   sandboxRatePerMinute: 100_000,
   failedAuthRatePerMinute: 100_000,
   oauthRatePerMinute: 100_000,
+  agentRatePerMinute: 100_000,
   eventLoopDelayMillisecondsMax: 0,
 }
 

@@ -7,10 +7,15 @@ import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './op
 const steadySeconds = () => 0
 
 it('429 is answered by every operation as documented, by those of a tracker in common', async test => {
-  const limits = { trackerRatePerSecond: 1, sandboxRatePerMinute: 1, oauthRatePerMinute: 1 }
+  const limits = {
+    trackerRatePerSecond: 1,
+    sandboxRatePerMinute: 1,
+    oauthRatePerMinute: 1,
+    agentRatePerMinute: 1,
+  }
   const service = await serviceUnderTest(test, { limits, steadySeconds })
   for (const count of [1, 2]) await service.read(`nothing-${count}`)
-  for (const path of ['/sandbox', '/agent/context']) {
+  for (const path of ['/sandbox', '/agent/context', '/agent/workspaces/1/actions']) {
     await service.request('GET', BASE_PATH + path)
   }
   for (const operation of DOCUMENTED_OPERATIONS) {

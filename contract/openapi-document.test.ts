@@ -54,12 +54,22 @@ it('has the ten operations, the sandbox and agents under their paths, and no oth
     ['POST /sandbox/keys', 'createSandboxKey'],
     ['POST /sandbox/keyed-events', 'validateSandboxEvent'],
     ['GET /agent/context', 'getAgentContext'],
+    ['POST /agent/workspaces/{workspace}/actions/dry-run', 'dryRunActions'],
+    ['GET /agent/workspaces/{workspace}/actions', 'listActions'],
+    ['POST /agent/workspaces/{workspace}/actions', 'proposeActions'],
+    ['GET /agent/workspaces/{workspace}/actions/policy', 'getActionPolicy'],
+    ['GET /agent/workspaces/{workspace}/actions/{action}', 'getAction'],
+    [
+      'GET /agent/workspaces/{workspace}/actions/{action}/decision-receipt',
+      'getActionDecisionReceipt',
+    ],
+    ['GET /agent/workspaces/{workspace}/action-batches/{batch}', 'getActionBatch'],
   ])
 })
 
 it('declares every status of the operations, each described and with an example', () => {
   for (const { method, url, schema } of DOCUMENTED_OPERATIONS) {
-    const path = url.replace(/:(\w+)/, '{$1}')
+    const path = url.replaceAll(/:(\w+)/g, '{$1}')
     const { responses } = document.paths[path][method.toLowerCase()]
     assert.deepEqual(Object.keys(responses), Object.keys(schema.response))
     for (const { description, content } of Object.values<{ description: string; content: object }>(

@@ -41,6 +41,7 @@ const TAGS = [
   { name: 'User data', description: 'Forget a person.' },
   { name: 'Sandbox', description: 'Try events out: no account, nothing stored, nothing sent.' },
   { name: 'Agents', description: 'What an approved agent may know of its ad account.' },
+  { name: 'Agent actions', description: 'Propose changes of ads and see what became of them.' },
 ]
 
 const INFO = {
@@ -108,12 +109,22 @@ const OAUTH_MANAGEMENT = {
     'approves it for one ad account; how, says /auth.md of the service.',
 }
 
+const EXECUTION_TOKEN = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'sbx_wet_ and 72 hexadecimal digits',
+  description:
+    'A token that an owner issues for one ad account, for programs without a person. It opens ' +
+    'the agent actions and the MCP server, and nothing of the Conversion API.',
+}
+
 const SECURITY_SCHEMES = {
   trackerSecret: TRACKER_SECRET,
   sandboxKey: SANDBOX_KEY,
   publishableKey: PUBLISHABLE_KEY,
   publishableKeyInQuery: PUBLISHABLE_KEY_IN_QUERY,
   oauthManagement: OAUTH_MANAGEMENT,
+  executionToken: EXECUTION_TOKEN,
 }
 
 function pathsOf(operations: readonly DocumentedOperation[], register: SchemaRegister): Json {

@@ -29,8 +29,11 @@ export function operationObject(operation: DocumentedOperation, hoist: Hoist): J
   }
 }
 
-const PATH_EXAMPLES: Record<string, string> = {
+const PATH_EXAMPLES: Record<string, unknown> = {
   event: 'order-1001',
+  workspace: 1,
+  action: 41,
+  batch: 12,
   destination: '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11',
 }
 
@@ -48,6 +51,8 @@ const QUERY_EXAMPLES: Record<string, unknown> = {
   key: `sbx_pk_${'0'.repeat(72)}`,
   page: 1,
   per_page: 25,
+  status: 'pending',
+  account_id: 3,
 }
 
 function queryParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Json[] {

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { AGENT_ACTION_OPERATIONS } from './agent-action-operations.ts'
 import { AGENT_OPERATIONS } from './agent-operations.ts'
 import {
   TestMode,
@@ -212,5 +213,6 @@ export const DOCUMENTED_OPERATIONS = [
   ...OPERATIONS,
   ...SANDBOX_OPERATIONS,
   ...AGENT_OPERATIONS,
+  ...AGENT_ACTION_OPERATIONS,
 ] as const
 export type DocumentedOperation = (typeof DOCUMENTED_OPERATIONS)[number]

@@ -1,3 +1,4 @@
+import { AGENT_ACTION_RESPONSE_DESCRIPTIONS } from './agent-action-operations.ts'
 import { AGENT_RESPONSE_DESCRIPTIONS } from './agent-operations.ts'
 import type { DocumentedOperation } from './operations.ts'
 import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
@@ -13,6 +14,7 @@ type OperationId = DocumentedOperation['config']['operationId']
 const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   ...SANDBOX_RESPONSE_DESCRIPTIONS,
   ...AGENT_RESPONSE_DESCRIPTIONS,
+  ...AGENT_ACTION_RESPONSE_DESCRIPTIONS,
   createEvent: {
     200: 'The tracker has an event with this id already. The first body is kept.',
     202: 'The event is stored durably; its deliveries follow.',

@@ -1,4 +1,5 @@
 import type { DocumentedOperation } from '../operations.ts'
+import { AGENT_ACTION_EXAMPLES } from './agent-action-examples.ts'
 import { AGENT_EXAMPLES } from './agent-examples.ts'
 import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
 import { DELETE_USER_DATA_EXAMPLES } from './deletion-examples.ts'
@@ -41,4 +42,5 @@ export const OPERATION_EXAMPLES: Record<
   deleteUserData: DELETE_USER_DATA_EXAMPLES,
   ...SANDBOX_EXAMPLES,
   ...AGENT_EXAMPLES,
+  ...AGENT_ACTION_EXAMPLES,
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { issueKey, type KeyRequest } from './issue-key.ts'
@@ -90,11 +91,13 @@ it('202 takes the scheme in any case', async test => {
 
 it('202 takes both secrets of a rotation, and 401 refuses the revoked one alone', async test => {
   const service = await serviceUnderTest(test)
-  const { trackerId, trackerSecret: oldSecret } = service.tracker
+  const { trackerId, workspaceId, trackerSecret: oldSecret } = service.tracker
   const at = service.clock.now()
-  const another: KeyRequest = { trackerId, kind: 'tracker_secret', issuedAt: at }
-  const newSecret = await issueKey(service.database, another)
-  await assert.rejects(issueKey(service.database, another), /the tracker has 2 live keys/)
+  const issuedAt = at
+  const another: KeyRequest = { trackerId, workspaceId, kind: 'tracker_secret', issuedAt }
+  const scope = { database: service.database, audit: trailOf(service) }
+  const newSecret = await issueKey(scope, another)
+  await assert.rejects(issueKey(scope, another), /the tracker has 2 live keys/)
   assert.equal(await statusWith(service, oldSecret), 202)
   assert.equal(await statusWith(service, newSecret), 200)
   const revocation = { trackerId, digest: tokenDigest(oldSecret), revokedAt: at }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
 import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { issueKey } from './issue-key.ts'
@@ -121,12 +122,13 @@ it('401 refuses a publishable key that is unknown, mistyped or of no tracker', a
 
 it('202 takes both keys of a rotation, and 401 refuses the revoked one within a second', async test => {
   const service = await serviceUnderTest(test)
-  const { trackerId, publishableKey: oldKey } = service.tracker
+  const { trackerId, workspaceId, publishableKey: oldKey } = service.tracker
   const origins = ['https://new.example']
   const issuedAt = service.clock.now()
-  const request = { trackerId, kind: 'publishable', origins, issuedAt } as const
-  const newKey = await issueKey(service.database, request)
-  await assert.rejects(issueKey(service.database, request), /2 live keys of the kind publishable/)
+  const request = { trackerId, workspaceId, kind: 'publishable', origins, issuedAt } as const
+  const scope = { database: service.database, audit: trailOf(service) }
+  const newKey = await issueKey(scope, request)
+  await assert.rejects(issueKey(scope, request), /2 live keys of the kind publishable/)
   const statusWith = async (secret: string, origin: string) => {
     const options = { secret, headers: { origin }, body: pageView() }
     return (await service.request('POST', EVENTS, options)).status

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
+import {
+  DRY_RUN_REQUEST,
+  PROPOSAL_REQUEST,
+} from '@signalbox/contract/examples/agent-action-requests.ts'
 import { agentTokens } from '../../testing/agent-tokens.ts'
 import type { BrowserClient } from '../../testing/browser-client.ts'
 import { pageView } from '../../testing/page-view.ts'
+import { routesFromTheStart } from '../../testing/routes-from-the-start.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { sessionCookieName } from '../people/session-cookie.ts'
 import { revokeKey } from './store.ts'
@@ -22,6 +26,7 @@ type Open = { everybody: number }
 interface Attempt {
   path?: string
   body?: (kind: Kind) => unknown
+  accept?: string
 }
 
 type Row = (Statuses | Open) & Attempt
@@ -83,8 +88,21 @@ const ROWS: Record<string, Row> = {
   'OPTIONS /api/v1/sandbox/keyed-events': { everybody: 204 },
 
   ...reading('/api/v1/agent/context', '/api/v1/agent/context', { oauth_management_token: 200 }),
-  // 501: the door is open, and there is no MCP server behind it yet.
-  'POST /mcp': { execution_token: 501, oauth_mcp_token: 501, body: () => ({}) },
+  ...ofActions('POST', 'actions/dry-run', { execution_token: 200, body: () => DRY_RUN_REQUEST }),
+  ...ofActions('POST', 'actions', { execution_token: 201, body: () => PROPOSAL_REQUEST }),
+  ...ofActions('GET', 'actions', { execution_token: 200 }),
+  ...ofActions('GET', 'actions/policy', { execution_token: 200 }),
+  ...ofActions('GET', 'actions/:action', { execution_token: 200 }),
+  ...ofActions('GET', 'actions/:action/decision-receipt', { execution_token: 200 }),
+  ...ofActions('GET', 'action-batches/:batch', { execution_token: 200 }),
+  'POST /mcp': {
+    execution_token: 200,
+    oauth_mcp_token: 200,
+    accept: 'application/json, text/event-stream',
+    body: () => ({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  },
+  ...reading('/mcp', '/mcp', { everybody: 405 }),
+  'DELETE /mcp': { everybody: 405 },
   'OPTIONS /mcp': { everybody: 204 },
   'POST /oauth/register': { everybody: 201, body: () => REGISTRATION },
   'OPTIONS /oauth/register': { everybody: 204 },
@@ -148,15 +166,17 @@ it('what a session opens, no other credential opens', async test => {
 it('401 keeps every credential from every route that it does not open', async test => {
   const service = await serviceUnderTest(test, OPTIONS)
   const kinds = Object.entries(await credentials(service)) as [Kind, Record<string, string>][]
+  const ids = await idsInPaths(service)
   const found: Record<string, Record<string, number>> = {}
   const expected: typeof found = {}
   for (const [route, row] of Object.entries(ROWS)) {
     for (const [kind, headers] of kinds) {
-      const reply = await attempt(service, { route, row, kind, headers })
+      const reply = await attempt(service, { route, row, kind, headers, ids })
       found[route] = { ...found[route], [kind]: reply.status }
       expected[route] = { ...expected[route], [kind]: statusOf(row, kind) }
       if (reply.status !== 401) continue
-      const isOfAgents = /agent|mcp/.test(route)
+      // No OAuth leads to an execution token.
+      const isOfAgents = /agent\/context|mcp/.test(route)
       const challenge = reply.headers.get('www-authenticate') ?? ''
       assert.match(challenge, isOfAgents ? METADATA : /^Bearer$/, `${kind} on ${route}`)
       if (route.startsWith('HEAD')) continue
@@ -192,6 +212,12 @@ async function visit({ url }: ServiceUnderTest, route: string, headers: Record<s
 /** A document that pages of any origin may read. */
 function metadata(url: string): Record<string, Row> {
   return { ...reading(url, url, { everybody: 200 }), [`OPTIONS ${url}`]: { everybody: 204 } }
+}
+
+/** The routes of actions: below the workspace of the token, whose first proposal ended at once. */
+function ofActions(method: 'GET' | 'POST', place: string, row: Statuses & Attempt) {
+  const url = `/api/v1/agent/workspaces/:workspace/${place}`
+  return method === 'GET' ? reading(url, url, row) : { [`POST ${url}`]: { ...row, path: url } }
 }
 
 /** A route that is read: Fastify answers HEAD where it answers GET. */
@@ -244,29 +270,22 @@ interface Trial {
   row: Row
   kind: Kind
   headers: Record<string, string>
+  ids: Record<string, string>
 }
 
-function attempt(service: ServiceUnderTest, { route, row, kind, headers }: Trial) {
+async function idsInPaths({ database, tracker }: ServiceUnderTest) {
+  const { rows } = await database.pool.query('select workspace_id from execution_tokens')
+  const workspace = String(rows[0].workspace_id)
+  return { destination: tracker.destinationId, workspace, action: '1', batch: '1' }
+}
+
+function attempt(service: ServiceUnderTest, { route, row, kind, headers, ids }: Trial) {
   const [method = '', url = ''] = route.split(' ')
-  const path = row.path ?? url.replace(':destination', service.tracker.destinationId)
+  const path = (row.path ?? url).replaceAll(/:(\w+)/g, (text, name) => ids[name] ?? text)
   const body = row.body?.(kind)
   return service.request(method, path, {
     secret: null,
-    headers,
+    headers: { ...(row.accept && { accept: row.accept }), ...headers },
     ...(body === undefined ? {} : { body }),
   })
-}
-
-/** As `POST /path`. Fastify tells of an app when it is made, before anybody adds a route. */
-function routesFromTheStart(test: TestContext): string[] {
-  const routes: string[] = []
-  const onMade = (message: unknown) => {
-    const { fastify } = message as { fastify: ServiceUnderTest['server']['app'] }
-    fastify.addHook('onRoute', ({ method, url }) => {
-      for (const name of [method].flat()) routes.push(`${name} ${url}`)
-    })
-  }
-  subscribe('fastify.initialization', onMade)
-  test.after(() => unsubscribe('fastify.initialization', onMade))
-  return routes
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
 import { type ForwardedRequest, forwardingHeaders } from '../../testing/forwarding-headers.ts'
 import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
@@ -181,9 +182,11 @@ it('forgets signatures that are out of time, a few with each new one', async tes
 
 it('202 takes both secrets of a rotation, and 401 refuses the revoked one within a second', async test => {
   const service = await serviceUnderTest(test)
-  const { trackerId, forwardingSecret: oldSecret } = service.tracker
+  const { trackerId, workspaceId, forwardingSecret: oldSecret } = service.tracker
   const issuedAt = service.clock.now()
-  const newSecret = await issueKey(service.database, { trackerId, kind: 'forwarding', issuedAt })
+  const scope = { database: service.database, audit: trailOf(service) }
+  const request = { trackerId, workspaceId, kind: 'forwarding', issuedAt } as const
+  const newSecret = await issueKey(scope, request)
   const statusWith = async (secret: string) => {
     service.clock.forward(1)
     return (await post(service, signed(service, { secret }))).status

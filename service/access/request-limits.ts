@@ -7,7 +7,7 @@ import type { AddressLimit } from './limit-addresses.ts'
 export const LIMIT_NAMES = [
   ...(['tracker', 'sandbox', 'failed_authentications'] as const),
   ...(['sign_in', 'sign_in_account'] as const),
-  ...(['registration', 'oauth', 'user_codes'] as const),
+  ...(['registration', 'oauth', 'user_codes', 'agents'] as const),
 ] as const
 export type LimitName = (typeof LIMIT_NAMES)[number]
 
@@ -20,6 +20,7 @@ export interface RequestRates {
   registrationRatePerMinute: number
   oauthRatePerMinute: number
   userCodeRatePerMinute: number
+  agentRatePerMinute: number
 }
 
 export interface RequestLimitsOptions extends RequestRates {
@@ -44,6 +45,8 @@ export interface RequestLimits {
   oauth: AddressLimit | null
   /** Codes of devices, typed by people. */
   userCodes: AddressLimit | null
+  /** Actions of agents, over MCP and REST together. */
+  agents: AddressLimit | null
 }
 
 /** Ten at once, then one in a minute: a guess in a dictionary of a million takes two years. */
@@ -75,6 +78,7 @@ export function requestLimits(options: RequestLimitsOptions): RequestLimits {
     registration: ofAddresses('registration', options.registrationRatePerMinute),
     oauth: ofAddresses('oauth', options.oauthRatePerMinute),
     userCodes: ofAddresses('user_codes', options.userCodeRatePerMinute),
+    agents: ofAddresses('agents', options.agentRatePerMinute),
   }
 }
 
@@ -99,4 +103,5 @@ const SENTENCES: Record<LimitName, string> = {
   registration: 'Too many registrations from this address; wait, then register once and keep it.',
   oauth: 'Too many requests from this address; wait, then send the same request again.',
   user_codes: 'Too many codes from this address; wait a minute, then try again.',
+  agents: 'Too many requests of agents from this address; wait, then send the same request again.',
 }

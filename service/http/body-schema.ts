@@ -5,7 +5,7 @@ export type SchemaCheck = (value: unknown) => readonly ErrorObject[] | null
 
 /**
  * All faults at once, no coercion, no defaults, nothing removed: the caller sees every wrong field
- * of exactly what it sent. Bodies are at most 64 KiB, so "all" is bounded. What is too large for a
+ * of exactly what it sent. Bodies are at most 256 KiB, so "all" is bounded. What is too large for a
  * number, such as 1e999, is read as Infinity and is none (`strictNumbers`).
  */
 const ajv = new Ajv({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { actionsIn } from '../../testing/actions-under-test.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import {
   type Reply,
@@ -23,22 +24,24 @@ const FAILURES: [name: string, status: number, options: RequestOptions][] = [
   ['a name that is there twice', 400, { rawBody: '{"a":1,"a":2}' }],
   ['another media type', 415, { rawBody: 'a', headers: { 'content-type': 'text/csv' } }],
   ['a coding', 415, { rawBody: 'a', headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }],
-  ['size', 413, { rawBody: ' '.repeat(65_537) }],
+  ['size', 413, { rawBody: ' '.repeat(262_145) }],
 ]
 
 it('every failure at every route answers one sentence in JSON, with the headers of every answer', async test => {
   const service = await serviceUnderTest(test)
-  const routes = routesOf(service)
+  const { workspace, token } = await actionsIn(service)
+  const routes = routesOf(service, workspace.workspaceId)
   assert.ok(routes.length >= 15)
   const ids = new Set<string>()
   let failures = 0
-  for (const { method, path, isOpen, isSandbox } of routes) {
+  for (const { method, path, isOpen, isSandbox, isOfActions } of routes) {
     for (const [name, status, options] of FAILURES) {
       const isAboutBody = 'rawBody' in options
       if (isOpen && !isAboutBody) continue
       if (isAboutBody && !['POST', 'PATCH'].includes(method)) continue
       // The sandbox asks for a key of its own first.
-      const reply = await service.request(method, path, options)
+      const secret = isOfActions ? { secret: token } : {}
+      const reply = await service.request(method, path, { ...secret, ...options })
       const where = `${method} ${path}: ${name}`
       const expected = isSandbox && isAboutBody ? [status, 401] : [status]
       assert.ok(expected.includes(reply.status), `${where}: ${reply.status}`)
@@ -53,9 +56,11 @@ it('every failure at every route answers one sentence in JSON, with the headers 
 
 it('405 names what each path takes, and 404 and 400 answer the paths beside it', async test => {
   const service = await serviceUnderTest(test)
-  const routes = routesOf(service)
+  const { workspace, token } = await actionsIn(service)
+  const routes = routesOf(service, workspace.workspaceId)
   for (const path of new Set(routes.map(route => route.path))) {
-    const allowed = routes.filter(route => route.path === path).map(({ method }) => method)
+    const here = routes.filter(({ pattern }) => pattern.test(path))
+    const allowed = [...new Set(here.map(({ method }) => method))]
     for (const method of METHODS.filter(name => !allowed.includes(name))) {
       const reply = await service.request(method, path, { secret: null })
       const where = `${method} ${path}`
@@ -71,7 +76,8 @@ it('405 names what each path takes, and 404 and 400 answer the paths beside it',
       [400, `${path}/%zz`],
       [400, `${path}%c0`],
     ] as const) {
-      const reply = await service.request('GET', elsewhere)
+      const secret = path.startsWith(OF_ACTIONS) ? { secret: token } : {}
+      const reply = await service.request('GET', elsewhere, secret)
       assert.equal(reply.status, status, elsewhere)
       assertUniform(reply, { where: elsewhere, isHead: false })
     }
@@ -127,35 +133,44 @@ function assertSecured({ headers }: Reply, where: string): void {
 interface Route {
   method: string
   path: string
+  /** Of every path that the route takes: the id of one may be the name of another. */
+  pattern: RegExp
   /** Asks for no tracker's credential. */
   isOpen: boolean
   /** The sandbox, which has keys of its own. */
   isSandbox: boolean
+  /** Opened by an execution token. */
+  isOfActions: boolean
 }
+
+const OF_ACTIONS = '/api/v1/agent/workspaces/'
 
 /** What people open in a browser, and what agents ask, answers failures in a manner of its own. */
 const JSON_INTERFACE = /^\/(api|livez|readyz|openapi\.json|\.well-known)(\/|$)/
 
-/** Every route of the interface, as the router itself prints it; a name in a path is `x`. */
-function routesOf({ server }: ServiceUnderTest): Route[] {
+/** Every route of the interface, as the router prints it; a name in a path is `x`, or the id. */
+function routesOf({ server }: ServiceUnderTest, workspaceId = 1): Route[] {
   const above: string[] = []
   const lines = server.app.printRoutes({ commonPrefix: false }).split('\n')
   return lines.flatMap(line => {
     const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+) \((.+)\)$/.exec(line) ?? []
     if (indent === undefined || part === undefined || methods === undefined) return []
     const depth = indent.length / 4
-    const pattern = `${depth === 0 ? '' : above[depth - 1]}${part}`
-    above[depth] = pattern
-    const path = pattern.replaceAll(/:\w+/g, 'x')
+    const template = `${depth === 0 ? '' : above[depth - 1]}${part}`
+    above[depth] = template
+    const path = template.replace(':workspace', String(workspaceId)).replaceAll(/:\w+/g, 'x')
     const isSandbox = path.startsWith('/api/v1/sandbox')
-    const hasOwnCredential = isSandbox || path.startsWith('/api/v1/agent/')
+    const isOfActions = path.startsWith(OF_ACTIONS)
+    const hasOwnCredential = isSandbox || path === '/api/v1/agent/context'
     const isOpen = hasOwnCredential || !path.startsWith('/api/')
     if (!JSON_INTERFACE.test(path)) return []
     return methods.split(', ').map(method => ({
       method,
       path,
+      pattern: new RegExp(`^${template.replaceAll(/:\w+/g, '[^/]+')}$`),
       isOpen: isOpen || method === 'OPTIONS',
       isSandbox,
+      isOfActions,
     }))
   })
 }

@@ -5,11 +5,14 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 
 const STORE_RETRY_SECONDS = 2
 
+/** Of a route that does not say otherwise. */
+export const BODY_BYTES_MAX = 65_536
+
 /** Turns whatever was thrown into a `{message}` or `{message, errors}` answer, never HTML. */
 export function answerFailure(error: Error, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = isCutOff(request)
     ? new Refusal(400, 'The request ended before its body did.')
-    : refusalOf(error, request.url)
+    : refusalOf(error, request.url, request.routeOptions.bodyLimit)
   // A refusal is an answer that we meant to give; an overload of them must not flood the log.
   if (refusal.status >= 500 && !(error instanceof Refusal)) {
     request.log.error({ err: error, request_id: request.id }, 'request failed')
@@ -39,8 +42,11 @@ function isHopeless(status: number): boolean {
   return status < 500 && status !== 429
 }
 
-/** What was thrown, as the refusal that a caller may see. `target` is the request's. */
-export function refusalOf(error: Error, target: string): Refusal {
+/**
+ * What was thrown, as the refusal that a caller may see. `target` is the request's, and
+ * `bodyBytesMax` its route's.
+ */
+export function refusalOf(error: Error, target: string, bodyBytesMax = BODY_BYTES_MAX): Refusal {
   if (error instanceof Refusal) return error
   if (isStoreUnavailable(error)) {
     return Refusal.unavailable('The store is out of reach for now; try again.', STORE_RETRY_SECONDS)
@@ -49,6 +55,9 @@ export function refusalOf(error: Error, target: string): Refusal {
   // A whole URL (RFC 9112, 3.2.2) may have more wrong with it than its path.
   if (code === 'FST_ERR_BAD_URL' && !target.startsWith('/')) {
     return new Refusal(400, 'The request target is no valid URL.')
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new Refusal(413, `The body is larger than ${bodyBytesMax / 1_024} KiB.`)
   }
   const sentence = FRAMEWORK_REFUSALS[code]
   if (sentence) return new Refusal(sentence[0], sentence[1])
@@ -59,7 +68,6 @@ export function refusalOf(error: Error, target: string): Refusal {
 }
 
 const FRAMEWORK_REFUSALS: Record<string, [status: number, message: string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'The body is larger than 64 KiB.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'Send the body as application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body does not have its announced length.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty.'],

@@ -34,6 +34,8 @@ it('has a sentence for every rule that a schema of the contract can break', () =
     [Type.String({ minLength: 1 }), '', 'must not be empty'],
     [Type.String({ maxLength: 2 }), 'abc', 'must not be greater than 2 characters'],
     [Type.Array(Type.Unknown(), { maxItems: 1 }), [1, 2], 'must not have more than 1 items'],
+    [Type.Array(Type.Unknown(), { minItems: 1 }), [], 'must not be empty'],
+    [Type.Array(Type.Unknown(), { uniqueItems: true }), [1, 1], 'must not name anything twice'],
     [Type.Literal('a'), 'b', 'must be a'],
     [Type.Unsafe({ enum: ['a', 'b'] }), 'c', 'must be one of: a, b'],
     [Type.String({ pattern: '^x$' }), 'y', 'has a wrong form'],
@@ -53,6 +55,28 @@ it('names nested fields by a dotted path, with the slashes of their names as the
     'list.0.a/b~c',
     'list.0.needed',
   ])
+})
+
+it('names a member that is not known, where no other is allowed', () => {
+  const inner = Type.Object({}, { additionalProperties: false })
+  const schema = Type.Object({ list: Type.Array(inner) }, { additionalProperties: false })
+  assert.deepEqual(faultsOf(schema, { list: [{ x_y: 1 }] }), {
+    'list.0.x_y': ['The list.0.x_y field is not known here.'],
+  })
+  // What looks like no name may be an identifier of a person, and is not repeated.
+  assert.deepEqual(faultsOf(schema, { list: [{ 'jane@shop.example': 1 }], 4915112345: 2 }), {
+    body: ['The body field has a member that is not known here.'],
+    'list.0': ['The list.0 field has a member that is not known here.'],
+  })
+})
+
+it('names at most a thousand fields', () => {
+  const list = new FieldErrorList()
+  for (let index = 0; index < 2_000; index += 1) list.add(`list.${index}`, 'It is wrong.')
+  list.add('list.0', 'It is wrong in another way.')
+  const errors = list.toErrors()
+  assert.equal(Object.keys(errors).length, 1_000)
+  assert.equal(errors['list.0']?.length, 2)
 })
 
 it('sums up in the first sentence and a count', () => {

@@ -1,3 +1,4 @@
+import { ENTITY_ID_PATTERN } from '@signalbox/contract/agents/actions.ts'
 import {
   CURRENCY_PATTERN,
   DECIMAL_PATTERN,
@@ -8,14 +9,17 @@ import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { ErrorObject } from 'ajv'
 import type { FieldErrors } from './refusal.ts'
 
+/** Nobody reads more, and a long list of wrong items must not become an answer of megabytes. */
+const FIELDS_MAX = 1_000
+
 /** Collects sentences by field; a field may be wrong in more than one way. */
 export class FieldErrorList {
   readonly #errors = new Map<string, string[]>()
 
   add(field: string, sentence: string): void {
     const sentences = this.#errors.get(field)
-    if (!sentences) this.#errors.set(field, [sentence])
-    else if (!sentences.includes(sentence)) sentences.push(sentence)
+    if (!sentences && this.#errors.size < FIELDS_MAX) this.#errors.set(field, [sentence])
+    else if (sentences && !sentences.includes(sentence)) sentences.push(sentence)
   }
 
   has(field: string): boolean {
@@ -48,7 +52,15 @@ export function addSchemaErrors(list: FieldErrorList, faults: readonly ErrorObje
 function fieldOf({ instancePath, keyword, params }: ErrorObject): string {
   const path = instancePath.split('/').slice(1).map(unescapePointer)
   if (keyword === 'required') path.push(String(params.missingProperty))
+  if (keyword === 'additionalProperties' && isMemberName(params.additionalProperty)) {
+    path.push(params.additionalProperty)
+  }
   return path.join('.') || 'body'
+}
+
+/** Other names may be anything, also what must not be repeated, such as somebody's address. */
+function isMemberName(name: unknown): name is string {
+  return typeof name === 'string' && /^[a-z]+(_[a-z]+)*$/.test(name) && name.length <= 40
 }
 
 /** RFC 6901. */
@@ -66,6 +78,16 @@ function ruleOf({ keyword, params, message }: ErrorObject): string {
       return 'must not be empty'
     case 'maxLength':
       return `must not be greater than ${params.limit} characters`
+    case 'additionalProperties':
+      return isMemberName(params.additionalProperty)
+        ? 'is not known here'
+        : 'has a member that is not known here'
+    case 'anyOf':
+      return 'has a wrong form'
+    case 'minItems':
+      return 'must not be empty'
+    case 'uniqueItems':
+      return 'must not name anything twice'
     case 'maxItems':
       return `must not have more than ${params.limit} items`
     case 'const':
@@ -93,6 +115,7 @@ const PATTERN_RULES: Record<string, string> = {
   [TEST_CODE_PATTERN]: 'must be visible ASCII characters without spaces, such as TEST12345',
   [CURRENCY_PATTERN]: 'must be the three letters of an ISO 4217 currency',
   [DIGEST_PATTERN]: 'must be a SHA-256 digest: 64 hexadecimal digits',
+  [ENTITY_ID_PATTERN]: 'must be a number in digits, such as "1201"',
 }
 
 const TYPE_PHRASES: Record<string, string> = {

@@ -13,14 +13,13 @@ import {
 import type { Static, TSchema } from 'typebox'
 import { answerBrokenRequest, expectAnswer } from './answer-broken-request.ts'
 import { inspectBody } from './body-terms.ts'
-import { answerFailure, answerUnknownRoute } from './failure-answers.ts'
+import { answerFailure, answerUnknownRoute, BODY_BYTES_MAX } from './failure-answers.ts'
 import { readJsonBody } from './json-body.ts'
 import { Refusal } from './refusal.ts'
 import { requestFault } from './request-fault.ts'
 import { newRequestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
-const BODY_BYTES_MAX = 65_536
 const REQUEST_MILLISECONDS_MAX = 30_000
 /** Above the idle time of common load balancers (60 s), so that they close first, not we. */
 const KEEP_ALIVE_MILLISECONDS = 72_000

@@ -31,7 +31,10 @@ export interface Settings {
   registrationRatePerMinute: number
   oauthRatePerMinute: number
   userCodeRatePerMinute: number
+  agentRatePerMinute: number
   nativeSchemes: string[]
+  /** Other origins whose pages may call the MCP server. */
+  mcpOrigins: string[]
   mailUrl: string | undefined
   mailFrom: string
   googleClient: SocialClient | undefined

@@ -30,6 +30,20 @@ export const SIGN_IN_VARIABLES = {
     maximum: 100_000,
     meaning: 'Codes of devices a minute that may be tried from one address. 0: no limit.',
   },
+  SIGNALBOX_AGENT_RATE_PER_MINUTE: {
+    kind: 'integer',
+    default: '600',
+    minimum: 0,
+    maximum: 100_000,
+    meaning: 'Requests of agents a minute, MCP and REST, from one address. 0: no limit.',
+  },
+  SIGNALBOX_MCP_ORIGINS: {
+    kind: 'pattern',
+    pattern: /^https?:\/\/[^\s/,?#@]+(\s*,\s*https?:\/\/[^\s/,?#@]+){0,31}$/,
+    patternMeaning: 'be 1 to 32 origins such as https://chat.example with commas between them',
+    default: undefined,
+    meaning: 'Other origins whose pages may call /mcp. Unset: our own, and loopback on loopback.',
+  },
   SIGNALBOX_NATIVE_SCHEMES: {
     kind: 'pattern',
     pattern: /^[a-z][a-z0-9+.-]*(\s*,\s*[a-z][a-z0-9+.-]*){0,31}$/,

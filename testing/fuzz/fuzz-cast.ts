@@ -2,9 +2,10 @@ import { issueKey } from '../../service/access/issue-key.ts'
 import { revokeKey } from '../../service/access/store.ts'
 import { newToken, tokenDigest } from '../../service/access/token-format.ts'
 import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
-import { agentTokens } from '../agent-tokens.ts'
+import { trailOf } from '../audit-entries.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
 import { platformTargetOf } from '../simulator-controls.ts'
+import { type FuzzAgent, newFuzzAgent } from './fuzz-agent.ts'
 import type { Credential } from './hostile-heads.ts'
 
 /** Who takes part in one caller's requests; no other caller uses them, so a run can be repeated. */
@@ -14,8 +15,8 @@ export interface FuzzCast {
   second: ProvisionedTracker
   revokedSecret: string
   sandboxKey: string
-  /** The OAuth management credential of somebody else's workspace. */
-  agentToken: string
+  /** In a workspace of its own. */
+  agent: FuzzAgent
   /** What may stand in no answer and no log line. */
   secrets: readonly string[]
 }
@@ -24,26 +25,29 @@ export async function newFuzzCast(service: ServiceUnderTest): Promise<FuzzCast> 
   const { database, clock } = service
   const own = await service.newTracker()
   const second = await service.newTracker()
-  const { trackerId } = own
-  const revokedSecret = await issueKey(database, {
+  const { trackerId, workspaceId } = own
+  const scope = { database, audit: trailOf(service) }
+  const revokedSecret = await issueKey(scope, {
     trackerId,
+    workspaceId,
     kind: 'tracker_secret',
     issuedAt: clock.now(),
   })
   const digest = tokenDigest(revokedSecret)
   await revokeKey(database, { trackerId, digest, revokedAt: clock.now() })
   const { body } = await service.request('POST', '/api/v1/sandbox/keys')
-  const { management: agentToken } = await agentTokens(service)
+  const agent = await newFuzzAgent(service)
   const platform = [await platformTargetOf(service, own), await platformTargetOf(service, second)]
   return {
     own,
     second,
     revokedSecret,
     sandboxKey: body.api_key,
-    agentToken,
+    agent,
     secrets: [
       revokedSecret,
-      agentToken,
+      agent.managementToken,
+      agent.executionToken,
       ...[own, second].flatMap(({ trackerSecret, forwardingSecret }) => [
         trackerSecret,
         forwardingSecret,
@@ -82,7 +86,8 @@ const IN_HEADER: OfCast<string | string[]> = {
   forwarding: ({ own }) => `Bearer ${own.forwardingSecret}`,
   revoked: ({ revokedSecret }) => `Bearer ${revokedSecret}`,
   sandbox: ({ sandboxKey }) => `Bearer ${sandboxKey}`,
-  agent: ({ agentToken }) => `Bearer ${agentToken}`,
+  agent: ({ agent }) => `Bearer ${agent.managementToken}`,
+  execution: ({ agent }) => `Bearer ${agent.executionToken}`,
   sandbox_changed: ({ sandboxKey }) => `Bearer ${sandboxKey.slice(0, -2)}AA`,
   unknown: () => `Bearer ${newToken('tracker_secret')}`,
   garbage: () => 'Bearer x.y_z~!',

@@ -8,7 +8,7 @@ import {
   hostileHeaders,
   hostileMethods,
 } from './hostile-heads.ts'
-import { hostileQueries, hostileSegments, OWN_DESTINATION, pathTricks } from './hostile-targets.ts'
+import { hostileQueries, hostileSegments, OWN_PLACES, pathTricks } from './hostile-targets.ts'
 import { jsonText } from './json-text.ts'
 import { EVENT_IDS, MEANINGS } from './meanings.ts'
 import { schemaValues } from './schema-values.ts'
@@ -81,11 +81,13 @@ const CREDENTIAL_OF_SCHEME: Record<string, Credential> = {
   none: 'none',
   sandboxKey: 'sandbox',
   oauthManagement: 'agent',
+  executionToken: 'execution',
 }
 
-/** Ids in paths are the destination's, or they are made as the document says. */
+/** Ids in paths are those of the cast, or they are made as the document says. */
 function idsOf(name: string, schema: object): fc.Arbitrary<string> {
-  if (name === 'destination') return fc.constant(OWN_DESTINATION)
+  const own = OWN_PLACES[name]
+  if (own !== undefined) return fc.constant(own)
   const values = MEANINGS[name] ?? schemaValues(schema)
   return values.map(value => encodeURIComponent(String(value).toWellFormed()))
 }

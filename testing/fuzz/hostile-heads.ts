@@ -20,6 +20,7 @@ export const CREDENTIALS = [
     'publishable_query',
     'sandbox',
     'agent',
+    'execution',
     'none',
     'garbage',
     'unknown',

@@ -5,6 +5,14 @@ import { CANARY } from './canaries.ts'
 export const OWN_DESTINATION = '{{own_destination}}'
 export const SECOND_DESTINATION = '{{second_destination}}'
 
+/** By the name of the path's member. */
+export const OWN_PLACES: Record<string, string> = {
+  destination: OWN_DESTINATION,
+  workspace: '{{own_workspace}}',
+  action: '{{own_action}}',
+  batch: '{{own_batch}}',
+}
+
 const encodedEmail = encodeURIComponent(CANARY.email)
 
 /** What may stand where an id belongs. */

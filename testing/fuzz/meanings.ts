@@ -85,6 +85,8 @@ export const MEANINGS: Meanings = {
   ),
   identifier_hash: digests,
   delivery_ids: fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 1, maxLength: 20 }),
+  // Few, so that proposals come again, with the same content and with another.
+  idempotency_key: fc.constantFrom('autumn-2026-11-21', 'key-1', 'key-2', 'key-3'),
   date: fc.constantFrom('2026-11-20', '2026-11-21', '2026-02-28'),
   page: fc.integer({ min: 1, max: 5 }),
   per_page: fc.integer({ min: 1, max: 120 }),

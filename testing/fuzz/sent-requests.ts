@@ -3,7 +3,7 @@ import { CANARY } from './canaries.ts'
 import { type FuzzCast, presented } from './fuzz-cast.ts'
 import type { FuzzRequest } from './fuzz-requests.ts'
 import type { HeaderLines } from './hostile-heads.ts'
-import { OWN_DESTINATION, SECOND_DESTINATION } from './hostile-targets.ts'
+import { OWN_PLACES, SECOND_DESTINATION } from './hostile-targets.ts'
 import type { SentRequest } from './kept-connections.ts'
 
 const LINE_CHARACTERS_MAX = 2_000
@@ -11,9 +11,7 @@ const LINE_CHARACTERS_MAX = 2_000
 /** The request as this cast sends it at this time. */
 export function sentRequest(request: FuzzRequest, cast: FuzzCast, at: Date): SentRequest {
   const { authorization, queryKey } = presented(cast, request.credential)
-  const path = request.path
-    .replaceAll(OWN_DESTINATION, cast.own.destinationId)
-    .replaceAll(SECOND_DESTINATION, cast.second.destinationId)
+  const path = filled(request.path, cast)
   const query = [request.query, queryKey && `key=${queryKey}`].filter(Boolean).join('&')
   const headers: HeaderLines = {
     ...request.headers,
@@ -22,6 +20,18 @@ export function sentRequest(request: FuzzRequest, cast: FuzzCast, at: Date): Sen
   }
   const target = writable(query === '' ? path : `${path}?${query}`)
   return { method: request.method, target, headers, body: request.body }
+}
+
+/** With the ids of the cast. */
+function filled(path: string, { own, second, agent }: FuzzCast): string {
+  const ids: Record<string, string> = { destination: own.destinationId, ...agent.ids }
+  const places = Object.entries(OWN_PLACES).map(
+    ([name, place]) => [place, ids[name] ?? ''] as const,
+  )
+  return [...places, [SECOND_DESTINATION, second.destinationId] as const].reduce(
+    (written, [place, id]) => written.replaceAll(place, id),
+    path,
+  )
 }
 
 function signature({ body }: FuzzRequest, { own }: FuzzCast, at: Date): HeaderLines {

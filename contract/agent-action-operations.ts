@@ -1,0 +1,220 @@
+import Type from 'typebox'
+import { ACTION_STATUSES, rowId } from './agents/actions.ts'
+import { PolicyAnswer } from './agents/policy.ts'
+import {
+  ActionAnswer,
+  ActionBatch,
+  ActionList,
+  DecisionReceipt,
+  DryRunResult,
+  DryRunSubmission,
+  ProposalResult,
+  ProposalSubmission,
+} from './agents/proposals.ts'
+import { MessageError, ValidationError } from './errors.ts'
+import { READ_REFUSALS, WRITE_REFUSALS } from './refusals.ts'
+
+/** OpenAPI, Security Requirement. */
+const EXECUTION_TOKEN: readonly Record<string, readonly string[]>[] = [{ executionToken: [] }]
+
+/** What these operations have in common; `credential` is what the route asks for by itself. */
+const CONFIG = {
+  tag: 'Agent actions',
+  credential: 'agent',
+  security: EXECUTION_TOKEN,
+  requestHeaders: [],
+  responseHeaders: [],
+} as const
+
+/** The largest body of a proposal: 25 actions with a rationale of 2,000 characters each fit. */
+export const PROPOSAL_BYTES_MAX = 262_144
+
+const workspace = rowId('The workspace of the token. Any other is not there.')
+const WorkspacePath = Type.Object({ workspace })
+const ActionPath = Type.Object({ workspace, action: rowId('An action of the ad account.') })
+const BatchPath = Type.Object({ workspace, batch: rowId('A proposal for the ad account.') })
+
+const FOUND_REFUSALS = { ...READ_REFUSALS, 404: MessageError } as const
+const BODY_REFUSALS = { ...WRITE_REFUSALS, 404: MessageError, 422: ValidationError } as const
+
+/**
+ * The actions of agents for programs with an execution token: the same verbs as the tools of MCP.
+ * Not among the ten operations of the REST contract.
+ */
+export const dryRunActions = {
+  method: 'POST',
+  url: '/agent/workspaces/:workspace/actions/dry-run',
+  config: {
+    ...CONFIG,
+    operationId: 'dryRunActions',
+    summary: 'What would become of actions, without proposing them',
+    description:
+      'Reads the entities, applies the policy of the workspace and says what each action would ' +
+      'change. Nothing is stored and nobody is asked. Limits of a day count earlier actions of ' +
+      'the same request as if they were carried out.',
+  },
+  schema: {
+    params: WorkspacePath,
+    body: DryRunSubmission,
+    response: { 200: DryRunResult, ...BODY_REFUSALS },
+  },
+} as const
+
+export const proposeActions = {
+  method: 'POST',
+  url: '/agent/workspaces/:workspace/actions',
+  config: {
+    ...CONFIG,
+    operationId: 'proposeActions',
+    summary: 'Propose changes of the ads',
+    description:
+      'Stores one to twenty-five actions as one proposal. The policy of the workspace allows, ' +
+      'blocks or hands each to a person; what it allows is carried out before the answer. The ' +
+      'same idempotency_key with the same content is the same proposal: when an answer is lost, ' +
+      'send the same again. Read the batch to see what became of it.',
+  },
+  schema: {
+    params: WorkspacePath,
+    body: ProposalSubmission,
+    response: { 200: ProposalResult, 201: ProposalResult, ...BODY_REFUSALS },
+  },
+} as const
+
+export const listActions = {
+  method: 'GET',
+  url: '/agent/workspaces/:workspace/actions',
+  config: {
+    ...CONFIG,
+    operationId: 'listActions',
+    summary: 'List the actions of the ad account, the newest first',
+    description: 'Whoever proposed them. Pages are of one size.',
+  },
+  schema: {
+    params: WorkspacePath,
+    querystring: Type.Object({
+      status: Type.Optional(
+        Type.Enum([...ACTION_STATUSES], { description: 'Only actions that stand there now.' }),
+      ),
+      page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1.' })),
+      account_id: Type.Optional(
+        rowId('The ad account of the token. It may be left out; any other is refused.'),
+      ),
+    }),
+    response: { 200: ActionList, ...FOUND_REFUSALS, 422: ValidationError },
+  },
+} as const
+
+export const getActionPolicy = {
+  method: 'GET',
+  url: '/agent/workspaces/:workspace/actions/policy',
+  config: {
+    ...CONFIG,
+    operationId: 'getActionPolicy',
+    summary: 'Read the policy that proposals pass',
+    description: 'People change it in their dashboard; no token can.',
+  },
+  schema: { params: WorkspacePath, response: { 200: PolicyAnswer, ...FOUND_REFUSALS } },
+} as const
+
+export const getAction = {
+  method: 'GET',
+  url: '/agent/workspaces/:workspace/actions/:action',
+  config: {
+    ...CONFIG,
+    operationId: 'getAction',
+    summary: 'Read one action with everything that happened to it',
+    description: '`explanation` says in a sentence what happened and what comes next.',
+  },
+  schema: { params: ActionPath, response: { 200: ActionAnswer, ...FOUND_REFUSALS } },
+} as const
+
+export const getActionDecisionReceipt = {
+  method: 'GET',
+  url: '/agent/workspaces/:workspace/actions/:action/decision-receipt',
+  config: {
+    ...CONFIG,
+    operationId: 'getActionDecisionReceipt',
+    summary: 'Read the receipt of an action that has ended',
+    description:
+      'The canonical document of what was proposed, decided and done, its digest, and the entry ' +
+      'of the audit log that holds this digest. It never changes.',
+  },
+  schema: { params: ActionPath, response: { 200: DecisionReceipt, ...FOUND_REFUSALS } },
+} as const
+
+export const getActionBatch = {
+  method: 'GET',
+  url: '/agent/workspaces/:workspace/action-batches/:batch',
+  config: {
+    ...CONFIG,
+    operationId: 'getActionBatch',
+    summary: 'Read one proposal with its actions as they are now',
+    description: 'Its status follows from the statuses of its actions.',
+  },
+  schema: { params: BatchPath, response: { 200: ActionBatch, ...FOUND_REFUSALS } },
+} as const
+
+export const AGENT_ACTION_OPERATIONS = [
+  dryRunActions,
+  listActions,
+  proposeActions,
+  getActionPolicy,
+  getAction,
+  getActionDecisionReceipt,
+  getActionBatch,
+] as const
+export type AgentActionOperation = (typeof AGENT_ACTION_OPERATIONS)[number]
+
+const EVERYWHERE = {
+  401:
+    'The execution token is missing, expired or revoked, or of another kind (tokens of OAuth are ' +
+    'for MCP); or its issuer, the workspace or the ad account is disabled.',
+  403: 'The token is valid and came from a browser (Origin header). Revoke it.',
+  404: 'The workspace is not that of the token.',
+}
+const PROPOSING = {
+  ...EVERYWHERE,
+  403:
+    'The token lacks the permission actions.propose, or it came from a browser (Origin header): ' +
+    'then revoke it.',
+  413: 'The body is larger than 256 KiB.',
+}
+
+/** What an answer means for the caller, where the statuses alone do not say it. */
+export const AGENT_ACTION_RESPONSE_DESCRIPTIONS: Record<
+  AgentActionOperation['config']['operationId'],
+  Record<number, string>
+> = {
+  dryRunActions: { ...PROPOSING, 200: 'What would become of each action, in the same order.' },
+  proposeActions: {
+    ...PROPOSING,
+    200: 'The proposal with this key is there already, with the same content.',
+    201: 'The proposal is stored. Actions that the policy allows are carried out.',
+    422:
+      'The request is readable and wrong: every wrong field is named. Or the key is that of ' +
+      'another proposal.',
+  },
+  listActions: {
+    ...EVERYWHERE,
+    200: 'One page of them.',
+    422: 'A parameter is wrong, or account_id is not the ad account of the token.',
+  },
+  getActionPolicy: { ...EVERYWHERE, 200: 'The policy as it is now.' },
+  getAction: {
+    ...EVERYWHERE,
+    200: 'The action as it is now.',
+    404: 'The workspace is not that of the token, or the ad account has no such action.',
+  },
+  getActionDecisionReceipt: {
+    ...EVERYWHERE,
+    200: 'The receipt.',
+    404:
+      'The workspace is not that of the token, or the ad account has no such action, or the ' +
+      'action has not ended yet.',
+  },
+  getActionBatch: {
+    ...EVERYWHERE,
+    200: 'The proposal as it is now.',
+    404: 'The workspace is not that of the token, or the ad account has no such proposal.',
+  },
+}

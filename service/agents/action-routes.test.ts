@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { actionsUnderTest, proposalOf } from '../../testing/actions-under-test.ts'
+import { agentTokens } from '../../testing/agent-tokens.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import type { Reply } from '../../testing/service-under-test.ts'
+
+const DAY_SECONDS = 86_400
+
+it('201 carries out at once what the policy allows, and the batch says so', async test => {
+  const under = await actionsUnderTest(test)
+  await allow(under)
+  const reply = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
+  assert.equal(reply.status, 201, reply.text)
+  const { id, status, approval_required, actions } = reply.body.proposal
+  assert.equal(status, 'completed')
+  assert.equal(approval_required, false)
+  const batch = await under.ask('GET', `/action-batches/${id}`)
+  assert.equal(batch.body.batch.actions[0].status, 'verified')
+  const receipt = await under.ask('GET', `/actions/${actions[0].id}/decision-receipt`)
+  assert.equal(receipt.body.disposition.outcome_status, 'verified')
+  assert.equal(receipt.body.document.after.daily_budget_minor, 13_500)
+})
+
+it('401 for every credential but a live execution token of this account', async test => {
+  const under = await actionsUnderTest(test)
+  const { service, token } = under
+  const { mcp, management } = await agentTokens(service)
+  const statusOf = async (secret: string | null) =>
+    (await under.ask('GET', '/actions', { secret })).status
+  for (const secret of [null, 'garbage', mcp, management, service.tracker.trackerSecret]) {
+    assert.equal(await statusOf(secret), 401)
+  }
+  const headers = { authorization: `Basic ${btoa(`${token}:`)}` }
+  assert.equal((await under.ask('GET', '/actions', { secret: null, headers })).status, 401)
+  assert.equal(await statusOf(token), 200)
+  const { pool } = service.database
+  for (const table of ['people.users', 'workspaces', 'ad_accounts']) {
+    await pool.query(`update ${table} set status = 'disabled'`)
+    assert.equal(await statusOf(token), 401, table)
+    await pool.query(`update ${table} set status = 'active'`)
+  }
+  service.clock.forward(30 * DAY_SECONDS)
+  assert.equal(await statusOf(token), 401)
+})
+
+it('401 at once when the token is revoked', async test => {
+  const under = await actionsUnderTest(test)
+  const { client } = under.workspace.owner
+  const path = `/browser/workspaces/${under.workspace.workspaceId}/execution-tokens`
+  const { body } = await client.call('GET', path)
+  await client.call('DELETE', `${path}/${body.tokens[0].id}`)
+  assert.equal((await under.ask('GET', '/actions/policy')).status, 401)
+})
+
+it('404 hides what belongs to another ad account of the same workspace', async test => {
+  const under = await actionsUnderTest(test)
+  const adAccountId = await under.addAccount()
+  const secret = await under.issueToken({ adAccountId })
+  const body = proposalOf(under.entityId(1, adAccountId))
+  const { proposal } = (await under.ask('POST', '/actions', { secret, body })).body
+  const [action] = proposal.actions
+  for (const path of [
+    `/actions/${action.id}`,
+    `/actions/${action.id}/decision-receipt`,
+    `/action-batches/${proposal.id}`,
+  ]) {
+    assert.equal((await under.ask('GET', path)).status, 404, path)
+  }
+  assert.equal((await under.ask('GET', `/actions/${action.id}`, { secret })).status, 200)
+  assert.deepEqual((await under.ask('GET', '/actions')).body.actions, [])
+  assert.equal((await under.ask('GET', '/actions', { secret })).body.actions.length, 1)
+})
+
+it('404 for ids that cannot be, before and after the workspace', async test => {
+  const under = await actionsUnderTest(test)
+  const { service, token: secret } = under
+  for (const id of ['0', '-1', 'x', '1e3', '2147483648', '%00', '1 ']) {
+    assert.equal((await under.ask('GET', `/actions/${id}`)).status, 404, id)
+    assert.equal((await under.ask('GET', `/action-batches/${id}`)).status, 404, id)
+    const path = `/api/v1/agent/workspaces/${id}/actions`
+    assert.equal((await service.request('GET', path, { secret })).status, 404, id)
+  }
+})
+
+it('422 names every wrong field, those that nobody knows too', async test => {
+  const under = await actionsUnderTest(test)
+  const action = { type: 'delete', params: { budget: 1 }, target_entity: { id: 'x' } }
+  const body = { actions: [action], ad_account_id: 1, evidence: [], target_source: 'guess' }
+  const reply = await under.ask('POST', '/actions', { body })
+  assert.equal(reply.status, 422)
+  assert.deepEqual(Object.keys(reply.body.errors).toSorted(), [
+    'actions.0.params.budget',
+    'actions.0.rationale',
+    'actions.0.target_entity.id',
+    'actions.0.target_entity.type',
+    'actions.0.type',
+    'ad_account_id',
+    'evidence',
+    'idempotency_key',
+    'rationale',
+    'target_source',
+  ])
+  assert.deepEqual(reply.body.errors.ad_account_id, ['The ad_account_id field is not known here.'])
+})
+
+it('422 has a bounded answer to a list of countless wrong actions', async test => {
+  const under = await actionsUnderTest(test)
+  const rawBody = `{"actions":[${Array(80_000).fill('{}').join(',')}]}`
+  const reply = await under.ask('POST', '/actions/dry-run', { rawBody })
+  assert.equal(reply.status, 422)
+  assert.ok(reply.text.length < 200_000, `${reply.text.length} bytes`)
+})
+
+it('201 takes the longest proposal there is, in letters of four bytes', async test => {
+  const under = await actionsUnderTest(test)
+  const actions = Array.from({ length: 25 }, (_, index) => ({
+    type: 'pause',
+    params: {},
+    target_entity: { type: 'ad', id: String(index + 1) },
+    rationale: '🌱'.repeat(2_000),
+  }))
+  const body = proposalOf('1', { actions, rationale: '🌱'.repeat(4_000) })
+  assert.ok(Buffer.byteLength(JSON.stringify(body)) > 200_000)
+  const reply = await under.ask('POST', '/actions', { body })
+  assert.equal(reply.status, 201, reply.text.slice(0, 500))
+})
+
+it('422 names a status and a page that cannot be', async test => {
+  const under = await actionsUnderTest(test)
+  for (const [query, field] of [
+    ['status=done', 'status'],
+    ['status=', 'status'],
+    ['status=pending&status=failed', 'status'],
+    ['page=0', 'page'],
+    ['page=x', 'page'],
+    ['account_id=', 'account_id'],
+    ['account_id=999', 'account_id'],
+  ]) {
+    const reply = await under.ask('GET', `/actions?${query}`)
+    assert.equal(reply.status, 422, query)
+    assert.deepEqual(Object.keys(reply.body.errors), [field], query)
+  }
+})
+
+it('200 and 201: of the same proposal sent at once, one is new and all are the same', async test => {
+  const under = await actionsUnderTest(test)
+  await allow(under)
+  const body = proposalOf(under.entityId(1))
+  const replies = await Promise.all(
+    Array.from({ length: 6 }, () => under.ask('POST', '/actions', { body })),
+  )
+  assert.deepEqual(statusesOf(replies), [200, 200, 200, 200, 200, 201])
+  assert.equal(new Set(replies.map(reply => reply.body.proposal.id)).size, 1)
+  const { rows } = await under.service.database.pool.query(
+    'select version from ad_entities where id = $1',
+    [under.entityId(1)],
+  )
+  assert.equal(rows[0].version, 2)
+})
+
+it('201 and 422: of other proposals under one key at once, one is kept', async test => {
+  const under = await actionsUnderTest(test)
+  const replies = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => {
+      const body = proposalOf(under.entityId(1), { rationale: `Reason ${index}.` })
+      return under.ask('POST', '/actions', { body })
+    }),
+  )
+  assert.deepEqual(statusesOf(replies), [201, 422, 422, 422, 422, 422])
+})
+
+it('429 counts what comes from one address, with any token', async test => {
+  const under = await actionsUnderTest(test, {
+    limits: { agentRatePerMinute: 2 },
+    steadySeconds: () => 1_000,
+  })
+  const secret = await under.issueToken()
+  assert.equal((await under.ask('GET', '/actions')).status, 200)
+  assert.equal((await under.ask('GET', '/actions', { secret })).status, 200)
+  const refused = await under.ask('POST', '/actions', { rawBody: '{' })
+  assert.equal(refused.status, 429)
+  assert.equal(refused.headers.get('retry-after'), '30')
+  assert.equal(refused.headers.get('ratelimit-policy'), '"agents";q=2;w=60')
+})
+
+it('notes when a token was last used, not when it was refused', async test => {
+  const under = await actionsUnderTest(test)
+  const lastUse = async () => {
+    const text = 'select last_used_at from execution_tokens'
+    return (await under.service.database.pool.query(text)).rows[0].last_used_at
+  }
+  await under.ask('GET', '/actions', { headers: { origin: 'https://shop.example' } })
+  assert.equal(await lastUse(), null)
+  await under.ask('GET', '/actions')
+  const at = under.service.clock.now()
+  await eventually('it is noted', async () => (await lastUse())?.getTime() === at.getTime())
+})
+
+function statusesOf(replies: readonly Reply[]): number[] {
+  return replies.map(({ status }) => status).toSorted()
+}
+
+type Under = Awaited<ReturnType<typeof actionsUnderTest>>
+
+/** What is within the limits needs nobody. */
+async function allow({ workspace }: Under): Promise<void> {
+  const path = `/browser/workspaces/${workspace.workspaceId}/policy`
+  const { body } = await workspace.owner.client.call('GET', path)
+  const { version, limits } = body.policy
+  const policy = { version, limits, execution_mode: 'auto_with_limits' }
+  const reply = await workspace.owner.client.call('PUT', path, { body: policy })
+  assert.equal(reply.status, 200)
+}
