@@ -6,26 +6,79 @@ export type FieldFaults = Record<string, string>
 export interface TextField {
   name: string
   label: string
-  type?: 'text' | 'email' | 'password'
+  type?: 'text' | 'email' | 'password' | 'time'
   value?: string
   hint?: string
   faults?: FieldFaults
   /** https://html.spec.whatwg.org/#autofill, so that password managers know what is asked. */
   autocomplete?: string
   charactersMax?: number
+  /** May be left empty. */
+  isOptional?: boolean
+  /** A number is asked for: a phone shows the keys for it. */
+  isNumeric?: boolean
 }
 
 /** A labelled text field; its hint and its fault are read out with it. Returns HTML. */
 export function textField(field: TextField): string {
   const { name, label, type = 'text', value = '', autocomplete = 'off', charactersMax } = field
   const length = charactersMax ? html` maxlength="${charactersMax}"` : ''
-  const typing = type === 'email' ? ' inputmode="email" spellcheck="false"' : ''
+  const required = field.isOptional ? '' : ' required'
   return html`<div class="field">
 <label for="${name}">${label}</label>
 !${remarks(field)}
-<input id="${name}" name="${name}" type="${type}" value="${value}" required
-autocomplete="${autocomplete}"!${length}!${typing}!${describedBy(field)}>
+<input id="${name}" name="${name}" type="${type}" value="${value}"!${required}
+autocomplete="${autocomplete}"!${length}!${typingOf(field)}!${describedBy(field)}>
 </div>`
+}
+
+function typingOf({ type, isNumeric }: TextField): string {
+  if (type === 'email') return ' inputmode="email" spellcheck="false"'
+  return isNumeric ? ' inputmode="decimal"' : ''
+}
+
+/** A labelled field for more than one line. Returns HTML. */
+export function textArea(field: Omit<TextField, 'type' | 'autocomplete' | 'isNumeric'>): string {
+  const { name, label, value = '', charactersMax, isOptional } = field
+  const length = charactersMax ? html` maxlength="${charactersMax}"` : ''
+  const required = isOptional ? '' : ' required'
+  // The parser drops one line break after the tag, so that one of the text's own is not lost.
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+!${remarks(field)}
+<textarea id="${name}" name="${name}" rows="3"!${required}!${length}!${describedBy(field)}>
+${value}</textarea>
+</div>`
+}
+
+export interface Choice {
+  type: 'radio' | 'checkbox'
+  name: string
+  value: string
+  isChosen: boolean
+  /** HTML of what stands beside it. */
+  content: string
+}
+
+/** One of several that can be chosen: the whole row is the target. Returns HTML. */
+export function choice({ type, name, value, isChosen, content }: Choice): string {
+  return html`<label class="choice">
+<input type="${type}" name="${name}" value="${value}"!${isChosen ? ' checked' : ''}>
+<span>!${content}</span>
+</label>`
+}
+
+/** Choices under one question, with its hint and its fault. Returns HTML. */
+export function choiceGroup(
+  group: Remarked & { label: string; choices: readonly string[] },
+): string {
+  const { name, label, choices } = group
+  // A group has no `aria-invalid` (WAI-ARIA 1.2, 6.6.11); its fault is read out with it.
+  return html`<fieldset id="${name}" tabindex="-1"!${remarkIds(group)}>
+<legend>${label}</legend>
+!${remarks(group)}
+!${choices.join('')}
+</fieldset>`
 }
 
 export interface EmailField {
@@ -144,11 +197,15 @@ function remarks({ name, hint, faults = {} }: Remarked): string {
   ].join('')
 }
 
-function describedBy({ name, hint, faults = {} }: Remarked): string {
+function describedBy(field: Remarked): string {
+  const { name, faults = {} } = field
+  return remarkIds(field) + (faults[name] === undefined ? '' : ' aria-invalid="true"')
+}
+
+function remarkIds({ name, hint, faults = {} }: Remarked): string {
   const ids = [
     ...(hint === undefined ? [] : [`${name}-hint`]),
     ...(faults[name] === undefined ? [] : [`${name}-fault`]),
   ]
-  const invalid = faults[name] === undefined ? '' : ' aria-invalid="true"'
-  return ids.length === 0 ? '' : html` aria-describedby="${ids.join(' ')}"!${invalid}`
+  return ids.length === 0 ? '' : html` aria-describedby="${ids.join(' ')}"`
 }
