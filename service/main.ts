@@ -1,4 +1,5 @@
 import closeWithGrace from 'close-with-grace'
+import { RememberedHeadsError } from './agents/audit/remembered-heads.ts'
 import { EmbeddedPostgresError } from './db/embedded-postgres-error.ts'
 import { SchemaError } from './db/migrate.ts'
 import { ErasureKeyError } from './erasure/erasure-key.ts'
@@ -34,6 +35,8 @@ const ONE_OFF_ROLES = new Map<string, () => Promise<RunOnce>>([
   ['client', async () => (await import('./roles/run-client.ts')).runClient],
   ['people', async () => (await import('./roles/run-people.ts')).runPeople],
   ['report', async () => (await import('./roles/run-report.ts')).runReport],
+  ['audit', async () => (await import('./roles/run-audit.ts')).runAudit],
+  ['campaigns', async () => (await import('./roles/run-campaigns.ts')).runCampaigns],
 ])
 
 let isFatal = false
@@ -111,7 +114,8 @@ function sentenceOf(error: unknown): string {
     error instanceof CredentialKeyError ||
     error instanceof ErasureKeyError ||
     error instanceof CredentialsFileError ||
-    error instanceof PlatformTokenError
+    error instanceof PlatformTokenError ||
+    error instanceof RememberedHeadsError
   if (isExpected) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

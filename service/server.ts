@@ -7,6 +7,11 @@ import { guardRoutes } from './access/guard-routes.ts'
 import { limitRequests } from './access/limit-requests.ts'
 import type { LimitName, RequestLimits, RequestRates } from './access/request-limits.ts'
 import { trustedProxies } from './access/trusted-proxies.ts'
+import { type AuditTrail, auditTrail } from './agents/audit/audit-trail.ts'
+import { type AuditKeys, auditKeys } from './agents/audit/head-signature.ts'
+import { seedSimulatedAccount } from './agents/executor/seed-simulated-account.ts'
+import { simulatedPlatform } from './agents/executor/simulated-platform.ts'
+import { agentsRoutes } from './agents/routes.ts'
 import type { Database } from './db/database.ts'
 import type { CircuitCounts } from './delivery/circuit-moves.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
@@ -34,13 +39,14 @@ import type { ErasureKeySource } from './ingestion/erasure-watch.ts'
 import { GroupCommit } from './ingestion/group-commit.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
 import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
+import { verifyIngestion } from './ingestion/verify-ingestion.ts'
 import type { CommitQueue, CommittedGroup } from './metrics/commit-metrics.ts'
 import { providerSource } from './oauth/provider-source.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { pageRoutes } from './pages/routes.ts'
 import type { SocialClients } from './people/auth-library.ts'
 import type { Mails } from './people/mail/mails.ts'
-import { peopleContext } from './people/people-context.ts'
+import { type AdAccountWatcher, peopleContext } from './people/people-context.ts'
 import { peopleRoutes } from './people/routes.ts'
 import type { Platform } from './platforms/platform.ts'
 import { reportRoutes } from './reports/routes.ts'
@@ -70,6 +76,8 @@ export interface ServerOptions {
   social: SocialClients
   /** Schemes of native clients that OAuth may send people back to. */
   nativeSchemes: readonly string[]
+  /** Other origins whose pages may call the MCP server. */
+  mcpOrigins: readonly string[]
   ingestQueueMax: number
   commitEventsMax: number
   /** What is let in; each limit may be 0, for none. */
@@ -115,7 +123,9 @@ export function createServer(options: ServerOptions): Server {
     pause: () => pause,
     ...(options.circuits && { circuits: options.circuits }),
   })
-  registerRooms(app, options, { routes, announce, erasureKey, commits, limits })
+  const keys = auditKeys(credentialKeys)
+  const written = { auditKeys: keys, audit: auditTrail(keys) }
+  registerRooms(app, options, { routes, announce, erasureKey, commits, limits, ...written })
 
   const close = async () => {
     pause = 'shutdown'
@@ -132,12 +142,14 @@ export function createServer(options: ServerOptions): Server {
 interface RoomParts extends CommitParts {
   commits: ReturnType<typeof eventCommits>
   limits: RequestLimits
+  auditKeys: AuditKeys
+  audit: AuditTrail
 }
 
 /** The register: every room that speaks HTTP, one line each. */
 function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts): void {
   const { database, now, publicOrigin, contractKeys, securityContact } = options
-  const { routes, announce, erasureKey, commits, limits } = parts
+  const { routes, announce, erasureKey, commits, limits, audit } = parts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
   const onTestModeSwitched = (trackerId: string) => routes.forget(trackerId)
   const { testModeSeconds, delivery } = options
@@ -146,17 +158,18 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   pageRoutes(app)
   const { mails, social, logger } = options
   const people = { database, logger, now, publicOrigin, mails, social, limits }
-  peopleRoutes(app, peopleContext({ ...people, masterKey }))
-  oauthRoutes(app, oauthContext(options, limits))
+  peopleRoutes(app, peopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
+  oauthRoutes(app, oauthContext(options, parts))
+  agentsRoutes(app, agentsContext(options, parts))
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
       ingestionRoutes(api, { commits, now, publicOrigin, stopWaiting })
       const replays = { onTestModeSwitched, onQueued: announce }
-      deliveryRoutes(api, { database, now, testModeSeconds, ...replays })
+      deliveryRoutes(api, { database, audit, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery })
       reportRoutes(api, { database, now, publicOrigin })
-      erasureRoutes(api, { database, now, erasureKey })
+      erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
       sandboxRoutes(api, { now, publicOrigin, ...sandbox })
     },
@@ -164,11 +177,25 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   )
 }
 
-function oauthContext(options: ServerOptions, limits: RequestLimits) {
-  const { database, now, publicOrigin, credentialKeys, nativeSchemes, logger } = options
-  const provider = providerSource({ database, now, publicOrigin, credentialKeys, logger })
+/** Every ad account has simulated campaigns from the beginning. */
+const withCampaigns: AdAccountWatcher = (transaction, account) => {
+  const { id: adAccountId, platformAccountId, name, createdAt: at } = account
+  return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
+}
+
+function agentsContext(options: ServerOptions, { commits, limits, audit, auditKeys }: RoomParts) {
+  const { database, now, publicOrigin, logger, mcpOrigins } = options
   const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
-  return { database, now, publicOrigin, provider, nativeSchemes, limits, onTouchError }
+  const verifyTracker = (trackerId: string) => verifyIngestion({ commits }, { trackerId }, now())
+  const parts = { logger, limits, audit, auditKeys, onTouchError, verifyTracker }
+  return { database, now, publicOrigin, mcpOrigins, platform: simulatedPlatform, ...parts }
+}
+
+function oauthContext(options: ServerOptions, { limits, audit }: RoomParts) {
+  const { database, now, publicOrigin, credentialKeys, nativeSchemes, logger } = options
+  const provider = providerSource({ database, now, audit, publicOrigin, credentialKeys, logger })
+  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+  return { database, now, publicOrigin, audit, provider, nativeSchemes, limits, onTouchError }
 }
 
 /** Who is let in: not more than this process can do, nor more than a caller's share. */

@@ -233,7 +233,9 @@ export function tokenRequest(
 /** What a token opens at the two resources, by its statuses. */
 export async function opens({ send }: OauthUnderTest, token: string) {
   const headers = { authorization: `Bearer ${token}` }
-  const mcp = await send('/mcp', { method: 'POST', headers, json: {} })
+  const accept = 'application/json, text/event-stream'
+  const ping = { headers: { ...headers, accept }, json: { jsonrpc: '2.0', id: 1, method: 'ping' } }
+  const mcp = await send('/mcp', ping)
   const agent = await send('/api/v1/agent/context', { headers })
   return { mcp: mcp.status, agent: agent.status }
 }

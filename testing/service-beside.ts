@@ -42,6 +42,7 @@ export async function serviceBeside(
     mails: { send: () => {} },
     social: {},
     nativeSchemes: [],
+    mcpOrigins: [],
     onPlanned: () => {},
   })
   await server.app.listen({ host: '127.0.0.1', port: 0 })

@@ -93,6 +93,7 @@ export const WIDE_LIMITS = {
   registrationRatePerMinute: 0,
   oauthRatePerMinute: 0,
   userCodeRatePerMinute: 0,
+  agentRatePerMinute: 0,
   eventLoopDelayMillisecondsMax: 0,
 }
 const ROUNDS_MAX = 100
@@ -140,6 +141,7 @@ export async function serviceUnderTest(
     publicOrigin: () => options.publicOrigin ?? origin,
     trustedProxies: readNetworks(options.trustedProxies ?? '') ?? [],
     nativeSchemes: ['cursor', 'vscode'],
+    mcpOrigins: ['https://chat.example'],
     mails: { send: mail => void mails.push(mail) },
     social: options.social ?? {},
     ingestQueueMax: options.ingestQueueMax ?? 10_000,

@@ -11,7 +11,9 @@ interface Refusal extends StartOptions {
   sentence: string | RegExp
 }
 
-const ROLES = 'all, serve, deliver, migrate, provision, credential, key, client, people, report'
+const ROLES =
+  'all, serve, deliver, migrate, provision, credential, key, client, people, report, audit, ' +
+  'campaigns'
 const PROVISION_USAGE =
   'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--owner ADDRESS] ' +
   '[--origin ORIGIN]... [--dataset DIGITS --token-from FILE|-]\n'
@@ -115,6 +117,18 @@ const REFUSALS: Record<string, Refusal> = {
     role: 'key',
     arguments: ['show'],
     sentence: /^Usage: npm run key -- list --tracker ID \| issue [^\n]+\n$/,
+  },
+  'an audit command that does not exist': {
+    role: 'audit',
+    arguments: ['show'],
+    sentence:
+      'Usage: npm run audit -- verify [--workspace ID] [--head FILE] | ' +
+      'export --workspace ID [--out FILE]\n',
+  },
+  'a campaigns command that does not exist': {
+    role: 'campaigns',
+    arguments: ['show', '--account', '1'],
+    sentence: /^Usage: npm run campaigns -- list --account ID \| set [^\n]+\n$/,
   },
   'a credential command that does not exist': {
     role: 'credential',

@@ -31,7 +31,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.notEqual(place.postgresProcessId(), null)
   })
 
-  await part('credentials.json is for its owner alone and has exactly eleven members', async () => {
+  await part('credentials.json is for its owner alone and has exactly twelve members', async () => {
     const path = join(place.dataFolder, 'credentials.json')
     assert.equal(statSync(path).mode & 0o777, 0o600)
     const credentials = place.credentials()
@@ -47,6 +47,7 @@ it('the first start on an empty folder needs nothing else', async test => {
       'ad_account_id',
       'owner_email',
       'owner_password',
+      'execution_token',
     ])
     assert.equal(credentials.base_url, `${program.url}/api/v1`)
     assert.match(credentials.tracker_secret, /^sbx_sk_[0-9a-f]{72}$/)
@@ -74,8 +75,10 @@ it('the first start on an empty folder needs nothing else', async test => {
       assert.ok(secret.length > 30)
       assert.ok(!said.includes(secret), name)
     }
-    const { tracker_secret, forwarding_secret } = place.credentials()
-    for (const secret of [tracker_secret, forwarding_secret]) assert.ok(!said.includes(secret))
+    const { tracker_secret, forwarding_secret, execution_token } = place.credentials()
+    for (const secret of [tracker_secret, forwarding_secret, execution_token]) {
+      assert.ok(secret && !said.includes(secret))
+    }
     assert.ok(said.includes(join(place.dataFolder, 'credentials.json')))
   })
 

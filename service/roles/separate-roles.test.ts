@@ -61,11 +61,13 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
           'destination_id',
           'simulator_url',
           ...['workspace_id', 'ad_account_id', 'owner_email', 'owner_password'],
+          'execution_token',
         ])
         assert.equal(credentials.base_url, `${url}/api/v1`)
         assert.equal(credentials.simulator_url, null)
         assert.ok(Number.isInteger(credentials.workspace_id))
         assert.equal(credentials.owner_email, null)
+        assert.equal(credentials.execution_token, null)
       }
     },
   )

@@ -58,6 +58,7 @@ export async function startHttp(
     publicOrigin: () => origin,
     trustedProxies: settings.trustedProxies,
     nativeSchemes: settings.nativeSchemes,
+    mcpOrigins: settings.mcpOrigins,
     mails,
     social: {
       ...(settings.googleClient && { google: settings.googleClient }),
@@ -92,7 +93,7 @@ export async function startHttp(
 function limitsOf(settings: Settings): ServerOptions['limits'] {
   const { trackerRatePerSecond, sandboxRatePerMinute, failedAuthRatePerMinute } = settings
   const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
-  const { userCodeRatePerMinute, eventLoopDelayMillisecondsMax } = settings
+  const { userCodeRatePerMinute, agentRatePerMinute, eventLoopDelayMillisecondsMax } = settings
   return {
     trackerRatePerSecond,
     sandboxRatePerMinute,
@@ -101,6 +102,7 @@ function limitsOf(settings: Settings): ServerOptions['limits'] {
     registrationRatePerMinute,
     oauthRatePerMinute,
     userCodeRatePerMinute,
+    agentRatePerMinute,
     eventLoopDelayMillisecondsMax,
   }
 }
