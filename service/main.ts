@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import closeWithGrace from 'close-with-grace'
 import { RememberedHeadsError } from './agents/audit/remembered-heads.ts'
 import { EmbeddedPostgresError } from './db/embedded-postgres-error.ts'

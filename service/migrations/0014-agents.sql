@@ -107,6 +107,8 @@ create table agent_actions (
 );
 create index agent_actions_by_workspace on agent_actions (workspace_id, id);
 create index agent_actions_pending on agent_actions (workspace_id, id) where status = 'pending';
+create index agent_actions_pending_by_account on agent_actions (ad_account_id)
+  where status = 'pending';
 create index agent_actions_in_flight on agent_actions (updated_at)
   where status in ('executing', 'executed_pending_verification');
 create index agent_actions_by_execution on agent_actions (ad_account_id, execution_started_at)

@@ -148,6 +148,17 @@ export async function updateAction(
   return result.numUpdatedRows === 1n
 }
 
+/** How many actions of an ad account wait for a person. */
+export async function countPending({ query }: Transaction, adAccountId: number): Promise<number> {
+  const { count } = await query
+    .selectFrom('agent_actions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('ad_account_id', '=', adAccountId)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 /** What was begun in an ad account since a moment: the sum of its changes, and how many. */
 export async function usageSince(
   { query }: Transaction,

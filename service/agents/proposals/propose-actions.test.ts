@@ -16,7 +16,7 @@ import { testStore } from '../../../testing/test-store.ts'
 import { verifyChain } from '../audit/verify-chain.ts'
 import { findAction } from './action-store.ts'
 import { proposalResult } from './proposal-view.ts'
-import { proposeActions } from './propose-actions.ts'
+import { PENDING_ACTIONS_MAX, proposeActions } from './propose-actions.ts'
 import { findReceipt } from './receipt-store.ts'
 import { noteToolUse } from './tool-use-store.ts'
 
@@ -269,4 +269,16 @@ it('entities of another ad account are not there, whatever their numbers', async
   const other = await executionPrincipal(stage, { account: otherAccountId })
   const own = await propose({ ...proposalOf(PAUSE), actions: [foreign] }, other)
   assert.equal(own.actions[0]?.status, 'pending')
+})
+
+it('422 when more would wait than anybody reads, until some are decided', async test => {
+  const { propose, database } = await stageOf(test)
+  const proposed = (key: number) => ({ ...proposalOf(RAISE, PAUSE), idempotency_key: `k${key}` })
+  for (let key = 0; key < PENDING_ACTIONS_MAX / 2; key += 1) await propose(proposed(key))
+  const sentence = /^The actions field asks for a person, and 200 actions .+ wait at most/
+  await assert.rejects(propose(proposed(500)), { status: 422, message: sentence })
+  assert.equal((await propose(proposed(7))).isNew, false)
+  assert.equal((await propose(proposalOf(IMPOSSIBLE))).batch.policyDecision, 'block')
+  await database.pool.query(`update agent_actions set status = 'rejected' where batch_id = 1`)
+  assert.equal((await propose(proposed(500))).isNew, true)
 })

@@ -8,7 +8,7 @@ import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent
 import { holdPolicy } from '../policy/read-policy.ts'
 import { lockAdAccount } from './account-store.ts'
 import type { Action, ActionProposer } from './action.ts'
-import { findActionsOfBatch } from './action-store.ts'
+import { countPending, findActionsOfBatch } from './action-store.ts'
 import { type Batch, findBatchByKey, insertBatch, type NewBatch } from './batch-store.ts'
 import { type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
 import { keepNewAction } from './move-action.ts'
@@ -29,6 +29,9 @@ export interface Proposal {
 /** How long a person may decide (decisions, section 10). */
 export const APPROVAL_HOURS = 72
 const HOUR_MILLISECONDS = 3_600_000
+
+/** So many actions of one ad account may wait: more nobody reads, and a queue is easily flooded. */
+export const PENDING_ACTIONS_MAX = 200
 
 /**
  * Judges what an agent proposes and keeps it, with its entries in the log, in one transaction. What
@@ -73,6 +76,7 @@ async function propose(
   const evaluated = await evaluateActions(transaction, context.platform, {
     ...{ submissions, account, policy, at },
   })
+  await requireRoom(transaction, account.adAccountId, evaluated)
   const batch = await newBatch(transaction, order, { evaluated, policyVersion: policy.version, at })
   const id = await insertBatch(transaction, batch)
   if (id !== null) return keepProposal(transaction, context, { batch: { ...batch, id }, evaluated })
@@ -80,6 +84,21 @@ async function propose(
   const other = await savedProposal(transaction, order)
   if (other) return other
   throw new Error('a key was taken and is not there')
+}
+
+/** The account is held, so that nobody else fills the place that is found. */
+async function requireRoom(
+  transaction: Transaction,
+  adAccountId: number,
+  evaluated: readonly EvaluatedAction[],
+): Promise<void> {
+  const waiting = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
+  if (waiting.length === 0) return
+  if ((await countPending(transaction, adAccountId)) + waiting.length <= PENDING_ACTIONS_MAX) return
+  const sentence =
+    `The actions field asks for a person, and ${PENDING_ACTIONS_MAX} actions of this ad account ` +
+    'may wait at most; wait until some are decided.'
+  throw Refusal.ofFields({ actions: [sentence] })
 }
 
 /** What this key stands for already, if anything. */
