@@ -24,6 +24,8 @@ export interface JobParts {
   onAlert: (move: AlertMove) => void
   auditKeys: AuditKeys
   onBrokenLog: (chain: VerifiedChain) => void
+  /** All logs were verified; so many are broken. */
+  onVerifiedLogs: (brokenCount: number) => void
   /** What was verified cannot be remembered beside the store. */
   onForgottenHeads: (error: unknown) => void
 }
@@ -136,13 +138,17 @@ function verifyAuditJob({ settings, delivery, ...parts }: JobParts): Job {
     schedule: '25 4 * * *',
     secondsMax: 3_600,
     run: async (_, { now, signal }) => {
-      const { auditKeys: keys, onForgottenHeads: onForgotten, onBrokenLog } = parts
+      const { auditKeys: keys, onForgottenHeads: onForgotten } = parts
+      let brokenCount = 0
       const { database } = delivery
       const { dataDirectory } = settings
       const context = { database, keys, dataDirectory, now, onForgotten, signal }
       for await (const chain of verifyChains(context, { workspaceId: null, given: null })) {
-        if (!chain.is_intact) onBrokenLog(chain)
+        if (chain.is_intact) continue
+        brokenCount += 1
+        parts.onBrokenLog(chain)
       }
+      if (!signal.aborted) parts.onVerifiedLogs(brokenCount)
     },
   }
 }

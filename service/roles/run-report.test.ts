@@ -31,6 +31,7 @@ async function place(test: TestContext) {
         onAlert: () => {},
         auditKeys: auditKeys(service.delivery.credentialKeys),
         onBrokenLog: () => {},
+        onVerifiedLogs: () => {},
         onForgottenHeads: () => {},
       }),
       now: service.clock.now,

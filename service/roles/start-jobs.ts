@@ -5,6 +5,7 @@ import type { Job, JobRun } from '../jobs/job.ts'
 import { periodSecondsOf } from '../jobs/schedule.ts'
 import { readJobs } from '../jobs/store.ts'
 import { startJobWorker } from '../jobs/worker.ts'
+import { auditLogMetrics } from '../metrics/agent-metrics.ts'
 import { alertMetrics } from '../metrics/alert-metrics.ts'
 import { jobMetrics } from '../metrics/job-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
@@ -38,6 +39,7 @@ export function startJobs(
     onAlert: alertTeller(context, registry),
     auditKeys: auditKeys(delivery.credentialKeys),
     ...auditTellers(context),
+    onVerifiedLogs: auditLogMetrics(registry),
   })
   const meter = jobMetrics(registry, {
     names: jobs.map(({ name }) => name),

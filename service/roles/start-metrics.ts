@@ -1,5 +1,7 @@
+import { countPending } from '../agents/proposals/action-store.ts'
 import { readBacklog } from '../delivery/backlog-store.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
+import { pendingActionMetrics } from '../metrics/agent-metrics.ts'
 import { openAlertMetrics } from '../metrics/alert-metrics.ts'
 import { type MetricsRegistry, metricsPage, metricsRegistry } from '../metrics/metrics-registry.ts'
 import { backlogMetrics, connectionMetrics } from '../metrics/store-metrics.ts'
@@ -31,6 +33,7 @@ export async function startMetrics(
   connectionMetrics(registry, database.pool)
   backlogMetrics(registry, () => readBacklog(database, context.now()))
   openAlertMetrics(registry, () => countOpenAlerts(database))
+  pendingActionMetrics(registry, () => countPending(database))
   const server = await listen(context, registry)
   const url = `http://${urlHost(context.settings.metricsHost)}:${server.port}/metrics`
   return { registry, url, close: server.close }

@@ -11,8 +11,8 @@ const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]'])
  * What is wrong with where a request comes from, as a sentence; null when nothing is. A page that
  * was made to resolve to our address (DNS rebinding) names another Host or sends another Origin
  * than ours (MCP, Streamable HTTP, Security Warning). Only pages send an Origin. In development,
- * where we are at a loopback address ourselves, every name and port of the loopback passes. `welcome`
- * are origins of other pages that an operator trusts.
+ * where we are at a loopback address ourselves, every name and port of the loopback passes.
+ * `welcome` are origins of other pages that an operator trusts.
  */
 export function foreignFault(
   { host, origin }: RequestHeads,

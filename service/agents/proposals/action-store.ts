@@ -148,13 +148,14 @@ export async function updateAction(
   return result.numUpdatedRows === 1n
 }
 
-/** How many actions of an ad account wait for a person. */
-export async function countPending({ query }: Transaction, adAccountId: number): Promise<number> {
-  const { count } = await query
-    .selectFrom('agent_actions')
+/** How many actions wait for a person: of one ad account, or of all there are. */
+export async function countPending({ query }: Transaction, adAccountId?: number): Promise<number> {
+  const pending = query.selectFrom('agent_actions').where('status', '=', 'pending')
+  const { count } = await (adAccountId === undefined
+    ? pending
+    : pending.where('ad_account_id', '=', adAccountId)
+  )
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('ad_account_id', '=', adAccountId)
-    .where('status', '=', 'pending')
     .executeTakeFirstOrThrow()
   return count
 }
