@@ -3,7 +3,8 @@ import { eventually } from './program-under-test.ts'
 
 /**
  * Does all of it truly at once: rows of this table are held until every act has come to wait for
- * one, so that none can be over before the last has begun.
+ * one, so that none that writes there is over before the last has begun. An act that finds nothing
+ * to do any more, because another took it before the rows, ends without waiting.
  */
 export async function atOnce<T>(
   { pool }: Pick<Database, 'pool'>,
@@ -14,13 +15,14 @@ export async function atOnce<T>(
   try {
     await holder.query('begin')
     await holder.query(`select from ${table} for update`)
-    const results = Promise.all(acts.map(act => act()))
-    await eventually('all of them wait', async () => {
+    let ended = 0
+    const results = Promise.all(acts.map(act => act().finally(() => (ended += 1))))
+    await eventually('all of them wait or have ended', async () => {
       const { rows } = await pool.query(
         `select count(*) as waiting from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock'`,
       )
-      return rows[0].waiting >= acts.length
+      return rows[0].waiting + ended >= acts.length
     })
     await holder.query('commit')
     return await results
