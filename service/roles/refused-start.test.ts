@@ -123,7 +123,7 @@ const REFUSALS: Record<string, Refusal> = {
     arguments: ['show'],
     sentence:
       'Usage: npm run audit -- verify [--workspace ID] [--head FILE] | ' +
-      'export --workspace ID [--out FILE]\n',
+      'export --workspace ID [--out FILE] | sign --workspace ID\n',
   },
   'a campaigns command that does not exist': {
     role: 'campaigns',
