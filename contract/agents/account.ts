@@ -5,32 +5,6 @@ import { ActionPolicy } from './policy.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-/** What tools take that need no argument. */
-export const NoArguments = named('NoArguments', Type.Object({}, { additionalProperties: false }))
-export type NoArguments = Static<typeof NoArguments>
-
-export const PERFORMANCE_DAYS_MAX = 90
-export const PERFORMANCE_DAYS_DEFAULT = 7
-
-/** What get_performance takes. The ad account is that of the credential. */
-export const PerformanceArguments = named(
-  'PerformanceArguments',
-  Type.Object(
-    {
-      days: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: PERFORMANCE_DAYS_MAX,
-          default: PERFORMANCE_DAYS_DEFAULT,
-          description: 'UTC days up to now, today included.',
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-)
-export type PerformanceArguments = Static<typeof PerformanceArguments>
-
 /** Answer of get_account_state: for what the credential is good, and the ads as they are now. */
 export const AccountState = named(
   'AccountState',

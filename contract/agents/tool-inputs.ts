@@ -1,8 +1,8 @@
-import Type, { type TProperties } from 'typebox'
+import Type, { type Static, type TProperties } from 'typebox'
 import { ACTION_STATUSES, rowId } from './actions.ts'
 
 /** How many days get_performance can look back, and how many it does unless asked otherwise. */
-export const PERFORMANCE_DAYS_MAX = 90
+const PERFORMANCE_DAYS_MAX = 90
 export const PERFORMANCE_DAYS = 7
 
 /** Nothing else may be given: the ad account always comes from the credential. */
@@ -24,6 +24,7 @@ export const PerformanceInput = strict({
     }),
   ),
 })
+export type PerformanceInput = Static<typeof PerformanceInput>
 
 /** Input of list_actions. */
 export const ActionListInput = strict({

@@ -1,8 +1,5 @@
-import {
-  PERFORMANCE_DAYS_DEFAULT,
-  type Performance,
-  PerformanceArguments,
-} from '@signalbox/contract/agents/account.ts'
+import type { Performance } from '@signalbox/contract/agents/account.ts'
+import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/tool-inputs.ts'
 import type { Database } from '../../db/database.ts'
 import { bodyCheck } from '../../http/checked-body.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
@@ -18,7 +15,7 @@ import { platformFigures } from './platform-figures.ts'
 /** Events that one answer reads. Of a busier ad account it begins on a later day, and says so. */
 export const EVENTS_READ_MAX = 2_000_000
 
-const checkArguments = bodyCheck<PerformanceArguments>(PerformanceArguments)
+const checkArguments = bodyCheck<PerformanceInput>(PerformanceInput)
 
 export interface PerformanceContext extends Pick<ProposalContext, 'database' | 'now'> {
   eventsReadMax?: number
@@ -35,7 +32,7 @@ export async function readPerformance(
   given: unknown,
 ): Promise<Performance> {
   requirePermission(principal, 'ad-account.read')
-  const { days = PERFORMANCE_DAYS_DEFAULT } = checkArguments(given)
+  const { days = PERFORMANCE_DAYS } = checkArguments(given)
   const at = now()
   const until = daysBefore(at, 0)
   const asked = daysBefore(at, days - 1)

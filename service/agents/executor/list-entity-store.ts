@@ -4,7 +4,7 @@ import type { Transaction } from '../../db/database.ts'
 import { entityOf } from './ad-entity-store.ts'
 
 /** Entities that one read shows. */
-export const ENTITIES_LISTED_MAX = 500
+const ENTITIES_LISTED_MAX = 500
 
 export interface ListedEntities {
   /** Parents before what belongs to them. */

@@ -72,7 +72,7 @@ export async function lockActions(
 }
 
 /** Every action with its batch; conditions are the caller's. */
-export function selectActions({ query }: Transaction) {
+function selectActions({ query }: Transaction) {
   return query
     .selectFrom('agent_actions')
     .innerJoin('agent_batches', 'agent_batches.id', 'agent_actions.batch_id')

@@ -46,21 +46,6 @@ export async function findBatch(
   return row ? batchOf(row) : null
 }
 
-/** The same, held until the transaction ends. */
-export async function lockBatch(
-  { query }: Transaction,
-  { workspaceId, batchId }: BatchName,
-): Promise<Batch | null> {
-  const row = await query
-    .selectFrom('agent_batches')
-    .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .where('id', '=', batchId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
-  return row ? batchOf(row) : null
-}
-
 export async function findBatchByKey(
   { query }: Transaction,
   { workspaceId, idempotencyKey }: Pick<NewBatch, 'workspaceId' | 'idempotencyKey'>,

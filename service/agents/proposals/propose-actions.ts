@@ -27,7 +27,7 @@ export interface Proposal {
 }
 
 /** How long a person may decide (decisions, section 10). */
-export const APPROVAL_HOURS = 72
+const APPROVAL_HOURS = 72
 const HOUR_MILLISECONDS = 3_600_000
 
 /** So many actions of one ad account may wait: more nobody reads, and a queue is easily flooded. */
