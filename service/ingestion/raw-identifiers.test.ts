@@ -20,10 +20,13 @@ const PERSON = {
   [EMAIL]: EMAIL,
 }
 
-/** Pieces that no spelling of the person above can do without; compared in lower case. */
+/**
+ * Pieces that no spelling of the person above can do without; compared in lower case. Each is long,
+ * or has letters that no digest in hexadecimal has: keys and digests are others at each run.
+ */
 const TRACES = [
   ...['geheim', 'mail-example', '3456789', 'xaverina', 'quellenbrunn', 'wolpertshausen'],
-  ...['hohenlohe', 'sw1a', '2aa"', '1987-03', '19870314', 'customer-4711'],
+  ...['hohenlohe', 'sw1a2', 'sw1a 2', '1987-03', '19870314', 'customer-4711'],
 ]
 
 const GRANTED = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z' }
