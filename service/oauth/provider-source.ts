@@ -1,8 +1,8 @@
-import { hkdfSync } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
+import { derivedKey } from '../http/derived-key.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { type AuthorizationServer, oauthProvider } from './provider.ts'
 import { providerPages } from './provider-pages.ts'
@@ -17,7 +17,6 @@ export interface ProviderSource {
 }
 
 const DERIVED_FOR = 'signalbox oauth cookies v1'
-const DERIVED_BYTES = 32
 
 /**
  * The authorization server, made at the first request: its issuer is the public origin, which is
@@ -51,6 +50,5 @@ function makeProvider(source: ProviderSource): AuthorizationServer {
 }
 
 function cookieKey(secret: Buffer): string {
-  const derived = hkdfSync('sha256', secret, Buffer.alloc(0), DERIVED_FOR, DERIVED_BYTES)
-  return Buffer.from(derived).toString('base64url')
+  return derivedKey(secret, DERIVED_FOR).toString('base64url')
 }

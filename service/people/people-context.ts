@@ -1,6 +1,6 @@
-import { hkdfSync } from 'node:crypto'
 import type { AddressLimit } from '../access/limit-addresses.ts'
 import type { Database, Transaction } from '../db/database.ts'
+import { derivedKey } from '../http/derived-key.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { AdAccount } from './ad-account-store.ts'
@@ -54,13 +54,9 @@ export interface PeopleOptions {
   masterKey: Buffer
 }
 
-const SECRET_BYTES = 32
-
 export function peopleContext(options: PeopleOptions): PeopleContext {
   const { database, logger, now, publicOrigin, social, mails, onAdAccountAdded } = options
-  const secret = Buffer.from(
-    hkdfSync('sha256', options.masterKey, '', 'signalbox people', SECRET_BYTES),
-  ).toString('hex')
+  const secret = derivedKey(options.masterKey, 'signalbox people').toString('hex')
   let library: Promise<AuthLibrary> | null = null
   return {
     database,

@@ -1,12 +1,12 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { SANDBOX_SCOPE } from '@signalbox/contract/sandbox.ts'
 import { TOKEN_MARKS } from '../access/token-format.ts'
+import { derivedKey } from '../http/derived-key.ts'
 
 /** How long a sandbox key works (decisions, section 9). */
 export const SANDBOX_KEY_SECONDS = 900
 
 const DERIVED_FOR = 'signalbox sandbox keys v1'
-const DERIVED_BYTES = 32
 const ID_BYTES = 16
 /** Ours have some 160 characters; what is longer is not looked at. */
 const TOKEN_CHARACTERS_MAX = 256
@@ -32,8 +32,7 @@ export interface SandboxKeys {
  * secret (HKDF, RFC 5869), which may be used for other things.
  */
 export function sandboxKeys(secret: Buffer): SandboxKeys {
-  const derived = hkdfSync('sha256', secret, Buffer.alloc(0), DERIVED_FOR, DERIVED_BYTES)
-  const signingKey = Buffer.from(derived)
+  const signingKey = derivedKey(secret, DERIVED_FOR)
   const signatureOf = (text: string) =>
     createHmac('sha256', signingKey).update(text).digest('base64url')
 

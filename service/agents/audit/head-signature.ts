@@ -1,5 +1,6 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
+import { derivedKey } from '../../http/derived-key.ts'
 import type { ChainEntry } from './audit-entry.ts'
 
 /** The keys that heads of chains are signed with: the current one, and those of before. */
@@ -9,15 +10,11 @@ export interface AuditKeys {
 }
 
 const DERIVED_FOR = 'signalbox audit heads v1'
-const DERIVED_BYTES = 32
 
 /** From the keys of the installation, which are never in the store. */
 export function auditKeys(master: { current: Buffer; previous: readonly Buffer[] }): AuditKeys {
+  const derived = (key: Buffer) => derivedKey(key, DERIVED_FOR)
   return { current: derived(master.current), previous: master.previous.map(derived) }
-}
-
-function derived(master: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), DERIVED_FOR, DERIVED_BYTES))
 }
 
 export interface AuditHead extends ChainEntry {
