@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, it, type TestContext } from 'node:test'
+import { after, before, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { axeFindings } from '../../browser/testing/axe-findings.ts'
 import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
 import {
   type ActionsUnderTest,
@@ -9,7 +8,8 @@ import {
   proposalOf,
 } from '../../testing/actions-under-test.ts'
 import { HOSTILE_TEXTS, hostileProposal } from '../../testing/hostile-proposal.ts'
-import { addMember, personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { addMember, personUnderTest } from '../../testing/people-under-test.ts'
+import { phoneUnderTest, signInOn } from '../../testing/phone-under-test.ts'
 
 let chromium: ChromiumUnderTest
 before(async () => {
@@ -19,15 +19,14 @@ after(() => chromium.close())
 
 /** The browser has a clock of its own, by which cookies end. */
 const NOW = { startAt: new Date().toISOString() }
-const PHONE = { width: 360, height: 740 }
 
 it('on a phone: from the link of an agent to a decision, the policy and the log', async test => {
   const under = await actionsUnderTest(test, NOW)
-  const { page, look, said } = await newPhone(test)
+  const { page, look, said } = await phoneUnderTest(test, chromium)
   const base = baseOf(under)
 
   await page.goto(await proposed(under, 'key-1'))
-  await signIn(page, under)
+  await signInOn(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
   await look()
   await page.getByText('Nothing is carried out here').waitFor()
@@ -84,9 +83,9 @@ it('on a phone: from the link of an agent to a decision, the policy and the log'
 
 it('by keyboard alone: choose, write a reason, reject', async test => {
   const under = await actionsUnderTest(test, NOW)
-  const { page } = await newPhone(test)
+  const { page } = await phoneUnderTest(test, chromium)
   await page.goto(await proposed(under, 'key-1'))
-  await signIn(page, under)
+  await signInOn(page, under.workspace.owner.email)
   await page.getByRole('checkbox').first().focus()
   await page.keyboard.press('Space')
   assert.equal(await page.getByRole('checkbox').first().isChecked(), false)
@@ -102,12 +101,12 @@ it('by keyboard alone: choose, write a reason, reject', async test => {
 
 it('a member finds what they may not do disabled, with the reason', async test => {
   const under = await actionsUnderTest(test, NOW)
-  const { page, look } = await newPhone(test)
+  const { page, look } = await phoneUnderTest(test, chromium)
   const member = await personUnderTest(under.service)
   const { workspaceId } = under.workspace
   await addMember(under.service, { workspaceId, userId: member.userId, role: 'member' })
   await page.goto(await proposed(under, 'key-1'))
-  await signIn(page, under, member.email)
+  await signInOn(page, member.email)
   await page.getByText('Owners and admins decide').waitFor()
   await look()
   assert.equal(await page.getByRole('button', { name: 'Approve' }).isDisabled(), true)
@@ -126,7 +125,7 @@ it('a member finds what they may not do disabled, with the reason', async test =
 it('whatever others write, the pages keep their width, their words and their peace', async test => {
   for (const kind of ['long', 'markup', 'direction'] as const) {
     const under = await actionsUnderTest(test, NOW)
-    const { page, look } = await newPhone(test)
+    const { page, look } = await phoneUnderTest(test, chromium)
     const dialogs: string[] = []
     page.on('dialog', dialog => {
       dialogs.push(dialog.message())
@@ -134,7 +133,7 @@ it('whatever others write, the pages keep their width, their words and their pea
     })
     const path = await hostileProposal(under, HOSTILE_TEXTS[kind] ?? '')
     await page.goto(under.service.url + path)
-    await signIn(page, under)
+    await signInOn(page, under.workspace.owner.email)
     await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
     await page.getByText('What the agent says it is based on').click()
     await look()
@@ -149,29 +148,6 @@ it('whatever others write, the pages keep their width, their words and their pea
 })
 
 /** A phone, and a way to look: nothing that shuts people out, nothing wider than the screen. */
-async function newPhone(test: TestContext) {
-  const page = await chromium.newPage(test)
-  await page.setViewportSize(PHONE)
-  const said: string[] = []
-  page.on('console', message => {
-    // A refused form is answered 422, which Chromium writes down as an error.
-    const isRefusal = /status of 422/.test(message.text())
-    if (['error', 'warning'].includes(message.type()) && !isRefusal) said.push(message.text())
-  })
-  const look = async () => {
-    assert.deepEqual(await axeFindings(page), [])
-    const width = await page.evaluate('document.documentElement.scrollWidth')
-    assert.ok(Number(width) <= PHONE.width, `${page.url()} is ${width} px wide`)
-  }
-  return { page, look, said }
-}
-
-async function signIn(page: Page, { workspace }: ActionsUnderTest, email = workspace.owner.email) {
-  await page.getByLabel('Mail address').first().fill(email)
-  await page.getByLabel('Password').first().fill(TEST_PASSWORD)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-}
-
 function baseOf({ workspace }: ActionsUnderTest): string {
   return `/workspaces/${workspace.workspaceId}`
 }

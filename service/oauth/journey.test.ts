@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, it, type TestContext } from 'node:test'
-import type { Page } from 'playwright-core'
-import { axeFindings } from '../../browser/testing/axe-findings.ts'
 import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
 import {
   agentUnderTest,
   deviceClient,
-  type OauthUnderTest,
   oauthUnderTest,
   opens,
 } from '../../testing/oauth-under-test.ts'
-import { addAdAccount, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { addAdAccount } from '../../testing/people-under-test.ts'
+import { phoneUnderTest, signInOn } from '../../testing/phone-under-test.ts'
 
 let chromium: ChromiumUnderTest
 before(async () => {
@@ -22,7 +20,6 @@ after(() => chromium.close())
 
 /** The browser has a clock of its own, by which cookies end. */
 const NOW = { startAt: new Date().toISOString() }
-const PHONE = { width: 360, height: 740 }
 
 it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it again', async test => {
   const under = await oauthUnderTest(test, NOW)
@@ -30,10 +27,10 @@ it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it a
   const redirectUri = await callbackServer(test)
   const clientId = await under.register([redirectUri], 'Reporting assistant')
   const agent = await agentUnderTest(under, { clientId, redirectUri })
-  const { page, look } = await newPhone(test)
+  const { page, look } = await phoneUnderTest(test, chromium)
 
   await page.goto((await agent.authorizationUrl()).href)
-  await signIn(page, under)
+  await signInOn(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Connect “Reporting assistant”?' }).waitFor()
   await look()
   await page.getByText('Not verified.').waitFor()
@@ -61,9 +58,9 @@ it('refusing brings the person back to the agent, which gets nothing', async tes
   const redirectUri = await callbackServer(test)
   const clientId = await under.register([redirectUri])
   const agent = await agentUnderTest(under, { clientId, redirectUri })
-  const { page } = await newPhone(test)
+  const { page } = await phoneUnderTest(test, chromium)
   await page.goto((await agent.authorizationUrl()).href)
-  await signIn(page, under)
+  await signInOn(page, under.workspace.owner.email)
   await page.getByRole('button', { name: 'Refuse' }).click()
   await page.getByText('Back at the agent').waitFor()
   assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied')
@@ -73,9 +70,9 @@ it('a device: type its code with the keyboard alone, compare, approve', async te
   const under = await oauthUnderTest(test, NOW)
   const form = { client_id: await deviceClient(under) }
   const { body } = await under.send('/oauth2/device/code', { form })
-  const { page, look } = await newPhone(test)
+  const { page, look } = await phoneUnderTest(test, chromium)
   await page.goto(body.verification_uri)
-  await signIn(page, under)
+  await signInOn(page, under.workspace.owner.email)
   await page.getByLabel('Code on the device').fill('BBBBBBBB')
   await page.keyboard.press('Enter')
   await page.getByText('No device shows this code').waitFor()
@@ -94,9 +91,9 @@ it('a device: type its code with the keyboard alone, compare, approve', async te
 
 it('the error page, the tokens and a new token read well in light and dark', async test => {
   const under = await oauthUnderTest(test, NOW)
-  const { page, look } = await newPhone(test)
+  const { page, look } = await phoneUnderTest(test, chromium)
   await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/tokens`)
-  await signIn(page, under)
+  await signInOn(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Issue a token' }).waitFor()
   await look()
   await page.getByLabel('Name').fill('CI')
@@ -109,23 +106,6 @@ it('the error page, the tokens and a new token read well in light and dark', asy
 })
 
 /** A phone, and a way to look: nothing that shuts people out, nothing wider than the screen. */
-async function newPhone(test: TestContext): Promise<{ page: Page; look: () => Promise<void> }> {
-  const page = await chromium.newPage(test)
-  await page.setViewportSize(PHONE)
-  const look = async () => {
-    assert.deepEqual(await axeFindings(page), [])
-    const width = await page.evaluate('document.documentElement.scrollWidth')
-    assert.ok(Number(width) <= PHONE.width, `${page.url()} is ${width} px wide`)
-  }
-  return { page, look }
-}
-
-async function signIn(page: Page, { workspace }: OauthUnderTest): Promise<void> {
-  await page.getByLabel('Mail address').first().fill(workspace.owner.email)
-  await page.getByLabel('Password').first().fill(TEST_PASSWORD)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-}
-
 /** Where the agent's person comes back to. */
 async function callbackServer(test: TestContext): Promise<string> {
   const server = createServer((_request, response) => {
