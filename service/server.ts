@@ -183,9 +183,14 @@ const withCampaigns: AdAccountWatcher = (transaction, account) => {
   return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
 }
 
+/** Nobody waits for the note of when something was used, so nobody else would hear of it. */
+function touchErrorTeller(logger: ServiceLogger) {
+  return (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+}
+
 function agentsContext(options: ServerOptions, { commits, limits, audit, auditKeys }: RoomParts) {
   const { database, now, publicOrigin, logger, mcpOrigins } = options
-  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+  const onTouchError = touchErrorTeller(logger)
   const verifyTracker = (trackerId: string) => verifyIngestion({ commits }, { trackerId }, now())
   const parts = { logger, limits, audit, auditKeys, onTouchError, verifyTracker }
   return { database, now, publicOrigin, mcpOrigins, platform: simulatedPlatform, ...parts }
@@ -194,14 +199,14 @@ function agentsContext(options: ServerOptions, { commits, limits, audit, auditKe
 function oauthContext(options: ServerOptions, { limits, audit }: RoomParts) {
   const { database, now, publicOrigin, credentialKeys, nativeSchemes, logger } = options
   const provider = providerSource({ database, now, audit, publicOrigin, credentialKeys, logger })
-  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+  const onTouchError = touchErrorTeller(logger)
   return { database, now, publicOrigin, audit, provider, nativeSchemes, limits, onTouchError }
 }
 
 /** Who is let in: not more than this process can do, nor more than a caller's share. */
 function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
   const { database, logger, now } = options
-  const onTouchError = (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+  const onTouchError = touchErrorTeller(logger)
   const proxies = trustedProxies(options.trustedProxies)
   return limitRequests(app, {
     ...options.limits,

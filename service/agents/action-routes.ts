@@ -9,6 +9,7 @@ import { submitProposal } from './executor/submit-proposal.ts'
 import type { AgentsContext } from './mcp/agents-context.ts'
 import { readPolicy } from './policy/read-policy.ts'
 import { dryRunActions } from './proposals/dry-run-actions.ts'
+import { FOREIGN_ACCOUNT } from './proposals/proposal-faults.ts'
 import { listActions, readAction, readBatch, readReceipt } from './proposals/read-actions.ts'
 
 /** The routes of actions for execution tokens: the verbs of the MCP tools, over REST. */
@@ -103,6 +104,5 @@ function scopeOf(agent: AgentPrincipal) {
 
 function requireOwnAccount({ adAccountId }: AgentPrincipal, given: unknown): void {
   if (given === undefined || rowId(given) === adAccountId) return
-  const sentence = 'The account_id field must be the ad account of this credential; leave it out.'
-  throw Refusal.ofFields({ account_id: [sentence] })
+  throw Refusal.ofFields({ account_id: [FOREIGN_ACCOUNT] })
 }

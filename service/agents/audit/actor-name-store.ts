@@ -18,10 +18,12 @@ export async function findActorNames(
     [
       ...new Set(actors.flatMap(actor => (actor.type === type && actor.id ? [actor.id] : []))),
     ].filter(id => pattern.test(id))
+  const credentialsOf = (type: keyof typeof TABLES) =>
+    credentials(database, workspaceId, { type, ids: idsOf(type, ROW_ID) })
   const found = [
     ...(await people(database, idsOf('person', ROW_ID))),
-    ...(await connections(database, workspaceId, idsOf('connection', ROW_ID))),
-    ...(await executionTokens(database, workspaceId, idsOf('execution_token', ROW_ID))),
+    ...(await credentialsOf('connection')),
+    ...(await credentialsOf('execution_token')),
     ...(await trackers(database, workspaceId, idsOf('tracker', TRACKER_ID))),
   ]
   return new Map(found)
@@ -43,35 +45,23 @@ async function people({ query }: Database, ids: string[]): Promise<Named[]> {
   return rows.map(({ id, name }) => [`person ${id}`, name])
 }
 
-async function connections(
+/** Credentials of agents: both kinds belong to a workspace, which calls them as it likes. */
+async function credentials(
   { query }: Database,
   workspaceId: number,
-  ids: string[],
+  { type, ids }: { type: keyof typeof TABLES; ids: string[] },
 ): Promise<Named[]> {
   if (ids.length === 0) return []
   const rows = await query
-    .selectFrom('agent_connections')
+    .selectFrom(TABLES[type])
     .select(['id', 'name'])
     .where('workspace_id', '=', workspaceId)
     .where('id', 'in', ids.map(Number))
     .execute()
-  return rows.map(({ id, name }) => [`connection ${id}`, name])
+  return rows.map(({ id, name }) => [`${type} ${id}`, name])
 }
 
-async function executionTokens(
-  { query }: Database,
-  workspaceId: number,
-  ids: string[],
-): Promise<Named[]> {
-  if (ids.length === 0) return []
-  const rows = await query
-    .selectFrom('execution_tokens')
-    .select(['id', 'name'])
-    .where('workspace_id', '=', workspaceId)
-    .where('id', 'in', ids.map(Number))
-    .execute()
-  return rows.map(({ id, name }) => [`execution_token ${id}`, name])
-}
+const TABLES = { connection: 'agent_connections', execution_token: 'execution_tokens' } as const
 
 async function trackers({ query }: Database, workspaceId: number, ids: string[]): Promise<Named[]> {
   if (ids.length === 0) return []

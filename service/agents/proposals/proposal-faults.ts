@@ -24,10 +24,13 @@ export function addProposalFaults(
     addEvidenceFaults(faults, `evidence.${at}`, { item, actionCount: actions.length })
   })
   if (Number.isInteger(body.account_id) && body.account_id !== adAccountId) {
-    const sentence = 'must be the ad account of this credential; leave it out'
-    faults.add('account_id', `The account_id field ${sentence}.`)
+    faults.add('account_id', FOREIGN_ACCOUNT)
   }
 }
+
+/** To whoever names an ad account that the credential is not for (spec: Authentication, rule 4). */
+export const FOREIGN_ACCOUNT =
+  'The account_id field must be the ad account of this credential; leave it out.'
 
 /** Blank words say nothing to the person who decides. */
 function addWordsFault(faults: FieldErrorList, field: string, text: unknown): void {
