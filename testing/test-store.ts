@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { type Database, openDatabase } from '../service/db/database.ts'
+import { migrate } from '../service/db/migrate.ts'
 
 export const TEMPLATE_DATABASE = 'signalbox_template'
 
-/** The shared server's address, with another database. */
-export function databaseUrl(name: string): string {
-  const url = new URL(serverUrl())
+/** A server's address, the shared one's by default, with another database. */
+export function databaseUrl(name: string, server: string = serverUrl()): string {
+  const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
 }
@@ -38,9 +39,26 @@ export async function testDatabaseUrl(test: TestContext, template: string): Prom
   return databaseUrl(name)
 }
 
+/** A migrated, empty database on another server; gone when the test ends. */
+export async function migratedDatabaseUrl(test: TestContext, server: string): Promise<string> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await asAdmin(`create database ${name}`, server)
+  test.after(() => asAdmin(`drop database if exists ${name} with (force)`, server))
+  const connectionString = databaseUrl(name, server)
+  const database = openDatabase({
+    connectionString,
+    connectionsMax: 2,
+    applicationName: 'signalbox test set-up',
+    onIdleError: () => {},
+    isPatient: true,
+  })
+  await migrate(database).finally(() => database.close())
+  return connectionString
+}
+
 /** On the server itself, whatever becomes of the test's database. */
-export async function asAdmin(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl() })
+export async function asAdmin(statement: string, server: string = serverUrl()): Promise<void> {
+  const client = new pg.Client({ connectionString: server })
   await client.connect()
   try {
     await client.query(statement)

@@ -39,11 +39,14 @@ const LIMITS = {
 }
 
 /**
- * Statements here take arrays of a thousand keys. Planned for the values at hand, PostgreSQL
- * expects one row of them and compares a thousand with a thousand: 800 ms a batch of settlements
- * instead of 19 ms with the plan that is the same for all values (`npm run bench -- delivery`).
+ * Every statement here reaches rows by a key, and the planner should see no other way: how it
+ * estimates a table that was never analyzed, or one that has grown a thousandfold since, must not
+ * decide between a thousand index look-ups and reading the whole table
+ * (docs/decisions/0022, `service/statement-plans.test.ts`).
  */
-const PLANNING = '-c plan_cache_mode=force_generic_plan'
+const PLANNING = ['enable_seqscan=off', 'enable_mergejoin=off', 'random_page_cost=1.1', 'jit=off']
+  .map(setting => `-c ${setting}`)
+  .join(' ')
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({

@@ -54,9 +54,11 @@ export async function findAttempts(
 ): Promise<StoredAttempt[]> {
   if (ids.length === 0) return []
   const { rows } = await pool.query({
-    name: 'find-attempts',
-    text: `select * from send_attempts
-           where tracker_id = $1 and id = any($2::uuid[]) order by started_at, id`,
+    text: `select attempt.* from unnest($2::uuid[]) as asked(id)
+           cross join lateral (
+             select * from send_attempts where tracker_id = $1 and id = asked.id limit 1
+           ) attempt
+           order by started_at, id`,
     values: [trackerId, arrayLiteral(ids)],
   })
   return rows.map(row => ({
@@ -82,14 +84,18 @@ export async function forgetAnswers(
 ): Promise<void> {
   if (ids.length === 0) return
   await pool.query({
-    name: 'forget-answers',
-    text: `with answered as (
-             select id from send_attempts
-             where tracker_id = $1 and id = any($2::uuid[]) and answer is not null
-             order by id for update
+    text: `with answered as materialized (
+             select attempt.tracker_id, attempt.id
+             from (select id from unnest($2::uuid[]) as asked(id) order by id) asked
+             cross join lateral (
+               select tracker_id, id from send_attempts
+               where tracker_id = $1 and id = asked.id and answer is not null
+               limit 1 for update
+             ) attempt
            )
            update send_attempts set answer = null from answered
-           where send_attempts.tracker_id = $1 and send_attempts.id = answered.id`,
+           where send_attempts.tracker_id = answered.tracker_id
+             and send_attempts.id = answered.id`,
     values: [trackerId, arrayLiteral(ids)],
   })
 }

@@ -34,6 +34,11 @@ export interface Claimed {
  * All rows are test events or none is: the two never share a request. Neither the status nor the
  * lease is in an index, so a claim is a heap-only update.
  *
+ * The rows are locked by the lane index and then updated where they lie. Joined by their key
+ * instead, PostgreSQL 18 read all deliveries there are for each claim, since it expects a claim to
+ * take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that somebody changed
+ * after this statement began is not found where it was; the next claim takes it.
+ *
  * The lease is written and compared on the store's clock alone. The clocks of two machines may
  * differ, and one that is set forward must not end the lease of a request that is under way.
  */
@@ -43,8 +48,8 @@ export async function claimDeliveries(
 ): Promise<Claimed> {
   const { rows } = await pool.query({
     name: 'claim-deliveries',
-    text: `with due as (
-             select tracker_id, event_id, id, status = 'sent' as is_taken_up from deliveries
+    text: `with due as materialized (
+             select ctid as place, status = 'sent' as is_taken_up from deliveries
              where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
                and (leased_until is null or leased_until <= statement_timestamp())
                and status = any($6::text[])
@@ -59,8 +64,7 @@ export async function claimDeliveries(
            )
            update deliveries set ${handOver('$3', '$5')}
            from due
-           where deliveries.tracker_id = $1 and deliveries.tracker_id = due.tracker_id
-             and deliveries.event_id = due.event_id and deliveries.id = due.id
+           where deliveries.ctid = due.place and deliveries.tracker_id = $1
            returning ${CLAIMED_COLUMNS}, due.is_taken_up`,
     values: [
       lane.trackerId,

@@ -14,7 +14,7 @@ export function expireDeliveriesExpressions(): string {
   return `
     gone_deliveries as (
       delete from deliveries using gone
-      where deliveries.tracker_id = $1 and deliveries.event_id = gone.event_id
+      where deliveries.tracker_id = gone.tracker_id and deliveries.event_id = gone.event_id
       returning deliveries.created_at, deliveries.is_test, deliveries.status
     ),
     uncounted_plans as (
@@ -109,15 +109,14 @@ export async function deleteAttempts(
   { trackerId, keptSince, after }: OldAttempts,
 ): Promise<DeletedAttempts> {
   const { rows } = await pool.query({
-    name: 'delete-attempts',
     text: `with due as materialized (
-             select id, started_at from send_attempts
+             select tracker_id, id, started_at from send_attempts
              where tracker_id = $1 and started_at < $2::date::timestamp at time zone 'UTC'
                and (started_at, id) > ($3::timestamptz, $4::uuid)
              order by started_at, id limit ${EXPIRED_ROWS} for update skip locked
            ), gone as (
              delete from send_attempts using due
-             where send_attempts.tracker_id = $1 and send_attempts.id = due.id
+             where send_attempts.tracker_id = due.tracker_id and send_attempts.id = due.id
              returning send_attempts.id
            )
            select (select count(*) from gone) as attempts,

@@ -32,18 +32,24 @@ export async function findDeliveries(
   eventIds: readonly string[],
 ): Promise<StoredDelivery[]> {
   const { rows } = await pool.query({
-    name: 'find-deliveries',
     text: `select deliveries.*, attempt.answer,
              case when destination.status = 'inactive' then destination.status_reason end
                as destination_problem
-           from deliveries
-           left join send_attempts attempt
-             on attempt.tracker_id = deliveries.tracker_id
-             and attempt.id = deliveries.attempt_ids[cardinality(deliveries.attempt_ids)]
-           left join destinations destination
-             on destination.tracker_id = deliveries.tracker_id
-             and destination.id = deliveries.destination_id
-           where deliveries.tracker_id = $1 and deliveries.event_id = any($2::text[])
+           from unnest($2::text[]) as asked(event_id)
+           cross join lateral (
+             select * from deliveries
+             where tracker_id = $1 and event_id = asked.event_id offset 0
+           ) deliveries
+           left join lateral (
+             select answer from send_attempts
+             where tracker_id = deliveries.tracker_id
+               and id = deliveries.attempt_ids[cardinality(deliveries.attempt_ids)]
+             limit 1
+           ) attempt on true
+           left join lateral (
+             select status, status_reason from destinations
+             where tracker_id = deliveries.tracker_id and id = deliveries.destination_id limit 1
+           ) destination on true
            order by deliveries.id`,
     values: [trackerId, arrayLiteral(eventIds)],
   })

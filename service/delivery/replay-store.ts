@@ -24,7 +24,7 @@ export interface ReplayCounts {
 /**
  * Queues failed deliveries again, those of the newest events first: those that can never be sent
  * again thus never crowd out the others. One statement, so that all of it happens or nothing; rows
- * that a second replay has locked belong to that one.
+ * that a second replay has locked belong to that one. Needs a transaction of its own.
  */
 export async function replayFailed(
   { query }: Transaction,
@@ -35,30 +35,35 @@ export async function replayFailed(
        select delivery.tracker_id, delivery.event_id, delivery.id, delivery.replayable_until,
          event.created_at
        from deliveries delivery
-       join events event
-         on event.tracker_id = delivery.tracker_id and event.event_id = delivery.event_id
+       cross join lateral (
+         select created_at, event_name from events
+         where tracker_id = delivery.tracker_id and event_id = delivery.event_id limit 1
+       ) event
        where delivery.tracker_id = $1 and delivery.replayable_until is not null
          and delivery.status = any($2::text[])
-         and ($6::integer[] is null or delivery.id in (select unnest($6::integer[])))
+         and ${deliveryIds ? 'delivery.id = any($6::integer[])' : '$6::integer[] is null'}
          and ($7::text is null or event.event_name = $7)
        order by delivery.replayable_until desc limit $3 + 1
        for update of delivery skip locked
      ), judged as (
        select failed.*, case
          when failed.replayable_until <= $5 then 'expired'
-         when payload.event_id is null then 'payload_expired'
+         when payload.is_there is null then 'payload_expired'
          else 'queued' end as verdict
        from (select * from failed order by replayable_until desc limit $3) failed
-       left join event_payloads payload
-         on payload.tracker_id = failed.tracker_id and payload.event_id = failed.event_id
-         and payload.received_on = (failed.created_at at time zone 'UTC')::date
+       left join lateral (
+         select true as is_there from event_payloads
+         where tracker_id = failed.tracker_id and event_id = failed.event_id
+           and received_on = (failed.created_at at time zone 'UTC')::date
+         limit 1
+       ) payload on true
      ), queued as (
        update deliveries set
          status = 'queued', status_reason = 'replayed', next_attempt_at = $4,
          replayable_until = null, replayed_at = $4, attempts_before_replay = attempt_count,
          updated_at = $4
        from judged
-       where judged.verdict = 'queued' and deliveries.tracker_id = $1
+       where judged.verdict = 'queued' and deliveries.tracker_id = judged.tracker_id
          and deliveries.event_id = judged.event_id and deliveries.id = judged.id
      )
      select count(*) filter (where verdict = 'queued') as queued,
@@ -76,6 +81,9 @@ export async function replayFailed(
       eventName,
     ],
   )
+  // The newest are at the end of their index. A bitmap loses that order, and then all failures of
+  // the tracker are read and sorted for the sake of a few.
+  await query.executeQuery(CompiledQuery.raw('set local enable_bitmapscan = off'))
   const { rows } = await query.executeQuery(statement)
   return rows[0] as ReplayCounts
 }

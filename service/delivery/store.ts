@@ -149,11 +149,8 @@ export async function stopErased(
   { pool }: Database,
   { trackerId, eventIds, at }: ErasedEvents,
 ): Promise<StoppedDeliveries> {
-  const { rows } = await pool.query({
-    name: 'stop-erased',
-    text: STOP_ERASED,
-    values: [trackerId, arrayLiteral(eventIds), at, WAITING_STATUSES],
-  })
+  const values = [trackerId, arrayLiteral(eventIds), at, WAITING_STATUSES]
+  const { rows } = await pool.query(STOP_ERASED, values)
   const [{ missed, attempt_ids: attemptIds, may_be_answered: mayBeAnswered }] = rows
   return { missed, attemptIds, mayBeAnswered }
 }
@@ -169,17 +166,18 @@ const WITHOUT_WORDS = '{"message": "", "user_title": null, "user_message": null}
 
 const STOP_ERASED = `
   with concerned as materialized (
-    select delivery.event_id, delivery.id, delivery.attempt_ids,
+    select delivery.tracker_id, delivery.event_id, delivery.id, delivery.attempt_ids,
       ${IS_WAITING} or ${HAS_WORDS} as is_open,
       delivery.status = 'sent' or delivery.replayable_until is not null as may_be_answered
     from unnest($2::text[]) as erased(event_id)
-    join deliveries delivery
-      on delivery.tracker_id = $1 and delivery.event_id = erased.event_id
+    cross join lateral (
+      select * from deliveries where tracker_id = $1 and event_id = erased.event_id offset 0
+    ) delivery
   ), reached as materialized (
-    select delivery.event_id, delivery.id, ${IS_WAITING} as is_waiting
+    select delivery.tracker_id, delivery.event_id, delivery.id, ${IS_WAITING} as is_waiting
     from concerned
     join deliveries delivery
-      on delivery.tracker_id = $1 and delivery.event_id = concerned.event_id
+      on delivery.tracker_id = concerned.tracker_id and delivery.event_id = concerned.event_id
       and delivery.id = concerned.id
     where concerned.is_open
     order by delivery.event_id, delivery.id for update of delivery skip locked
@@ -191,7 +189,7 @@ const STOP_ERASED = `
       last_error = (last_error::jsonb || '${WITHOUT_WORDS}')::json,
       updated_at = $3
     from reached
-    where deliveries.tracker_id = $1 and deliveries.event_id = reached.event_id
+    where deliveries.tracker_id = reached.tracker_id and deliveries.event_id = reached.event_id
       and deliveries.id = reached.id
     returning deliveries.created_at, deliveries.is_test, reached.is_waiting
   ), counted as (

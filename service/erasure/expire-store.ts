@@ -39,7 +39,6 @@ export async function expireEvents(
   { trackerId, keptSince, after }: OldEvents,
 ): Promise<ExpiredEvents> {
   const { rows } = await pool.query({
-    name: 'expire-events',
     text: EXPIRE_EVENTS,
     values: [trackerId, keptSince, after?.createdAt ?? '-infinity', after?.eventId ?? ''],
   })

@@ -96,26 +96,33 @@ export async function eraseEvents(
 ): Promise<Erased> {
   const { rows } = await pool.query(
     `with asked as materialized (
-       select event_id, received_on
+       select $1::uuid as tracker_id, event_id, received_on
        from unnest($2::text[], $3::date[]) as payload(event_id, received_on)
        order by event_id
      ), gone as (
        delete from event_payloads payload using asked
-       where payload.tracker_id = $1 and payload.event_id = asked.event_id
+       where payload.tracker_id = asked.tracker_id and payload.event_id = asked.event_id
          and payload.received_on = asked.received_on
-       returning payload.event_id, payload.visitor_id
+       returning payload.tracker_id, payload.event_id, payload.visitor_id
      ), stripped as (
        update events set body_digest = ''
        from gone
-       where events.tracker_id = $1 and events.event_id = gone.event_id
-     ), visitors as (
-       select session.visitor_id from sessions session
-       where session.tracker_id = $1
-         and session.visitor_id in (select visitor_id from gone)
-       order by session.visitor_id for update
+       where events.tracker_id = gone.tracker_id and events.event_id = gone.event_id
+     ), visitors as materialized (
+       select session.tracker_id, session.visitor_id
+       from (
+         select distinct tracker_id, visitor_id from gone
+         where visitor_id is not null order by visitor_id
+       ) visitor
+       cross join lateral (
+         select tracker_id, visitor_id from sessions
+         where tracker_id = visitor.tracker_id and visitor_id = visitor.visitor_id
+         limit 1 for update
+       ) session
      ), ended as (
        delete from sessions using visitors
-       where sessions.tracker_id = $1 and sessions.visitor_id = visitors.visitor_id
+       where sessions.tracker_id = visitors.tracker_id
+         and sessions.visitor_id = visitors.visitor_id
        returning sessions.visitor_id
      )
      select (select count(*) from gone) as events, (select count(*) from ended) as sessions`,
@@ -139,21 +146,28 @@ export async function eraseKeysOf(
 ): Promise<number> {
   const keys = [...new Set([...withdrawalKeysOfDigest(digest), ...visitorIds])]
   const { rows } = await pool.query({
-    name: 'erase-keys-of',
-    text: `with withdrawals as (
-             select visitor_id from consent_withdrawals
-             where tracker_id = $1 and visitor_id = any($2::text[])
-             order by visitor_id for update
+    text: `with withdrawals as materialized (
+             select withdrawal.tracker_id, withdrawal.visitor_id
+             from ${IN_ORDER}
+             cross join lateral (
+               select tracker_id, visitor_id from consent_withdrawals
+               where tracker_id = $1 and visitor_id = asked.visitor_id limit 1 for update
+             ) withdrawal
            ), forgotten as (
              delete from consent_withdrawals withdrawal using withdrawals
-             where withdrawal.tracker_id = $1 and withdrawal.visitor_id = withdrawals.visitor_id
-           ), visitors as (
-             select visitor_id from sessions
-             where tracker_id = $1 and visitor_id = any($2::text[])
-             order by visitor_id for update
+             where withdrawal.tracker_id = withdrawals.tracker_id
+               and withdrawal.visitor_id = withdrawals.visitor_id
+           ), visitors as materialized (
+             select session.tracker_id, session.visitor_id
+             from ${IN_ORDER}
+             cross join lateral (
+               select tracker_id, visitor_id from sessions
+               where tracker_id = $1 and visitor_id = asked.visitor_id limit 1 for update
+             ) session
            ), ended as (
              delete from sessions using visitors
-             where sessions.tracker_id = $1 and sessions.visitor_id = visitors.visitor_id
+             where sessions.tracker_id = visitors.tracker_id
+               and sessions.visitor_id = visitors.visitor_id
              returning sessions.visitor_id
            )
            select count(*) as sessions from ended`,
@@ -161,6 +175,10 @@ export async function eraseKeysOf(
   })
   return rows[0].sessions
 }
+
+const IN_ORDER = `(
+    select visitor_id from unnest($2::text[]) as given(visitor_id) order by visitor_id
+  ) asked`
 
 /** An event by its id and the moment that says where its payload lies. */
 export interface StoredOn {
@@ -176,20 +194,22 @@ export async function findWithoutPayload(
 ): Promise<string[]> {
   if (events.length === 0) return []
   const { rows } = await pool.query({
-    name: 'find-without-payload',
-    text: `select event_id from unnest($2::text[], $3::date[]) as asked(event_id, received_on)
-           where not exists (
-             select from event_payloads payload
-             where payload.tracker_id = $1 and payload.event_id = asked.event_id
-               and payload.received_on = asked.received_on
-           )`,
+    text: `select asked.event_id
+           from unnest($2::text[], $3::date[]) as asked(event_id, received_on)
+           cross join lateral (
+             select true from event_payloads
+             where tracker_id = $1 and event_id = asked.event_id
+               and received_on = asked.received_on
+             limit 1
+           ) payload`,
     values: [
       trackerId,
       arrayLiteral(events.map(({ eventId }) => eventId)),
       arrayLiteral(events.map(({ createdAt }) => dayOf(createdAt))),
     ],
   })
-  return rows.map(row => row.event_id)
+  const found = new Set(rows.map(row => row.event_id))
+  return events.map(({ eventId }) => eventId).filter(eventId => !found.has(eventId))
 }
 
 export interface ErasedKeys {

@@ -14,15 +14,15 @@ export const EXPIRED_EVENTS = 1_000
 export function expireEventsExpressions(): string {
   return `
     due as materialized (
-      select event_id, created_at from events
+      select tracker_id, event_id, created_at from events
       where tracker_id = $1 and created_at < $2::date::timestamp at time zone 'UTC'
         and (created_at, event_id) > ($3::timestamptz, $4::text)
       order by created_at, event_id limit ${EXPIRED_EVENTS} for update skip locked
     ),
     gone as (
       delete from events using due
-      where events.tracker_id = $1 and events.event_id = due.event_id
-      returning events.event_id, events.created_at
+      where events.tracker_id = due.tracker_id and events.event_id = due.event_id
+      returning events.tracker_id, events.event_id, events.created_at
     ),
     uncounted as (
       insert into event_counts (tracker_id, received_on, slot, events)

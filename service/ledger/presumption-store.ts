@@ -42,22 +42,24 @@ export function misjudgedExpression(entryKeys: string, firstParameter: number): 
     misjudged as materialized (
       select presumed.tracker_id, presumed.event_id
       from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
-      join consent_withdrawals withdrawal
-        on withdrawal.tracker_id = presumed.tracker_id
-        and withdrawal.visitor_id = presumed.visitor_id
+      cross join lateral (
+        select true from consent_withdrawals
+        where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id limit 1
+      ) withdrawal
       union
       select presumed.tracker_id, presumed.event_id
       from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
-      join erased_identifiers erased
-        on erased.tracker_id = presumed.tracker_id
-        and erased.keyed_digest = presumed.keyed_digest
+      cross join lateral (
+        select true from erased_identifiers
+        where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest limit 1
+      ) erased
       union
       select entry.tracker_id, entry.event_id
       from ${unnestOf(TRACKER_COLUMNS, { alias: 'presumed', firstParameter: trackerParameter })}
       join ${entryKeys} as entry(tracker_id, event_id) using (tracker_id)
-      where exists (
-        select from erased_identifiers erased where erased.tracker_id = presumed.tracker_id
-      )
+      cross join lateral (
+        select true from erased_identifiers where tracker_id = presumed.tracker_id limit 1
+      ) erased
     )`
 }
 

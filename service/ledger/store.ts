@@ -54,29 +54,44 @@ export interface StoredSession {
 
 const CHILDREN_MAX = 100
 
-const READ_EVENTS = `
+/** Each event of `source`, which has the columns of `events` under that name. */
+const readEvents = (source: string) => `
   select events.*,
     payload.event_id is not null as has_payload,
     payload.visitor_id, payload.user_data, payload.click_ids, payload.page_url,
     session.first_seen_at, session.last_seen_at, session.landing_source,
     session.click_ids as session_click_ids
-  from events
-  left join event_payloads payload
-    on payload.tracker_id = events.tracker_id and payload.event_id = events.event_id
-    and payload.received_on = (events.created_at at time zone 'UTC')::date
-  left join sessions session
-    on session.tracker_id = payload.tracker_id and session.visitor_id = payload.visitor_id
-  where events.tracker_id = $1`
+  from ${source} events
+  left join lateral (
+    select * from event_payloads
+    where tracker_id = events.tracker_id and event_id = events.event_id
+      and received_on = (events.created_at at time zone 'UTC')::date
+    limit 1
+  ) payload on true
+  left join lateral (
+    select * from sessions
+    where tracker_id = payload.tracker_id and visitor_id = payload.visitor_id limit 1
+  ) session on true`
 
-/** Events by id, in no order. One statement for a batch of a thousand, hence prepared. */
+const EVENTS_OF_IDS = readEvents(`
+  unnest($2::text[]) as asked(event_id)
+  cross join lateral (
+    select * from events where tracker_id = $1 and event_id = asked.event_id limit 1
+  )`)
+
+const EVENTS_OF_PARENT = readEvents(`(
+    select * from events where tracker_id = $1 and parent_event_id = $2
+    order by created_at, event_id limit ${CHILDREN_MAX}
+  )`)
+
+/** Events by id, in no order. */
 export async function findEvents(
   { pool }: Database,
   trackerId: string,
   eventIds: readonly string[],
 ): Promise<StoredEvent[]> {
   const { rows } = await pool.query({
-    name: 'find-events',
-    text: `${READ_EVENTS} and events.event_id = any($2::text[])`,
+    text: EVENTS_OF_IDS,
     values: [trackerId, arrayLiteral(eventIds)],
   })
   return rows.map(storedEvent)
@@ -90,8 +105,7 @@ export async function findChildren(
 ): Promise<StoredEvent[]> {
   const { rows } = await pool.query({
     name: 'find-children',
-    text: `${READ_EVENTS} and events.parent_event_id = $2
-           order by events.created_at, events.event_id limit ${CHILDREN_MAX}`,
+    text: `${EVENTS_OF_PARENT} order by events.created_at, events.event_id`,
     values: [trackerId, parentEventId],
   })
   return rows.map(storedEvent)
@@ -114,18 +128,20 @@ export async function noteDifferingSubmissions(
   submissions: readonly Submission[],
 ): Promise<void> {
   await pool.query({
-    name: 'note-differing-submissions',
     text: `update events set
              differing_submissions = differing_submissions + differing.times,
              last_differing_at = differing.at
            from (
-             select first.tracker_id, first.event_id, count(*)::integer as times, max(at) as at
+             select repeated.tracker_id, repeated.event_id, count(*)::integer as times,
+               max(repeated.at) as at
              from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[])
                as repeated(tracker_id, event_id, body_digest, at)
-             join events first on first.tracker_id = repeated.tracker_id
-               and first.event_id = repeated.event_id
-               and first.body_digest <> repeated.body_digest and first.body_digest <> ''
-             group by first.tracker_id, first.event_id
+             cross join lateral (
+               select body_digest from events
+               where tracker_id = repeated.tracker_id and event_id = repeated.event_id limit 1
+             ) first
+             where first.body_digest <> repeated.body_digest and first.body_digest <> ''
+             group by repeated.tracker_id, repeated.event_id
            ) differing
            where events.tracker_id = differing.tracker_id
              and events.event_id = differing.event_id`,

@@ -27,12 +27,12 @@ export async function findSuppressed(
   digests: readonly KeyedDigest[],
 ): Promise<Set<string>> {
   const { rows } = await pool.query({
-    name: 'find-suppressed',
-    text: `select erased.tracker_id, encode(erased.keyed_digest, 'hex') as keyed
+    text: `select asked.tracker_id, encode(asked.keyed_digest, 'hex') as keyed
            from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
-           join erased_identifiers erased
-             on erased.tracker_id = asked.tracker_id
-             and erased.keyed_digest = asked.keyed_digest`,
+           cross join lateral (
+             select true from erased_identifiers
+             where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest limit 1
+           ) erased`,
     values: [
       arrayLiteral(digests.map(({ trackerId }) => trackerId)),
       arrayLiteral(digests.map(({ keyed }) => `\\x${keyed}`)),
@@ -49,9 +49,9 @@ export async function findErasingTrackers(
   const { rows } = await pool.query({
     name: 'find-erasing-trackers',
     text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
-           where exists (
-             select from erased_identifiers erased where erased.tracker_id = asked.tracker_id
-           )`,
+           cross join lateral (
+             select true from erased_identifiers where tracker_id = asked.tracker_id limit 1
+           ) erased`,
     values: [arrayLiteral(trackerIds)],
   })
   return new Set(rows.map(({ tracker_id }) => tracker_id))

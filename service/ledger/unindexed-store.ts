@@ -16,15 +16,16 @@ export async function indexPayloads(
   if (payloads.length === 0) return
   await pool.query(
     `with found as materialized (
-       select payload.event_id, payload.received_on, asked.keys
+       select payload.tracker_id, payload.event_id, payload.received_on, asked.keys
        from unnest($2::text[], $3::date[], $4::text[]) as asked(event_id, received_on, keys)
-       join event_payloads payload
-         on payload.tracker_id = $1 and payload.event_id = asked.event_id
-         and payload.received_on = asked.received_on
-       for update of payload skip locked
+       cross join lateral (
+         select tracker_id, event_id, received_on from event_payloads
+         where tracker_id = $1 and event_id = asked.event_id and received_on = asked.received_on
+         limit 1 for update skip locked
+       ) payload
      )
      update event_payloads payload set identifier_keys = found.keys::integer[] from found
-     where payload.tracker_id = $1 and payload.event_id = found.event_id
+     where payload.tracker_id = found.tracker_id and payload.event_id = found.event_id
        and payload.received_on = found.received_on`,
     [
       trackerId,

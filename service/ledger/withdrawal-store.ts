@@ -19,12 +19,12 @@ export async function findWithdrawals(
 ): Promise<WithdrawalLookup> {
   if (visitors.length === 0) return () => null
   const { rows } = await pool.query({
-    name: 'find-withdrawals',
-    text: `select withdrawal.tracker_id, withdrawal.visitor_id, withdrawn_at
+    text: `select asked.tracker_id, asked.visitor_id, withdrawn_at
            from unnest($1::uuid[], $2::text[]) as asked(tracker_id, visitor_id)
-           join consent_withdrawals withdrawal
-             on withdrawal.tracker_id = asked.tracker_id
-             and withdrawal.visitor_id = asked.visitor_id`,
+           cross join lateral (
+             select withdrawn_at from consent_withdrawals
+             where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id limit 1
+           ) withdrawal`,
     values: [
       arrayLiteral(visitors.map(({ trackerId }) => trackerId)),
       arrayLiteral(visitors.map(({ visitorId }) => visitorId)),

@@ -1,0 +1,143 @@
+import type { Database } from '../service/db/database.ts'
+import { ensurePayloadPartitions } from '../service/ledger/store.ts'
+
+/** Whose rows they are: nearly all of one tracker with one destination. */
+export const GROWN_TRACKER = '0190aaaa-0000-7000-8000-000000000001'
+export const GROWN_DESTINATION = '0190bbbb-0000-7000-8000-000000000001'
+export const SMALL_TRACKER = '0190aaaa-0000-7000-8000-000000000002'
+export const SMALL_DESTINATION = '0190bbbb-0000-7000-8000-000000000002'
+
+/** Events came in over this day. */
+export const GROWN_ON = '2026-11-21'
+const MIDNIGHT = new Date(`${GROWN_ON}T00:00:00.000Z`)
+
+/** Every so many events: */
+export const WAITING_EVERY = 2
+export const FAILED_EVERY = 5
+export const CHILD_EVERY = 1_000
+
+/** The trackers and their destinations, and nothing else. */
+export async function makeTrackers(database: Database): Promise<void> {
+  const { pool } = database
+  await pool.query(`insert into workspaces (name, created_at) values ('Grown', $1)`, [MIDNIGHT])
+  await pool.query(
+    `insert into trackers (id, workspace_id, name, created_at)
+     select tracker, 1, 'Grown', $2 from unnest($1::uuid[]) tracker`,
+    [[GROWN_TRACKER, SMALL_TRACKER], MIDNIGHT],
+  )
+  await pool.query(
+    `insert into destinations (tracker_id, id, type, credential_source, config, sealed_credential,
+       status, created_at, updated_at)
+     select tracker, destination, 'meta', 'oauth_connection', '{"dataset_id":"1"}', '', 'active',
+       $3, $3
+     from unnest($1::uuid[], $2::uuid[]) as lane(tracker, destination)`,
+    [[GROWN_TRACKER, SMALL_TRACKER], [GROWN_DESTINATION, SMALL_DESTINATION], MIDNIGHT],
+  )
+  await ensurePayloadPartitions(database, MIDNIGHT, 3)
+  for (const table of await grownTables(database)) {
+    await pool.query(`alter table ${table} set (autovacuum_enabled = off)`)
+  }
+}
+
+/** Adds the events numbered from `from` up to `until`, with payloads, deliveries and the rest. */
+export async function growStore(
+  { pool }: Database,
+  { from, until }: { from: number; until: number },
+): Promise<void> {
+  for (const statement of GROW) {
+    await pool.query(statement, [
+      from,
+      until - 1,
+      GROWN_TRACKER,
+      GROWN_DESTINATION,
+      SMALL_TRACKER,
+      SMALL_DESTINATION,
+      MIDNIGHT,
+    ])
+  }
+}
+
+/** What autovacuum would do sooner or later. */
+export async function analyzeStore(database: Database): Promise<void> {
+  for (const table of await grownTables(database)) await database.pool.query(`analyze ${table}`)
+}
+
+async function grownTables({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select oid::regclass::text as name from pg_class
+     where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** `$1` to `$7` as `growStore` gives them. One event in a hundred is the small tracker's. */
+const ROWS = `
+  select number, md5(number::text) as event_id, 'visitor-' || number as visitor_id,
+    case when number % 100 = 0 then $5::uuid else $3::uuid end as tracker_id,
+    case when number % 100 = 0 then $6::uuid else $4::uuid end as destination_id,
+    $7::timestamptz + make_interval(secs => number * 0.1) as created_at
+  from generate_series($1::integer, $2::integer) as number`
+
+const GROW = [
+  `with grown as (${ROWS})
+   insert into events (tracker_id, event_id, created_at, event_time, event_name, event_class,
+     action_source, consent_basis, measurement_class, attribution_join, enforcement_scope,
+     consent_normalization_version, parent_event_id, value_amount, value_currency, body_digest)
+   select tracker_id, event_id, created_at, created_at, 'Purchase', 'conversion', 'website',
+     'consent', 'advertising', 'allowed', 'event', '1',
+     case when number % ${CHILD_EVERY} = 1 then md5((number + 1)::text) end, 19.90, 'EUR',
+     decode(event_id, 'hex')
+   from grown`,
+  `with grown as (${ROWS})
+   insert into event_payloads (tracker_id, event_id, received_on, visitor_id, user_data, click_ids,
+     identifier_keys)
+   select tracker_id, event_id, created_at::date, visitor_id,
+     json_build_object('digests', json_build_object('em', json_build_array(repeat('e', 64))),
+       'plain', json_build_object()),
+     '{}', array[number % 262144 + 1]
+   from grown`,
+  `with grown as (${ROWS})
+   insert into sessions (tracker_id, visitor_id, first_seen_at, last_seen_at, click_ids)
+   select tracker_id, visitor_id, created_at, created_at, '{}' from grown`,
+  `with grown as (${ROWS})
+   insert into deliveries (tracker_id, event_id, id, destination_id, status, status_reason, is_test,
+     next_attempt_at, created_at, replayable_until, attempt_count, attempt_ids, leased_until)
+   select tracker_id, event_id, number, destination_id,
+     case when number % ${WAITING_EVERY} = 0 then 'queued'
+       when number % ${FAILED_EVERY} = 0 then 'failed:permanent' else 'accepted' end,
+     'grown', false,
+     case when number % ${WAITING_EVERY} = 0 then created_at end, created_at,
+     case when number % ${WAITING_EVERY} <> 0 and number % ${FAILED_EVERY} = 0
+       then created_at + interval '7 days' end,
+     case when number % ${WAITING_EVERY} = 0 then 0 else 1 end,
+     case when number % ${WAITING_EVERY} = 0 then '{}'::uuid[]
+       else array[md5((number / 100)::text)::uuid] end, null
+   from grown`,
+  `insert into send_attempts (tracker_id, id, destination_id, started_at, duration_milliseconds,
+     event_count, is_test, outcome, answer)
+   select $3, md5(number::text)::uuid, $4, $7::timestamptz + make_interval(secs => number), 100,
+     100, false, 'accepted', '{"message":"ok"}'
+   from generate_series($1::integer / 100, $2::integer / 100) as number
+   where $5::uuid is not null and $6::uuid is not null
+   on conflict do nothing`,
+  `with grown as (${ROWS})
+   insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
+   select tracker_id, 'gone-' || visitor_id, created_at from grown
+   where destination_id is not null and number % 10 = 0`,
+  `with grown as (${ROWS})
+   insert into erased_identifiers (tracker_id, keyed_digest, erased_at)
+   select tracker_id, sha256(convert_to(event_id, 'UTF8')), created_at from grown
+   where destination_id is not null and number % 10 = 0`,
+  `with grown as (${ROWS})
+   insert into event_counts (tracker_id, received_on, slot, events)
+   select tracker_id, created_at::date, 0, count(*) from grown
+   where destination_id is not null group by 1, 2
+   on conflict (tracker_id, received_on, slot)
+     do update set events = event_counts.events + excluded.events`,
+  `with grown as (${ROWS})
+   insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+   select tracker_id, created_at::date, 0, count(*), 0 from grown
+   where destination_id is not null group by 1, 2
+   on conflict (tracker_id, planned_on, slot)
+     do update set planned = delivery_counts.planned + excluded.planned`,
+]

@@ -1,0 +1,287 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { findTrackerByKey } from '../service/access/store.ts'
+import type { Database } from '../service/db/database.ts'
+import { findAttempts, forgetAnswers, insertAttempt } from '../service/delivery/attempt-store.ts'
+import { readBacklog } from '../service/delivery/backlog-store.ts'
+import { claimDeliveries, claimDelivery } from '../service/delivery/claim-store.ts'
+import { findDestinationRoutes } from '../service/delivery/destination-store.ts'
+import {
+  deleteAttempts,
+  deleteSentCounts,
+  findTrackersOfOldAttempts,
+} from '../service/delivery/expire-store.ts'
+import { reserveIds } from '../service/delivery/id-store.ts'
+import { countAcceptance } from '../service/delivery/metrics-store.ts'
+import { findDeliveries } from '../service/delivery/read-store.ts'
+import { replayFailed } from '../service/delivery/replay-store.ts'
+import { countMatchKeys, countSentOfDay } from '../service/delivery/sent-counts-store.ts'
+import { settleDeliveries } from '../service/delivery/settlement-store.ts'
+import {
+  bringForward,
+  findDueLanes,
+  skipWaitingOfVisitor,
+  stopErased,
+} from '../service/delivery/store.ts'
+import { countWaitingOfDay } from '../service/delivery/waiting-of-day-store.ts'
+import { expireEvents } from '../service/erasure/expire-store.ts'
+import { insertEvents } from '../service/ingestion/store.ts'
+import {
+  eraseEvents,
+  eraseKeysOf,
+  findPayloadsByDigest,
+  findPayloadsOfVisitor,
+  findWithoutPayload,
+} from '../service/ledger/erase-store.ts'
+import { findExpiringTrackers } from '../service/ledger/expire-store.ts'
+import { listEvents } from '../service/ledger/list-store.ts'
+import { deleteStrayPayloads } from '../service/ledger/payload-expiry-store.ts'
+import { findChildren, findEvents, noteDifferingSubmissions } from '../service/ledger/store.ts'
+import {
+  awaitPayloadWriters,
+  findErasingTrackers,
+  findSuppressed,
+} from '../service/ledger/suppression-store.ts'
+import { findWithdrawals } from '../service/ledger/withdrawal-store.ts'
+import { findSenders } from '../service/reports/reconciliation-store.ts'
+import { findDueSnapshots } from '../service/reports/snapshot-store.ts'
+import {
+  CHILD_EVERY,
+  GROWN_DESTINATION as DESTINATION,
+  GROWN_ON,
+  GROWN_TRACKER as TRACKER,
+} from './grown-store.ts'
+import { ledgerEntry, plannedDelivery } from './stored-events.ts'
+
+const ROWS = 1_000
+const NOW = new Date(`${GROWN_ON}T20:00:00.000Z`)
+const TOMORROW = new Date(NOW.getTime() + 86_400_000)
+/** Ids of deliveries that `growStore` does not use. */
+let deliveryId = 100_000_000
+
+/**
+ * Everything that acceptance, delivery, reports, erasure and retention ask of the store, with a
+ * thousand rows where a statement takes several.
+ */
+export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
+  'accept a thousand events': database => accept(database, newIds()),
+  'accept a thousand known events': database => accept(database, grownIds()),
+  'note differing submissions': database =>
+    noteDifferingSubmissions(
+      database,
+      grownIds().map(eventId => ({
+        trackerId: TRACKER,
+        eventId,
+        bodyDigest: Buffer.from('ff', 'hex'),
+        at: NOW,
+      })),
+    ),
+  'look up a key': database =>
+    findTrackerByKey(database, 'tracker_secret', Buffer.from('00', 'hex')),
+  'look up destinations': database => findDestinationRoutes(database, TRACKER, NOW),
+  'reserve delivery ids': database => reserveIds(database, TRACKER, 1),
+  'look up withdrawals': database =>
+    findWithdrawals(
+      database,
+      numbers().map(number => ({ trackerId: TRACKER, visitorId: `gone-visitor-${number}` })),
+    ),
+  'look up erased digests': database => findSuppressed(database, numbers().map(keyedDigest)),
+  'look up erasing trackers': database => findErasingTrackers(database, [TRACKER]),
+  'find due lanes': database => findDueLanes(database, { now: NOW, lanesMax: 8, leaveOut: [] }),
+  'claim, read and settle': claimAndSettle,
+  'claim one': database =>
+    claimDelivery(database, {
+      trackerId: TRACKER,
+      eventId: idOf(11),
+      id: 11,
+      claimedAt: NOW,
+      leaseSeconds: 60,
+    }),
+  'bring forward': database =>
+    bringForward(database, { trackerId: TRACKER, destinationId: DESTINATION, at: TOMORROW }),
+  'read the backlog': database => readBacklog(database, NOW),
+  'count what waits of a day': database =>
+    countWaitingOfDay(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      from: new Date(`${GROWN_ON}T00:00:00.000Z`),
+      until: TOMORROW,
+    }),
+  'stop what waits of a visitor': database =>
+    skipWaitingOfVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-22', at: NOW }),
+  'stop erased events': database =>
+    stopErased(database, { trackerId: TRACKER, eventIds: grownIds(), at: NOW }),
+  'replay failures': database => replay(database, { eventName: null, deliveryIds: null }),
+  'replay failures by name': database =>
+    replay(database, { eventName: 'Purchase', deliveryIds: null }),
+  'replay failures by id': database => replay(database, { eventName: null, deliveryIds: [15, 25] }),
+  'list the first page': database => listEvents(database, { ...PAGE, offset: 0 }),
+  'list page five': database => listEvents(database, { ...PAGE, offset: 400 }),
+  'read deliveries of a page': database => findDeliveries(database, TRACKER, grownIds(100)),
+  'read children': database => findChildren(database, TRACKER, idOf(CHILD_EVERY * 2 + 2)),
+  'read attempts': database => findAttempts(database, TRACKER, attemptIds()),
+  'forget answers': database => forgetAnswers(database, TRACKER, attemptIds()),
+  'find payloads by digest': database =>
+    findPayloadsByDigest(database, { trackerId: TRACKER, digest: DIGEST, limit: 100, after: null }),
+  'find payloads of a visitor': database =>
+    findPayloadsOfVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-7', limit: 100 }),
+  'find events without payload': database =>
+    findWithoutPayload(
+      database,
+      TRACKER,
+      grownIds().map(eventId => ({ eventId, createdAt: NOW })),
+    ),
+  'erase a hundred events': database =>
+    eraseEvents(
+      database,
+      TRACKER,
+      grownIds(100).map(eventId => ({
+        eventId,
+        receivedOn: GROWN_ON,
+        visitorId: null,
+        digests: {},
+        isUnindexed: false,
+      })),
+    ),
+  'erase withdrawals': database =>
+    eraseKeysOf(database, { trackerId: TRACKER, digest: DIGEST, visitorIds: ['visitor-9'] }),
+  'wait for writers': database => awaitPayloadWriters(database),
+  'find expiring trackers': database => findExpiringTrackers(database, '2026-01-01'),
+  'expire a thousand events': database =>
+    expireEvents(database, { trackerId: TRACKER, keptSince: '2026-11-22', after: null }),
+  'find trackers of old attempts': database => findTrackersOfOldAttempts(database, GROWN_ON),
+  'delete a thousand attempts': database =>
+    deleteAttempts(database, { trackerId: TRACKER, keptSince: GROWN_ON, after: null }),
+  'delete sent counts': database => deleteSentCounts(database, '2026-01-01'),
+  'delete stray payloads': database => deleteStrayPayloads(database, '2026-01-01'),
+  'count accepted deliveries': database => countAcceptance(database, TRACKER, GROWN_ON),
+  'count sent events of a day': database =>
+    countSentOfDay(database, { trackerId: TRACKER, destinationId: DESTINATION, day: GROWN_ON }),
+  'count match keys': database =>
+    countMatchKeys(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      from: GROWN_ON,
+      until: GROWN_ON,
+    }),
+  'find senders': database =>
+    findSenders(database, { sentSince: GROWN_ON, after: null, limit: 100 }),
+  'find due snapshots': database =>
+    findDueSnapshots(database, { from: GROWN_ON, until: GROWN_ON, now: NOW, rowsMax: 100 }),
+}
+
+const PAGE = { trackerId: TRACKER, limit: 100 }
+const DIGEST = 'f'.repeat(64)
+
+function numbers(count = ROWS): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1)
+}
+
+/** The id of an event that `growStore` made. */
+function idOf(number: number): string {
+  return createHash('md5').update(String(number)).digest('hex')
+}
+
+function grownIds(count = ROWS): string[] {
+  return numbers(count)
+    .filter(number => number % 100 !== 0)
+    .map(idOf)
+}
+
+function attemptIds(): string[] {
+  return numbers(100).map(number => idOf(number % 100))
+}
+
+function keyedDigest(number: number): { trackerId: string; keyed: string } {
+  const keyed = createHash('sha256').update(idOf(number)).digest('hex')
+  return { trackerId: TRACKER, keyed }
+}
+
+function newIds(): string[] {
+  return numbers().map(() => randomUUID())
+}
+
+function accept(database: Database, ids: readonly string[]) {
+  const entries = ids.toSorted().map((eventId, index) =>
+    ledgerEntry({
+      trackerId: TRACKER,
+      eventId,
+      createdAt: NOW,
+      eventTime: NOW,
+      session: { visitorId: `visitor-${eventId}`, landingSource: null, clickIds: {} },
+      presumedConsenting: [`visitor-${eventId}`],
+      presumedUnerased: [keyedDigest(index).keyed.replace(/^../, '00')],
+    }),
+  )
+  const deliveries = entries.map(({ eventId }) => {
+    deliveryId += 1
+    return plannedDelivery({
+      trackerId: TRACKER,
+      eventId,
+      id: deliveryId,
+      destinationId: DESTINATION,
+      createdAt: NOW,
+    })
+  })
+  return insertEvents(database, entries, deliveries)
+}
+
+async function claimAndSettle(database: Database): Promise<void> {
+  const lane = { trackerId: TRACKER, destinationId: DESTINATION, isProbe: false }
+  const claim = { lane, limit: ROWS, claimedAt: NOW, leaseSeconds: 60 }
+  const { deliveries, leaseEndsAt } = await claimDeliveries(database, claim)
+  await findEvents(
+    database,
+    TRACKER,
+    deliveries.map(({ eventId }) => eventId),
+  )
+  const attemptId = randomUUID()
+  await insertAttempt(database, {
+    trackerId: TRACKER,
+    id: attemptId,
+    destinationId: DESTINATION,
+    startedAt: NOW,
+    durationMilliseconds: 1,
+    eventCount: deliveries.length,
+    isTest: false,
+    result: ACCEPTED,
+  })
+  await settleDeliveries(database, {
+    trackerId: TRACKER,
+    destinationId: DESTINATION,
+    leaseEndsAt,
+    at: NOW,
+    settlements: deliveries.map(({ eventId, id }) => ({
+      eventId,
+      id,
+      status: 'accepted',
+      reason: 'accepted',
+      nextAttemptAt: null,
+      replayableUntil: null,
+      isUnburnt: false,
+      error: null,
+      traceId: null,
+      attemptId,
+    })),
+    sent: {
+      groups: [{ number: 0, eventName: 'Purchase', eventOn: GROWN_ON, keys: ['em', 'ph'] }],
+      marks: new Map(deliveries.map(({ id }) => [id, { groupNumber: 0, unknown: 0 }])),
+    },
+  })
+}
+
+const ACCEPTED = {
+  outcome: 'accepted',
+  httpStatus: 200,
+  traceId: null,
+  answer: {},
+  waitSeconds: 0,
+  error: null,
+} as const
+
+function replay(
+  database: Database,
+  filters: { eventName: string | null; deliveryIds: readonly number[] | null },
+) {
+  const window = { at: NOW, windowEndsAfter: NOW }
+  return replayFailed(database, { trackerId: TRACKER, ...filters, limit: ROWS, ...window })
+}
