@@ -3,6 +3,10 @@ import { it, type TestContext } from 'node:test'
 import { eventually } from '../../testing/program-under-test.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { rateLimit } from '../http/rate-limit.ts'
+import { createServiceApp } from '../http/service-app.ts'
+import { serviceLog } from '../roles/service-log.ts'
+import { limitFailedAuthentications } from './limit-failed-authentications.ts'
 import { newToken } from './token-format.ts'
 
 const EVENT = '/api/v1/events/order-1001'
@@ -94,4 +98,35 @@ it('401 for a wrong key of the sandbox is no failed authentication', async test 
     assert.equal((await service.request('POST', path, options)).status, 401)
   }
   assert.equal((await ask(service.tracker.trackerSecret)).status, 404)
+})
+
+/** An application where somebody guesses, and whatever an office shows is a credential that works. */
+function appWithGuesser() {
+  const limit = rateLimit({
+    ...{ name: 'failed_authentications', sentence: 'Wait.', onRefused: () => {} },
+    ...{ perSecond: 1 / 60, burst: 1, steadySeconds: () => 1_000 },
+  })
+  const failFrom = (address: string) => limit.limiter.take(address)
+  const app = createServiceApp(serviceLog('silent'))
+  limitFailedAuthentications(app, { limit, addressOf: () => 'office' })
+  app.get('/', { config: { credential: 'agent' } }, async () => ({}))
+  const statusOf = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await app.inject({ url: '/', headers })).statusCode
+  }
+  failFrom('elsewhere')
+  return { failFrom, statusOf }
+}
+
+/** Shows so many credentials that work, and then fails from the same address. */
+async function statusesAfter(credentials: number): Promise<number[]> {
+  const { failFrom, statusOf } = appWithGuesser()
+  for (let count = 1; count <= credentials; count += 1) await statusOf(`token-${count}`)
+  failFrom('office')
+  return Promise.all(['token-1', `token-${credentials}`, 'unseen'].map(statusOf))
+}
+
+it('remembers ten thousand credentials that work, and forgets them all for the next one', async () => {
+  assert.deepEqual(await statusesAfter(10_000), [200, 200, 429])
+  assert.deepEqual(await statusesAfter(10_001), [429, 200, 429])
 })

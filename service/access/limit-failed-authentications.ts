@@ -63,6 +63,7 @@ function digestOf({ headers, query }: GuardedRequest): string {
 }
 
 function remember(working: Set<string>, digest: string): void {
+  if (working.has(digest)) return
   if (working.size >= WORKING_MAX) working.clear()
   working.add(digest)
 }

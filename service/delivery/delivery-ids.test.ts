@@ -73,3 +73,30 @@ it('never gives two processes the same id, however they race', async test => {
   const taken = (await Promise.all([work(), work(), work(), work()])).flat()
   assert.equal(new Set(taken).size, 4 * 5 * 700)
 })
+
+it('keeps blocks of ten thousand trackers, and gives all up for the next one', async test => {
+  const { database } = await testStore(test)
+  const { rows } = await database.pool.query(
+    `with workspace as (
+       insert into workspaces (name, created_at) values ('Many', now()) returning id
+     )
+     insert into trackers (id, workspace_id, name, created_at)
+     select gen_random_uuid(), workspace.id, 'one of many', now()
+     from workspace, generate_series(1, 10001) returning id`,
+  )
+  const [first, ...others] = rows.map(({ id }) => id as string)
+  const last = others.pop()
+  assert.ok(first !== undefined && last !== undefined)
+  const ids = new DeliveryIds(database)
+  await ids.reserve(first, 1)
+  while (others.length > 0) {
+    await Promise.all(others.splice(0, 100).map(trackerId => ids.reserve(trackerId, 1)))
+  }
+  assert.equal(ids.take(first), 1)
+  await ids.reserve(last, 1)
+  assert.equal(ids.take(last), 1)
+  assert.throws(() => ids.take(first), /no delivery id was reserved/)
+  // A new block: what was left of the old one is not used.
+  await ids.reserve(first, 1)
+  assert.equal(ids.take(first), 1_001)
+})

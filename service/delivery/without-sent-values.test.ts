@@ -47,3 +47,25 @@ it('leaves no part of a value where a long text was cut', () => {
   const { error } = withoutSentValues(answerOf(text), EVENTS)
   assert.equal(error?.message, 'too long '.repeat(51))
 })
+
+/** The message as it is kept when this was sent. */
+function keptMessage(message: string, plain: Record<string, string>): string | undefined {
+  return withoutSentValues(answerOf(message), [outboundEvent({ plain })]).error?.message
+}
+
+it('takes out values of six characters, and leaves shorter ones to be words', () => {
+  assert.equal(keptMessage('Invalid: value 12345.', { lead_id: '12345' }), 'Invalid: value 12345.')
+  assert.equal(keptMessage('Invalid: 123456.', { lead_id: '123456' }), 'Invalid: REDACTED.')
+})
+
+it('takes out the longer of two values that begin alike as a whole', () => {
+  const plain = { lead_id: '123456', fb_login_id: '1234567890' }
+  assert.equal(keptMessage('Ids 1234567890 and 123456.', plain), 'Ids REDACTED and REDACTED.')
+})
+
+it('cuts the last word of a text of 500 characters, and of none that is shorter', () => {
+  const whole = `${'too long '.repeat(54)}the last word`
+  assert.equal(whole.length, 499)
+  assert.equal(keptMessage(whole, {}), whole)
+  assert.equal(keptMessage(`${whole}s`, {}), whole.replace(/word$/, ''))
+})

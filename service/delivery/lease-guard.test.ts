@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import { submitFor } from '../../testing/worker-under-test.ts'
+import { deliverLane } from './deliver-lane.ts'
+import type { DeliveryContext } from './delivery-context.ts'
+
+/** A request waits ten seconds for its answer, and settling it needs a moment. */
+const REQUEST_SECONDS = 12
+
+async function serviceWithWaiting(test: TestContext, count: number): Promise<ServiceUnderTest> {
+  const service = await serviceUnderTest(test)
+  await submitFor(service, service.tracker, count)
+  return service
+}
+
+/** Delivers one batch of the first tracker. */
+async function deliverOnce(
+  { delivery, tracker }: ServiceUnderTest,
+  changes: Partial<DeliveryContext>,
+) {
+  const { trackerId, destinationId } = tracker
+  const lane = { trackerId, destinationId, isProbe: false }
+  return deliverLane({ ...delivery, ...changes }, lane, () => {})
+}
+
+async function storedDeliveries({ database }: ServiceUnderTest) {
+  const { rows } = await database.pool.query(
+    `select status, status_reason, attempt_count, leased_until, first_sent_at
+     from deliveries order by id`,
+  )
+  return rows
+}
+
+const HANDED_BACK = {
+  status: 'queued',
+  status_reason: 'handed_back',
+  attempt_count: 0,
+  leased_until: null,
+  first_sent_at: null,
+}
+
+it('sends nothing under a lease that may end before the answer, and hands all back', async test => {
+  const service = await serviceWithWaiting(test, 2)
+  const run = await deliverOnce(service, { leaseSeconds: REQUEST_SECONDS })
+  assert.equal(run.claimedCount, 2)
+  assert.deepEqual(run.verdict, { kind: 'untried' })
+  const { requests } = await simulatorSummary(service.simulatorUrl)
+  assert.equal(requests, 0)
+  assert.deepEqual(await storedDeliveries(service), [HANDED_BACK, HANDED_BACK])
+})
+
+it('sends under a lease that outlasts the answer', async test => {
+  const service = await serviceWithWaiting(test, 2)
+  await deliverOnce(service, { leaseSeconds: REQUEST_SECONDS + 30 })
+  const { requests, receipts } = await simulatorSummary(service.simulatorUrl)
+  assert.deepEqual({ requests, receipts }, { requests: 1, receipts: 2 })
+})
+
+it('starts no further request of a divided batch once too little of the lease is left', async test => {
+  const service = await serviceWithWaiting(test, 4)
+  await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 100 } }])
+  const { platform } = service.delivery
+  const slowSeconds = 1.5
+  const slow = {
+    ...platform,
+    send: async (...request: Parameters<typeof platform.send>) => {
+      await delay(slowSeconds * 1_000)
+      return platform.send(...request)
+    },
+  }
+  // Time for one such request, and not for the next.
+  const leaseSeconds = REQUEST_SECONDS + slowSeconds / 2
+  await deliverOnce(service, { platform: slow, leaseSeconds })
+  const { requests } = await simulatorSummary(service.simulatorUrl)
+  assert.equal(requests, 1)
+  assert.deepEqual(await storedDeliveries(service), Array(4).fill(HANDED_BACK))
+})
