@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import type { CircuitChange } from '../service/delivery/circuit-moves.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import {
   type DeliveryWorker,
@@ -13,6 +14,7 @@ import type { ServiceUnderTest } from './service-under-test.ts'
 
 export interface WorkerUnderTest extends DeliveryWorker {
   errors: unknown[]
+  circuitChanges: CircuitChange[]
 }
 
 export interface WorkerChanges {
@@ -31,14 +33,16 @@ export function workerUnderTest(
   { limits = {}, context = {}, onPoll }: WorkerChanges = {},
 ): WorkerUnderTest {
   const errors: unknown[] = []
+  const circuitChanges: CircuitChange[] = []
   const worker = startDeliveryWorker({
     context: { ...service.delivery, ...context },
     limits: { requestsMax: 8, laneRequestsMax: 2, pollSeconds: NEVER_SECONDS, ...limits },
     onError: error => errors.push(error),
+    onCircuitChanged: change => circuitChanges.push(change),
     ...(onPoll && { onPoll }),
   })
   test.after(() => worker.stop())
-  return { ...worker, errors }
+  return { ...worker, errors, circuitChanges }
 }
 
 /** So many purchases for a tracker, named after it. */

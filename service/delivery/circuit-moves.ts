@@ -18,5 +18,12 @@ export const CIRCUIT_MOVES = {
   half_open: ['open', 'closed'],
 } as const satisfies Record<CircuitState, readonly CircuitState[]>
 
+/** The circuit of a destination opened or closed in this process, for the log. */
+export interface CircuitChange {
+  trackerId: string
+  destinationId: string
+  state: Extract<CircuitState, 'open' | 'closed'>
+}
+
 /** How many lanes are in the states that an operator wants to see. */
 export type CircuitCounts = Record<'open' | 'half_open' | 'throttled', number>

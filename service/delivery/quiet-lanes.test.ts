@@ -72,6 +72,17 @@ it('opens the circuit at the third failure in a row, and half-opens it after the
   assert.equal(lanes.stateAt('a', 15), 'closed')
 })
 
+it('has opened once until a request gets through, however many trials fail', () => {
+  const lanes = new QuietLanes()
+  const after = [0, 1, 3, 7, 15].map(at => {
+    lanes.failed('a', at)
+    return lanes.hasOpened('a')
+  })
+  assert.deepEqual(after, [false, false, true, true, true])
+  lanes.works('a', 30)
+  assert.equal(lanes.hasOpened('a'), false)
+})
+
 it('counts requests that fail together as one failure', () => {
   const lanes = new QuietLanes()
   for (let request = 0; request < 16; request += 1) lanes.failed('a', 100)

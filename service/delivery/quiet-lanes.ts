@@ -72,6 +72,11 @@ export class QuietLanes {
     return known !== undefined && known.state !== 'throttled'
   }
 
+  /** The circuit has opened, and no request has got through since, also while it is half open. */
+  hasOpened(destinationId: string): boolean {
+    return this.#lanes.get(destinationId)?.state === 'open'
+  }
+
   stateAt(destinationId: string, atSeconds: number): CircuitState {
     const known = this.#lanes.get(destinationId)
     return known ? stateOf(known, atSeconds) : 'closed'

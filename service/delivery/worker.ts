@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { CircuitCounts } from './circuit-moves.ts'
+import type { CircuitChange, CircuitCounts } from './circuit-moves.ts'
 import { deliverLane, type LaneRun } from './deliver-lane.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { QuietLanes } from './quiet-lanes.ts'
@@ -32,6 +32,8 @@ export interface WorkerOptions {
   onError: (error: unknown) => void
   /** Called before every look at the store, for what should be tried again now and then. */
   onPoll?: () => Promise<void>
+  /** A circuit opened, or closed because a request got through. */
+  onCircuitChanged?: (change: CircuitChange) => void
   /** Called after every look, with how long it took. */
   onLooked?: (seconds: number) => void
 }
@@ -186,15 +188,20 @@ class WorkerLoop {
 
   /** Leaves the lane alone as long as its last answer asks for. */
   async #heed({ trackerId, destinationId }: Lane, { verdict }: LaneRun): Promise<void> {
+    const hadOpened = this.#quiet.hasOpened(destinationId)
+    const tell = (state: CircuitChange['state']) =>
+      this.#options.onCircuitChanged?.({ trackerId, destinationId, state })
     switch (verdict.kind) {
       case 'works':
         if (this.#quiet.works(destinationId, steadySeconds())) {
+          if (hadOpened) tell('closed')
           const { database, now } = this.#context
           await bringForward(database, { trackerId, destinationId, at: now() })
         }
         break
       case 'unreachable':
         this.#quiet.failed(destinationId, steadySeconds())
+        if (!hadOpened && this.#quiet.hasOpened(destinationId)) tell('open')
         break
       case 'throttled':
         break

@@ -1,4 +1,5 @@
 import { listenForNotices, type Notices } from '../db/notices.ts'
+import type { CircuitChange } from '../delivery/circuit-moves.ts'
 import type { DeliveryContext, DestinationMove } from '../delivery/delivery-context.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { DELIVERY_CHANNEL } from '../delivery/store.ts'
@@ -78,6 +79,7 @@ export async function startDelivery(
       logger.error({ err }, 'delivery stumbled; it goes on')
     },
     onLooked: meter.onLooked,
+    onCircuitChanged: change => logCircuit(context, change),
     onPoll: () => ears.listen(() => worker.wake()),
   })
   workerMetrics(registry, worker, settings.deliveryRequestsMax)
@@ -88,6 +90,13 @@ export async function startDelivery(
       await ears.close()
     },
   }
+}
+
+/** Which platform is away, and since when: the figures name no destination. */
+function logCircuit({ logger }: RoleContext, { state, ...destination }: CircuitChange): void {
+  if (state === 'closed')
+    logger.info(destination, 'a circuit is closed: the platform answers again')
+  else logger.warn(destination, 'a circuit is open: the platform cannot be reached')
 }
 
 /** The listening connection, made again at the next poll after it broke. */

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { eventually } from '../../testing/program-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  platformTargetOf,
+  scriptFaults,
+  simulatorSummary,
+} from '../../testing/simulator-controls.ts'
+import { eventuallyStatus, submitFor } from '../../testing/worker-under-test.ts'
+import { metricsRegistry } from '../metrics/metrics-registry.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from './open-store.ts'
+import type { RoleContext } from './role.ts'
+import { serviceLog } from './service-log.ts'
+import { startDelivery } from './start-delivery.ts'
+
+const SETTINGS = {
+  deliveryBatchMax: 1,
+  deliveryLeaseSeconds: 60,
+  deliveryRequestsMax: 2,
+  deliveryLaneRequestsMax: 1,
+  deliveryPollSeconds: 0.1,
+} as Settings
+
+it('logs the destination once when its circuit opens, and once when it closes', async test => {
+  const service = await serviceUnderTest(test)
+  const { database, connectionString, delivery, tracker } = service
+  const lines: Record<string, unknown>[] = []
+  const context = {
+    settings: SETTINGS,
+    logger: serviceLog('info', { write: line => void lines.push(JSON.parse(line)) }),
+    now: service.clock.now,
+  } as RoleContext
+  await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
+  await submitFor(service, tracker, 10)
+  const worker = await startDelivery(context, { database, connectionString } as Store, {
+    platform: delivery.platform,
+    credentialKeys: delivery.credentialKeys,
+    onMoved: () => {},
+    registry: metricsRegistry(),
+  })
+  test.after(() => worker.stop())
+  await eventually('three requests have failed', async () => {
+    const { requests } = await simulatorSummary(service.simulatorUrl)
+    return requests >= 3
+  })
+  await scriptFaults(service.simulatorUrl, [])
+  // The other three are due in a moment of a clock that stands still.
+  await eventuallyStatus(service, 'accepted', { count: 7 })
+  const { trackerId, destinationId } = tracker
+  const told = lines.map(({ time, ...line }) => line)
+  assert.deepEqual(told, [
+    {
+      level: 'warn',
+      trackerId,
+      destinationId,
+      msg: 'a circuit is open: the platform cannot be reached',
+    },
+    {
+      level: 'info',
+      trackerId,
+      destinationId,
+      msg: 'a circuit is closed: the platform answers again',
+    },
+  ])
+  const { accessToken } = await platformTargetOf(service, tracker)
+  assert.ok(!JSON.stringify(lines).includes(accessToken))
+})
