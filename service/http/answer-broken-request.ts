@@ -4,6 +4,7 @@ import type {
   RawRequestDefaultExpression as Incoming,
 } from 'fastify'
 import { newRequestId } from './request-id.ts'
+import type { BrokenRequest } from './request-log.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 /** Node's codes for bytes that never become a request, where there is more to say than "broken". */
@@ -29,25 +30,32 @@ export function expectAnswer({ socket }: Incoming, answer: Answer): void {
  * reach a route, so the answer is written by hand, with the headers of every other answer. A whole
  * request that came before them on the same connection is answered first.
  */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  onRefused: (broken: BrokenRequest) => void = () => {},
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const earlier = answers.get(socket)
   const isOwed = earlier?.req.complete && !earlier.writableFinished
-  if (isOwed) earlier.once('finish', () => refuse(error.code, socket))
-  else refuse(error.code, socket)
+  const answer = () => onRefused(refuse(error.code, socket))
+  if (isOwed) earlier.once('finish', answer)
+  else answer()
 }
 
-function refuse(code: string | undefined, socket: Socket): void {
+function refuse(code: string | undefined, socket: Socket): BrokenRequest {
   const [status, message] = ANSWERS[code ?? ''] ?? ['400 Bad Request', 'Not a valid HTTP request.']
   const body = JSON.stringify({ message })
+  const requestId = newRequestId()
   const headers = {
     ...SECURITY_HEADERS,
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
-    'request-id': newRequestId(),
+    'request-id': requestId,
     ...(code === 'ERR_HTTP_REQUEST_TIMEOUT' ? {} : { 'x-should-retry': 'false' }),
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
+  return { requestId, status: Number.parseInt(status, 10) }
 }

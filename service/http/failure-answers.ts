@@ -1,9 +1,11 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isStoreUnavailable } from '../db/store-availability.ts'
 import { Refusal } from './refusal.ts'
+import { noteFailure } from './request-log.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const STORE_RETRY_SECONDS = 2
+const STORE_AWAY = 'The store is out of reach for now; try again.'
 
 /** Of a route that does not say otherwise. */
 export const BODY_BYTES_MAX = 65_536
@@ -11,12 +13,9 @@ export const BODY_BYTES_MAX = 65_536
 /** Turns whatever was thrown into a `{message}` or `{message, errors}` answer, never HTML. */
 export function answerFailure(error: Error, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = isCutOff(request)
-    ? new Refusal(400, 'The request ended before its body did.')
+    ? new Refusal(400, 'The request ended before its body did.', { reason: 'cut_off' })
     : refusalOf(error, request.url, request.routeOptions.bodyLimit)
-  // A refusal is an answer that we meant to give; an overload of them must not flood the log.
-  if (refusal.status >= 500 && !(error instanceof Refusal)) {
-    request.log.error({ err: error, request_id: request.id }, 'request failed')
-  }
+  noteFailure(request, error, refusal)
   const body = refusal.errors
     ? { message: refusal.message, errors: refusal.errors }
     : { message: refusal.message }
@@ -49,7 +48,7 @@ function isHopeless(status: number): boolean {
 export function refusalOf(error: Error, target: string, bodyBytesMax = BODY_BYTES_MAX): Refusal {
   if (error instanceof Refusal) return error
   if (isStoreUnavailable(error)) {
-    return Refusal.unavailable('The store is out of reach for now; try again.', STORE_RETRY_SECONDS)
+    return Refusal.unavailable(STORE_AWAY, STORE_RETRY_SECONDS, 'store_unavailable')
   }
   const { code = '', statusCode = 500 } = error as FastifyError
   // A whole URL (RFC 9112, 3.2.2) may have more wrong with it than its path.

@@ -53,6 +53,7 @@ export function refuse(limit: RateLimit, waitSeconds: number): Refusal {
   limit.onRefused()
   const seconds = Math.max(1, Math.ceil(waitSeconds))
   return new Refusal(429, limit.sentence, {
+    reason: `rate_limited:${limit.name}`,
     headers: {
       'retry-after': String(seconds),
       'ratelimit-policy': limit.policy,

@@ -10,16 +10,19 @@ export class Refusal extends Error {
   readonly status: number
   readonly errors: FieldErrors | undefined
   readonly headers: Record<string, string>
+  /** A code for the log; without one, that of the status. */
+  readonly reason: string
 
   constructor(
     status: number,
     message: string,
-    more: { errors?: FieldErrors; headers?: Record<string, string> } = {},
+    more: { errors?: FieldErrors; headers?: Record<string, string>; reason?: string } = {},
   ) {
     super(message)
     this.status = status
     this.errors = more.errors
     this.headers = more.headers ?? {}
+    this.reason = more.reason ?? reasonOfStatus(status)
   }
 
   /** 422 with every wrong field. */
@@ -37,8 +40,9 @@ export class Refusal extends Error {
   }
 
   /** 503: nothing was kept, and the same request may be sent again after `retryAfterSeconds`. */
-  static unavailable(message: string, retryAfterSeconds: number): Refusal {
-    return new Refusal(503, message, { headers: { 'retry-after': String(retryAfterSeconds) } })
+  static unavailable(message: string, retryAfterSeconds: number, reason = 'unavailable'): Refusal {
+    const headers = { 'retry-after': String(retryAfterSeconds) }
+    return new Refusal(503, message, { headers, reason })
   }
 }
 
@@ -48,4 +52,26 @@ function summaryOf(errors: FieldErrors): string {
   const more = sentences.length - 1
   if (more < 1) return sentences[0] ?? 'The request is invalid.'
   return `${sentences[0]} (and ${more} more error${more > 1 ? 's' : ''})`
+}
+
+const REASONS: Record<number, string> = {
+  400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  408: 'request_timeout',
+  409: 'conflict',
+  413: 'body_too_large',
+  415: 'unsupported_media_type',
+  422: 'invalid_fields',
+  429: 'rate_limited',
+  431: 'headers_too_large',
+  500: 'internal_error',
+  503: 'unavailable',
+}
+
+/** The code of a refusal that has no more particular one. */
+export function reasonOfStatus(status: number): string {
+  return REASONS[status] ?? `status_${status}`
 }

@@ -1,3 +1,4 @@
+import { noteReason } from './request-log.ts'
 import type { ServiceApp } from './service-app.ts'
 
 /** One thing that must work before traffic is sent here. Throws a sentence when it does not. */
@@ -26,7 +27,7 @@ export function healthRoutes(app: ServiceApp, { checks, pause, circuits }: Healt
 
   app.get('/livez', { config }, async () => ({ status: 'ok' }))
 
-  app.get('/readyz', { config }, async (_request, reply) => {
+  app.get('/readyz', { config }, async (request, reply) => {
     const results = await Promise.all(checks.map(resultOf))
     const failed = results.filter(({ status }) => status !== 'ok').map(({ name }) => name)
     const reason = pause()
@@ -34,6 +35,7 @@ export function healthRoutes(app: ServiceApp, { checks, pause, circuits }: Healt
     const status = failed.length === 0 ? 'ok' : 'unavailable'
     const body = { status, failed, ...(circuits && { circuits: circuits() }) }
     if (failed.length === 0) return reply.code(200).send(body)
+    noteReason(request, `not_ready:${failed.join(',')}`)
     return reply.code(503).header('retry-after', '2').send(body)
   })
 }

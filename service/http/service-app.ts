@@ -18,6 +18,7 @@ import { readJsonBody } from './json-body.ts'
 import { Refusal } from './refusal.ts'
 import { requestFault } from './request-fault.ts'
 import { newRequestId } from './request-id.ts'
+import { logAnswer, logBrokenRequest, type SentAnswer } from './request-log.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const REQUEST_MILLISECONDS_MAX = 30_000
@@ -70,6 +71,8 @@ export function createServiceApp(
   logger: FastifyBaseLogger,
   onAnswered: (answered: AnsweredRequest) => void = () => {},
 ): ServiceApp {
+  const answerBroken = (error: Error, socket: Socket) =>
+    answerBrokenRequest(error, socket, broken => logBrokenRequest(logger, broken))
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -86,14 +89,18 @@ export function createServiceApp(
     forceCloseConnections: 'idle',
     // While closing, what was accepted is still answered in our own words.
     return503OnClosing: false,
-    frameworkErrors: answerFailure,
-    clientErrorHandler: answerBrokenRequest,
+    // Before there is a route there are no hooks either, so that the line is written here.
+    frameworkErrors: (error, request, reply) => {
+      answerFailure(error, request, reply)
+      logAnswer(request, reply)
+    },
+    clientErrorHandler: answerBroken,
   }).withTypeProvider<ContractTypes>()
 
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   readBodies(app)
-  answerWhatNodeWould(app)
+  answerWhatNodeWould(app, answerBroken)
   app.setErrorHandler(answerFailure)
   beginAnswers(app)
   app.addHook('onResponse', (request, reply, done) => {
@@ -166,26 +173,19 @@ async function refuseBody(_: FastifyRequest, bytes: Buffer): Promise<undefined> 
 }
 
 /** Node answers an unknown expectation by itself, and CONNECT not at all, when nobody listens. */
-function answerWhatNodeWould({ server }: ServiceApp): void {
+function answerWhatNodeWould(
+  { server }: ServiceApp,
+  answerBroken: (error: Error, socket: Socket) => void,
+): void {
   server.on('request', expectAnswer)
   // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  server.on('connect', (_request, socket) =>
-    answerBrokenRequest(new Error('CONNECT'), socket as Socket),
-  )
+  server.on('connect', (_request, socket) => answerBroken(new Error('CONNECT'), socket as Socket))
 }
 
 interface RoutedRequest {
-  id: string
   method: string
   routeOptions: { url?: string | undefined; config: object }
-  log: FastifyBaseLogger
-}
-
-interface SentAnswer {
-  statusCode: number
-  /** Milliseconds. */
-  elapsedTime: number
 }
 
 function answeredRequest(
@@ -195,23 +195,4 @@ function answeredRequest(
   const { operationId } = routeOptions.config as RouteConfig
   const operation = operationId ?? routeOptions.url ?? null
   return { operation, method, status: statusCode, seconds: elapsedTime / 1_000 }
-}
-
-/** One line a request, without query strings, bodies or credentials. */
-function logAnswer(
-  { id, method, routeOptions, log }: RoutedRequest,
-  { statusCode, elapsedTime }: SentAnswer,
-): void {
-  const level = statusCode >= 500 ? 'error' : 'debug'
-  if (level === 'debug' && log.level !== 'debug' && log.level !== 'trace') return
-  log[level](
-    {
-      request_id: id,
-      method,
-      route: routeOptions.url ?? 'unknown',
-      status: statusCode,
-      milliseconds: Math.round(elapsedTime * 10) / 10,
-    },
-    'request answered',
-  )
 }

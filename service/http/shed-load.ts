@@ -34,7 +34,7 @@ export function shedLoad(app: ServiceApp, options: SheddingOptions): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (!overload.isShedding() || ALWAYS_ANSWERED.has(request.routeOptions.url)) return done()
     onShed()
-    done(Refusal.unavailable(SENTENCE, RETRY_SECONDS))
+    done(Refusal.unavailable(SENTENCE, RETRY_SECONDS, 'overloaded'))
   })
 }
 

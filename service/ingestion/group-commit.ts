@@ -15,6 +15,7 @@ interface Waiting<Item, Outcome> {
 }
 
 const RETRY_SECONDS = 1
+const QUEUE_FULL = 'Too many events are waiting; try again.'
 
 /**
  * Gathers items that arrive while a commit is in flight and commits them together. One commit is
@@ -45,7 +46,7 @@ export class GroupCommit<Item, Outcome> {
   submit(item: Item): Promise<Outcome> {
     if (this.#queue.length >= this.#options.queueMax) {
       this.#refusals += 1
-      throw Refusal.unavailable('Too many events are waiting; try again.', RETRY_SECONDS)
+      throw Refusal.unavailable(QUEUE_FULL, RETRY_SECONDS, 'queue_full')
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, resolve, reject })

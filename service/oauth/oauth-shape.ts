@@ -1,3 +1,5 @@
+import { refusalOf } from '../http/failure-answers.ts'
+import { noteFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { oauthFailure } from './oauth-failure.ts'
 
@@ -5,9 +7,7 @@ import { oauthFailure } from './oauth-failure.ts'
 export function answerInOauthShape(app: ServiceApp): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const { status, headers, body } = oauthFailure(error, request.url)
-    if (status >= 500) {
-      request.log.error({ err: error, request_id: request.id }, 'request failed')
-    }
+    noteFailure(request, error, refusalOf(error, request.url))
     reply.code(status).headers(headers).type('application/json; charset=utf-8')
     return reply.send(JSON.stringify(body))
   })

@@ -1,6 +1,6 @@
 import { html } from 'ghtml'
 import { refusalOf } from '../http/failure-answers.ts'
-import { Refusal } from '../http/refusal.ts'
+import { noteFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { readForms } from './form-body.ts'
 import { page } from './layout.ts'
@@ -26,9 +26,7 @@ export function servePages(app: ServiceApp, publicOrigin: () => string): void {
   })
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = refusalOf(error, request.url)
-    if (refusal.status >= 500 && !(error instanceof Refusal)) {
-      request.log.error({ err: error, request_id: request.id }, 'request failed')
-    }
+    noteFailure(request, error, refusal)
     return reply
       .code(refusal.status)
       .headers({ ...pageHeaders(), ...refusal.headers, 'request-id': request.id })

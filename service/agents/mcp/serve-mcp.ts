@@ -4,7 +4,9 @@ import { PROPOSAL_BYTES_MAX } from '@signalbox/contract/agent-action-operations.
 import { limitAddresses } from '../../access/limit-addresses.ts'
 import type { RequestLimits } from '../../access/request-limits.ts'
 import type { Database } from '../../db/database.ts'
+import { refusalOf } from '../../http/failure-answers.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { noteFailure } from '../../http/request-log.ts'
 import type { ServiceApp } from '../../http/service-app.ts'
 import { agentGuard } from '../../oauth/agent-guard.ts'
 import { OPEN_TO_PAGES, preflightHeaders } from '../../oauth/oauth-shape.ts'
@@ -104,9 +106,7 @@ const OPEN_HEADERS = {
 function answerInShape(mcp: ServiceApp): void {
   mcp.setErrorHandler((error: Error, request, reply) => {
     const { status, headers, body } = mcpFailure(error, request.url, PROPOSAL_BYTES_MAX)
-    if (status === 500) {
-      request.log.error({ err: error, request_id: request.id }, 'request failed')
-    }
+    noteFailure(request, error, refusalOf(error, request.url))
     reply.code(status).headers(headers).type('application/json; charset=utf-8')
     return reply.send(JSON.stringify(body))
   })

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { exchange } from '../../testing/exchange.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import {
+  type Reply,
+  type RequestOptions,
+  type ServiceUnderTest,
+  serviceUnderTest,
+} from '../../testing/service-under-test.ts'
+import { newToken } from '../access/token-format.ts'
+import { serviceLog } from '../roles/service-log.ts'
+import { healthRoutes } from './routes.ts'
+import { createServiceApp } from './service-app.ts'
+
+const EVENTS = '/api/v1/events'
+const EVENT = `${EVENTS}/:event`
+
+interface Line {
+  level: string
+  msg: string
+  request_id?: string
+  status?: number
+  reason?: string
+  route?: string
+  milliseconds?: number
+  time?: string
+}
+
+/** Without what is only for debugging: as an operator sees it. */
+function linesOf(log: string): Line[] {
+  const lines = log.split('\n').filter(Boolean)
+  return lines.map(line => JSON.parse(line) as Line).filter(({ level }) => level !== 'debug')
+}
+
+/** The line of each request is written once the caller has its answer, so it may come later. */
+async function lineOf(service: ServiceUnderTest, reply: Pick<Reply, 'headers'>): Promise<Line> {
+  const id = reply.headers.get('request-id')
+  const found = () => linesOf(service.logged()).filter(({ request_id }) => request_id === id)
+  await eventually(`the line of ${id} is there`, () => found().length > 0)
+  assert.equal(found().length, 1)
+  const { time, request_id, milliseconds, ...line } = found()[0] as Line
+  assert.ok(Number(milliseconds) >= 0)
+  return line
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+type Asked = [method: string, path: string, options?: RequestOptions]
+type Told = [status: number, route: string, reason: string]
+
+const CALLERS_FAULTS: [Asked, Told][] = [
+  [
+    ['POST', EVENTS, { rawBody: '{' }],
+    [400, EVENTS, 'invalid_request'],
+  ],
+  [
+    ['GET', `${EVENTS}/%zz`],
+    [400, 'unknown', 'invalid_request'],
+  ],
+  [
+    ['GET', `${EVENTS}/jane@example.com`, { secret: null }],
+    [401, EVENT, 'unauthenticated'],
+  ],
+  [
+    ['GET', `${EVENTS}/jane@example.com`],
+    [404, EVENT, 'not_found'],
+  ],
+  [
+    ['GET', '/jane@example.com?email=jane@example.com'],
+    [404, 'unknown', 'not_found'],
+  ],
+  [
+    ['HEAD', '/nowhere'],
+    [404, 'unknown', 'not_found'],
+  ],
+  [
+    ['GET', `${EVENTS}/${'x'.repeat(3_000)}`],
+    [404, 'unknown', 'not_found'],
+  ],
+  [
+    ['DELETE', EVENTS],
+    [405, 'unknown', 'method_not_allowed'],
+  ],
+  [
+    ['POST', EVENTS, { rawBody: ' '.repeat(65_537) }],
+    [413, EVENTS, 'body_too_large'],
+  ],
+  [
+    ['POST', EVENTS, { rawBody: 'a=b', headers: { 'content-type': 'text/plain' } }],
+    [415, EVENTS, 'unsupported_media_type'],
+  ],
+  [
+    ['POST', EVENTS, { body: { visitor_id: 'jane@example.com' } }],
+    [422, EVENTS, 'invalid_fields'],
+  ],
+  [
+    ['GET', '/mcp', { secret: null }],
+    [405, '/mcp', 'method_not_allowed'],
+  ],
+  [
+    ['POST', '/mcp', { secret: null, body: {} }],
+    [401, '/mcp', 'unauthenticated'],
+  ],
+  [
+    ['POST', '/sign-in', { secret: null, headers: FORM, rawBody: 'a=b' }],
+    [403, '/sign-in', 'forbidden'],
+  ],
+]
+
+it('tells of each request that the caller got wrong in one line at info', async test => {
+  const service = await serviceUnderTest(test)
+  for (const [[method, path, options], [status, route, reason]] of CALLERS_FAULTS) {
+    const reply = await service.request(method, path, options)
+    const expected = { level: 'info', method, route, status, reason, msg: 'request refused' }
+    assert.deepEqual(await lineOf(service, reply), expected, `${method} ${path.slice(0, 60)}`)
+  }
+  const lines = linesOf(service.logged()).filter(({ msg }) => !msg.startsWith('Server listening'))
+  const refused = lines.map(({ msg, level }) => `${level} ${msg}`)
+  assert.deepEqual(refused, Array(CALLERS_FAULTS.length).fill('info request refused'))
+  assert.doesNotMatch(service.logged(), /jane|example\.com/)
+  assert.ok(!service.logged().includes(service.tracker.trackerSecret))
+})
+
+it('tells of a limit that was met by the name of the limit', async test => {
+  const limits = { trackerRatePerSecond: 1, failedAuthRatePerMinute: 1 }
+  const service = await serviceUnderTest(test, { limits, steadySeconds: () => 1_000 })
+  for (let count = 0; count < 2; count += 1) await service.read('order-1001')
+  const limited = {
+    level: 'info',
+    method: 'GET',
+    route: EVENT,
+    status: 429,
+    msg: 'request refused',
+  }
+  const ofTracker = await lineOf(service, await service.read('order-1001'))
+  assert.deepEqual(ofTracker, { ...limited, reason: 'rate_limited:tracker' })
+  const guess = () =>
+    service.request('GET', `${EVENTS}/order-1001`, { secret: newToken('tracker_secret') })
+  assert.equal((await guess()).status, 401)
+  const ofAddress = await lineOf(service, await guess())
+  assert.deepEqual(ofAddress, { ...limited, reason: 'rate_limited:failed_authentications' })
+})
+
+it('warns of what it could not do, and calls none of it an error', async test => {
+  const clock = { seconds: 1_000 }
+  let delaySeconds = 0
+  const service = await serviceUnderTest(test, {
+    ingestQueueMax: 1,
+    limits: { eventLoopDelayMillisecondsMax: 100 },
+    steadySeconds: () => clock.seconds,
+    readDelaySeconds: () => delaySeconds,
+  })
+  const warned = {
+    level: 'warn',
+    method: 'POST',
+    route: EVENTS,
+    status: 503,
+    msg: 'request refused',
+  }
+
+  await service.database.pool.query(
+    `create function full_disk() returns trigger language plpgsql as
+       $$ begin raise exception 'no space' using errcode = 'disk_full'; end $$;
+     create trigger full_disk before insert on events for each row execute function full_disk()`,
+  )
+  const away = await lineOf(service, await service.submit(samplePurchase()))
+  assert.deepEqual(away, { ...warned, reason: 'store_unavailable:53100' })
+
+  const submissions = Array.from({ length: 20 }, (_, order) =>
+    service.submit(samplePurchase({ event_id: `order-${order}` })),
+  )
+  const full = (await Promise.all(submissions)).find(({ body }) => /waiting/.test(body.message))
+  assert.ok(full)
+  assert.deepEqual(await lineOf(service, full), { ...warned, reason: 'queue_full' })
+
+  delaySeconds = 1
+  for (let looks = 0; looks < 2; looks += 1) {
+    clock.seconds += 1
+    await service.read('order-1001')
+  }
+  const shed = await lineOf(service, await service.submit(samplePurchase()))
+  assert.deepEqual(shed, { ...warned, reason: 'overloaded' })
+  assert.doesNotMatch(service.logged(), /"level":"error"/)
+})
+
+it('warns of a process that is not ready yet, with what is missing', async () => {
+  const lines: string[] = []
+  const app = createServiceApp(serviceLog('info', { write: line => void lines.push(line) }))
+  const checks = [{ name: 'store', check: () => Promise.reject(new Error('password=hunter2')) }]
+  healthRoutes(app, { checks, pause: () => 'start' })
+  await app.inject({ url: '/readyz' })
+  const [{ level, msg, status, route, reason } = {} as Line, ...more] = linesOf(lines.join(''))
+  assert.deepEqual(
+    { level, msg, status, route, reason },
+    {
+      level: 'warn',
+      msg: 'request refused',
+      status: 503,
+      route: '/readyz',
+      reason: 'not_ready:store,start',
+    },
+  )
+  assert.deepEqual(more, [])
+  assert.ok(!lines.join('').includes('hunter2'))
+})
+
+it('tells of bytes that are no request, and of callers who hang up in the middle', async test => {
+  const service = await serviceUnderTest(test)
+  const refused = { level: 'info', route: 'unknown', msg: 'request refused' }
+  for (const [bytes, status, reason] of [
+    ['jane@example.com\r\n\r\n', 400, 'invalid_request'],
+    [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'invalid_request'],
+  ] as const) {
+    const { head } = await exchange(service.url, bytes)
+    const id = /request-id: (\w+)/.exec(head)?.[1]
+    const found = linesOf(service.logged()).filter(({ request_id }) => request_id === id)
+    assert.deepEqual(
+      found.map(({ time, request_id, ...line }) => line),
+      [{ ...refused, status, reason }],
+      reason,
+    )
+  }
+  assert.doesNotMatch(service.logged(), /jane/)
+})
+
+it('tells of a bug in one line at error, with what was thrown', async () => {
+  const lines: string[] = []
+  const app = createServiceApp(serviceLog('info', { write: line => void lines.push(line) }))
+  app.get('/bug', () => {
+    throw new TypeError('a bug')
+  })
+  const { headers } = await app.inject({ url: '/bug' })
+  const told = lines.map(line => JSON.parse(line))
+  assert.equal(told.length, 1)
+  const { level, msg, status, route, request_id, err } = told[0]
+  assert.deepEqual(
+    { level, msg, status, route, request_id, message: err.message },
+    {
+      level: 'error',
+      msg: 'request failed',
+      status: 500,
+      route: '/bug',
+      request_id: headers['request-id'],
+      message: 'a bug',
+    },
+  )
+})

@@ -1,0 +1,97 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { isStoreUnavailable } from '../db/store-availability.ts'
+import { type Refusal, reasonOfStatus } from './refusal.ts'
+
+/** What a line says of a request: no query string, no body, no header and no address. */
+export interface LoggedRequest {
+  id: string
+  method: string
+  routeOptions: { url?: string | undefined }
+  log: FastifyBaseLogger
+}
+
+export interface SentAnswer {
+  statusCode: number
+  /** Milliseconds. */
+  elapsedTime: number
+}
+
+/** Reason codes of requests that failed, until they are answered. Null: the log has them already. */
+const reasons = new WeakMap<object, string | null>()
+
+/** For an answer that is a refusal although nothing was thrown, such as `/readyz` with 503. */
+export function noteReason(request: object, reason: string): void {
+  reasons.set(request, reason)
+}
+
+/**
+ * To be called by whatever turns something thrown into an answer. A bug is logged at once, with its
+ * error, because nobody can say whether the answer will reach the caller. A refusal is an answer
+ * that we meant to give: its reason is kept for the one line that tells of it.
+ */
+export function noteFailure(request: LoggedRequest, error: Error, refusal: Refusal): void {
+  if (refusal.status !== 500) {
+    noteReason(request, reasonOf(error, refusal))
+    return
+  }
+  reasons.set(request, null)
+  const { method, routeOptions, id } = request
+  const view = { method, route: routeOf(routeOptions), status: refusal.status }
+  request.log.error({ err: error, ...view, request_id: id }, 'request failed')
+}
+
+/** PostgreSQL's code says more than "out of reach": 53100 is a full disk. */
+function reasonOf(error: Error & { code?: unknown }, { reason }: Refusal): string {
+  const isCoded = isStoreUnavailable(error) && typeof error.code === 'string'
+  return isCoded ? `${reason}:${error.code}` : reason
+}
+
+/**
+ * One line a request: a refusal is never an error of ours, so it is told of at `info`, or at `warn`
+ * when it is us who could not (503). What went well is told of at `debug` alone.
+ */
+export function logAnswer(request: LoggedRequest, answer: SentAnswer): void {
+  const { statusCode } = answer
+  const { log } = request
+  if (statusCode < 400) {
+    if (log.level !== 'debug' && log.level !== 'trace') return
+    log.debug(answerView(request, answer), 'request answered')
+    return
+  }
+  const reason = reasons.get(request)
+  if (reason === null) return
+  const view = { ...answerView(request, answer), reason: reason ?? reasonOfStatus(statusCode) }
+  if (statusCode < 500) log.info(view, 'request refused')
+  else if (statusCode === 503) log.warn(view, 'request refused')
+  else log.error(view, 'request failed')
+}
+
+function answerView(
+  { id, method, routeOptions }: LoggedRequest,
+  { statusCode, elapsedTime }: SentAnswer,
+) {
+  return {
+    request_id: id,
+    method,
+    route: routeOf(routeOptions),
+    status: statusCode,
+    milliseconds: Math.round(elapsedTime * 10) / 10,
+  }
+}
+
+/** The pattern of the route and not the path, which names events and people's accounts. */
+function routeOf({ url }: LoggedRequest['routeOptions']): string {
+  return url ?? 'unknown'
+}
+
+/** Bytes that were answered although they never became a request. */
+export interface BrokenRequest {
+  requestId: string
+  status: number
+}
+
+export function logBrokenRequest(log: FastifyBaseLogger, broken: BrokenRequest): void {
+  const { requestId, status } = broken
+  const view = { request_id: requestId, route: 'unknown', status, reason: reasonOfStatus(status) }
+  log.info(view, 'request refused')
+}
