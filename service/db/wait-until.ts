@@ -5,6 +5,11 @@ export interface Patience {
   everyMilliseconds: number
 }
 
+/** For a pause between two tries. */
+export async function pauseFor(seconds: number): Promise<void> {
+  await delay(seconds * 1_000)
+}
+
 /** Asks again and again until the answer is yes (true) or patience ends (false). */
 export async function waitUntil(
   isSo: () => boolean | Promise<boolean>,

@@ -13,7 +13,7 @@ export interface SendAttempt {
   result: SendAnswer
 }
 
-/** Keeps one request to the platform and its answer. */
+/** Keeps one request to the platform and its answer. Keeping it again changes nothing. */
 export async function insertAttempt({ query }: Database, attempt: SendAttempt): Promise<void> {
   const { outcome, httpStatus, traceId, answer } = attempt.result
   await query
@@ -31,6 +31,7 @@ export async function insertAttempt({ query }: Database, attempt: SendAttempt): 
       trace_id: traceId,
       answer: answer && JSON.stringify(answer),
     })
+    .onConflict(conflict => conflict.columns(['tracker_id', 'id']).doNothing())
     .execute()
 }
 

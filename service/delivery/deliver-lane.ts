@@ -34,6 +34,7 @@ export async function deliverLane(
   const batchMax = Math.min(context.batchMax, platform.batchMax)
   const limit = Math.min(batchMax, lane.isProbe ? 1 : lane.isTrial ? TRIAL_EVENTS_MAX : batchMax)
   const claimed = await claimDeliveries(database, { lane, limit, claimedAt: now(), leaseSeconds })
+  context.onClaimed?.(steadySeconds() + leaseSeconds - leaseEndsAtSeconds)
   const claimedCount = claimed.deliveries.length
   const isFull = claimedCount === batchMax
   onClaimed(isFull)

@@ -17,8 +17,12 @@ export interface DeliveryContext {
   isStopping?: () => boolean
   /** A destination was paused or works again: called once for each such change, for an alert. */
   onDestinationMoved?: (move: DestinationMove) => void
-  /** These claimed deliveries were settled, for counting. */
-  onSettled?: (settlements: readonly Settlement[]) => void
+  /** These claimed deliveries were settled, for counting; `seconds` with all that was tried. */
+  onSettled?: (settlements: readonly Settlement[], seconds: number) => void
+  /** A batch was claimed, or nothing was there to be claimed. For counting. */
+  onClaimed?: (seconds: number) => void
+  /** What the platform answered could not be written, and is tried again. For counting. */
+  onSettleRetry?: () => void
 }
 
 export interface DestinationMove {

@@ -5,6 +5,7 @@ import type { DeliveryContext } from './delivery-context.ts'
 import type { Fates, UnsentReason } from './fates.ts'
 import { forgetErasedAnswer } from './forget-erased-answer.ts'
 import { type LaneVerdict, laneVerdict } from './lane-verdict.ts'
+import { retryWhileLeased } from './retry-while-leased.ts'
 import { windowEnd } from './review-delivery.ts'
 import { openCredential } from './sealed-credential.ts'
 import { type Sending, type SentRequest, sendEvents } from './send-events.ts'
@@ -69,14 +70,15 @@ async function settleRequest(
   { batch, fates }: BatchToSend,
   { result, decided, ...request }: SentRequest,
 ): Promise<void> {
-  const { database, platform, now, chance } = context
-  const { destination, isTest, claimed, events } = batch
+  const { database, platform, now, chance, isStopping, onSettleRetry: onRetry } = context
+  const { destination, isTest, claimed, events, leaseEndsAtSeconds } = batch
   const { trackerId, id: destinationId } = destination
   const attemptId = randomUUID()
   const attempt = { ...request, id: attemptId, trackerId, destinationId, isTest }
   // What decides nothing is named by no delivery, so that its words could never be forgotten.
   const kept = decided.length === 0 ? { ...result, answer: null } : result
-  await insertAttempt(database, { ...attempt, result: kept })
+  const leased = { leaseEndsAtSeconds, isStopping, onRetry }
+  await retryWhileLeased(() => insertAttempt(database, { ...attempt, result: kept }), leased)
   const at = now()
   // One draw a request: what failed together goes out together again, in one request.
   const moment = { at, attemptId, chance: chance() }
@@ -91,7 +93,7 @@ async function settleRequest(
   const isPartial = count < settlements.length
   const answered = decided.flatMap(({ event }) => events.get(event.eventId) ?? [])
   const settled = { trackerId, attemptId, result, events: answered, isPartial }
-  await forgetErasedAnswer(context, settled)
+  await retryWhileLeased(() => forgetErasedAnswer(context, settled), leased)
 }
 
 interface Unsent {

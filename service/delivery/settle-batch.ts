@@ -1,8 +1,10 @@
 import type { ClaimedBatch } from './claimed-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
+import { retryWhileLeased } from './retry-while-leased.ts'
 import { type DecidedRequest, tallySent } from './sent-tally.ts'
 import type { Settlement } from './settlement.ts'
 import { settleDeliveries } from './settlement-store.ts'
+import { steadySeconds } from './steady-seconds.ts'
 
 export interface BatchSettlement {
   settlements: readonly Settlement[]
@@ -12,25 +14,26 @@ export interface BatchSettlement {
 
 /**
  * Writes what became of deliveries of the batch, as far as they are still this worker's. Returns
- * how many were.
+ * how many were. It is tried again while the lease lasts: the statement is bound to the lease, which
+ * it ends, so what was committed although nobody heard of it is not found again, and its counts are
+ * not added twice. Then fewer are returned than were settled.
  */
 export async function settleBatch(
-  { database, now, onSettled }: DeliveryContext,
+  { database, now, isStopping, onSettled, onSettleRetry }: DeliveryContext,
   batch: ClaimedBatch,
   { settlements, request }: BatchSettlement,
 ): Promise<number> {
-  const { destination, leaseEndsAt } = batch
+  const { destination, leaseEndsAt, leaseEndsAtSeconds } = batch
   const { trackerId, id: destinationId } = destination
   const ids = settlements.map(({ id }) => id)
   const sent = tallySent(batch, ids, request)
-  const count = await settleDeliveries(database, {
-    trackerId,
-    destinationId,
-    leaseEndsAt,
-    at: now(),
-    settlements,
-    sent,
+  const settled = { trackerId, destinationId, leaseEndsAt, at: now(), settlements, sent }
+  const startedAt = steadySeconds()
+  const count = await retryWhileLeased(() => settleDeliveries(database, settled), {
+    leaseEndsAtSeconds,
+    isStopping,
+    onRetry: onSettleRetry,
   })
-  onSettled?.(settlements)
+  if (settlements.length > 0) onSettled?.(settlements, steadySeconds() - startedAt)
   return count
 }
