@@ -35,6 +35,7 @@ import {
   type ServiceLogger,
 } from './http/service-app.ts'
 import { eventCommitter } from './ingestion/commit-events.ts'
+import { type CommitHealth, healthOfCommits } from './ingestion/commit-health.ts'
 import type { ErasureKeySource } from './ingestion/erasure-watch.ts'
 import { GroupCommit } from './ingestion/group-commit.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
@@ -102,6 +103,7 @@ export interface Server {
   markReady(): void
   /** What waits for a commit at this moment. */
   commitQueue(): CommitQueue
+  commitHealth: CommitHealth
   /** Stops accepting, answers what was accepted, and commits it. */
   close(): Promise<void>
 }
@@ -114,12 +116,16 @@ export function createServer(options: ServerOptions): Server {
   const announce = limitedAnnouncements(options)
   const { credentialKeys } = options
   const erasureKey = erasureKeySource({ database, credentialKeys, now })
-  const commits = eventCommits(options, { routes, announce, erasureKey })
+  const commitHealth = healthOfCommits({ steadySeconds, ...options })
+  const commits = eventCommits(options, { routes, announce, erasureKey }, commitHealth)
   let pause: string | null = 'start'
 
   const limits = limitAndGuard(app, options)
   healthRoutes(app, {
-    checks: [{ name: 'store', check: () => database.reach() }],
+    checks: [
+      { name: 'store', check: () => database.reach() },
+      { name: 'commits', check: () => commitHealth.check() },
+    ],
     pause: () => pause,
     ...(options.circuits && { circuits: options.circuits }),
   })
@@ -136,7 +142,7 @@ export function createServer(options: ServerOptions): Server {
     pause = null
   }
   const commitQueue = () => ({ queued: commits.queued, refusals: commits.refusals })
-  return { app, markReady, commitQueue, close }
+  return { app, markReady, commitQueue, commitHealth, close }
 }
 
 interface RoomParts extends CommitParts {
@@ -230,7 +236,11 @@ interface CommitParts {
   erasureKey: ErasureKeySource
 }
 
-function eventCommits(options: ServerOptions, { routes, announce, erasureKey }: CommitParts) {
+function eventCommits(
+  options: ServerOptions,
+  { routes, announce, erasureKey }: CommitParts,
+  health: CommitHealth,
+) {
   const { database, platform, logger, onCommitted } = options
   const commit = eventCommitter({
     database,
@@ -241,7 +251,7 @@ function eventCommits(options: ServerOptions, { routes, announce, erasureKey }: 
     onNoteError: err => logger.warn({ err }, 'a repeated submission was not noted'),
   })
   return new GroupCommit({
-    commit: onCommitted ? toldCommits(commit, onCommitted) : commit,
+    commit: health.watch(onCommitted ? toldCommits(commit, onCommitted) : commit),
     itemsMax: options.commitEventsMax,
     queueMax: options.ingestQueueMax,
   })

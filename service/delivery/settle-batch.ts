@@ -14,8 +14,8 @@ export interface BatchSettlement {
 
 /**
  * Writes what became of deliveries of the batch, as far as they are still this worker's. Returns
- * how many were. It is tried again while the lease lasts: the statement is bound to the lease, which
- * it ends, so what was committed although nobody heard of it is not found again, and its counts are
+ * how many were. It is tried again while the lease lasts: the statement is bound to the lease and
+ * ends it, so what was committed although nobody heard of it is not found again, and its counts are
  * not added twice. Then fewer are returned than were settled.
  */
 export async function settleBatch(

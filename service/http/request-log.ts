@@ -16,7 +16,7 @@ export interface SentAnswer {
   elapsedTime: number
 }
 
-/** Reason codes of requests that failed, until they are answered. Null: the log has them already. */
+/** Reason codes of requests that failed, until they are answered. Null: the log has it already. */
 const reasons = new WeakMap<object, string | null>()
 
 /** For an answer that is a refusal although nothing was thrown, such as `/readyz` with 503. */

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const EVERY_TABLE = ['events', 'event_payloads', 'sessions', 'event_counts', 'deliveries']
+
+async function serviceOnClock(test: TestContext) {
+  const clock = { seconds: 1_000 }
+  const service = await serviceUnderTest(test, { steadySeconds: () => clock.seconds })
+  let orders = 0
+  const submit = async () => {
+    orders += 1
+    return (await service.submit(samplePurchase({ event_id: `order-${orders}` }))).status
+  }
+  const ready = async () => {
+    const { status, body } = await service.request('GET', '/readyz', { secret: null })
+    return [status, ...body.failed]
+  }
+  return { service, clock, submit, ready }
+}
+
+/** PostgreSQL refuses every event, as it does when its disk is full; the function ends that. */
+async function refuseEvents({ database: { pool } }: ServiceUnderTest, condition: string) {
+  await pool.query(
+    `create function refuse() returns trigger language plpgsql as
+       $$ begin raise exception 'no' using errcode = '${condition}'; end $$;
+     create trigger refuse before insert on events for each row execute function refuse()`,
+  )
+  return async () => void (await pool.query('drop function refuse cascade'))
+}
+
+it('503 from /readyz while the disk is full, and 200 by itself once it is not', async test => {
+  const { service, clock, submit, ready } = await serviceOnClock(test)
+  const mend = await refuseEvents(service, 'disk_full')
+  assert.equal(await submit(), 503)
+  assert.equal(await submit(), 503)
+  assert.deepEqual(await ready(), [200])
+  assert.equal(await submit(), 503)
+  assert.deepEqual(await ready(), [503, 'commits'])
+  clock.seconds += 2
+  assert.deepEqual(await ready(), [503, 'commits'], 'a probe fails')
+  await mend()
+  assert.deepEqual(await ready(), [503, 'commits'], 'it probes every other second')
+  clock.seconds += 2
+  assert.deepEqual(await ready(), [200])
+  assert.equal(await submit(), 202)
+  assert.deepEqual({ ...service.server.commitHealth.failures }, { store: 3, event: 0 })
+  const told = service
+    .logged()
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line))
+  const ofCommits = told.filter(({ msg }) => /commit/.test(msg))
+  assert.deepEqual(
+    ofCommits.map(({ level, msg, err }) => [level, msg, err?.code]),
+    [
+      ['warn', 'the store refused a commit', '53100'],
+      ['error', 'no commit works; /readyz answers 503 until one does', '53100'],
+      ['info', 'commits work again', undefined],
+    ],
+  )
+})
+
+it('200 from /readyz as soon as a commit works, without a probe', async test => {
+  const { service, submit, ready } = await serviceOnClock(test)
+  const mend = await refuseEvents(service, 'disk_full')
+  for (let count = 0; count < 4; count += 1) assert.equal(await submit(), 503)
+  assert.deepEqual(await ready(), [503, 'commits'])
+  assert.equal(service.server.commitHealth.failuresInRow, 4)
+  await mend()
+  assert.equal(await submit(), 202)
+  assert.equal(service.server.commitHealth.failuresInRow, 0)
+  assert.deepEqual(await ready(), [200])
+})
+
+it('200 from /readyz however many events the store refuses for what is in them', async test => {
+  const { service, submit, ready } = await serviceOnClock(test)
+  await refuseEvents(service, 'check_violation')
+  for (let count = 0; count < 4; count += 1) assert.equal(await submit(), 500)
+  assert.deepEqual(await ready(), [200])
+  assert.deepEqual({ ...service.server.commitHealth.failures }, { store: 0, event: 4 })
+})
+
+it('a probe keeps nothing', async test => {
+  const { service, submit, ready } = await serviceOnClock(test)
+  const mend = await refuseEvents(service, 'disk_full')
+  for (let count = 0; count < 3; count += 1) await submit()
+  await mend()
+  assert.deepEqual(await ready(), [200])
+  for (const table of EVERY_TABLE) {
+    const { rows } = await service.database.pool.query(`select count(*) from ${table}`)
+    assert.equal(rows[0].count, 0, table)
+  }
+})

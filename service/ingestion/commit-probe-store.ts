@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import type { Database } from '../db/database.ts'
+import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { insertEvents } from './store.ts'
+
+const PROBE_MILLISECONDS_MAX = 2_000
+
+/** As long as a body may be: a short row may find room where a group of events does not. */
+const PROBE_BYTES = 65_536
+
+/**
+ * Stores one event as acceptance does, with the largest payload there may be, and takes it back:
+ * throws when no event could be stored. It belongs to no tracker, and nobody ever sees it.
+ */
+export async function probeCommit(database: Database, at: Date): Promise<void> {
+  const client = await database.pool.connect()
+  let isBroken = true
+  try {
+    await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
+    const pool = client as unknown as pg.Pool
+    await insertEvents({ ...database, pool }, [probeEntry(at)], [])
+    isBroken = false
+  } finally {
+    const ended = await client.query('rollback').catch((error: Error) => error)
+    client.release(isBroken || ended instanceof Error)
+  }
+}
+
+const NO_TRACKER = '00000000-0000-0000-0000-000000000000'
+
+function probeEntry(at: Date): LedgerEntry {
+  const pageUrl = randomBytes(PROBE_BYTES / 2).toString('hex')
+  return {
+    trackerId: NO_TRACKER,
+    eventId: randomBytes(16).toString('hex'),
+    createdAt: at,
+    eventTime: at,
+    eventName: 'probe',
+    eventClass: 'verification',
+    actionSource: 'system_generated',
+    consentBasis: 'legitimate_interest',
+    measurementClass: 'modeled',
+    attributionJoin: 'none',
+    enforcementScope: 'ledger',
+    consentNormalizationVersion: '1',
+    consentCapturedAt: null,
+    eventSource: null,
+    parentEventId: null,
+    orderId: null,
+    valueAmount: null,
+    valueCurrency: null,
+    valueData: null,
+    consent: null,
+    notes: { dropped: [], unknownMembers: [] },
+    bodyDigest: Buffer.alloc(0),
+    payload: { visitorId: null, digests: {}, plain: {}, clickIds: {}, pageUrl },
+    session: null,
+    withdrawalOf: [],
+    presumedConsenting: [],
+  }
+}
