@@ -12,6 +12,75 @@ export type BacklogByStatus = Record<'active' | 'inactive', Backlog>
 /** Whoever asks would rather hear nothing than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
 
+/** What waits for its end, due or not, of all processes on this store. */
+export interface Waiting {
+  /** Beyond `WAITING_READ_MAX` of all destinations together: at least so many. */
+  deliveries: number
+  /** How long ago the oldest of those that were read was created; 0 when none waits. */
+  oldestSeconds: number
+}
+
+export type WaitingByStatus = Record<'active' | 'inactive', Waiting>
+
+/**
+ * Reading so many takes 70 to 190 ms on two busy cores, and a thousand beside a million settled ones
+ * 1 to 5 ms. More than that wait only when something is very wrong.
+ */
+export const WAITING_READ_MAX = 100_000
+
+/**
+ * How many deliveries wait, and for how long the oldest one: by its creation, since a retry or a
+ * replay makes an old delivery due anew. Reads the lane index, which holds nothing but what waits,
+ * and stops after `WAITING_READ_MAX` rows, so that the history costs nothing and a backlog of
+ * millions no more than one of a hundred thousand.
+ *
+ * Without a name it is planned for the tables as they are now; without sequential scans and sorts
+ * the plan is the same on tables that were never analysed or analysed when they were empty.
+ */
+export async function readWaiting({ pool }: Database, now: Date): Promise<WaitingByStatus> {
+  const results = (await pool.query(READ_WAITING)) as unknown as { rows: WaitingRow[] }[]
+  const waiting: WaitingByStatus = {
+    active: { deliveries: 0, oldestSeconds: 0 },
+    inactive: { deliveries: 0, oldestSeconds: 0 },
+  }
+  for (const row of results.flatMap(({ rows }) => rows)) {
+    // A store whose clock is ahead of this process has events of the future.
+    const oldestSeconds = Math.max(0, (now.getTime() - row.oldest_at.getTime()) / 1_000)
+    waiting[row.status] = { deliveries: row.deliveries, oldestSeconds }
+  }
+  return waiting
+}
+
+interface WaitingRow {
+  status: keyof WaitingByStatus
+  deliveries: number
+  oldest_at: Date
+}
+
+/** For a test of its plan, which is made under the same settings. */
+export const WAITING_STATEMENT = `
+  select lane.status, sum(waiting.deliveries)::bigint as deliveries,
+    min(waiting.oldest_at) as oldest_at
+  from (
+    select tracker_id, destination_id, count(*) as deliveries, min(created_at) as oldest_at
+    from (
+      select tracker_id, destination_id, created_at from deliveries
+      where next_attempt_at is not null
+      order by tracker_id, destination_id, next_attempt_at limit ${WAITING_READ_MAX}
+    ) first
+    group by tracker_id, destination_id
+  ) waiting
+  join destinations lane
+    on lane.tracker_id = waiting.tracker_id and lane.id = waiting.destination_id
+  group by lane.status`
+
+/** Statements of one round trip are one transaction, with which these end. */
+export const WAITING_SETTINGS = `
+  set local statement_timeout = ${ANSWER_MILLISECONDS_MAX}; set local enable_seqscan = off;
+  set local enable_bitmapscan = off; set local enable_sort = off`
+
+const READ_WAITING = `${WAITING_SETTINGS}; ${WAITING_STATEMENT}`
+
 /**
  * What is due, apart for destinations that work and for those that are paused, where waiting is
  * what should happen. Each lane is asked for its first row by the lane index: like `findDueLanes`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Refusal } from '../http/refusal.ts'
 import { GroupCommit } from '../ingestion/group-commit.ts'
-import { commitMetrics, commitQueueMetrics } from './commit-metrics.ts'
+import { commitFailureMetrics, commitMetrics, commitQueueMetrics } from './commit-metrics.ts'
 import { type MetricsRegistry, metricsPage, metricsRegistry } from './metrics-registry.ts'
 
 async function shown(registry: MetricsRegistry, name: RegExp): Promise<string[]> {
@@ -24,6 +24,24 @@ it('counts what is new apart from what was there, and how large the commits are'
     'signalbox_commit_events_count 2',
     'signalbox_commit_duration_seconds_sum 0.75',
     'signalbox_commit_duration_seconds_count 2',
+  ])
+})
+
+it('shows what failed, by whose fault it was and how much of it in a row', async () => {
+  const registry = metricsRegistry()
+  const troubles = { failures: { store: 0, event: 0 }, failuresInRow: 0 }
+  commitFailureMetrics(registry, troubles)
+  assert.deepEqual(await shown(registry, /^signalbox_commit_failures/), [
+    'signalbox_commit_failures_total{cause="store"} 0',
+    'signalbox_commit_failures_total{cause="event"} 0',
+    'signalbox_commit_failures_consecutive 0',
+  ])
+  troubles.failures.store = 5
+  troubles.failuresInRow = 2
+  assert.deepEqual(await shown(registry, /^signalbox_commit_failures/), [
+    'signalbox_commit_failures_total{cause="store"} 5',
+    'signalbox_commit_failures_total{cause="event"} 0',
+    'signalbox_commit_failures_consecutive 2',
   ])
 })
 

@@ -41,6 +41,37 @@ export function commitMetrics(registry: MetricsRegistry): (group: CommittedGroup
   }
 }
 
+/** What the store did with commits, as far as it took none of them. */
+export interface CommitTroubles {
+  failures: { store: number; event: number }
+  failuresInRow: number
+}
+
+/** Shows commits that failed, in sum and at this moment. */
+export function commitFailureMetrics(
+  registry: MetricsRegistry,
+  troubles: Readonly<CommitTroubles>,
+): void {
+  new Counter({
+    name: 'signalbox_commit_failures_total',
+    help: 'Commits that failed: the store refused them (store), or an event in them (event).',
+    labelNames: ['cause'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [cause, count] of Object.entries(troubles.failures)) this.inc({ cause }, count)
+    },
+  })
+  new Gauge({
+    name: 'signalbox_commit_failures_consecutive',
+    help: 'Commits that the store refused since the last one that it took.',
+    registers: [registry],
+    collect() {
+      this.set(troubles.failuresInRow)
+    },
+  })
+}
+
 /** What waits for a commit. */
 export interface CommitQueue {
   queued: number

@@ -21,7 +21,7 @@ it('counts what the worker sends and settles, in requests and in events', async 
   const service = await serviceUnderTest(test, { batchMax: 10 })
   const registry = metricsRegistry()
   const platform = meteredPlatform(registry, service.delivery.platform)
-  const { onSettled } = deliveryMetrics(registry)
+  const { onSettled, onClaimed } = deliveryMetrics(registry)
   await submitFor(service, service.tracker, 12)
   // The last one is claimed after the others, and too old by then.
   await service.database.pool.query(
@@ -34,7 +34,10 @@ it('counts what the worker sends and settles, in requests and in events', async 
   service.clock.forward(1)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   const limits = { laneRequestsMax: 1, pollSeconds: 0.05 }
-  const worker = workerUnderTest(test, service, { limits, context: { platform, onSettled } })
+  const worker = workerUnderTest(test, service, {
+    limits,
+    context: { platform, onSettled, onClaimed },
+  })
   await eventuallyStatus(service, 'retrying', { count: 10 })
   await eventuallyStatus(service, 'accepted', { count: 1 })
   service.clock.forward(3_600)
@@ -49,6 +52,8 @@ it('counts what the worker sends and settles, in requests and in events', async 
     'signalbox_deliveries_settled_total{status="accepted"} 11',
     'signalbox_deliveries_settled_total{status="retrying"} 10',
     'signalbox_deliveries_settled_total{status="expired"} 1',
+    'signalbox_delivery_settle_duration_seconds_count 4',
+    'signalbox_delivery_claim_duration_seconds_count 3',
   ])
 })
 
@@ -67,6 +72,7 @@ it('counts a destination that is paused once, and what was handed back', async t
   assert.deepEqual(await shown(registry), [
     'signalbox_destinations_moved_total{status="inactive"} 1',
     'signalbox_deliveries_settled_total{status="queued"} 3',
+    'signalbox_delivery_settle_duration_seconds_count 1',
   ])
 })
 

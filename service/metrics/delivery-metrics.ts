@@ -7,11 +7,17 @@ import type { MetricsRegistry } from './metrics-registry.ts'
 
 /** What a worker tells of its work. */
 export interface DeliveryMeter {
-  onSettled: (settlements: readonly { status: StatusAfterSent }[]) => void
+  onSettled: (settlements: readonly { status: StatusAfterSent }[], seconds: number) => void
+  onClaimed: (seconds: number) => void
+  onSettleRetry: () => void
   onLooked: (seconds: number) => void
   onError: () => void
 }
 
+/** A plan that reads the whole table takes seconds, and more as the table grows. */
+const STORE_SECONDS_BUCKETS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
+]
 const LOOK_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
 /** Counts what a worker does. Returns what is to be called by it. */
@@ -21,6 +27,23 @@ export function deliveryMetrics(registry: MetricsRegistry): DeliveryMeter {
     help: 'Deliveries that a worker had claimed, by the status that it gave them.',
     label: 'status',
     values: STATUS_MOVES.sent.filter(status => status !== 'sent'),
+  })
+  const settles = new Histogram({
+    name: 'signalbox_delivery_settle_duration_seconds',
+    help: 'Time to write what became of the deliveries of one request, with all that was tried.',
+    buckets: STORE_SECONDS_BUCKETS,
+    registers: [registry],
+  })
+  const retries = new Counter({
+    name: 'signalbox_delivery_settle_retries_total',
+    help: 'Times that an answer of the platform could not be written and was tried again.',
+    registers: [registry],
+  })
+  const claims = new Histogram({
+    name: 'signalbox_delivery_claim_duration_seconds',
+    help: 'Time to claim a batch of a lane.',
+    buckets: STORE_SECONDS_BUCKETS,
+    registers: [registry],
   })
   const looks = new Histogram({
     name: 'signalbox_delivery_look_duration_seconds',
@@ -34,9 +57,12 @@ export function deliveryMetrics(registry: MetricsRegistry): DeliveryMeter {
     registers: [registry],
   })
   return {
-    onSettled: settlements => {
+    onSettled: (settlements, seconds) => {
+      settles.observe(seconds)
       for (const { status } of settlements) if (status !== 'sent') countSettled(status)
     },
+    onClaimed: seconds => claims.observe(seconds),
+    onSettleRetry: () => retries.inc(),
     onLooked: seconds => looks.observe(seconds),
     onError: () => errors.inc(),
   }

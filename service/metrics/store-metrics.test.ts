@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { BacklogByStatus } from '../delivery/backlog-store.ts'
 import { type MetricsRegistry, metricsPage, metricsRegistry } from './metrics-registry.ts'
-import { backlogMetrics, connectionMetrics } from './store-metrics.ts'
+import { backlogMetrics, connectionMetrics, waitingMetrics } from './store-metrics.ts'
 
 const BACKLOG: BacklogByStatus = {
   active: { dueLanes: 12, oldestDueSeconds: 3.5 },
@@ -55,4 +55,24 @@ it('shows how busy the connections are', async () => {
     'signalbox_store_connections{state="idle"} 3',
     'signalbox_store_connections_waiting 2',
   ])
+})
+
+it('shows what waits, and nothing old while it cannot be counted', async () => {
+  const registry = metricsRegistry()
+  let isAway = false
+  waitingMetrics(registry, async () => {
+    if (isAway) throw new Error('Query read timeout')
+    return {
+      active: { deliveries: 42, oldestSeconds: 12.5 },
+      inactive: { deliveries: 0, oldestSeconds: 0 },
+    }
+  })
+  assert.deepEqual(await shown(registry), [
+    'signalbox_deliveries_waiting{destination="active"} 42',
+    'signalbox_deliveries_waiting{destination="inactive"} 0',
+    'signalbox_delivery_oldest_waiting_seconds{destination="active"} 12.5',
+    'signalbox_delivery_oldest_waiting_seconds{destination="inactive"} 0',
+  ])
+  isAway = true
+  assert.deepEqual(await shown(registry), [])
 })

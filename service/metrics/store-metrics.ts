@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client'
-import type { BacklogByStatus } from '../delivery/backlog-store.ts'
+import type { BacklogByStatus, WaitingByStatus } from '../delivery/backlog-store.ts'
 import { oneAtATime } from '../http/one-at-a-time.ts'
 import type { MetricsRegistry } from './metrics-registry.ts'
 
@@ -72,6 +72,43 @@ export function backlogMetrics(
       this.reset()
       for (const [destination, { oldestDueSeconds }] of Object.entries((await backlog()) ?? {})) {
         this.set({ destination }, oldestDueSeconds)
+      }
+    },
+  })
+}
+
+/**
+ * Shows what waits in the store. Apart from what is due: when so much waits that counting it takes
+ * too long, the store is up all the same.
+ */
+export function waitingMetrics(
+  registry: MetricsRegistry,
+  read: () => Promise<WaitingByStatus>,
+): void {
+  const waiting = oneAtATime(() => read().catch(() => null))
+  const labelNames = ['destination']
+  const registers = [registry]
+  new Gauge({
+    name: 'signalbox_deliveries_waiting',
+    help: 'Deliveries that have not come to their end, of all processes; 100000 means "or more".',
+    labelNames,
+    registers,
+    async collect() {
+      this.reset()
+      for (const [destination, { deliveries }] of Object.entries((await waiting()) ?? {})) {
+        this.set({ destination }, deliveries)
+      }
+    },
+  })
+  new Gauge({
+    name: 'signalbox_delivery_oldest_waiting_seconds',
+    help: 'Age of the oldest delivery that has not come to its end, since it was planned.',
+    labelNames,
+    registers,
+    async collect() {
+      this.reset()
+      for (const [destination, { oldestSeconds }] of Object.entries((await waiting()) ?? {})) {
+        this.set({ destination }, oldestSeconds)
       }
     },
   })

@@ -5,7 +5,7 @@ import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { DELIVERY_CHANNEL } from '../delivery/store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
 import { ensurePayloadPartitions } from '../ledger/store.ts'
-import { deliveryMetrics, workerMetrics } from '../metrics/delivery-metrics.ts'
+import { type DeliveryMeter, deliveryMetrics, workerMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import type { Platform } from '../platforms/platform.ts'
@@ -68,7 +68,7 @@ export async function startDelivery(
   const ears = new Ears(context, store)
   const meter = deliveryMetrics(registry)
   const worker = startDeliveryWorker({
-    context: { ...deliveryContext(context, store, options), onSettled: meter.onSettled },
+    context: { ...deliveryContext(context, store, options), ...meteredSteps(meter) },
     limits: {
       requestsMax: settings.deliveryRequestsMax,
       laneRequestsMax: settings.deliveryLaneRequestsMax,
@@ -90,6 +90,10 @@ export async function startDelivery(
       await ears.close()
     },
   }
+}
+
+function meteredSteps({ onClaimed, onSettled, onSettleRetry }: DeliveryMeter) {
+  return { onClaimed, onSettled, onSettleRetry }
 }
 
 /** Which platform is away, and since when: the figures name no destination. */

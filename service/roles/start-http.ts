@@ -4,7 +4,11 @@ import type { CircuitCounts } from '../delivery/circuit-moves.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { requireErasureKey } from '../erasure/erasure-key.ts'
-import { commitMetrics, commitQueueMetrics } from '../metrics/commit-metrics.ts'
+import {
+  commitFailureMetrics,
+  commitMetrics,
+  commitQueueMetrics,
+} from '../metrics/commit-metrics.ts'
 import { httpMetrics } from '../metrics/http-metrics.ts'
 import { limitMetrics } from '../metrics/limit-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
@@ -72,6 +76,7 @@ export async function startHttp(
     ...limitMetrics(registry),
   })
   commitQueueMetrics(registry, server.commitQueue, settings.ingestQueueMax)
+  commitFailureMetrics(registry, server.commitHealth)
   const { host } = settings
   try {
     await server.app.listen({ host, port: settings.port })

@@ -1,10 +1,10 @@
 import { countPending } from '../agents/proposals/action-store.ts'
-import { readBacklog } from '../delivery/backlog-store.ts'
+import { readBacklog, readWaiting } from '../delivery/backlog-store.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import { pendingActionMetrics } from '../metrics/agent-metrics.ts'
 import { openAlertMetrics } from '../metrics/alert-metrics.ts'
 import { type MetricsRegistry, metricsPage, metricsRegistry } from '../metrics/metrics-registry.ts'
-import { backlogMetrics, connectionMetrics } from '../metrics/store-metrics.ts'
+import { backlogMetrics, connectionMetrics, waitingMetrics } from '../metrics/store-metrics.ts'
 import { countOpenAlerts } from '../reports/alert-store.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
@@ -32,6 +32,7 @@ export async function startMetrics(
   const registry = metricsRegistry()
   connectionMetrics(registry, database.pool)
   backlogMetrics(registry, () => readBacklog(database, context.now()))
+  waitingMetrics(registry, () => readWaiting(database, context.now()))
   openAlertMetrics(registry, () => countOpenAlerts(database))
   pendingActionMetrics(registry, () => countPending(database))
   const server = await listen(context, registry)
