@@ -68,6 +68,7 @@ const REASONS: Record<number, string> = {
   429: 'rate_limited',
   431: 'headers_too_large',
   500: 'internal_error',
+  502: 'platform_refused',
   503: 'unavailable',
 }
 

@@ -182,7 +182,24 @@ it('warns of what it could not do, and calls none of it an error', async test =>
   }
   const shed = await lineOf(service, await service.submit(samplePurchase()))
   assert.deepEqual(shed, { ...warned, reason: 'overloaded' })
-  assert.doesNotMatch(service.logged(), /"level":"error"/)
+  // That no commit works is an error, told of once; that a request is refused for it is none.
+  const ofRequests = linesOf(service.logged()).filter(({ request_id }) => request_id !== undefined)
+  assert.ok(ofRequests.every(({ level }) => level === 'warn' || level === 'info'))
+})
+
+it('warns of a test purchase that the platform refused', async test => {
+  const service = await serviceUnderTest(test)
+  const destination = `/api/v1/destinations/${service.tracker.destinationId}`
+  const body = { enabled: true, test_event_code: 'TEST00007' }
+  await service.request('PATCH', `${destination}/test-mode`, { body })
+  await service.database.pool.query(`update destinations set sealed_credential = '\\x00'`)
+  const reply = await service.request('POST', `${destination}/test-purchase`)
+  assert.equal(reply.status, 502, reply.text)
+  const { level, status, reason } = await lineOf(service, reply)
+  assert.deepEqual(
+    { level, status, reason },
+    { level: 'warn', status: 502, reason: 'platform_refused' },
+  )
 })
 
 it('warns of a process that is not ready yet, with what is missing', async () => {

@@ -48,7 +48,7 @@ function reasonOf(error: Error & { code?: unknown }, { reason }: Refusal): strin
 
 /**
  * One line a request: a refusal is never an error of ours, so it is told of at `info`, or at `warn`
- * when it is us who could not (503). What went well is told of at `debug` alone.
+ * when it is not for the caller to change. What went well is told of at `debug` alone.
  */
 export function logAnswer(request: LoggedRequest, answer: SentAnswer): void {
   const { statusCode } = answer
@@ -62,9 +62,12 @@ export function logAnswer(request: LoggedRequest, answer: SentAnswer): void {
   if (reason === null) return
   const view = { ...answerView(request, answer), reason: reason ?? reasonOfStatus(statusCode) }
   if (statusCode < 500) log.info(view, 'request refused')
-  else if (statusCode === 503) log.warn(view, 'request refused')
+  else if (MEANT_STATUSES.has(statusCode)) log.warn(view, 'request refused')
   else log.error(view, 'request failed')
 }
+
+/** The platform refused (502), or we could not do it now (503): no bug of ours. */
+const MEANT_STATUSES = new Set([502, 503])
 
 function answerView(
   { id, method, routeOptions }: LoggedRequest,
