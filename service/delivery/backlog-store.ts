@@ -24,7 +24,7 @@ export type WaitingByStatus = Record<'active' | 'inactive', Waiting>
 
 /**
  * Reading so many takes 70 to 190 ms on two busy cores; a thousand, beside a million that are
- * settled, 1 to 5 ms. More than that wait only when something is very wrong.
+ * settled, 1 to 7 ms. More than that wait only when something is very wrong.
  */
 export const WAITING_READ_MAX = 100_000
 
