@@ -5,7 +5,12 @@ import { browserAdmission } from './access/browser-admission.ts'
 import { clientAddress } from './access/client-address.ts'
 import { guardRoutes } from './access/guard-routes.ts'
 import { limitRequests } from './access/limit-requests.ts'
-import type { LimitName, RequestLimits, RequestRates } from './access/request-limits.ts'
+import type {
+  LimitMemory,
+  LimitName,
+  RequestLimits,
+  RequestRates,
+} from './access/request-limits.ts'
 import { trustedProxies } from './access/trusted-proxies.ts'
 import { type AuditTrail, auditTrail } from './agents/audit/audit-trail.ts'
 import { type AuditKeys, auditKeys } from './agents/audit/head-signature.ts'
@@ -94,7 +99,9 @@ export interface ServerOptions {
   onLimited?: (name: LimitName) => void
   onShed?: () => void
   /** How the lanes of this process are; left out where it delivers nothing. */
-  circuits?: () => CircuitCounts
+  circuits?: () => CircuitCounts | Promise<CircuitCounts>
+  /** What the HTTP workers of one process have in common; left out, it serves alone. */
+  shared?: { limits: LimitMemory; destinationChanges: SharedArrayBuffer }
 }
 
 export interface Server {
@@ -112,7 +119,7 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered)
-  const routes = new DestinationRoutes(database, now)
+  const routes = new DestinationRoutes(database, now, options.shared?.destinationChanges)
   const announce = limitedAnnouncements(options)
   const { credentialKeys } = options
   const erasureKey = erasureKeySource({ database, credentialKeys, now })
@@ -157,7 +164,7 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   const { database, now, publicOrigin, contractKeys, securityContact } = options
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
-  const onTestModeSwitched = (trackerId: string) => routes.forget(trackerId)
+  const onTestModeSwitched = () => routes.changed()
   const { testModeSeconds, delivery } = options
   const masterKey = options.credentialKeys.current
 
@@ -221,6 +228,7 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
     readDelaySeconds: options.readDelaySeconds,
     onLimited: options.onLimited ?? (() => {}),
     onShed: options.onShed ?? (() => {}),
+    memory: options.shared?.limits,
     guard: () =>
       guardRoutes(
         app,

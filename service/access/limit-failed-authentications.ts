@@ -2,10 +2,22 @@ import { hash } from 'node:crypto'
 import { refuse } from '../http/rate-limit.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { SharedNumberMap } from '../http/shared-number-map.ts'
 import type { AddressLimit } from './limit-addresses.ts'
 
 /** Credentials that are remembered as good while somebody guesses. */
 const WORKING_MAX = 10_000
+
+export interface WorkingCredentials {
+  /** Of `allocateWorkingMemory`, where several threads remember together. */
+  workingMemory: SharedArrayBuffer | undefined
+  /** Seconds of a clock that only goes forward, the limiter's. */
+  steadySeconds: () => number
+}
+
+export function allocateWorkingMemory(): SharedArrayBuffer {
+  return SharedNumberMap.allocate(WORKING_MAX)
+}
 
 /**
  * Lets an address guess only so often: once it has failed too often, a credential that nobody has
@@ -18,20 +30,25 @@ const WORKING_MAX = 10_000
 export function limitFailedAuthentications(
   app: ServiceApp,
   { limit, addressOf }: AddressLimit,
+  { workingMemory, steadySeconds }: WorkingCredentials,
 ): void {
   const { limiter } = limit
-  const working = new Set<string>()
+  const working = new SharedNumberMap(workingMemory ?? allocateWorkingMemory())
+  const hasWorked = (request: GuardedRequest) =>
+    working.get(digestOf(request)) >= Math.max(1, limiter.busySinceSeconds)
 
   app.addHook('onRequest', (request, _reply, done) => {
     if (limiter.isIdle || !asksForCredential(request)) return done()
     const { waitSeconds } = limiter.look(addressOf(request))
-    if (waitSeconds === 0 || working.has(digestOf(request))) done()
+    if (waitSeconds === 0 || hasWorked(request)) done()
     else done(refuse(limit, waitSeconds))
   })
   // After the guard: who comes this far has shown a credential that works.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (limiter.isIdle) working.clear()
-    else if (hasShownCredential(request)) remember(working, digestOf(request))
+    if (!limiter.isIdle && hasShownCredential(request)) {
+      const seconds = steadySeconds()
+      working.update(digestOf(request), () => seconds)
+    }
     done()
   })
   app.addHook('onError', (request, _reply, error, done) => {
@@ -60,10 +77,4 @@ function asksForCredential({ routeOptions }: GuardedRequest): boolean {
 function digestOf({ headers, query }: GuardedRequest): string {
   const { key = '' } = query as { key?: unknown }
   return hash('sha256', `${headers.authorization ?? ''} ${key}`, 'base64')
-}
-
-function remember(working: Set<string>, digest: string): void {
-  if (working.has(digest)) return
-  if (working.size >= WORKING_MAX) working.clear()
-  working.add(digest)
 }

@@ -16,7 +16,12 @@ export interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
 export function limitRequests(app: ServiceApp, { guard, ...options }: LimitOptions): RequestLimits {
   const limits = requestLimits(options)
   shedLoad(app, options)
-  if (limits.failedAuthentications) limitFailedAuthentications(app, limits.failedAuthentications)
+  const { steadySeconds, memory } = options
+  if (limits.failedAuthentications) {
+    const workingMemory = memory?.working_credentials
+    const working = { workingMemory, steadySeconds }
+    limitFailedAuthentications(app, limits.failedAuthentications, working)
+  }
   guard()
   if (limits.tracker) limitTrackers(app, limits.tracker)
   return limits

@@ -1,7 +1,8 @@
 import { type RateLimit, rateLimit } from '../http/rate-limit.ts'
-import type { Rate } from '../http/rate-limiter.ts'
+import { type Rate, RateLimiter } from '../http/rate-limiter.ts'
 import type { AddressedRequest } from './client-address.ts'
 import type { AddressLimit } from './limit-addresses.ts'
+import { allocateWorkingMemory } from './limit-failed-authentications.ts'
 
 /** Their names stand in the headers and count in the metrics. */
 export const LIMIT_NAMES = [
@@ -29,6 +30,17 @@ export interface RequestLimitsOptions extends RequestRates {
   steadySeconds: () => number
   /** For counting. */
   onLimited: (name: LimitName) => void
+  /** Where several threads count together. */
+  memory?: LimitMemory | undefined
+}
+
+/** What the limits count in, for the threads of a process that hold them together. */
+export type LimitMemory = Record<LimitName | 'working_credentials', SharedArrayBuffer>
+
+export function allocateLimitMemory(): LimitMemory {
+  const counted = LIMIT_NAMES.map(name => [name, RateLimiter.allocateMemory()] as const)
+  const memory = Object.fromEntries(counted) as Record<LimitName, SharedArrayBuffer>
+  return { ...memory, working_credentials: allocateWorkingMemory() }
 }
 
 export interface RequestLimits {
@@ -85,11 +97,12 @@ export function requestLimits(options: RequestLimitsOptions): RequestLimits {
 function limitOf(
   name: LimitName,
   rate: Rate,
-  { steadySeconds, onLimited }: RequestLimitsOptions,
+  { steadySeconds, onLimited, memory: shared }: RequestLimitsOptions,
 ): RateLimit | null {
   if (rate.perSecond === 0) return null
   const onRefused = () => onLimited(name)
-  return rateLimit({ ...rate, name, sentence: SENTENCES[name], steadySeconds, onRefused })
+  const memory = shared?.[name]
+  return rateLimit({ ...rate, name, sentence: SENTENCES[name], steadySeconds, onRefused, memory })
 }
 
 const SENTENCES: Record<LimitName, string> = {

@@ -43,6 +43,10 @@ export class BriefCache<Value> {
     this.#entries.delete(key)
   }
 
+  forgetAll(): void {
+    this.#entries.clear()
+  }
+
   #dropOldest(): void {
     while (this.#entries.size > this.#limits.entriesMax) {
       const oldest = this.#entries.keys().next().value

@@ -38,7 +38,7 @@ export interface HeaderWriter {
 
 /**
  * Takes one request of `key` and says in the answer what is left; the refusal when nothing was.
- * Clock, bucket and both texts take 0.12 µs (a loop of a million requests of a thousand keys).
+ * Clock and bucket take 0.27 µs (a loop of a million requests of a thousand keys).
  */
 export function takeFrom(limit: RateLimit, key: string, reply: HeaderWriter): Refusal | null {
   const { remaining, waitSeconds } = limit.limiter.take(key)

@@ -1,3 +1,5 @@
+import { SharedNumberMap } from './shared-number-map.ts'
+
 /** A token bucket: it holds `burst` requests, and what was taken comes back at a steady rate. */
 export interface Rate {
   perSecond: number
@@ -9,6 +11,8 @@ export interface RateLimiterOptions extends Rate {
   steadySeconds: () => number
   /** Keys that are remembered at most; beyond it those not seen for longest begin anew. */
   keysMax?: number
+  /** Of `allocateMemory`, where several threads count together; left out, it counts alone. */
+  memory?: SharedArrayBuffer | undefined
 }
 
 export interface BucketState {
@@ -18,57 +22,67 @@ export interface BucketState {
   waitSeconds: number
 }
 
-/** 14 MB when they are all addresses. */
+/** 2 MB of memory, of which only what is touched takes room. */
 const KEYS_MAX = 100_000
 
 /** Sums of fractions are not exact; nobody is refused for a millionth of a request. */
 const ROUNDING = 1e-6
 
+/** Words of the shared memory: since when, and until when, some bucket is not full, in seconds. */
+const BUSY_SINCE = 0
+const BUSY_UNTIL = 1
+
 /**
- * One bucket a key, in the memory of this process. Nothing runs by itself: a bucket is the moment
- * at which it will be full again, on a clock that counts the requests that come back (GCRA), and a
- * full bucket is the same as none.
- *
- * Keys lie in two maps. The older one is dropped when every bucket in it is full again, so only
- * the callers of the last moments take memory, and nothing is searched or sorted.
+ * One bucket a key, in memory that the threads of this process may share: then a limit holds over
+ * all of them together. Nothing runs by itself: a bucket is the moment at which it will be full
+ * again, on a clock that counts the requests that come back (GCRA), and a full bucket is the same
+ * as none.
  */
 export class RateLimiter {
   readonly rate: Rate
   readonly #steadySeconds: () => number
-  readonly #keysMax: number
-  #recent = new Map<string, number>()
-  #older = new Map<string, number>()
-  #turnedAt = Number.NEGATIVE_INFINITY
+  readonly #fullAt: SharedNumberMap
 
   constructor(options: RateLimiterOptions) {
     this.rate = { perSecond: options.perSecond, burst: options.burst }
     this.#steadySeconds = options.steadySeconds
-    this.#keysMax = options.keysMax ?? KEYS_MAX
+    const memory = options.memory ?? RateLimiter.allocateMemory(options.keysMax)
+    this.#fullAt = new SharedNumberMap(memory)
   }
 
-  /** True when nobody has taken anything lately. */
+  /** For limiters of several threads that count together. */
+  static allocateMemory(keysMax = KEYS_MAX): SharedArrayBuffer {
+    return SharedNumberMap.allocate(keysMax)
+  }
+
+  /** True when every bucket is full: nobody has taken anything lately. */
   get isIdle(): boolean {
-    return this.#recent.size + this.#older.size === 0
+    return this.#steadySeconds() >= Atomics.load(this.#fullAt.words, BUSY_UNTIL)
+  }
+
+  /** When the first request was taken since the limiter was idle, in whole seconds. */
+  get busySinceSeconds(): number {
+    return Atomics.load(this.#fullAt.words, BUSY_SINCE)
   }
 
   /** Takes one request out of the bucket of `key`, unless it is empty. */
   take(key: string): BucketState {
-    const now = this.#readClock()
-    const taken = this.#takenFrom(key, now)
-    const state = this.#stateAfter(taken + 1)
-    this.#recent.set(key, now + taken + (state.waitSeconds > 0 ? 0 : 1))
+    const seconds = this.#steadySeconds()
+    const now = seconds * this.rate.perSecond
+    let state: BucketState = { remaining: 0, waitSeconds: 0 }
+    const fullAt = this.#fullAt.update(key, before => {
+      const taken = Math.max(0, before - now)
+      state = this.#stateAfter(taken + 1)
+      return now + taken + (state.waitSeconds > 0 ? 0 : 1)
+    })
+    this.#noteBusy(seconds, fullAt / this.rate.perSecond)
     return state
   }
 
   /** What `take` would answer now, and nothing is taken. */
   look(key: string): BucketState {
-    return this.#stateAfter(this.#takenFrom(key, this.#readClock()) + 1)
-  }
-
-  /** Requests that are missing from the bucket of `key`. */
-  #takenFrom(key: string, now: number): number {
-    const fullAt = this.#recent.get(key) ?? this.#older.get(key) ?? now
-    return fullAt > now ? fullAt - now : 0
+    const now = this.#steadySeconds() * this.rate.perSecond
+    return this.#stateAfter(Math.max(0, this.#fullAt.get(key) - now) + 1)
   }
 
   #stateAfter(taken: number): BucketState {
@@ -78,14 +92,15 @@ export class RateLimiter {
     return { remaining: Math.floor(left), waitSeconds: 0 }
   }
 
-  #readClock(): number {
-    const now = this.#steadySeconds() * this.rate.perSecond
-    const isOlderFull = now - this.#turnedAt >= this.rate.burst
-    if (isOlderFull || this.#recent.size >= this.#keysMax / 2) {
-      this.#older = this.#recent
-      this.#recent = new Map()
-      this.#turnedAt = now
+  #noteBusy(nowSeconds: number, fullAtSeconds: number): void {
+    const { words } = this.#fullAt
+    const until = Math.ceil(fullAtSeconds)
+    let known = Atomics.load(words, BUSY_UNTIL)
+    if (nowSeconds >= known) Atomics.store(words, BUSY_SINCE, Math.floor(nowSeconds))
+    while (known < until) {
+      const found = Atomics.compareExchange(words, BUSY_UNTIL, known, until)
+      if (found === known) return
+      known = found
     }
-    return now
   }
 }

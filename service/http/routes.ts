@@ -15,8 +15,10 @@ export interface Health {
    * How many lanes are in which state, where the process delivers. It is shown and decides nothing:
    * one tracker's dead platform must not take the service from all others.
    */
-  circuits?: () => Readonly<Record<string, number>>
+  circuits?: () => Counts | Promise<Counts>
 }
+
+type Counts = Readonly<Record<string, number>>
 
 /**
  * `/livez`: the process answers; it asks nothing else, so that a store that is down does not get
@@ -33,7 +35,7 @@ export function healthRoutes(app: ServiceApp, { checks, pause, circuits }: Healt
     const reason = pause()
     if (reason !== null) failed.push(reason)
     const status = failed.length === 0 ? 'ok' : 'unavailable'
-    const body = { status, failed, ...(circuits && { circuits: circuits() }) }
+    const body = { status, failed, ...(circuits && { circuits: await circuits() }) }
     if (failed.length === 0) return reply.code(200).send(body)
     noteReason(request, `not_ready:${failed.join(',')}`)
     return reply.code(503).header('retry-after', '2').send(body)
