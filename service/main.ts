@@ -11,10 +11,17 @@ import { CredentialsFileError } from './provisioning/credentials-file.ts'
 import { PlatformTokenError } from './provisioning/read-platform-token.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
 import { serviceLog } from './roles/service-log.ts'
+import { keepCompiledCode, storeCompiledCode } from './roles/compile-cache.ts'
 import { refuseArguments, StartError } from './roles/start-error.ts'
 import { readSettings, SettingsError } from './settings/read-settings.ts'
 
 const SHUTDOWN_MILLISECONDS_MAX = 30_000
+/**
+ * npm hands a signal on that the whole group was sent, so the same one comes twice, 2 to 50 ms apart.
+ * Who wants the program to end at once sends a second one later than this.
+ */
+const SAME_SIGNAL_MILLISECONDS = 1_000
+const END_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 
 type StartRole = (context: RoleContext) => Promise<RunningRole>
 type RunOnce = (context: RoleContext, rest: string[]) => Promise<void>
@@ -42,6 +49,8 @@ const ONE_OFF_ROLES = new Map<string, () => Promise<RunOnce>>([
 
 let isFatal = false
 
+// The roles are loaded after this.
+keepCompiledCode()
 const [role = 'all', ...rest] = process.argv.slice(2)
 await run(role, rest).catch(fail)
 
@@ -79,10 +88,11 @@ async function run(name: string, rest: string[]): Promise<void> {
 
 /** A signal during the start waits for its end, so that nothing half-open is left behind. */
 async function runUntilSignal(starting: Promise<RunningRole>, logger: ServiceLogger) {
-  closeWithGrace(
+  const { close } = closeWithGrace(
     {
       delay: SHUTDOWN_MILLISECONDS_MAX,
       logger: false,
+      skip: [...END_SIGNALS],
       onTimeout: () => logger.fatal('not everything ended in time; the rest is cut off'),
     },
     async ({ err }) => {
@@ -96,7 +106,17 @@ async function runUntilSignal(starting: Promise<RunningRole>, logger: ServiceLog
       if (isFatal) process.exit(1)
     },
   )
+  let signaledAt: number | null = null
+  for (const signal of END_SIGNALS) {
+    process.on(signal, () => {
+      const now = performance.now()
+      if (signaledAt === null) void close()
+      else if (now - signaledAt >= SAME_SIGNAL_MILLISECONDS) process.exit(1)
+      signaledAt ??= now
+    })
+  }
   await starting.catch(fail)
+  storeCompiledCode()
 }
 
 function fail(error: unknown): never {

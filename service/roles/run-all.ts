@@ -3,20 +3,20 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { destinationMetrics } from '../metrics/delivery-metrics.ts'
 import { meteredPlatform } from '../metrics/metered-platform.ts'
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Platform } from '../platforms/platform.ts'
 import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import type { Settings } from '../settings/settings.ts'
 import { closeAll } from './close-all.ts'
+import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { migrateStore } from './migrate-store.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { startSimulatorProcess } from './simulator-process.ts'
 import { deliveryContext, platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
-import { type HttpService, startHttp } from './start-http.ts'
+import type { HttpService } from './start-http.ts'
 import { startJobs } from './start-jobs.ts'
-import { startMetrics } from './start-metrics.ts'
+import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 import { startSummary } from './start-summary.ts'
 
 /**
@@ -27,6 +27,8 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
   const { settings, logger, now } = context
   const closers: (() => Promise<void>)[] = []
   try {
+    const workers = await prepareHttpWorkers(context, 'all')
+    if (workers) closers.push(workers.close)
     const store = await openStore({ settings, logger, role: 'all', embedded: 'start' })
     closers.push(store.close)
     store.embedded?.exited.then(context.onFatal)
@@ -42,7 +44,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     const platform = meteredPlatform(metrics.registry, platformOf(context, platformUrl))
     const keys = credentialKeys(settings)
 
-    const parts = { platform, credentialKeys: keys, registry: metrics.registry, closers }
+    const parts = { platform, platformUrl, credentialKeys: keys, metrics, workers, closers }
     const service = await startServiceAndWorker(context, store, parts)
     const credentialsPath = join(settings.dataDirectory, 'credentials.json')
     const hasCredentials = await provisionDemo(store.database, {
@@ -75,8 +77,11 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
 
 interface ServiceParts {
   platform: Platform
+  platformUrl: string
   credentialKeys: CredentialKeys
-  registry: MetricsRegistry
+  metrics: RunningMetrics
+  /** Null where this thread does everything. */
+  workers: HttpWorkers | null
   closers: (() => Promise<void>)[]
 }
 
@@ -84,22 +89,25 @@ interface ServiceParts {
 async function startServiceAndWorker(
   context: RoleContext,
   store: Store,
-  { platform, credentialKeys, registry, closers }: ServiceParts,
+  { platform, platformUrl, credentialKeys, metrics, workers, closers }: ServiceParts,
 ): Promise<HttpService> {
+  const { registry } = metrics
   const options = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
   const worker = await startDelivery(context, store, { ...options, registry })
   closers.push(worker.stop)
   const delivery = deliveryContext(context, store, options)
   closers.push(startJobs(context, store, { registry, delivery }).stop)
-  const service = await startHttp(context, {
-    database: store.database,
-    platform,
-    delivery,
-    credentialKeys,
-    onPlanned: worker.wake,
-    circuits: worker.circuits,
-    registry,
-  })
+  const { wake: onPlanned, circuits } = worker
+  if (workers) {
+    metrics.addThreads(workers.snapshots)
+    const service = await workers.start({ store, credentialKeys, platformUrl, onPlanned, circuits })
+    closers.push(service.close)
+    return service
+  }
+  const { database } = store
+  const { startHttp } = await import('./start-http.ts')
+  const parts = { database, platform, delivery, credentialKeys, onPlanned, circuits, registry }
+  const service = await startHttp(context, parts)
   closers.push(service.close)
   return service
 }

@@ -1,40 +1,34 @@
 import { requireCurrentSchema } from '../db/migrate.ts'
+import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { destinationMetrics } from '../metrics/delivery-metrics.ts'
 import { meteredPlatform } from '../metrics/metered-platform.ts'
 import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { closeAll } from './close-all.ts'
-import { openStore } from './open-store.ts'
+import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
+import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import { deliveryContext, platformOf, preparePartitions } from './start-delivery.ts'
-import { startHttp } from './start-http.ts'
-import { startMetrics } from './start-metrics.ts'
-
-const NO_PLATFORM = 'http://127.0.0.1:9'
+import { deliveryContext, NO_PLATFORM, platformOf, preparePartitions } from './start-delivery.ts'
+import type { HttpService } from './start-http.ts'
+import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 
 /** The HTTP service alone; any number of them may share a store. Deliveries wait for a worker. */
 export async function runServe(context: RoleContext): Promise<RunningRole> {
   const { settings, logger } = context
-  const store = await openStore({ settings, logger, role: 'serve', embedded: 'join' })
-  const closers = [store.close]
+  const closers: (() => Promise<void>)[] = []
   try {
-    const { registry, ...metrics } = await startMetrics(context, store)
+    const workers = await prepareHttpWorkers(context, 'serve')
+    if (workers) closers.push(workers.close)
+    const store = await openStore({ settings, logger, role: 'serve', embedded: 'join' })
+    closers.push(store.close)
+    const metrics = await startMetrics(context, store)
     closers.push(metrics.close)
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
-    const platformUrl = settings.platformUrl ?? NO_PLATFORM
-    const platform = meteredPlatform(registry, platformOf(context, platformUrl))
-    const onMoved = destinationMetrics(registry)
     const keys = credentialKeys(settings)
-    // Test purchases are sent by the process that is asked for them.
-    const sending = { platform, credentialKeys: keys, onMoved }
-    const service = await startHttp(context, {
-      database: store.database,
-      platform,
-      delivery: settings.platformUrl ? deliveryContext(context, store, sending) : null,
-      credentialKeys: keys,
-      onPlanned: () => {},
-      registry,
-    })
+    const parts = { store, credentialKeys: keys, metrics }
+    const service = workers
+      ? await serveInWorkers(context, workers, parts)
+      : await serveHere(context, parts)
     closers.push(service.close)
     service.markReady()
     context.tell(`Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`)
@@ -43,4 +37,39 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     await closeAll(closers)
     throw error
   }
+}
+
+interface ServeParts {
+  store: Store
+  credentialKeys: CredentialKeys
+  metrics: RunningMetrics
+}
+
+function serveInWorkers(
+  { settings }: RoleContext,
+  workers: HttpWorkers,
+  { store, credentialKeys, metrics }: ServeParts,
+): Promise<HttpService> {
+  metrics.addThreads(workers.snapshots)
+  const { platformUrl } = settings
+  return workers.start({ store, credentialKeys, platformUrl, onPlanned: () => {} })
+}
+
+async function serveHere(
+  context: RoleContext,
+  { store, credentialKeys, metrics: { registry } }: ServeParts,
+): Promise<HttpService> {
+  const { startHttp } = await import('./start-http.ts')
+  const { platformUrl } = context.settings
+  const platform = meteredPlatform(registry, platformOf(context, platformUrl ?? NO_PLATFORM))
+  // Test purchases are sent by the process that is asked for them.
+  const sending = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
+  return startHttp(context, {
+    database: store.database,
+    platform,
+    delivery: platformUrl ? deliveryContext(context, store, sending) : null,
+    credentialKeys,
+    onPlanned: () => {},
+    registry,
+  })
 }

@@ -12,6 +12,9 @@ import type { Platform } from '../platforms/platform.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
+/** Where nothing is sent: only what is known of the platform without asking it is used. */
+export const NO_PLATFORM = 'http://127.0.0.1:9'
+
 const PLATFORM_MILLISECONDS_MAX = 10_000
 const PARTITION_DAYS_AHEAD = 14
 
@@ -39,7 +42,7 @@ export interface DeliveryOptions {
 /** What delivering needs, for a worker and for whoever sends at once. */
 export function deliveryContext(
   { settings, logger, now }: RoleContext,
-  { database }: Store,
+  { database }: Pick<Store, 'database'>,
   { platform, credentialKeys, onMoved }: DeliveryOptions,
 ): DeliveryContext {
   return {

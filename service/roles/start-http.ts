@@ -40,13 +40,17 @@ export interface HttpOptions {
   onPlanned: () => void
   registry: MetricsRegistry
   /** Left out where this process delivers nothing. */
-  circuits?: () => CircuitCounts
+  circuits?: () => CircuitCounts | Promise<CircuitCounts>
+  /** Other threads of this process listen on the same port. */
+  reusePort?: boolean
+  /** What they have in common. */
+  shared?: NonNullable<ServerOptions['shared']>
 }
 
 /** Starts to listen. Throws a StartError, ContractKeyError or ErasureKeyError when it cannot. */
 export async function startHttp(
   context: RoleContext,
-  { registry, ...options }: HttpOptions,
+  { registry, reusePort = false, ...options }: HttpOptions,
 ): Promise<HttpService> {
   const { settings, logger, now } = context
   const mails = mailQueue(context)
@@ -79,7 +83,8 @@ export async function startHttp(
   commitFailureMetrics(registry, server.commitHealth)
   const { host } = settings
   try {
-    await server.app.listen({ host, port: settings.port })
+    const place = { host, port: settings.port, reusePort }
+    await server.app.listen(place)
   } catch (cause) {
     const place = { host, port: settings.port, variables: { host: 'HOST', port: 'PORT' } } as const
     throw listenError(cause, place)

@@ -1,9 +1,14 @@
 import { countPending } from '../agents/proposals/action-store.ts'
 import { readBacklog, readWaiting } from '../delivery/backlog-store.ts'
-import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
+import { type MetricsPage, type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import { pendingActionMetrics } from '../metrics/agent-metrics.ts'
 import { openAlertMetrics } from '../metrics/alert-metrics.ts'
-import { type MetricsRegistry, metricsPage, metricsRegistry } from '../metrics/metrics-registry.ts'
+import {
+  type MetricsRegistry,
+  type MetricsSnapshot,
+  metricsPageOfThreads,
+  metricsRegistry,
+} from '../metrics/metrics-registry.ts'
 import { backlogMetrics, connectionMetrics, waitingMetrics } from '../metrics/store-metrics.ts'
 import { countOpenAlerts } from '../reports/alert-store.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -16,6 +21,8 @@ export interface RunningMetrics {
   /** Where the parts of the process register what they count. */
   registry: MetricsRegistry
   url: string
+  /** Adds what other threads of this process count to the page. */
+  addThreads(snapshots: () => Promise<MetricsSnapshot[]>): void
   close(): Promise<void>
 }
 
@@ -35,16 +42,22 @@ export async function startMetrics(
   waitingMetrics(registry, () => readWaiting(database, context.now()))
   openAlertMetrics(registry, () => countOpenAlerts(database))
   pendingActionMetrics(registry, () => countPending(database))
-  const server = await listen(context, registry)
+  let threads = async (): Promise<MetricsSnapshot[]> => []
+  const server = await listen(context, async () => metricsPageOfThreads(registry, await threads()))
   const url = `http://${urlHost(context.settings.metricsHost)}:${server.port}/metrics`
-  return { registry, url, close: server.close }
+  const addThreads = (snapshots: typeof threads) => {
+    threads = snapshots
+  }
+  return { registry, url, addThreads, close: server.close }
 }
 
-async function listen(context: RoleContext, registry: MetricsRegistry): Promise<MetricsServer> {
+async function listen(
+  context: RoleContext,
+  page: () => Promise<MetricsPage>,
+): Promise<MetricsServer> {
   const { settings, logger } = context
   const host = settings.metricsHost
   const port = settings.metricsPort || portBeside(settings)
-  const page = () => metricsPage(registry)
   try {
     return await startMetricsServer({ host, port, page })
   } catch (cause) {

@@ -17,11 +17,13 @@ type Environment = Record<string, string | undefined>
 export function readSettings(environment: Environment): Settings {
   const text = (name: VariableName) => checkedText(environment, name)
   const integer = (name: VariableName) => Number(text(name))
+  const optionalInteger = (name: VariableName) => (text(name) ? integer(name) : undefined)
   const origin = text('SIGNALBOX_PUBLIC_ORIGIN')
   const proxies = text('SIGNALBOX_TRUSTED_PROXIES')
   return {
     port: integer('PORT'),
     host: text('HOST') ?? '',
+    httpWorkers: optionalInteger('SIGNALBOX_HTTP_WORKERS'),
     logLevel: text('LOG_LEVEL') ?? '',
     databaseUrl: text('DATABASE_URL'),
     dataDirectory: resolve(text('SIGNALBOX_DATA_DIR') ?? ''),

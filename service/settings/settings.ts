@@ -5,6 +5,8 @@ import type { VariableName } from './variables.ts'
 export interface Settings {
   port: number
   host: string
+  /** Undefined: as many as fit the machine. */
+  httpWorkers: number | undefined
   logLevel: string
   databaseUrl: string | undefined
   dataDirectory: string

@@ -14,6 +14,13 @@ export const VARIABLES = {
     meaning: 'Port of the HTTP service; 0 takes any free one.',
   },
   HOST: { kind: 'text', default: '127.0.0.1', meaning: 'Address the HTTP service listens on.' },
+  SIGNALBOX_HTTP_WORKERS: {
+    kind: 'integer',
+    default: undefined,
+    minimum: 0,
+    maximum: 64,
+    meaning: 'Threads for HTTP. 0: none of their own. Unset: one less than cores, from 1 to 8.',
+  },
   LOG_LEVEL: {
     kind: 'choice',
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -43,7 +50,7 @@ export const VARIABLES = {
     default: '10',
     minimum: 4,
     maximum: 200,
-    meaning: 'Connections that one process may hold.',
+    meaning: 'Connections for HTTP, and again for deliveries; each HTTP worker has 4 or more.',
   },
   SIGNALBOX_PUBLIC_ORIGIN: {
     kind: 'url',

@@ -1,0 +1,96 @@
+import { parentPort } from 'node:worker_threads'
+import { openDatabase } from '../db/database.ts'
+import type { CircuitCounts } from '../delivery/circuit-moves.ts'
+import { destinationMetrics } from '../metrics/delivery-metrics.ts'
+import { meteredPlatform } from '../metrics/metered-platform.ts'
+import { metricsRegistry, metricsSnapshot } from '../metrics/metrics-registry.ts'
+import { connectionMetrics } from '../metrics/store-metrics.ts'
+import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { closeAll } from './close-all.ts'
+import {
+  type HttpWorkerOrder,
+  type MessageFromWorker,
+  type MessageToWorker,
+  OpenQuestions,
+} from './http-worker-messages.ts'
+import type { RoleContext } from './role.ts'
+import { serviceLog } from './service-log.ts'
+import { deliveryContext, NO_PLATFORM, platformOf } from './start-delivery.ts'
+import { type HttpService, startHttp } from './start-http.ts'
+
+/**
+ * One HTTP worker: a thread that serves beside others, with a store connection pool, a group commit
+ * and figures of its own. It is loaded while the main thread opens the store, and starts when it is
+ * told to (`http-workers.ts`). What it does not catch ends this thread alone.
+ */
+const port = parentPort
+if (!port) throw new Error('http-worker.ts runs as a worker thread only')
+const send = (message: MessageFromWorker) => port.postMessage(message)
+
+const registry = metricsRegistry()
+const circuitQuestions = new OpenQuestions<CircuitCounts>()
+let running: { service: HttpService; close: () => Promise<void> } | null = null
+
+port.on('message', async (message: MessageToWorker) => {
+  switch (message.kind) {
+    case 'start':
+      running = await start(message.order)
+      send({ kind: 'listening', origin: running.service.origin })
+      break
+    case 'ready':
+      running?.service.markReady()
+      break
+    case 'metrics':
+      send({ ...message, snapshot: await metricsSnapshot(registry) })
+      break
+    case 'circuits':
+      circuitQuestions.answer(message.question, message.counts)
+      break
+    case 'close':
+      await running?.close()
+      process.exit()
+  }
+})
+
+async function start(order: HttpWorkerOrder) {
+  const { settings, connectionString, role, id } = order
+  const context = workerContext(order)
+  const database = openDatabase({
+    connectionString,
+    connectionsMax: settings.databaseConnectionsMax,
+    applicationName: `signalbox ${role} ${id}`,
+    onIdleError: err => context.logger.warn({ err }, 'a store connection broke'),
+  })
+  connectionMetrics(registry, database.pool)
+  const keys = credentialKeys(context.settings)
+  const platform = meteredPlatform(registry, platformOf(context, order.platformUrl ?? NO_PLATFORM))
+  const onMoved = destinationMetrics(registry)
+  const sending = { platform, credentialKeys: keys, onMoved }
+  const circuits = () => circuitQuestions.ask(question => send({ kind: 'circuits', question }))
+  const service = await startHttp(context, {
+    database,
+    platform,
+    delivery: order.platformUrl ? deliveryContext(context, { database }, sending) : null,
+    credentialKeys: keys,
+    onPlanned: () => send({ kind: 'planned' }),
+    registry,
+    reusePort: order.reusePort,
+    shared: order.shared,
+    ...(order.hasCircuits && { circuits }),
+  })
+  return { service, close: () => closeAll([database.close, service.close]) }
+}
+
+function workerContext({ settings, id }: HttpWorkerOrder): RoleContext {
+  return {
+    settings: { ...settings, textOf: () => undefined },
+    logger: serviceLog(settings.logLevel).child({ worker: id }),
+    now: () => new Date(),
+    // Words for a person and the end of the program are the main thread's.
+    tell: () => {},
+    print: () => {},
+    onFatal: sentence => {
+      throw new Error(sentence)
+    },
+  }
+}
