@@ -1,4 +1,11 @@
-export const BENCH_NAMES = ['acceptance', 'delivery', 'list', 'erasure', 'retention'] as const
+export const BENCH_NAMES = [
+  'acceptance',
+  'workers',
+  'delivery',
+  'list',
+  'erasure',
+  'retention',
+] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
 export const DELIVERY_SCENARIOS = ['plain', 'faults', 'lanes', 'outage'] as const
@@ -11,6 +18,8 @@ export interface BenchPlan {
   rounds: number
   warmUpSeconds: number
   seconds: number
+  /** Numbers of HTTP workers of `serve`. */
+  workers: number[]
   delivery: DeliveryPlan
   list: ListPlan
   erasure: ErasurePlan

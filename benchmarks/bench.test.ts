@@ -22,6 +22,17 @@ it('acceptance stores one row for each 2xx answer, with and without delivery bes
   assert.equal(whileDelivering, told)
 })
 
+it('workers measures bare HTTP, serve with each number of workers, and npm start', () => {
+  const load = ['--connections', '4', '--workers', '1,2']
+  const { status, stdout, stderr } = bench('workers', ...load, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  for (const name of ['bare HTTP, one process', 'serve, 1 worker', 'serve, 2 workers']) {
+    assert.match(stdout, new RegExp(`^${name} +[1-9][\\d,]* +\\d\\.\\d\\d `, 'm'))
+  }
+  assert.match(stdout, /^npm start +[1-9]/m)
+})
+
 it('delivery brings every stored delivery to the simulator once', () => {
   const stdout = deliver('plain', '--events', '1500')
   assert.match(stdout, /^stored 1500, accepted 1500, received once 1500$/m)

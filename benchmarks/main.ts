@@ -14,11 +14,13 @@ import { readBenchCommand } from './read-bench-command.ts'
 import { resultsEntry } from './results-entry.ts'
 import { measureRetention } from './retention.ts'
 import { reportRetention } from './retention-report.ts'
+import { measureWorkers } from './workers.ts'
 
 /** `npm run bench -- NAME`. Ends with 1 when answers or rows are wrong, never for being slow. */
 const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promise<BenchFindings>> =
   {
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
+    workers: measureWorkers,
     delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),
     list: async (plan, closers) => reportList(await measureList(plan, closers)),
     erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),

@@ -15,14 +15,16 @@ export interface BenchCommand {
   write: boolean
 }
 
-const USAGE = `Usage: npm run bench -- acceptance|delivery|list|erasure|retention [options]
+const USAGE = `Usage: npm run bench -- acceptance|workers|delivery|list|erasure|retention [options]
   --rounds N           how often everything is measured; the median counts (3; of delivery
                        only plain, the others 1)
   --write              append the findings to benchmarks/results.md
-of acceptance and retention:
+of acceptance, workers and retention:
   --seconds S          measured time of each load (5)
   --warm-up S          time before it, which does not count (1.5)
   --connections N,N    the aims are for the last (64,256)
+of workers:
+  --workers N,N        HTTP workers of serve (1,2,4)
 of delivery:
   --scenario NAME      only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
   --events N           stored deliveries a round of plain, faults and lanes (50000)
@@ -47,6 +49,7 @@ const LIMITS = {
   seconds: { min: 0.1, max: 120 },
   'warm-up': { min: 0, max: 60 },
   connections: { min: 1, max: 1_000 },
+  workers: { min: 1, max: 64 },
   events: { min: 1, max: 400_000 },
   batch: { min: 1, max: 1_000 },
   lanes: { min: 1, max: 1_000 },
@@ -82,6 +85,7 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
       rounds: values.rounds === undefined ? ROUNDS : number('rounds', values.rounds),
       warmUpSeconds: number('warm-up', values['warm-up']),
       seconds: number('seconds', values.seconds),
+      workers: values.workers.split(',').map(text => number('workers', text)),
       delivery: deliveryPlan(values),
       list: { events: sizes, requests: number('requests', values.requests) },
       erasure: { events: sizes, persons: number('persons', values.persons) },
@@ -119,6 +123,7 @@ function parse(args: readonly string[]) {
       seconds: { type: 'string', default: '5' },
       'warm-up': { type: 'string', default: '1.5' },
       connections: { type: 'string', default: '64,256' },
+      workers: { type: 'string', default: '1,2,4' },
       scenario: { type: 'string' },
       events: { type: 'string', default: '50000' },
       batch: { type: 'string' },

@@ -1,0 +1,29 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * A program: the least that a Node HTTP service can do with a submission. It reads the body, parses
+ * it as JSON, and answers 202 with a small JSON object. No framework, no credential, no validation,
+ * no store. What the service costs is reported as a multiple of it, which depends less on the
+ * machine than seconds do.
+ */
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = []
+  request.on('data', chunk => chunks.push(chunk))
+  request.on('end', () => answer(request, response, Buffer.concat(chunks)))
+})
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  process.send?.({ origin: `http://127.0.0.1:${port}`, trackerSecret: 'none' })
+})
+process.once('disconnect', () => process.exit(0))
+
+function answer(_: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  const { event_id } = JSON.parse(body.toString('utf8'))
+  const text = JSON.stringify({ event_id, duplicate: false, warnings: [] })
+  response.writeHead(202, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  })
+  response.end(text)
+}

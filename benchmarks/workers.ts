@@ -1,0 +1,189 @@
+import { acceptedCount, type Target } from './acceptance-round.ts'
+import { type DeliveringFigures, measureWhileDelivering } from './acceptance-while-delivering.ts'
+import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
+import { type BenchStore, openBenchStore } from './bench-store.ts'
+import { forkProgram } from './forked-program.ts'
+import type { LoadResult } from './load-plan.ts'
+import { describeMachine } from './machine.ts'
+import { aimText } from './measure.ts'
+import { median } from './median.ts'
+import { processMemory, processSeconds } from './process-cost.ts'
+import { runLoad } from './run-load.ts'
+import { startServiceProcess } from './service-process.ts'
+import { figureText, textTable } from './text-table.ts'
+
+/** One program under the load. */
+interface Run {
+  load: LoadResult
+  /** Processor seconds of a thousand answers, its start not among them. */
+  cpuSeconds: number | null
+  peakMegabytes: number | null
+}
+
+/** Everything once: bare HTTP, `serve` with each number of workers, and `npm start`. */
+interface Round {
+  bare: Run
+  serve: Run[]
+  all: DeliveringFigures
+}
+
+const READY_SECONDS_MAX = 30
+/** For the machine's own number of workers: at least so much of bare HTTP in the same round. */
+const AIMS = { serve: 0.33, all: 0.2 }
+
+/**
+ * How `serve` grows with its HTTP workers, beside bare HTTP in one process with the same bodies; and
+ * what `npm start` accepts and delivers as it comes.
+ */
+export async function measureWorkers(plan: BenchPlan, closers: Closers): Promise<BenchFindings> {
+  const store = await openBenchStore()
+  closers.push(store.close)
+  const machine = await describeMachine(store.database, store.dataDirectory)
+  const rounds: Round[] = []
+  for (let round = 0; round < plan.rounds; round += 1) {
+    const bare = await measureBare(plan)
+    const serve: Run[] = []
+    for (const count of plan.workers) serve.push(await measureServe(plan, { store, count }))
+    rounds.push({ bare, serve, all: await measureWhileDelivering(plan, closers) })
+  }
+  const text = [
+    machine,
+    `medians of ${rounds.length} rounds, ${plan.connections.at(-1)} connections`,
+    '',
+    textTable(tableOf(plan, rounds)),
+  ].join('\n')
+  return { text, faults: rounds.flatMap(faultsOf) }
+}
+
+async function measureBare(plan: BenchPlan): Promise<Run> {
+  const bare = await forkProgram({ program: 'bare-http.ts', answerSecondsMax: READY_SECONDS_MAX })
+  try {
+    return await measureRun(plan, { ...(bare.message as Target), processId: bare.processId })
+  } finally {
+    await bare.stop()
+  }
+}
+
+async function measureServe(
+  plan: BenchPlan,
+  { store, count }: { store: BenchStore; count: number },
+): Promise<Run> {
+  const { dataDirectory, tracker } = store
+  const settings = { SIGNALBOX_HTTP_WORKERS: String(count) }
+  const service = await startServiceProcess({ role: 'serve', dataDirectory, settings })
+  try {
+    const { trackerSecret } = tracker
+    return await measureRun(plan, { ...service, origin: service.url, trackerSecret })
+  } finally {
+    await service.stop()
+  }
+}
+
+async function measureRun(plan: BenchPlan, target: Target & { processId: number }): Promise<Run> {
+  const before = processSeconds(target.processId)
+  const { origin, trackerSecret } = target
+  const connections = plan.connections.at(-1) as number
+  const load = await runLoad({ ...plan, origin, trackerSecret, connections })
+  const after = processSeconds(target.processId)
+  const thousands = acceptedCount(load) / 1_000
+  return {
+    load,
+    cpuSeconds: before === null || after === null ? null : (after - before) / thousands,
+    peakMegabytes: processMemory(target.processId)?.peakMegabytes ?? null,
+  }
+}
+
+function tableOf({ workers }: BenchPlan, rounds: readonly Round[]): string[][] {
+  const row = (name: string, runOf: (round: Round) => Run, aim?: number) => {
+    const middle = (read: (run: Run) => number | null) => middleOf(rounds.map(runOf).map(read))
+    const ratio = middleOf(rounds.map(round => ratioOf(runOf(round).load, round)))
+    return [
+      name,
+      figureText(
+        middle(({ load }) => load.eventsPerSecond),
+        0,
+      ),
+      figureText(ratio, 2),
+      figureText(
+        middle(({ load }) => load.p50Milliseconds),
+        1,
+      ),
+      figureText(
+        middle(({ load }) => load.p99Milliseconds),
+        1,
+      ),
+      figureText(
+        middle(({ cpuSeconds }) => cpuSeconds),
+        3,
+      ),
+      figureText(
+        middle(({ peakMegabytes }) => peakMegabytes),
+        0,
+      ),
+      '',
+      aim === undefined ? '' : aimText({ limit: aim, direction: 'at least' }, ratio),
+    ]
+  }
+  return [
+    ['', 'events/s', 'to bare', 'p50 ms', 'p99 ms', 'CPU s/1,000', 'peak MB', 'delivered', ''],
+    row('bare HTTP, one process', ({ bare }) => bare),
+    ...workers.map((count, index) =>
+      row(
+        `serve, ${count} worker${count === 1 ? '' : 's'}`,
+        ({ serve }) => serve[index] as Run,
+        count === 2 ? AIMS.serve : undefined,
+      ),
+    ),
+    allRow(rounds),
+  ]
+}
+
+function allRow(rounds: readonly Round[]): string[] {
+  const middle = (read: (all: DeliveringFigures) => number | null) =>
+    middleOf(rounds.map(({ all }) => read(all)))
+  const ratio = middleOf(rounds.map(round => ratioOf(round.all.load, round)))
+  const delivered = middle(({ delivered, events }) => (100 * delivered) / Math.max(1, events))
+  return [
+    'npm start',
+    figureText(
+      middle(({ load }) => load.eventsPerSecond),
+      0,
+    ),
+    figureText(ratio, 2),
+    figureText(
+      middle(({ load }) => load.p50Milliseconds),
+      1,
+    ),
+    figureText(
+      middle(({ load }) => load.p99Milliseconds),
+      1,
+    ),
+    '',
+    figureText(
+      middle(({ memory }) => memory?.peakMegabytes ?? null),
+      0,
+    ),
+    `${figureText(delivered, 0)} %`,
+    aimText({ limit: AIMS.all, direction: 'at least' }, ratio),
+  ]
+}
+
+function ratioOf(load: LoadResult, { bare }: Round): number {
+  return load.eventsPerSecond / bare.load.eventsPerSecond
+}
+
+function middleOf(figures: readonly (number | null)[]): number | null {
+  const known = figures.filter(figure => figure !== null)
+  return known.length === 0 ? null : median(known)
+}
+
+function faultsOf({ bare, serve, all }: Round): string[] {
+  const faults = [bare.load, ...serve.map(({ load }) => load), all.load].flatMap(load => {
+    const total = Object.values(load.answers).reduce((sum, count) => sum + count, 0)
+    if (total > 0 && total === acceptedCount(load) && load.brokenCount === 0) return []
+    const answers = JSON.stringify(load.answers)
+    return [`Not every request was answered 202: ${answers}, ${load.brokenCount} broken.`]
+  })
+  if (all.events === all.accepted) return faults
+  return [...faults, `npm start stored ${all.events} for ${all.accepted} answers of 202.`]
+}
