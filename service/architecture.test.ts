@@ -58,11 +58,16 @@ const PRIVILEGES = [
   },
   {
     touch: /\bset(Timeout|Interval)\(|node:timers/,
-    allowed: /\/worker\.ts$|^db\/(embedded-[\w-]+|wait-until)\.ts$/,
+    allowed:
+      /\/worker\.ts$|^db\/(embedded-[\w-]+|wait-until)\.ts$|^roles\/http-worker-supervisor\.ts$/,
   },
   { touch: /node:child_process/, allowed: /^db\/[\w-]+\.ts$|^roles\/simulator-process\.ts$/ },
+  {
+    touch: /node:worker_threads/,
+    allowed: /^roles\/http-worker(-supervisor)?\.ts$|^people\/mail\/outbox\.ts$/,
+  },
   { touch: /\bprocess\.env\b/, allowed: /^settings\/|^main\.ts$/ },
-  { touch: /\bnew Date\(\)|\bDate\.now\(\)/, allowed: /^main\.ts$/ },
+  { touch: /\bnew Date\(\)|\bDate\.now\(\)/, allowed: /^main\.ts$|^roles\/http-worker\.ts$/ },
   { touch: /\bMath\.random\b/, allowed: /^roles\// },
 ]
 

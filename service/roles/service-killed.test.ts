@@ -24,6 +24,10 @@ describe('kill -9 in the middle of load', { concurrency: true }, () => {
     await loadThroughKills(test, { kills: 10, withPostgres: false })
   })
 
+  it('of the service with two HTTP workers, ten times: the same', async test => {
+    await loadThroughKills(test, { kills: 10, withPostgres: false, workers: 2 })
+  })
+
   it('of the service and its PostgreSQL, three times: the same', async test => {
     await loadThroughKills(test, { kills: 3, withPostgres: true })
   })
@@ -32,15 +36,21 @@ describe('kill -9 in the middle of load', { concurrency: true }, () => {
 interface Kills {
   kills: number
   withPostgres: boolean
+  /** As many as fit the machine when it is left out. */
+  workers?: number
 }
 
-async function loadThroughKills(test: TestContext, { kills, withPostgres }: Kills): Promise<void> {
+async function loadThroughKills(
+  test: TestContext,
+  { kills, withPostgres, workers }: Kills,
+): Promise<void> {
   const simulatorUrl = await startSlowSimulator(test)
   const place = installation(test)
   const environment = {
     SIGNALBOX_PLATFORM_URL: simulatorUrl,
     SIGNALBOX_DELIVERY_LEASE_SECONDS: String(LEASE_SECONDS),
     SIGNALBOX_TRACKER_RATE_PER_SECOND: '0',
+    ...(workers && { SIGNALBOX_HTTP_WORKERS: String(workers) }),
   }
   const chance = seededMoments(test)
   let program = await place.startReady({ environment })

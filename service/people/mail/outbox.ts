@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { threadId } from 'node:worker_threads'
 import { writePrivateFile } from '../../db/private-file.ts'
 import type { DeliverMail } from './mails.ts'
 
@@ -18,7 +19,9 @@ export function mailOutbox(folder: string, now: () => Date): DeliverMail {
     const at = now()
     count += 1
     const number = String(count).padStart(4, '0')
-    const name = `${at.toISOString().replaceAll(':', '-')}-${number}.txt`
+    // HTTP workers write into one folder, and each counts its own mails.
+    const place = threadId === 0 ? number : `${number}-${threadId}`
+    const name = `${at.toISOString().replaceAll(':', '-')}-${place}.txt`
     const oneLine = (value: string) => value.replaceAll(/\s+/g, ' ')
     const head = `To: ${oneLine(to)}\nSubject: ${oneLine(subject)}\nDate: ${at.toUTCString()}\n`
     writePrivateFile(folder, name, `${head}\n${text}`)

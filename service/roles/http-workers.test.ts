@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { FAILING_THREAD } from '../../testing/failing-thread.ts'
+import {
+  eventually,
+  installation,
+  type ProgramUnderTest,
+} from '../../testing/program-under-test.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { connectionsToThreads, ThreadConnection } from '../../testing/thread-connection.ts'
+import type { Database } from '../db/database.ts'
+import { type ProvisionedTracker, provisionTracker } from '../provisioning/provision-tracker.ts'
+import { connectionShare, httpWorkerCount } from './http-workers.ts'
+
+const KEY = '07'.repeat(32)
+const REQUESTS = 300
+
+it('there is one worker less than cores, and none where they would be of no use', () => {
+  const linux = (cores: number) => ({ cores, canReusePort: true })
+  const counts = (role: 'all' | 'serve', httpWorkers?: number) =>
+    [1, 2, 4, 9, 32].map(cores => httpWorkerCount(role, { httpWorkers }, linux(cores)))
+  assert.deepEqual(counts('all'), [0, 1, 3, 8, 8])
+  assert.deepEqual(counts('serve'), [0, 0, 3, 8, 8])
+  assert.deepEqual(counts('all', 2), [0, 2, 2, 2, 2])
+  assert.deepEqual(counts('serve', 2), [0, 2, 2, 2, 2])
+  assert.deepEqual(counts('all', 0), [0, 0, 0, 0, 0])
+  const macos = { cores: 8, canReusePort: false }
+  assert.equal(httpWorkerCount('all', { httpWorkers: undefined }, macos), 1)
+  assert.equal(httpWorkerCount('serve', { httpWorkers: 4 }, macos), 0)
+})
+
+it('workers divide the connections of a process, and each has enough to go on', () => {
+  assert.deepEqual(
+    [1, 2, 3, 8].map(workers => connectionShare(10, workers)),
+    [10, 5, 4, 4],
+  )
+})
+
+it('requests are answered by every worker, whose lines in the log name it', async test => {
+  const { program, origin } = await serveInWorkers(test, { LOG_LEVEL: 'debug' })
+  const connections = await connectionsToThreads(origin, 2)
+  for (const connection of connections) {
+    assert.equal((await connection.send('/readyz')).body, '{"status":"ok","failed":[]}')
+  }
+  const asked = program
+    .log()
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as { worker?: number; request_id?: string })
+    .filter(({ request_id }) => request_id !== undefined)
+  assert.deepEqual([...new Set(asked.map(({ worker }) => worker))].sort(), [1, 2])
+})
+
+it('429 comes after one limit for all workers together, exact within 5 %', async test => {
+  const limits = {
+    SIGNALBOX_SANDBOX_RATE_PER_MINUTE: '100',
+    SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '60',
+  }
+  const { origin } = await serveInWorkers(test, limits)
+  const connections = await connectionsToThreads(origin, 2)
+  const countUntilRefused = async (path: string, status: number) => {
+    const startedAt = performance.now()
+    const answers = await Promise.all(
+      connections.map(async connection => {
+        const statuses: number[] = []
+        for (let sent = 0; sent < REQUESTS; sent += 1) {
+          statuses.push((await connection.send(path)).status)
+        }
+        return statuses
+      }),
+    )
+    for (const statuses of answers) {
+      assert.ok(statuses.includes(status), `a worker let nothing in at ${path}`)
+      assert.equal(statuses.at(-1), 429)
+    }
+    const minutes = (performance.now() - startedAt) / 60_000
+    return { count: answers.flat().filter(one => one === status).length, minutes }
+  }
+  const sandbox = await countUntilRefused('/api/v1/sandbox', 200)
+  assertNear(sandbox.count, 100 * (1 + sandbox.minutes))
+  const failed = await countUntilRefused('/api/v1/events/x', 401)
+  assertNear(failed.count, 60 * (1 + failed.minutes))
+})
+
+it('a secret that works goes on working at every worker while somebody guesses', async test => {
+  const limits = { SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '5' }
+  const { origin, tracker } = await serveInWorkers(test, limits)
+  const [first, second] = (await connectionsToThreads(origin, 2)) as [
+    ThreadConnection,
+    ThreadConnection,
+  ]
+  const headers = { authorization: `Bearer ${tracker.trackerSecret}` }
+  const read = (connection: ThreadConnection) => connection.send('/api/v1/events/x', { headers })
+  assert.equal((await first.send('/api/v1/events/x')).status, 401)
+  assert.equal((await read(first)).status, 404)
+  for (let guess = 0; guess < 10; guess += 1) await first.send('/api/v1/events/x')
+  assert.equal((await second.send('/api/v1/events/x')).status, 429)
+  assert.equal((await read(second)).status, 404)
+})
+
+it('test mode that one worker switched is seen by the others at once', async test => {
+  const { origin, tracker, database } = await serveInWorkers(test)
+  const [first, second] = (await connectionsToThreads(origin, 2)) as [
+    ThreadConnection,
+    ThreadConnection,
+  ]
+  const rows = await database.pool.query('select id from destinations')
+  const switchTo = (enabled: boolean) =>
+    first.send(`/api/v1/destinations/${rows.rows[0].id}/test-mode`, {
+      method: 'PATCH',
+      ...jsonRequest(tracker, { enabled }),
+    })
+  for (let round = 0; round < 10; round += 1) {
+    const isOn = round % 2 === 0
+    assert.equal((await switchTo(isOn)).status, 200)
+    const event_id = `mode-${round}`
+    const event = jsonRequest(tracker, purchase(event_id))
+    assert.equal((await second.send('/api/v1/events', { method: 'POST', ...event })).status, 202)
+    const stored = 'select is_test from deliveries where event_id = $1'
+    assert.deepEqual((await database.pool.query(stored, [event_id])).rows, [{ is_test: isOn }])
+  }
+})
+
+it('a worker that crashes is started again while the other answers', async test => {
+  await crashAndGoOn(test, 'crash', {})
+})
+
+it('a worker that meets its heap limit is started again while the other answers', async test => {
+  const NODE_OPTIONS = `${FAILING_THREAD.NODE_OPTIONS} --max-old-space-size=160`
+  await crashAndGoOn(test, 'exhaust', { NODE_OPTIONS })
+})
+
+async function crashAndGoOn(
+  test: TestContext,
+  failure: string,
+  environment: Record<string, string>,
+): Promise<void> {
+  const { program, origin, metrics, tracker } = await serveInWorkers(test, environment)
+  const [doomed, other] = (await connectionsToThreads(origin, 2)) as [
+    ThreadConnection,
+    ThreadConnection,
+  ]
+  const submit = (connection: ThreadConnection, event_id: string) =>
+    connection.send('/api/v1/events', {
+      method: 'POST',
+      ...jsonRequest(tracker, purchase(event_id)),
+    })
+  for (const [index, connection] of [doomed, other, doomed].entries()) {
+    assert.equal((await submit(connection, `before-${index}`)).status, 202)
+  }
+  assert.equal(await accepted(metrics), 3)
+
+  const { thread: dead } = await doomed.send('/livez')
+  const { thread: alive } = await other.send('/livez')
+  const ended = doomed.send('/livez', { headers: { 'x-test-failure': failure } })
+  // The answer may still come before the end does.
+  await ended.catch(() => {})
+  await eventually('the end is logged', async () => {
+    assert.equal((await other.send('/readyz')).thread, alive)
+    return program.log().includes('an HTTP worker ended; it is started again')
+  })
+  assert.equal((await submit(other, 'after')).status, 202)
+  await eventually('another thread takes its place', async () => {
+    const connection = new ThreadConnection(origin)
+    const answer = await connection.send('/readyz').catch(() => null)
+    connection.close()
+    return answer !== null && answer.status === 200 && ![dead, alive].includes(answer.thread)
+  })
+  assert.equal(await accepted(metrics), 4)
+  const [line] = program.log().match(/^.*an HTTP worker ended.*$/m) ?? []
+  assert.ok([1, 2].includes(JSON.parse(line ?? '{}').worker))
+  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+}
+
+it('the page of figures is one for all workers', async test => {
+  const { origin, metrics, tracker } = await serveInWorkers(test)
+  const connections = await connectionsToThreads(origin, 2)
+  for (let count = 0; count < 20; count += 1) {
+    const connection = connections[count % 2] as ThreadConnection
+    const event = jsonRequest(tracker, purchase(`event-${count}`))
+    assert.equal(
+      (await connection.send('/api/v1/events', { method: 'POST', ...event })).status,
+      202,
+    )
+  }
+  const text = await (await fetch(metrics)).text()
+  const created = '{operation="createEvent",method="POST",status="202"}'
+  for (const line of [
+    'signalbox_events_total{result="accepted"} 20',
+    'signalbox_commit_events_sum 20',
+    `signalbox_http_request_duration_seconds_count${created} 20`,
+    'signalbox_commit_queue_events_max 10000',
+    'signalbox_store_up 1',
+  ]) {
+    assert.ok(text.includes(`\n${line}\n`), line)
+  }
+  assert.equal(text.match(/^process_resident_memory_bytes /gm)?.length, 1)
+})
+
+interface WorkersUnderTest {
+  program: ProgramUnderTest
+  origin: string
+  metrics: string
+  tracker: ProvisionedTracker
+  database: Database
+}
+
+/** `serve` with two HTTP workers on a store with one tracker. */
+async function serveInWorkers(
+  test: TestContext,
+  environment: Record<string, string> = {},
+): Promise<WorkersUnderTest> {
+  const { database, connectionString } = await testStore(test)
+  const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
+  const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }
+  const tracker = await provisionTracker(database, grounds)
+  const program = installation(test).start({
+    role: 'serve',
+    environment: {
+      ...FAILING_THREAD,
+      DATABASE_URL: connectionString,
+      SIGNALBOX_CREDENTIAL_KEY: KEY,
+      SIGNALBOX_HTTP_WORKERS: '2',
+      ...environment,
+    },
+  })
+  const [, metrics = ''] = await program.says(/^Its metrics are at (\S+)$/m)
+  const [, origin = ''] = await program.says(/^Signalbox serves at (\S+)$/m)
+  return { program, origin, metrics, tracker, database }
+}
+
+function purchase(event_id: string) {
+  return samplePurchase({ event_id, consent: { ad_user_data: 'granted' } })
+}
+
+function jsonRequest({ trackerSecret }: ProvisionedTracker, value: unknown) {
+  const body = JSON.stringify(value)
+  return {
+    headers: {
+      authorization: `Bearer ${trackerSecret}`,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    },
+    body,
+  }
+}
+
+async function accepted(metrics: string): Promise<number> {
+  const text = await (await fetch(metrics)).text()
+  return Number(/^signalbox_events_total\{result="accepted"\} (\d+)$/m.exec(text)?.[1])
+}
+
+function assertNear(count: number, expected: number): void {
+  assert.ok(Math.abs(count - expected) <= 0.05 * expected, `${count} instead of ${expected}`)
+}
