@@ -32,8 +32,8 @@ const READY_SECONDS_MAX = 30
 const AIMS = { serve: 0.33, all: 0.2 }
 
 /**
- * How `serve` grows with its HTTP workers, beside bare HTTP in one process with the same bodies; and
- * what `npm start` accepts and delivers as it comes.
+ * How `serve` grows with its HTTP workers, beside bare HTTP in one process with the same bodies;
+ * and what `npm start` accepts and delivers as it comes.
  */
 export async function measureWorkers(plan: BenchPlan, closers: Closers): Promise<BenchFindings> {
   const store = await openBenchStore()

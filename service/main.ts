@@ -17,8 +17,8 @@ import { readSettings, SettingsError } from './settings/read-settings.ts'
 
 const SHUTDOWN_MILLISECONDS_MAX = 30_000
 /**
- * npm hands a signal on that the whole group was sent, so the same one comes twice, 2 to 50 ms apart.
- * Who wants the program to end at once sends a second one later than this.
+ * npm hands a signal on that the whole group was sent, so the same one comes twice, 2 to 50 ms
+ * apart. Who wants the program to end at once sends a second one later than this.
  */
 const SAME_SIGNAL_MILLISECONDS = 1_000
 const END_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const

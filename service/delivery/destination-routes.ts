@@ -34,8 +34,8 @@ export class DestinationRoutes {
   }
 
   /**
-   * Destinations were changed by this process, all threads of which must see it at once. Changes are
-   * rare, so all that is remembered is given up.
+   * Destinations were changed by this process, all threads of which must see it at once. Changes
+   * are rare, so all that is remembered is given up.
    */
   changed(): void {
     Atomics.add(this.#changes, 0, 1)
