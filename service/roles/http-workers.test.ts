@@ -52,6 +52,17 @@ it('requests are answered by every worker, whose lines in the log name it', asyn
   assert.deepEqual([...new Set(asked.map(({ worker }) => worker))].sort(), [1, 2])
 })
 
+it('a port that the workers of another program share is taken, as any other', async test => {
+  const { origin, environment } = await serveInWorkers(test)
+  const { port } = new URL(origin)
+  const second = installation(test).start({
+    role: 'serve',
+    environment: { ...environment, PORT: port },
+  })
+  assert.deepEqual(await second.ended, { code: 1, signal: null })
+  assert.match(second.terminal(), new RegExp(`^Port ${port} on 127.0.0.1 is taken by another`))
+})
+
 it('429 comes after one limit for all workers together, exact within 5 %', async test => {
   const limits = {
     SIGNALBOX_SANDBOX_RATE_PER_MINUTE: '100',
@@ -204,30 +215,29 @@ interface WorkersUnderTest {
   metrics: string
   tracker: ProvisionedTracker
   database: Database
+  environment: Record<string, string>
 }
 
 /** `serve` with two HTTP workers on a store with one tracker. */
 async function serveInWorkers(
   test: TestContext,
-  environment: Record<string, string> = {},
+  changes: Record<string, string> = {},
 ): Promise<WorkersUnderTest> {
   const { database, connectionString } = await testStore(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
   const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }
   const tracker = await provisionTracker(database, grounds)
-  const program = installation(test).start({
-    role: 'serve',
-    environment: {
-      ...FAILING_THREAD,
-      DATABASE_URL: connectionString,
-      SIGNALBOX_CREDENTIAL_KEY: KEY,
-      SIGNALBOX_HTTP_WORKERS: '2',
-      ...environment,
-    },
-  })
+  const environment = {
+    ...FAILING_THREAD,
+    DATABASE_URL: connectionString,
+    SIGNALBOX_CREDENTIAL_KEY: KEY,
+    SIGNALBOX_HTTP_WORKERS: '2',
+    ...changes,
+  }
+  const program = installation(test).start({ role: 'serve', environment })
   const [, metrics = ''] = await program.says(/^Its metrics are at (\S+)$/m)
   const [, origin = ''] = await program.says(/^Signalbox serves at (\S+)$/m)
-  return { program, origin, metrics, tracker, database }
+  return { program, origin, metrics, tracker, database, environment }
 }
 
 function purchase(event_id: string) {
