@@ -8,15 +8,12 @@ import type { AddressLimit } from './limit-addresses.ts'
 /** Credentials that are remembered as good while somebody guesses. */
 const WORKING_MAX = 10_000
 
-export interface WorkingCredentials {
-  /** Of `allocateWorkingMemory`, where several threads remember together. */
-  workingMemory: SharedArrayBuffer | undefined
-  /** Seconds of a clock that only goes forward, the limiter's. */
-  steadySeconds: () => number
-}
+/** Slots for each of them: a set of slots that is full would forget one before its time. */
+const WORKING_ROOM = 4
 
+/** For threads that remember together. */
 export function allocateWorkingMemory(): SharedArrayBuffer {
-  return SharedNumberMap.allocate(WORKING_MAX)
+  return SharedNumberMap.allocate(WORKING_MAX * WORKING_ROOM)
 }
 
 /**
@@ -30,25 +27,21 @@ export function allocateWorkingMemory(): SharedArrayBuffer {
 export function limitFailedAuthentications(
   app: ServiceApp,
   { limit, addressOf }: AddressLimit,
-  { workingMemory, steadySeconds }: WorkingCredentials,
+  workingMemory = allocateWorkingMemory(),
 ): void {
   const { limiter } = limit
-  const working = new SharedNumberMap(workingMemory ?? allocateWorkingMemory())
-  const hasWorked = (request: GuardedRequest) =>
-    working.get(digestOf(request)) >= Math.max(1, limiter.busySinceSeconds)
+  const working = new WorkingCredentials(workingMemory)
 
   app.addHook('onRequest', (request, _reply, done) => {
     if (limiter.isIdle || !asksForCredential(request)) return done()
     const { waitSeconds } = limiter.look(addressOf(request))
-    if (waitSeconds === 0 || hasWorked(request)) done()
+    if (waitSeconds === 0 || working.has(digestOf(request))) done()
     else done(refuse(limit, waitSeconds))
   })
   // After the guard: who comes this far has shown a credential that works.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (!limiter.isIdle && hasShownCredential(request)) {
-      const seconds = steadySeconds()
-      working.update(digestOf(request), () => seconds)
-    }
+    if (limiter.isIdle) working.clear()
+    else if (hasShownCredential(request)) working.add(digestOf(request))
     done()
   })
   app.addHook('onError', (request, _reply, error, done) => {
@@ -56,6 +49,43 @@ export function limitFailedAuthentications(
     if (isFailure && asksForCredential(request)) limiter.take(addressOf(request))
     done()
   })
+}
+
+/** A set that is forgotten as a whole, by raising the number under which its members are kept. */
+class WorkingCredentials {
+  static readonly #ROUND = 0
+  static readonly #COUNT = 1
+  readonly #rounds: SharedNumberMap
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#rounds = new SharedNumberMap(memory)
+  }
+
+  has(digest: string): boolean {
+    return this.#rounds.get(digest) === this.#round()
+  }
+
+  add(digest: string): void {
+    if (this.has(digest)) return
+    const { words } = this.#rounds
+    const count = Atomics.add(words, WorkingCredentials.#COUNT, 1)
+    if (count >= WORKING_MAX) {
+      this.clear()
+      Atomics.store(words, WorkingCredentials.#COUNT, 1)
+    }
+    this.#rounds.update(digest, () => this.#round())
+  }
+
+  clear(): void {
+    const { words } = this.#rounds
+    if (Atomics.exchange(words, WorkingCredentials.#COUNT, 0) === 0) return
+    Atomics.add(words, WorkingCredentials.#ROUND, 1)
+  }
+
+  /** From 1, as an unknown digest has 0. */
+  #round(): number {
+    return 1 + Atomics.load(this.#rounds.words, WorkingCredentials.#ROUND)
+  }
 }
 
 /** The routes of agents ask in a hook of their own, which is over by now. */

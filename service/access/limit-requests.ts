@@ -16,10 +16,8 @@ export interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
 export function limitRequests(app: ServiceApp, { guard, ...options }: LimitOptions): RequestLimits {
   const limits = requestLimits(options)
   shedLoad(app, options)
-  const { steadySeconds, memory } = options
+  const working = options.memory?.working_credentials
   if (limits.failedAuthentications) {
-    const workingMemory = memory?.working_credentials
-    const working = { workingMemory, steadySeconds }
     limitFailedAuthentications(app, limits.failedAuthentications, working)
   }
   guard()

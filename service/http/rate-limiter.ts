@@ -28,9 +28,8 @@ const KEYS_MAX = 100_000
 /** Sums of fractions are not exact; nobody is refused for a millionth of a request. */
 const ROUNDING = 1e-6
 
-/** Words of the shared memory: since when, and until when, some bucket is not full, in seconds. */
-const BUSY_SINCE = 0
-const BUSY_UNTIL = 1
+/** The word of the shared memory that says until when some bucket is not full, in seconds. */
+const BUSY_UNTIL = 0
 
 /**
  * One bucket a key, in memory that the threads of this process may share: then a limit holds over
@@ -60,22 +59,16 @@ export class RateLimiter {
     return this.#steadySeconds() >= Atomics.load(this.#fullAt.words, BUSY_UNTIL)
   }
 
-  /** When the first request was taken since the limiter was idle, in whole seconds. */
-  get busySinceSeconds(): number {
-    return Atomics.load(this.#fullAt.words, BUSY_SINCE)
-  }
-
   /** Takes one request out of the bucket of `key`, unless it is empty. */
   take(key: string): BucketState {
-    const seconds = this.#steadySeconds()
-    const now = seconds * this.rate.perSecond
+    const now = this.#steadySeconds() * this.rate.perSecond
     let state: BucketState = { remaining: 0, waitSeconds: 0 }
     const fullAt = this.#fullAt.update(key, before => {
       const taken = Math.max(0, before - now)
       state = this.#stateAfter(taken + 1)
       return now + taken + (state.waitSeconds > 0 ? 0 : 1)
     })
-    this.#noteBusy(seconds, fullAt / this.rate.perSecond)
+    this.#noteBusy(fullAt / this.rate.perSecond)
     return state
   }
 
@@ -92,11 +85,10 @@ export class RateLimiter {
     return { remaining: Math.floor(left), waitSeconds: 0 }
   }
 
-  #noteBusy(nowSeconds: number, fullAtSeconds: number): void {
+  #noteBusy(fullAtSeconds: number): void {
     const { words } = this.#fullAt
     const until = Math.ceil(fullAtSeconds)
     let known = Atomics.load(words, BUSY_UNTIL)
-    if (nowSeconds >= known) Atomics.store(words, BUSY_SINCE, Math.floor(nowSeconds))
     while (known < until) {
       const found = Atomics.compareExchange(words, BUSY_UNTIL, known, until)
       if (found === known) return

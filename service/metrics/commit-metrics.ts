@@ -65,6 +65,7 @@ export function commitFailureMetrics(
   new Gauge({
     name: 'signalbox_commit_failures_consecutive',
     help: 'Commits that the store refused since the last one that it took.',
+    aggregator: 'max',
     registers: [registry],
     collect() {
       this.set(troubles.failuresInRow)
