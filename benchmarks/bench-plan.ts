@@ -1,6 +1,7 @@
 export const BENCH_NAMES = [
   'acceptance',
   'workers',
+  'fresh',
   'delivery',
   'list',
   'erasure',
@@ -20,10 +21,18 @@ export interface BenchPlan {
   seconds: number
   /** Numbers of HTTP workers of `serve`. */
   workers: number[]
+  fresh: FreshPlan
   delivery: DeliveryPlan
   list: ListPlan
   erasure: ErasurePlan
   retention: RetentionPlan
+}
+
+export interface FreshPlan {
+  /** Events that lie in each store before. */
+  history: number[]
+  /** Of each load. */
+  seconds: number
 }
 
 export interface ListPlan {

@@ -33,6 +33,23 @@ it('workers measures bare HTTP, serve with each number of workers, and npm start
   assert.match(stdout, /^npm start +[1-9]/m)
 })
 
+it('fresh tells how far delivery is behind, with and without history', () => {
+  const load = ['--history', '0,500', '--minutes', '0.02', '--connections', '4']
+  const { status, stdout, stderr } = bench('fresh', ...load, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  assert.match(stdout, /^oldest due delivery, s: first 10 s +\d/m)
+  for (const history of ['0', '500']) {
+    const line = new RegExp(
+      `^rows (\\d+), 2xx answers (\\d+) \\(${history} events of history\\)$`,
+      'm',
+    )
+    const [, rows, answers] = line.exec(stdout) ?? []
+    assert.ok(Number(answers) > 0)
+    assert.equal(rows, answers)
+  }
+})
+
 it('delivery brings every stored delivery to the simulator once', () => {
   const stdout = deliver('plain', '--events', '1500')
   assert.match(stdout, /^stored 1500, accepted 1500, received once 1500$/m)

@@ -20,7 +20,7 @@ export interface Listing {
  */
 export async function storeListedEvents(
   database: Database,
-  { trackerId, destinationId }: ProvisionedTracker,
+  { trackerId, destinationId }: Pick<ProvisionedTracker, 'trackerId' | 'destinationId'>,
   { count, until = new Date() }: Listing,
 ): Promise<void> {
   const { pool } = database

@@ -8,6 +8,8 @@ import { measureDelivery } from './delivery.ts'
 import { reportDelivery } from './delivery-report.ts'
 import { measureErasure } from './erasure.ts'
 import { reportErasure } from './erasure-report.ts'
+import { measureFresh } from './fresh.ts'
+import { reportFresh } from './fresh-report.ts'
 import { measureList } from './list.ts'
 import { reportList } from './list-report.ts'
 import { readBenchCommand } from './read-bench-command.ts'
@@ -21,6 +23,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
   {
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
     workers: measureWorkers,
+    fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),
     delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),
     list: async (plan, closers) => reportList(await measureList(plan, closers)),
     erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),

@@ -15,7 +15,7 @@ export interface BenchCommand {
   write: boolean
 }
 
-const USAGE = `Usage: npm run bench -- acceptance|workers|delivery|list|erasure|retention [options]
+const USAGE = `Usage: npm run bench -- acceptance|workers|fresh|delivery|list|erasure|retention [options]
   --rounds N           how often everything is measured; the median counts (3; of delivery
                        only plain, the others 1)
   --write              append the findings to benchmarks/results.md
@@ -25,6 +25,9 @@ of acceptance, workers and retention:
   --connections N,N    the aims are for the last (64,256)
 of workers:
   --workers N,N        HTTP workers of serve (1,2,4)
+of fresh:
+  --history N,N        events that are in the store before (0,1000000,10000000)
+  --minutes M          how long each load lasts (3)
 of delivery:
   --scenario NAME      only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
   --events N           stored deliveries a round of plain, faults and lanes (50000)
@@ -50,6 +53,8 @@ const LIMITS = {
   'warm-up': { min: 0, max: 60 },
   connections: { min: 1, max: 1_000 },
   workers: { min: 1, max: 64 },
+  history: { min: 0, max: 20_000_000 },
+  minutes: { min: 0.01, max: 60 },
   events: { min: 1, max: 400_000 },
   batch: { min: 1, max: 1_000 },
   lanes: { min: 1, max: 1_000 },
@@ -63,7 +68,7 @@ const LIMITS = {
   'old-events': { min: 1, max: 5_000_000 },
 } as const
 
-const FRACTIONS = ['seconds', 'warm-up', 'outage-minutes']
+const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes']
 const ROUNDS = 3
 /** So that all of them together take six minutes: half of that is waiting, alike in every round. */
 const DELIVERY_ROUNDS: Record<DeliveryScenario, number> = {
@@ -86,6 +91,10 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
       warmUpSeconds: number('warm-up', values['warm-up']),
       seconds: number('seconds', values.seconds),
       workers: values.workers.split(',').map(text => number('workers', text)),
+      fresh: {
+        history: values.history.split(',').map(text => number('history', text)),
+        seconds: number('minutes', values.minutes) * 60,
+      },
       delivery: deliveryPlan(values),
       list: { events: sizes, requests: number('requests', values.requests) },
       erasure: { events: sizes, persons: number('persons', values.persons) },
@@ -124,6 +133,8 @@ function parse(args: readonly string[]) {
       'warm-up': { type: 'string', default: '1.5' },
       connections: { type: 'string', default: '64,256' },
       workers: { type: 'string', default: '1,2,4' },
+      history: { type: 'string', default: '0,1000000,10000000' },
+      minutes: { type: 'string', default: '3' },
       scenario: { type: 'string' },
       events: { type: 'string', default: '50000' },
       batch: { type: 'string' },

@@ -1,0 +1,154 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { findRunningEmbeddedPostgres } from '../service/db/embedded-postgres.ts'
+import { readBacklog } from '../service/delivery/backlog-store.ts'
+import type { Credentials } from '../service/provisioning/credentials-file.ts'
+import { acceptedCount } from './acceptance-round.ts'
+import type { BenchPlan, Closers } from './bench-plan.ts'
+import { benchFolder, openBenchDatabase } from './bench-store.ts'
+import { storeListedEvents } from './listed-events.ts'
+import type { LoadResult } from './load-plan.ts'
+import { describeMachine } from './machine.ts'
+import { type ProcessMemory, processMemory } from './process-cost.ts'
+import { runLoad } from './run-load.ts'
+import { type ServiceProcess, startServiceProcess } from './service-process.ts'
+
+export interface FreshFigures {
+  machine: string
+  connections: number
+  /** What `npm start` accepts on a new store when it is asked for as much as it can. */
+  topPerSecond: number
+  runs: FreshRun[]
+}
+
+/** One load on a store of its own, at half of the top speed. */
+export interface FreshRun {
+  /** Events that were in the store before, never analyzed by us. */
+  history: number
+  load: LoadResult
+  accepted: number
+  /** Rows of the load. */
+  stored: number
+  /** Of these, accepted by the simulator when the load ended. */
+  delivered: number
+  backlog: BacklogSample[]
+  memory: ProcessMemory | null
+}
+
+export interface BacklogSample {
+  /** Since the load began. */
+  seconds: number
+  oldestDueSeconds: number
+}
+
+const HALF = 0.5
+const SAMPLE_MILLISECONDS = 500
+
+/**
+ * `npm start` on a store that nobody has used, and on one with history: it accepts and delivers at
+ * once from the first second, when PostgreSQL has no statistics yet. What counts is whether
+ * delivery falls behind, which the age of the oldest due delivery tells.
+ */
+export async function measureFresh(plan: BenchPlan, closers: Closers): Promise<FreshFigures> {
+  const connections = plan.connections.at(-1) as number
+  const first = await startFresh(closers)
+  const machine = await first.describe()
+  const top = await first.load({ ...plan, connections, seconds: plan.seconds })
+  await first.stop()
+  const perSecondMax = Math.max(1, Math.round(top.eventsPerSecond * HALF))
+  const runs: FreshRun[] = []
+  for (const history of plan.fresh.history) {
+    const seconds = plan.fresh.seconds
+    runs.push(await runOnce(closers, { history, ...plan, connections, seconds, perSecondMax }))
+  }
+  return { machine, connections, topPerSecond: top.eventsPerSecond, runs }
+}
+
+interface Load {
+  connections: number
+  warmUpSeconds: number
+  seconds: number
+  perSecondMax?: number
+}
+
+async function runOnce(closers: Closers, load: Load & { history: number }): Promise<FreshRun> {
+  const { history } = load
+  const program = await startFresh(closers)
+  if (history > 0) await program.addHistory(history)
+  const before = await program.counts()
+  // No time to get warm: the first seconds are what this is about.
+  const running = program.load({ ...load, warmUpSeconds: 0 })
+  const backlog = await program.watchBacklog(running)
+  const result = await running
+  const after = await program.counts()
+  const memory = program.memory()
+  await program.stop()
+  return {
+    history,
+    load: result,
+    accepted: acceptedCount(result),
+    stored: after.events - before.events,
+    delivered: after.delivered - before.delivered,
+    backlog,
+    memory,
+  }
+}
+
+/** The program as `npm start` runs it, on a new store, looked at from outside. */
+async function startFresh(closers: Closers) {
+  const dataDirectory = benchFolder()
+  closers.push(async () => rmSync(dataDirectory, { recursive: true, force: true }))
+  const service: ServiceProcess = await startServiceProcess({ role: 'all', dataDirectory })
+  closers.push(service.stop)
+  const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
+  if (connectionString === null) throw new Error('the store of role all is gone')
+  const database = openBenchDatabase(connectionString)
+  closers.push(database.close)
+  const credentials: Credentials = JSON.parse(
+    readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'),
+  )
+  const target = { origin: service.url, trackerSecret: credentials.tracker_secret }
+  return {
+    describe: () => describeMachine(database, dataDirectory),
+    memory: () => processMemory(service.processId),
+    load: ({ connections, warmUpSeconds, seconds, perSecondMax }: Load) =>
+      runLoad({
+        ...target,
+        connections,
+        warmUpSeconds,
+        seconds,
+        ...(perSecondMax !== undefined && { perSecondMax }),
+      }),
+    addHistory: async (count: number) => {
+      const { rows } = await database.pool.query('select tracker_id, id from destinations')
+      const [{ tracker_id: trackerId, id: destinationId }] = rows
+      await storeListedEvents(database, { trackerId, destinationId }, { count })
+    },
+    counts: async () => {
+      const { rows } = await database.pool.query(
+        `select coalesce(sum(planned), 0) as events, coalesce(sum(accepted), 0) as delivered
+         from delivery_counts`,
+      )
+      return rows[0] as { events: number; delivered: number }
+    },
+    watchBacklog: async (load: Promise<unknown>) => {
+      const samples: BacklogSample[] = []
+      const startedAt = performance.now()
+      let isOver = false
+      void load.finally(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        await new Promise(resolve => setTimeout(resolve, SAMPLE_MILLISECONDS))
+        const { active } = await readBacklog(database, new Date())
+        const seconds = (performance.now() - startedAt) / 1_000
+        samples.push({ seconds, oldestDueSeconds: active.oldestDueSeconds })
+      }
+      return samples
+    },
+    stop: async () => {
+      await database.close()
+      await service.stop()
+    },
+  }
+}
