@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
+import metadata from 'libphonenumber-js/min/metadata'
+import examples from 'libphonenumber-js/mobile/examples'
+import { normalizePhone } from './normalize-phone.ts'
+
+const CALLING_CODES = [
+  ...Object.keys(metadata.country_calling_codes),
+  ...Object.keys(metadata.nonGeographic),
+]
+const EXAMPLES = Object.entries(metadata.country_calling_codes).flatMap(([code, countries]) =>
+  countries.map(country => `+${code}${examples[country]}`),
+)
+
+/** What the library alone says of a number in international form. */
+function askLibrary(number: string): string | null {
+  const parsed = parsePhoneNumberFromString(number, { extract: false })
+  return parsed?.isValid() && parsed.ext === undefined ? parsed.number.slice(1) : null
+}
+
+it('reads an example of every country as the library does', () => {
+  for (const example of EXAMPLES) {
+    assert.equal(normalizePhone(example, null), askLibrary(example), example)
+    assert.equal(normalizePhone(example, null), example.slice(1))
+  }
+})
+
+const separator = fc.constantFrom('', '', '', ' ', '-', '.', ' (', ') ')
+const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 19 })
+/** Wrong digits, digits too many or too few, and national prefixes, behind a real calling code. */
+const nearlyNumber = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...CALLING_CODES), fc.constantFrom('', '', '0', '00', '1', '8'), digits)
+    .map(([code, prefix, rest]) => `+${code}${prefix}${rest}`),
+  fc
+    .tuple(
+      fc.constantFrom(...EXAMPLES),
+      fc.nat(14),
+      digits.map(text => text.slice(0, 2)),
+    )
+    .map(([example, at, insert]) => example.slice(0, 2 + at) + insert + example.slice(3 + at)),
+  digits.map(text => `+${text}`),
+)
+const written = fc
+  .tuple(nearlyNumber, fc.array(separator, { minLength: 24, maxLength: 24 }))
+  .map(([number, separators]) =>
+    [...number]
+      .map((character, at) => character + (at === 0 ? '' : (separators[at] ?? '')))
+      .join(''),
+  )
+
+for (const seed of [1, 2]) {
+  it(`decides every international number as the library does (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(written, number => {
+        if (number.length > 64) return
+        assert.equal(normalizePhone(number, null), askLibrary(number.trim()))
+        assert.equal(normalizePhone(number, 'de'), askLibrary(number.trim()))
+      }),
+      { seed, numRuns: 20_000 },
+    )
+  })
+}
