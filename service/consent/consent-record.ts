@@ -23,6 +23,8 @@ const NAMES_DROPPED_MAX = 32
 
 /** Callers use anything as a name, a mail address or a phone number included. */
 const SAFE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,39}$/
+/** Most names; too short for a run of 16 hexadecimal digits between two underscores. */
+const LETTERS_NAME = /^(?:[A-Za-z]{1,15}(?:_|$))+$/
 const NAME_DIGITS_MAX = 6
 const NAME_HEX_RUN = /[0-9a-f]{16}/i
 
@@ -53,23 +55,29 @@ interface Omitted {
   unnamedCount: number
 }
 
-/** Built from entries, so that a member named like a part of Object.prototype stays a member. */
+/** A safe name begins with a letter, so none of them is `__proto__`, which would be no member. */
 function safeObject(value: unknown, path: string, omitted: Omitted): FreeFormObject | null {
   if (!isFreeFormObject(value)) return null
-  const kept: [string, unknown][] = []
+  const kept: Record<string, unknown> = {}
+  let keptCount = 0
   for (const name of Object.keys(value)) {
     const member = value[name]
-    if (!isSafeName(name) || kept.length >= MEMBERS_KEPT_MAX) omit(omitted, null)
-    else if (isSafeMember(path, name, member)) kept.push([name, member])
-    else if (path === 'consent' && memberKind(name, member) === 'container') {
-      kept.push([name, safeObject(member, `consent.${name}`, omitted)])
+    if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) omit(omitted, null)
+    else if (isSafeMember(path, name, member)) {
+      kept[name] = member
+      keptCount += 1
+    } else if (path === 'consent' && memberKind(name, member) === 'container') {
+      kept[name] = safeObject(member, `consent.${name}`, omitted)
+      keptCount += 1
     } else omit(omitted, `${path}.${name}`)
   }
-  return Object.fromEntries(kept)
+  return kept
 }
 
 function isSafeName(name: string): boolean {
-  if (!SAFE_NAME.test(name) || NAME_HEX_RUN.test(name)) return false
+  if (!SAFE_NAME.test(name)) return false
+  if (LETTERS_NAME.test(name)) return true
+  if (NAME_HEX_RUN.test(name)) return false
   return name.replace(/\D/g, '').length <= NAME_DIGITS_MAX
 }
 

@@ -7,5 +7,18 @@ const NAME_LENGTH_MAX = 40
  */
 export function foldMemberName(name: string): string {
   if (name.length > NAME_LENGTH_MAX) return ''
-  return name.replace(/[-_\s]/g, '').toLowerCase()
+  const known = foldedNames.get(name)
+  if (known !== undefined) return known
+  const folded = name.replace(/[-_\s]/g, '').toLowerCase()
+  if (foldedNames.size >= FOLDED_NAMES_MAX) foldedNames.clear()
+  if (REMEMBERED_NAME.test(name)) foldedNames.set(name, folded)
+  return folded
 }
+
+/**
+ * Each member of `consent` is folded two or three times, and callers send the same few. Only names
+ * of letters are remembered, so that no identifier is.
+ */
+const foldedNames = new Map<string, string>()
+const FOLDED_NAMES_MAX = 1_000
+const REMEMBERED_NAME = /^[a-z][a-z_-]*$/i

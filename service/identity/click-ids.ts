@@ -34,13 +34,12 @@ export function resolveClickIds(sources: ClickIdSources): ResolvedClickIds {
   const fbclid = clickIds.fbclid ?? fbclidOfUrl(sources.eventSource, dropped)
   if (fbclid !== null) clickIds.fbclid = fbclid
 
-  const fbcs = texts([fbc, userData?.fbc, userData?._fbc]).filter(
-    text => fbclidOfFbc(text) !== null,
-  )
+  const fbcs = [fbc, userData?.fbc, userData?._fbc]
+  const fbps = [fbp, userData?.fbp, userData?._fbp]
   return {
     clickIds,
-    fbc: settledFbc(fbcs, fbclid, sources.observedAt),
-    fbp: texts([fbp, userData?.fbp, userData?._fbp]).find(isFbp) ?? null,
+    fbc: settledFbc(textsThat(isFbc, fbcs), fbclid, sources.observedAt),
+    fbp: textsThat(isFbp, fbps)[0] ?? null,
     dropped,
   }
 }
@@ -103,9 +102,21 @@ function settledFbc(fbcs: string[], fbclid: string | null, observedAt: Date): st
   return fbcs.find(fbc => fbclidOfFbc(fbc) === fbclid) ?? makeFbc(fbclid, observedAt)
 }
 
-function texts(candidates: unknown[]): string[] {
-  return candidates
-    .flat()
-    .filter(text => typeof text === 'string')
-    .map(text => text.trim())
+function isFbc(text: string): boolean {
+  return fbclidOfFbc(text) !== null
+}
+
+/** Of values and lists of values, the texts that are what they should be, trimmed. */
+function textsThat(holds: (text: string) => boolean, candidates: unknown[]): string[] {
+  const texts: string[] = []
+  const take = (value: unknown) => {
+    if (typeof value !== 'string') return
+    const text = value.trim()
+    if (holds(text)) texts.push(text)
+  }
+  for (const candidate of candidates) {
+    if (Array.isArray(candidate)) candidate.forEach(take)
+    else take(candidate)
+  }
+  return texts
 }

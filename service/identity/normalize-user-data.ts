@@ -17,7 +17,7 @@ export interface NormalizedIdentity {
 }
 
 interface Member {
-  path: string
+  name: string
   meaning: UserDataKey
   values: unknown[]
 }
@@ -41,18 +41,17 @@ export function normalizeUserData(
   const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped: [] }
   const members = knownMembers(userData, identity.dropped)
   const country = statedCountry(members)
-  for (const { path, meaning, values } of members) {
-    values.slice(0, valuesMax).forEach((value, index) => {
-      if (value === null || value === undefined) return
-      const judgement =
-        meaning.kind === 'plain'
-          ? judgePlain(identity.plain, meaning, value)
-          : judgeHashed(meaning, value, country)
-      const reason = 'reason' in judgement ? judgement.reason : keep(identity, meaning, judgement)
-      if (reason === null) return
-      recordDropped(identity.dropped, values.length > 1 ? `${path}[${index}]` : path, reason)
-    })
-    if (values.length > valuesMax) recordDropped(identity.dropped, path, REASONS.tooMany)
+  for (const member of members) {
+    const { name, values } = member
+    for (let index = 0; index < values.length && index < valuesMax; index += 1) {
+      const reason = takeValue(identity, member, { value: values[index], country })
+      if (reason === null) continue
+      const place = values.length > 1 ? `[${index}]` : ''
+      recordDropped(identity.dropped, `user_data.${name}${place}`, reason)
+    }
+    if (values.length > valuesMax) {
+      recordDropped(identity.dropped, `user_data.${name}`, REASONS.tooMany)
+    }
   }
   return identity
 }
@@ -60,18 +59,19 @@ export function normalizeUserData(
 function knownMembers(userData: unknown, dropped: Dropped[]): Member[] {
   if (typeof userData !== 'object' || userData === null || Array.isArray(userData)) return []
   const members: Member[] = []
-  const entries = Object.entries(userData)
-  for (const [name, value] of entries.slice(0, membersMax)) {
+  const names = Object.keys(userData)
+  for (let index = 0; index < names.length && index < membersMax; index += 1) {
+    const name = names[index] as string
+    const value = (userData as Record<string, unknown>)[name]
     if (value === null || value === undefined) continue
     const meaning = userDataKey(name)
     if (meaning === null) {
       recordDropped(dropped, memberPath('user_data', name), REASONS.unknown)
       continue
     }
-    const values: unknown[] = Array.isArray(value) ? value : [value]
-    members.push({ path: `user_data.${name}`, meaning, values })
+    members.push({ name, meaning, values: Array.isArray(value) ? value : [value] })
   }
-  if (entries.length > membersMax) recordDropped(dropped, 'user_data', REASONS.tooManyMembers)
+  if (names.length > membersMax) recordDropped(dropped, 'user_data', REASONS.tooManyMembers)
   return members
 }
 
@@ -85,6 +85,20 @@ function statedCountry(members: Member[]): string | null {
     if (country !== null) return country
   }
   return null
+}
+
+/** Judges one value and files it when it passes. Returns why not, when it does not. */
+function takeValue(
+  identity: NormalizedIdentity,
+  { meaning }: Member,
+  { value, country }: { value: unknown; country: string | null },
+): Reason | null {
+  if (value === null || value === undefined) return null
+  const judgement =
+    meaning.kind === 'plain'
+      ? judgePlain(identity.plain, meaning, value)
+      : judgeHashed(meaning, value, country)
+  return 'reason' in judgement ? judgement.reason : keep(identity, meaning, judgement)
 }
 
 function judgePlain(

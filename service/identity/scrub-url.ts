@@ -63,6 +63,7 @@ function scrubAuthority(authority: string, places: Set<string>): string {
 }
 
 function scrubPath(path: string, places: Set<string>): string {
+  if (!MAY_IDENTIFY.test(path)) return path
   return path.replace(/[^\\/]+/g, segment => {
     if (!isIdentifying(segment)) return segment
     places.add('path')
@@ -76,6 +77,7 @@ function scrubQuery(query: string, places: Set<string>): string {
 
 /** A fragment is a path, a query or both: `#/account?email=...`, `#access_token=...`. */
 function scrubFragment(fragment: string, places: Set<string>): string {
+  if (fragment === '') return fragment
   return fragment.replace(/[^#?&\\/]+/g, part => scrubParameter(part, 'fragment', places))
 }
 
@@ -92,8 +94,15 @@ function scrubParameter(parameter: string, place: string, places: Set<string>): 
   return `${keptName}=${isValueBad ? REDACTED : value}`
 }
 
+/**
+ * No e-mail address is without an @, no parameter without =, and no phone number has fewer than
+ * eight digits, unless they are percent-encoded. Asking this first takes half of the time.
+ */
+const MAY_IDENTIFY = /[@%=]|(?:\d\D*){8}/
+
 /** Whether a piece of a URL holds an identifier, directly or as a parameter nested inside it. */
 function isIdentifying(piece: string): boolean {
+  if (!MAY_IDENTIFY.test(piece)) return false
   const text = percentDecoded(piece)
   if (containsEmail(text) || isWrittenPhone(text)) return true
   if (!text.includes('=')) return false

@@ -22,6 +22,23 @@ const nameCharsMax = 200
  * snake_case, kebab-case, brackets and dots: `user[email]`, `customer.firstName`, `emails[0]`.
  */
 export function isSensitiveName(rawName: string): boolean {
+  const known = judgedNames.get(rawName)
+  if (known !== undefined) return known
+  const isSensitive = hasSensitiveWord(rawName)
+  if (judgedNames.size >= JUDGED_NAMES_MAX) judgedNames.clear()
+  if (REMEMBERED_NAME.test(rawName)) judgedNames.set(rawName, isSensitive)
+  return isSensitive
+}
+
+/**
+ * Shops use the same few parameters in every URL, and judging one takes half a microsecond. Only
+ * what reads like the name of a parameter is remembered, so that no identifier is.
+ */
+const judgedNames = new Map<string, boolean>()
+const JUDGED_NAMES_MAX = 1_000
+const REMEMBERED_NAME = /^[a-z][a-z_-]{0,39}$/i
+
+function hasSensitiveWord(rawName: string): boolean {
   const segments = percentDecoded(rawName.slice(-nameCharsMax)).split(/[.:[\]/]+/)
   const segment = segments.findLast(part => /[a-z]/i.test(part)) ?? ''
   const words = segment

@@ -1,8 +1,8 @@
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import type { EdgeClient } from '../access/browser-caller.ts'
-import type { ConsentDecision } from '../consent/consent-decision.ts'
-import { consentRecord } from '../consent/consent-record.ts'
-import { resolveClickIds } from '../identity/click-ids.ts'
+import type { ConsentDecision, ConsentReadings } from '../consent/consent-decision.ts'
+import { type ConsentRecord, consentRecord } from '../consent/consent-record.ts'
+import { type ResolvedClickIds, resolveClickIds } from '../identity/click-ids.ts'
 import { REASONS } from '../identity/dropped.ts'
 import { FIELD_RULES } from '../identity/field-rules.ts'
 import { normalizeUserData } from '../identity/normalize-user-data.ts'
@@ -62,10 +62,9 @@ const KNOWN_MEMBERS = new Set([
 
 /** Hashes, scrubs and cuts a submission down to what may be stored. Nothing raw outlives this. */
 export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventDraft {
-  const { edge = null, ...moment } = grounds
-  const { trackerId, eventId, receivedAt, decision } = moment
+  const { trackerId, eventId, receivedAt, eventTime, decision, edge = null } = grounds
   const identity = normalizeUserData(body.user_data)
-  const seen = edgeIdentity(edge)
+  const seen = edge === null ? null : edgeIdentity(edge)
   const clicks = resolveClickIds({
     clickIds: body.click_ids,
     userData: body.user_data,
@@ -73,39 +72,49 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
     observedAt: receivedAt,
   })
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
-  const scrubbed = source?.scrubbed.map(place => `event_source (${place})`) ?? []
-  const { dropped, dropped_unnamed: _, ...consent } = consentRecord(body)
+  const consent = consentRecord(body)
   const visitorId = visitorOf(body.visitor_id)
+  const lost = body.visitor_id && visitorId === null ? ['visitor_id'] : []
   return {
-    ...moment,
+    trackerId,
+    eventId,
+    receivedAt,
+    eventTime,
+    decision,
     body,
     visitorId,
     digests: identity.digests,
-    plain: { ...identity.plain, ...seen.plain },
-    clickIds: {
-      ...clicks.clickIds,
-      ...(clicks.fbc === null ? {} : { fbc: clicks.fbc }),
-      ...(clicks.fbp === null ? {} : { fbp: clicks.fbp }),
-    },
+    plain: seen === null ? identity.plain : { ...identity.plain, ...seen.plain },
+    clickIds: allClickIds(clicks),
     eventSource: source?.url ?? null,
     consent: consentView(consent, decision),
     notes: {
-      dropped: [
-        ...identity.dropped,
-        ...seen.dropped,
-        ...clicks.dropped,
-        ...noted(scrubbed, 'held an identifier'),
-        ...noted(dropped, 'not part of a consent state'),
-        ...noted(body.visitor_id && !visitorId ? ['visitor_id'] : [], REASONS.placeholder),
-      ],
+      dropped: identity.dropped.concat(
+        seen?.dropped ?? [],
+        clicks.dropped,
+        noted(source?.scrubbed ?? [], place => `event_source (${place})`, 'held an identifier'),
+        noted(consent.dropped, field => field, 'not part of a consent state'),
+        noted(lost, field => field, REASONS.placeholder),
+      ),
       unknownMembers: unknownMembers(body),
     },
     bodyDigest: bodyDigest(body, { trackerId, eventId }),
   }
 }
 
-function noted(fields: string[], reason: string): EventNotes['dropped'] {
-  return fields.map(field => ({ field, reason }))
+/** In the object that `resolveClickIds` has made for us. */
+function allClickIds({ clickIds, fbc, fbp }: ResolvedClickIds): Record<string, string> {
+  if (fbc !== null) clickIds.fbc = fbc
+  if (fbp !== null) clickIds.fbp = fbp
+  return clickIds
+}
+
+function noted(
+  places: string[],
+  fieldOf: (place: string) => string,
+  reason: string,
+): EventNotes['dropped'] {
+  return places.map(place => ({ field: fieldOf(place), reason }))
 }
 
 /**
@@ -118,33 +127,43 @@ function visitorOf(visitorId = ''): string | null {
   return isFilled ? visitorKey(visitorId) : null
 }
 
-type StoredConsent = Omit<ReturnType<typeof consentRecord>, 'dropped' | 'dropped_unnamed'>
-
 /** The supplied state, with the other two signals and our decision as members of their own. */
 function consentView(
-  { consent, consent_mode, tcf }: StoredConsent,
+  { consent, consent_mode, tcf }: ConsentRecord,
   { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
 ): Record<string, unknown> {
-  const spoken = Object.entries(inputs).filter(([, { why }]) => why !== 'no_signal')
-  return {
-    ...consent,
-    ...(consent_mode && { consent_mode }),
-    ...(tcf && { tcf }),
-    decision: {
-      outcome,
-      reason,
-      granted_by,
-      denied_by,
-      inputs: Object.fromEntries(spoken),
-      rules_version,
-      captured_at,
-    },
+  const view: Record<string, unknown> = { ...consent }
+  if (consent_mode) view.consent_mode = consent_mode
+  if (tcf) view.tcf = tcf
+  view.decision = {
+    outcome,
+    reason,
+    granted_by,
+    denied_by,
+    inputs: spokenInputs(inputs),
+    rules_version,
+    captured_at,
   }
+  return view
 }
+
+/** Silence is not stored. */
+function spokenInputs(inputs: ConsentReadings): Partial<ConsentReadings> {
+  const spoken: Partial<ConsentReadings> = {}
+  for (const source of INPUT_NAMES) {
+    if (inputs[source].why !== 'no_signal') spoken[source] = inputs[source]
+  }
+  return spoken
+}
+
+const INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
 /** Tolerated and ignored, but somebody may wonder later why a member had no effect. */
 function unknownMembers(body: object): string[] {
-  return Object.keys(body)
-    .filter(name => !KNOWN_MEMBERS.has(name) && /^[A-Za-z][A-Za-z_-]{0,39}$/.test(name))
-    .slice(0, NOTED_MEMBERS_MAX)
+  const unknown: string[] = []
+  for (const name of Object.keys(body)) {
+    if (KNOWN_MEMBERS.has(name) || !/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name)) continue
+    if (unknown.length < NOTED_MEMBERS_MAX) unknown.push(name)
+  }
+  return unknown
 }

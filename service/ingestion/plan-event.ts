@@ -4,7 +4,7 @@ import { checkWithdrawal } from '../consent/withdrawal.ts'
 import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import { erasedEntry } from '../ledger/erased-entry.ts'
-import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import type { IdentityPayload, LedgerEntry } from '../ledger/ledger-entry.ts'
 import { pageAddress } from '../ledger/page-address.ts'
 import { visitorKeysOf, withdrawalKeys } from '../ledger/visitor-keys.ts'
 import type { ErasureGrounds } from './erasure-watch.ts'
@@ -30,7 +30,7 @@ export function planEvent(
   grounds: PlanGrounds,
 ): { entry: LedgerEntry; deliveries: PlannedDelivery[] } {
   const verdict = verdictOf(draft, grounds)
-  const entry = { ...ledgerEntry(draft, verdict), ...presumptionsOf(draft, grounds) }
+  const entry = ledgerEntry(draft, verdict, presumptionsOf(draft, grounds))
   const erased = erasedDigests(grounds)
   return {
     entry: erased.size === 0 ? entry : erasedEntry(entry, erased),
@@ -63,20 +63,24 @@ function erasedDigests({ erasure = 'unasked' }: PlanGrounds): ReadonlySet<string
   return erasure === 'unasked' ? NOBODY : erasure.erased
 }
 
+type Presumptions = Required<Pick<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'>>
+
 /** What the statement must find to be so, or it leaves the event out. */
 function presumptionsOf(
   draft: EventDraft,
   { withdrawnAt, erasure = 'unasked' }: PlanGrounds,
-): Pick<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'> {
+): Presumptions {
   const isPresumed = withdrawnAt === 'unasked' && draft.decision.outcome === 'granted'
   const presumedConsenting = isPresumed ? visitorKeysOf(draft) : []
   if (erasure === 'unasked') return { presumedConsenting, presumedUnerased: 'everybody' }
   return { presumedConsenting, presumedUnerased: erasure.erased.size > 0 ? [] : erasure.keyed }
 }
 
-type Entry = Omit<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'>
-
-function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
+function ledgerEntry(
+  draft: EventDraft,
+  verdict: Verdict,
+  { presumedConsenting, presumedUnerased }: Presumptions,
+): LedgerEntry {
   const { body, decision, eventTime, receivedAt } = draft
   const value = body.value_data
   const page = pageAddress(draft.eventSource)
@@ -107,6 +111,8 @@ function ledgerEntry(draft: EventDraft, verdict: Verdict): Entry {
     payload: payloadOf(draft, page),
     session: isGranted ? sessionOf(draft) : null,
     withdrawalOf: body.event_name === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
+    presumedConsenting,
+    presumedUnerased,
   }
 }
 
@@ -154,11 +160,12 @@ function bodyDigestOf(draft: EventDraft): Buffer {
   return keepsIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
 }
 
-function payloadOf(draft: EventDraft, page: string | null) {
+function payloadOf(draft: EventDraft, page: string | null): IdentityPayload | null {
   if (!keepsIdentity(draft)) return null
   const { visitorId, digests, plain, clickIds, eventSource } = draft
-  const hasMore = eventSource !== null && eventSource !== page
-  return { visitorId, digests, plain, clickIds, ...(hasMore && { pageUrl: eventSource }) }
+  const payload: IdentityPayload = { visitorId, digests, plain, clickIds }
+  if (eventSource !== null && eventSource !== page) payload.pageUrl = eventSource
+  return payload
 }
 
 function sessionOf({ visitorId, eventSource, clickIds }: EventDraft) {
@@ -172,20 +179,31 @@ function deliveriesOf(
 ): PlannedDelivery[] {
   if (verdict.fate === 'keep') return []
   const { trackerId, eventId, receivedAt } = draft
-  const base = { trackerId, eventId, createdAt: receivedAt }
   const isTooOld = grounds.windowEndsAt <= receivedAt
-  const plan = (route: DestinationRoute | null): PlannedDelivery => ({
-    ...base,
-    id: grounds.nextDeliveryId(),
-    destinationId: route?.id ?? null,
-    isTest: route?.isTest ?? false,
-    ...(verdict.fate === 'withhold'
-      ? { status: 'skipped:consent' as const, statusReason: verdict.reason }
-      : route === null
-        ? { status: 'skipped:no_destination' as const, statusReason: 'no_destination' }
-        : isTooOld
-          ? { status: 'expired' as const, statusReason: 'outside_window' }
-          : { status: 'queued' as const, statusReason: 'accepted_for_delivery' }),
-  })
+  const plan = (route: DestinationRoute | null): PlannedDelivery => {
+    const { status, statusReason } = deliveryState(verdict, route, isTooOld)
+    return {
+      trackerId,
+      eventId,
+      createdAt: receivedAt,
+      id: grounds.nextDeliveryId(),
+      destinationId: route?.id ?? null,
+      isTest: route?.isTest ?? false,
+      status,
+      statusReason,
+    }
+  }
   return grounds.routes.length === 0 ? [plan(null)] : grounds.routes.map(plan)
+}
+
+function deliveryState(
+  verdict: Verdict,
+  route: DestinationRoute | null,
+  isTooOld: boolean,
+): Pick<PlannedDelivery, 'status' | 'statusReason'> {
+  if (verdict.fate === 'withhold')
+    return { status: 'skipped:consent', statusReason: verdict.reason }
+  if (route === null) return { status: 'skipped:no_destination', statusReason: 'no_destination' }
+  if (isTooOld) return { status: 'expired', statusReason: 'outside_window' }
+  return { status: 'queued', statusReason: 'accepted_for_delivery' }
 }

@@ -4,9 +4,11 @@ import { DIGEST_MARK, type NamedPerson, visitorDigest } from './identifiers.ts'
 export function visitorKeysOf(payload: NamedPerson | null): string[] {
   if (!payload) return []
   const { visitorId, digests } = payload
-  const { em = [], ph = [], external_id = [] } = digests
-  const keys = [...em, ...ph].map(digest => `${DIGEST_MARK}${digest}`)
-  return [...(visitorId === null ? [] : [visitorId]), ...keys, ...external_id.map(externalKey)]
+  const keys = visitorId === null ? [] : [visitorId]
+  for (const digest of digests.em ?? []) keys.push(`${DIGEST_MARK}${digest}`)
+  for (const digest of digests.ph ?? []) keys.push(`${DIGEST_MARK}${digest}`)
+  for (const digest of digests.external_id ?? []) keys.push(externalKey(digest))
+  return keys
 }
 
 /**
