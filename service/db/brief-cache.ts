@@ -39,6 +39,12 @@ export class BriefCache<Value> {
     return value
   }
 
+  /** Whether `get` would answer without a look-up. */
+  has(key: string): boolean {
+    const known = this.#entries.get(key)
+    return known !== undefined && known.expiresAt > performance.now()
+  }
+
   forget(key: string): void {
     this.#entries.delete(key)
   }
