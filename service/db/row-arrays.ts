@@ -28,9 +28,16 @@ export function arraysOf<Row>(
   rows: readonly Row[],
 ): string[] {
   return columns.map(({ type, text }) => {
-    const values = rows.map(text)
-    return type === 'json' ? jsonList(values) : arrayLiteral(values)
+    if (type === 'json') return jsonList(rows.map(text))
+    return PLAIN_TYPES.has(type) ? plainLiteral(rows, text) : arrayLiteral(rows.map(text))
   })
+}
+
+/** What we write of these types has no character that an array literal would take for its own. */
+const PLAIN_TYPES = new Set(['uuid', 'integer', 'boolean', 'timestamptz', 'date'])
+
+function plainLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | null): string {
+  return `{${rows.map(row => text(row) ?? 'NULL').join(',')}}`
 }
 
 /**
@@ -49,7 +56,9 @@ export function arrayLiteral(values: readonly (string | null)[]): string {
   return `{${values.map(value => (value === null ? 'NULL' : quoted(value))).join(',')}}`
 }
 
+const QUOTE_OR_BACKSLASH = /["\\]/
+
 function quoted(value: string): string {
-  if (!value.includes('"') && !value.includes('\\')) return `"${value}"`
+  if (!QUOTE_OR_BACKSLASH.test(value)) return `"${value}"`
   return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }

@@ -24,12 +24,8 @@ const COLUMNS: BatchColumn<PlannedDelivery>[] = [
   { name: 'status', type: 'text', text: plan => plan.status },
   { name: 'status_reason', type: 'text', text: plan => plan.statusReason },
   { name: 'is_test', type: 'boolean', text: plan => (plan.isTest ? 't' : 'f') },
-  {
-    name: 'next_attempt_at',
-    type: 'timestamptz',
-    text: plan => (plan.status === 'queued' ? (plan.dueAt ?? plan.createdAt).toISOString() : null),
-  },
   { name: 'created_at', type: 'timestamptz', text: plan => plan.createdAt.toISOString() },
+  { name: 'due_at', type: 'timestamptz', text: plan => plan.dueAt?.toISOString() ?? null },
 ]
 
 /** Test deliveries and skipped ones are in no rate. */
@@ -40,12 +36,15 @@ export const IS_COUNTED = `not is_test and status not like 'skipped:%'`
  * that are new: a repeated event plans nothing.
  */
 export function planExpressions(firstParameter: number): string {
-  const names = COLUMNS.map(({ name }) => name).join(', ')
-  const qualified = COLUMNS.map(({ name }) => `plan.${name}`).join(', ')
   return `
     planned as (
-      insert into deliveries (${names})
-      select ${qualified}
+      insert into deliveries
+        (tracker_id, event_id, id, destination_id, status, status_reason, is_test,
+         next_attempt_at, created_at)
+      select tracker_id, event_id, plan.id, plan.destination_id, plan.status, plan.status_reason,
+        plan.is_test,
+        case when plan.status = 'queued' then coalesce(plan.due_at, plan.created_at) end,
+        plan.created_at
       from ${unnestOf(COLUMNS, { alias: 'plan', firstParameter })}
       join inserted using (tracker_id, event_id)
       returning tracker_id, created_at, status, is_test
