@@ -9,7 +9,8 @@ import { runLoad } from './run-load.ts'
 export interface AcceptanceStage {
   store: BenchStore
   service: Target & { processId: number }
-  storeless: Target
+  storeless: Target & { processId: number }
+  bareHttp: Target & { processId: number }
   bare: BenchDatabase
 }
 
@@ -33,14 +34,19 @@ export interface AcceptanceRound {
   /** (c) The same rows without HTTP: events a second, in commits as large as those of (a). */
   bareEventsPerSecond: number
   rowsPerCommit: number
+  /** (d) HTTP alone: a body is read and parsed, and answered with a small one. */
+  bareHttp: LoadResult
   /** Processor time that a thousand events of (a) took; null where there is no /proc. */
   serviceCpuSeconds: number | null
   storeCpuSeconds: number | null
+  /** The same of (b) and of (d). */
+  storelessCpuSeconds: number | null
+  bareHttpCpuSeconds: number | null
 }
 
-/** Measures (a), (b) and (c), one after the other, under the same load. */
+/** Measures (a) to (d), one after the other, under the same load. */
 export async function measureRound(
-  { store, service, storeless, bare }: AcceptanceStage,
+  { store, service, storeless, bareHttp, bare }: AcceptanceStage,
   plan: RoundPlan,
 ): Promise<AcceptanceRound> {
   const startedAt = new Date()
@@ -49,7 +55,8 @@ export async function measureRound(
   const cpuAfter = cpuOf(store, service)
   const rowsPerCommit = await meanRowsPerCommit(store, startedAt)
 
-  const unstored = await runLoad({ ...storeless, ...plan })
+  const unstored = await measureProgram(storeless, plan)
+  const unserved = await measureProgram(bareHttp, plan)
   const bareEventsPerSecond = await measureBareStore(bare.database, {
     ...plan,
     ...bare.tracker,
@@ -59,12 +66,22 @@ export async function measureRound(
   const thousands = acceptedCount(served) / 1_000
   return {
     service: served,
-    storeless: unstored,
+    storeless: unstored.load,
+    bareHttp: unserved.load,
     bareEventsPerSecond,
     rowsPerCommit,
     serviceCpuSeconds: perThousand(cpuBefore.service, cpuAfter.service, thousands),
     storeCpuSeconds: perThousand(cpuBefore.store, cpuAfter.store, thousands),
+    storelessCpuSeconds: unstored.cpuSeconds,
+    bareHttpCpuSeconds: unserved.cpuSeconds,
   }
+}
+
+async function measureProgram(program: Target & { processId: number }, plan: RoundPlan) {
+  const before = processSeconds(program.processId)
+  const load = await runLoad({ ...program, ...plan })
+  const after = processSeconds(program.processId)
+  return { load, cpuSeconds: perThousand(before, after, acceptedCount(load) / 1_000) }
 }
 
 export function acceptedCount({ answers }: LoadResult): number {

@@ -6,6 +6,7 @@ import {
   type Target,
 } from './acceptance-round.ts'
 import { type DeliveringFigures, measureWhileDelivering } from './acceptance-while-delivering.ts'
+import { type LargeBodyFigures, measureLargeBodies } from './acceptance-with-large-bodies.ts'
 import type { BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
 import { forkProgram } from './forked-program.ts'
@@ -24,6 +25,7 @@ export interface AcceptanceFigures {
   /** Of the service, after all rounds; null where there is no /proc. */
   memory: ProcessMemory | null
   whileDelivering: DeliveringFigures
+  largeBodies: LargeBodyFigures
 }
 
 /** What the table holds, against what the clients were told. */
@@ -36,9 +38,9 @@ export interface RowCounts {
 const READY_SECONDS_MAX = 30
 
 /**
- * Measures acceptance three ways in turn, several times over: (a) `serve` on the embedded store,
- * (b) the same server without the store, (c) the store without the server. Then once more with
- * role `all`, which delivers at the same time.
+ * Measures acceptance four ways in turn, several times over: (a) `serve` on the embedded store,
+ * (b) the same server without the store, (c) the store without the server, (d) HTTP alone. Then once
+ * more with role `all`, which delivers at the same time, and once with the largest bodies.
  */
 export async function measureAcceptance(
   plan: BenchPlan,
@@ -70,6 +72,7 @@ export async function measureAcceptance(
     rows: { ...(await countRows(store)), accepted },
     memory,
     whileDelivering: await measureWhileDelivering(plan, closers),
+    largeBodies: await measureLargeBodies(plan, closers),
   }
 }
 
@@ -93,17 +96,24 @@ async function openStage(store: BenchStore, closers: Closers): Promise<RunningSt
   const { dataDirectory, tracker } = store
   const service = await startServiceProcess({ role: 'serve', dataDirectory })
   closers.push(service.stop)
-  const storeless = await forkProgram({
-    program: 'storeless.ts',
-    answerSecondsMax: READY_SECONDS_MAX,
-  })
-  closers.push(storeless.stop)
+  const storeless = await forkTarget('storeless.ts', closers)
+  const bareHttp = await forkTarget('bare-http.ts', closers)
   return {
     store,
     service: { ...service, origin: service.url, trackerSecret: tracker.trackerSecret },
-    storeless: storeless.message as Target,
+    storeless,
+    bareHttp,
     bare: await store.newDatabase('bare'),
   }
+}
+
+async function forkTarget(program: string, closers: Closers) {
+  const { processId, message, stop } = await forkProgram({
+    program,
+    answerSecondsMax: READY_SECONDS_MAX,
+  })
+  closers.push(stop)
+  return { ...(message as Target), processId }
 }
 
 async function countRows({ database }: BenchStore): Promise<Omit<RowCounts, 'accepted'>> {

@@ -20,6 +20,9 @@ it('acceptance stores one row for each 2xx answer, with and without delivery bes
   const [, whileDelivering, told] = /^rows (\d+), 2xx answers (\d+) \(a'\)$/m.exec(stdout) ?? []
   assert.ok(Number(told) > 0)
   assert.equal(whileDelivering, told)
+  const [, ofLargeBodies, toldOfThem] = /^rows (\d+), 2xx answers (\d+) \(e\)$/m.exec(stdout) ?? []
+  assert.ok(Number(toldOfThem) > 0)
+  assert.equal(ofLargeBodies, toldOfThem)
 })
 
 it('workers measures bare HTTP, serve with each number of workers, and npm start', () => {

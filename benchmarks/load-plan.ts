@@ -9,6 +9,8 @@ export interface LoadPlan {
   seconds: number
   /** So many requests a second at most; as many as there are answers when it is left out. */
   perSecondMax?: number
+  /** Every body has so many bytes; those of a purchase when it is left out. */
+  bodyBytes?: number
   /** Twelve hexadecimal digits of every id in this run, so that no two runs send one id. */
   mark: string
 }

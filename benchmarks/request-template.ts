@@ -18,11 +18,12 @@ const CAPTURED_MILLISECONDS_AGO = 3_600_000
  * purchase: it shares the machine's cores with the service that it measures.
  */
 export function requestTemplate(
-  { origin, trackerSecret, mark }: LoadPlan,
+  { origin, trackerSecret, mark, bodyBytes = 0 }: LoadPlan,
   variant: number,
 ): RequestTemplate {
   const capturedAt = new Date(Date.now() - CAPTURED_MILLISECONDS_AGO)
-  const body = JSON.stringify(purchaseBody({ ...PLACES, run: mark }, { variant, capturedAt }))
+  const purchase = purchaseBody({ ...PLACES, run: mark }, { variant, capturedAt })
+  const body = bodyBytes > 0 ? filledBody(purchase, bodyBytes) : JSON.stringify(purchase)
   const bytes = Buffer.from(
     `POST ${BASE_PATH}/events HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n` +
       `authorization: Bearer ${trackerSecret}\r\ncontent-type: application/json\r\n` +
@@ -39,6 +40,16 @@ export function requestTemplate(
       for (const offset of digitOffsets) bytes.write(digits, offset, 'latin1')
     },
   }
+}
+
+/** As many small members as there is room for, which take the most memory when they are read. */
+function filledBody(purchase: Record<string, unknown>, bytes: number): string {
+  const member = { a: 1, b: 'two', c: [3] }
+  const text = (count: number, rest: string) =>
+    JSON.stringify({ ...purchase, filler: Array.from({ length: count }, () => member), rest })
+  const room = bytes - text(0, '').length
+  const count = Math.floor(room / (JSON.stringify(member).length + 1))
+  return text(count, 'x'.repeat(bytes - text(count, '').length))
 }
 
 function offsetsOf(bytes: Buffer, place: string): number[] {
