@@ -2,6 +2,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** How the body of this request is to be read, where it is not as usual. */
     bodyTerms: BodyTerms | null
+    /** How long the body was, once it is read. */
+    bodyBytes: number
   }
 }
 

@@ -145,6 +145,7 @@ function hangUpWhileClosing(app: ServiceApp): void {
  */
 function readBodies(app: ServiceApp): void {
   app.decorateRequest('bodyTerms', null)
+  app.decorateRequest('bodyBytes', 0)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readJson)
   app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, readText)
@@ -160,6 +161,7 @@ async function readJson(request: FastifyRequest, bytes: Buffer): Promise<unknown
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding !== 'identity') throw new Refusal(415, 'Send the body without a content coding.')
   if (request.bodyTerms?.inspect) await inspectBody(request, bytes)
+  request.bodyBytes = bytes.length
   return readJsonBody(bytes)
 }
 

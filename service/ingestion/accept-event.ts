@@ -17,6 +17,8 @@ export interface EventRequest {
   /** Null when a tracker secret brought it. */
   browser: BrowserCaller | null
   body: unknown
+  /** How long the body was as it came. */
+  bodyBytes: number
   idempotencyKey: string | undefined
   receivedAt: Date
 }
@@ -31,7 +33,7 @@ export type Acceptance =
  */
 export async function acceptEvent(
   context: AcceptanceContext,
-  { tracker, browser, body, idempotencyKey, receivedAt }: EventRequest,
+  { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt }: EventRequest,
 ): Promise<Acceptance> {
   const checked = checkSubmission(body, { idempotencyKey, receivedAt, browser })
   const { submission, eventId, eventTime, decision } = checked
@@ -44,7 +46,7 @@ export async function acceptEvent(
     decision,
     edge: browser?.edge ?? null,
   })
-  const { isNew } = await context.commits.submit(draft)
+  const { isNew } = await context.commits.submit(draft, bodyBytes)
   if (!isNew) return { eventId, isDuplicate: true }
   if (draft.body.event_name === 'consent_withdrawal' && draft.visitorId !== null) {
     await context.stopWaiting({ trackerId, visitorId: draft.visitorId, at: receivedAt })

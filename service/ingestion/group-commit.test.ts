@@ -61,6 +61,39 @@ it('refuses with 503 and Retry-After what finds the queue full, and takes more l
   assert.deepEqual(batches, [['a'], ['b', 'c'], ['d']])
 })
 
+it('refuses what would take more bytes than may wait, until others are durable', async () => {
+  const gate = Promise.withResolvers<void>()
+  const { commits } = recorded({ pendingBytesMax: 100, before: () => gate.promise })
+  const first = commits.submit('a', 60)
+  await turn()
+  assert.throws(
+    () => commits.submit('b', 41),
+    (refusal: Refusal) => refusal.status === 503,
+  )
+  const second = commits.submit('c', 40)
+  assert.throws(
+    () => commits.submit('d', 1),
+    (refusal: Refusal) => refusal.status === 503,
+  )
+  assert.equal(commits.refusals, 2)
+  gate.resolve()
+  await Promise.all([first, second])
+  await turn()
+  assert.equal(await commits.submit('b', 100), 'B')
+})
+
+it('counts the bytes of what could not be committed as gone', async () => {
+  const { commits } = recorded({
+    pendingBytesMax: 100,
+    before: async items => {
+      if (items.includes('bad')) throw new Error('no')
+    },
+  })
+  await assert.rejects(commits.submit('bad', 100))
+  await turn()
+  assert.equal(await commits.submit('good', 100), 'GOOD')
+})
+
 it('finds the items that spoil a batch, rejects them alone and commits the others', async () => {
   const bad = new Set(['item-3', 'item-11'])
   const poison = new Error('no')
@@ -117,15 +150,17 @@ it('drains: everything that was submitted is settled, and nothing is left runnin
 interface Recording {
   itemsMax?: number
   queueMax?: number
+  pendingBytesMax?: number
   before?: (items: readonly string[]) => Promise<void>
 }
 
 /** Commits by writing each item in capitals; `batches` holds what each commit was given. */
-function recorded({ itemsMax = 100, queueMax = 100, before = async () => {} }: Recording = {}) {
+function recorded({ before = async () => {}, ...limits }: Recording = {}) {
   const batches: string[][] = []
   const commits = new GroupCommit<string, string>({
-    itemsMax,
-    queueMax,
+    itemsMax: 100,
+    queueMax: 100,
+    ...limits,
     commit: async items => {
       batches.push([...items])
       await before(items)

@@ -6,10 +6,13 @@ export interface GroupCommitOptions<Item, Outcome> {
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>
   itemsMax: number
   queueMax: number
+  /** Bytes of all items that are not settled yet, as `submit` was told of them; or no limit. */
+  pendingBytesMax?: number
 }
 
 interface Waiting<Item, Outcome> {
   item: Item
+  bytes: number
   resolve: (outcome: Outcome) => void
   reject: (error: unknown) => void
 }
@@ -26,6 +29,7 @@ const QUEUE_FULL = 'Too many events are waiting; try again.'
 export class GroupCommit<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>
   #queue: Waiting<Item, Outcome>[] = []
+  #pendingBytes = 0
   #running: Promise<void> | null = null
   #refusals = 0
 
@@ -42,16 +46,26 @@ export class GroupCommit<Item, Outcome> {
     return this.#refusals
   }
 
-  /** Resolves when the item is durable. Throws a 503 refusal when the queue is full. */
-  submit(item: Item): Promise<Outcome> {
-    if (this.#queue.length >= this.#options.queueMax) {
+  /**
+   * Resolves when the item is durable. Throws a 503 refusal when the queue is full, in number or in
+   * bytes: ten thousand purchases take 12 MB, ten thousand of the largest bodies would take 640.
+   * `bytes` is what the item came as.
+   */
+  submit(item: Item, bytes = 0): Promise<Outcome> {
+    if (this.#isFull(bytes)) {
       this.#refusals += 1
       throw Refusal.unavailable(QUEUE_FULL, RETRY_SECONDS, 'queue_full')
     }
+    this.#pendingBytes += bytes
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, resolve, reject })
+      this.#queue.push({ item, bytes, resolve, reject })
       this.#running ??= this.#run()
     })
+  }
+
+  #isFull(bytes: number): boolean {
+    const { queueMax, pendingBytesMax = Number.POSITIVE_INFINITY } = this.#options
+    return this.#queue.length >= queueMax || this.#pendingBytes + bytes > pendingBytesMax
   }
 
   /** Resolves when everything that was submitted is settled. */
@@ -66,6 +80,7 @@ export class GroupCommit<Item, Outcome> {
       const batch = this.#queue.slice(0, this.#options.itemsMax)
       this.#queue = this.#queue.slice(this.#options.itemsMax)
       await this.#settle(batch)
+      for (const { bytes } of batch) this.#pendingBytes -= bytes
     }
     this.#running = null
   }

@@ -19,6 +19,7 @@ export function ingestionRoutes(
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,
+        bodyBytes: request.bodyBytes,
         idempotencyKey: request.headers['idempotency-key'] as string | undefined,
         receivedAt: context.now(),
       })
