@@ -262,12 +262,8 @@ function eventCommits(
     commit: health.watch(onCommitted ? toldCommits(commit, onCommitted) : commit),
     itemsMax: options.commitEventsMax,
     queueMax: options.ingestQueueMax,
-    pendingBytesMax: PENDING_BYTES_MAX,
   })
 }
-
-/** 512 bodies of 64 KiB; 256 of them, read, drafted and written as rows, take 160 MB at most. */
-const PENDING_BYTES_MAX = 33_554_432
 
 type Commit = ReturnType<typeof eventCommitter>
 

@@ -29,12 +29,18 @@ export function arraysOf<Row>(
 ): string[] {
   return columns.map(({ type, text }) => {
     if (type === 'json') return jsonList(rows.map(text))
+    if (type === 'bytea') return byteaLiteral(rows.map(text))
     return PLAIN_TYPES.has(type) ? plainLiteral(rows, text) : arrayLiteral(rows.map(text))
   })
 }
 
 /** What we write of these types has no character that an array literal would take for its own. */
 const PLAIN_TYPES = new Set(['uuid', 'integer', 'boolean', 'timestamptz', 'date'])
+
+/** Hexadecimal, whose one backslash is written twice in an array. */
+function byteaLiteral(values: readonly (string | null)[]): string {
+  return `{${values.map(value => (value === null ? 'NULL' : `\\${value}`)).join(',')}}`
+}
 
 function plainLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | null): string {
   return `{${rows.map(row => text(row) ?? 'NULL').join(',')}}`

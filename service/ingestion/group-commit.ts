@@ -6,7 +6,7 @@ export interface GroupCommitOptions<Item, Outcome> {
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>
   itemsMax: number
   queueMax: number
-  /** Bytes of all items that are not settled yet, as `submit` was told of them; or no limit. */
+  /** Bytes of all items that are not settled yet, as `submit` was told of them; 32 MiB. */
   pendingBytesMax?: number
 }
 
@@ -19,6 +19,9 @@ interface Waiting<Item, Outcome> {
 
 const RETRY_SECONDS = 1
 const QUEUE_FULL = 'Too many events are waiting; try again.'
+
+/** 512 bodies of 64 KiB; 256 of them, read, drafted and written as rows, take 160 MB at most. */
+const PENDING_BYTES_MAX = 33_554_432
 
 /**
  * Gathers items that arrive while a commit is in flight and commits them together. One commit is
@@ -64,7 +67,7 @@ export class GroupCommit<Item, Outcome> {
   }
 
   #isFull(bytes: number): boolean {
-    const { queueMax, pendingBytesMax = Number.POSITIVE_INFINITY } = this.#options
+    const { queueMax, pendingBytesMax = PENDING_BYTES_MAX } = this.#options
     return this.#queue.length >= queueMax || this.#pendingBytes + bytes > pendingBytesMax
   }
 
