@@ -59,26 +59,18 @@ const NATIONAL_DIGITS_MIN = 2
 const NATIONAL_DIGITS_MAX = 17
 
 /**
- * The digits of a number that is valid for certain: in international form, of a calling code that
- * one country has, without a national prefix, and of that country's pattern. These are the steps
- * that the library takes for such a number, with its own patterns, compiled once; it compiles them
- * for each number. Null when the library is to be asked. `normalize-phone.property.test.ts`
- * compares the two.
+ * The digits of a number that is valid for certain: in international form, without a national
+ * prefix, and by the patterns of the country that its calling code belongs to first (+1 is the
+ * United States before it is Canada). These are the steps that the library takes for such a number,
+ * with its own patterns; it compiles them for each number, and here they are compiled once. Null
+ * when the library is to be asked. `normalize-phone.property.test.ts` compares the two.
  */
 function plainInternationalDigits(number: string): string | null {
   if (!PLAIN_INTERNATIONAL.test(number)) return null
   const digits = number.replace(/\D+/g, '')
   for (let length = 1; length <= CALLING_CODE_DIGITS_MAX; length += 1) {
     const plan = planOf(digits.slice(0, length))
-    if (plan === 'none') continue
-    if (plan === 'shared') return null
-    const national = digits.slice(length)
-    const isWhole =
-      national.length >= NATIONAL_DIGITS_MIN &&
-      national.length <= NATIONAL_DIGITS_MAX &&
-      !plan.nationalPrefix?.test(national) &&
-      plan.nationalNumber.test(national)
-    return isWhole ? digits : null
+    if (plan !== null) return isOfPlan(digits.slice(length), plan) ? digits : null
   }
   return null
 }
@@ -86,12 +78,25 @@ function plainInternationalDigits(number: string): string | null {
 interface NumberingPlan {
   nationalPrefix: RegExp | null
   nationalNumber: RegExp
+  /** One of them must fit too, where countries share the calling code. */
+  types: { lengths: readonly number[]; pattern: RegExp }[] | null
 }
 
-/** By calling code: a country's own, one that several countries share, or no calling code. */
-const plans = new Map<string, NumberingPlan | 'shared' | 'none'>()
+function isOfPlan(national: string, plan: NumberingPlan): boolean {
+  if (national.length < NATIONAL_DIGITS_MIN || national.length > NATIONAL_DIGITS_MAX) return false
+  if (plan.nationalPrefix?.test(national) || !plan.nationalNumber.test(national)) return false
+  return (
+    plan.types === null ||
+    plan.types.some(
+      ({ lengths, pattern }) => lengths.includes(national.length) && pattern.test(national),
+    )
+  )
+}
 
-function planOf(callingCode: string): NumberingPlan | 'shared' | 'none' {
+/** By calling code; null for digits that are none, or whose numbers the library has to judge. */
+const plans = new Map<string, NumberingPlan | null>()
+
+function planOf(callingCode: string): NumberingPlan | null {
   let plan = plans.get(callingCode)
   if (plan === undefined) {
     plan = readPlan(callingCode)
@@ -104,21 +109,44 @@ function planOf(callingCode: string): NumberingPlan | 'shared' | 'none' {
 interface LibraryPlan {
   nationalNumberPattern(): string
   nationalPrefixForParsing(): string | undefined
+  leadingDigits(): string | undefined
   hasTypes(): boolean
+  type(name: string): LibraryType | undefined
 }
 
-function readPlan(callingCode: string): NumberingPlan | 'shared' | 'none' {
+interface LibraryType {
+  pattern(): string | undefined
+  possibleLengths(): readonly number[]
+}
+
+function readPlan(callingCode: string): NumberingPlan | null {
   const countries = metadata.country_calling_codes[callingCode]
-  if (!countries) return callingCode in metadata.nonGeographic ? 'shared' : 'none'
-  const [country] = countries
-  if (country === undefined || countries.length > 1) return 'shared'
+  const country = countries?.[0]
+  if (country === undefined) return null
   const selector = new Metadata(metadata)
   selector.selectNumberingPlan(country)
   const plan = selector.numberingPlan as unknown as LibraryPlan
-  if (plan.hasTypes()) return 'shared'
+  const isShared = countries !== undefined && countries.length > 1
+  if (isShared && (plan.leadingDigits() || !plan.hasTypes())) return null
   const prefix = plan.nationalPrefixForParsing()
   return {
     nationalPrefix: prefix ? new RegExp(`^(?:${prefix})`) : null,
-    nationalNumber: new RegExp(`^(?:${plan.nationalNumberPattern()})$`),
+    nationalNumber: whole(plan.nationalNumberPattern()),
+    types: plan.hasTypes() ? typesOf(plan) : null,
   }
+}
+
+const TYPES = `FIXED_LINE MOBILE PREMIUM_RATE TOLL_FREE SHARED_COST VOIP PERSONAL_NUMBER PAGER UAN
+  VOICEMAIL`.split(/\s+/)
+
+function typesOf(plan: LibraryPlan): NumberingPlan['types'] {
+  return TYPES.flatMap(name => {
+    const type = plan.type(name)
+    const pattern = type?.pattern()
+    return type && pattern ? [{ lengths: type.possibleLengths(), pattern: whole(pattern) }] : []
+  })
+}
+
+function whole(pattern: string): RegExp {
+  return new RegExp(`^(?:${pattern})$`)
 }
