@@ -27,29 +27,43 @@ export type Acceptance =
   | { eventId: string; isDuplicate: true }
   | { eventId: string; isDuplicate: false; warnings: IngestionWarning[] }
 
+/** A submission that may be stored, and what its answer says. */
+export interface CheckedEvent {
+  draft: EventDraft
+  bodyBytes: number
+  warnings: IngestionWarning[]
+}
+
 /**
- * createEvent: check the submission, name the event, ask consent, hash the identity, and wait for
- * the commit. Throws a 422 refusal with every wrong field, or a 503 one when too many wait.
+ * createEvent, before the commit: check the submission, name the event, ask consent, hash the
+ * identity. Throws a 422 refusal with every wrong field. Not a part of `acceptEvent`, which would
+ * hold on to the body while it waits.
  */
-export async function acceptEvent(
-  context: AcceptanceContext,
-  { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt }: EventRequest,
-): Promise<Acceptance> {
+export function checkEvent(request: EventRequest): CheckedEvent {
+  const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
   const checked = checkSubmission(body, { idempotencyKey, receivedAt, browser })
   const { submission, eventId, eventTime, decision } = checked
-  const { trackerId } = tracker
   const draft = draftEvent(submission, {
-    trackerId,
+    trackerId: tracker.trackerId,
     eventId,
     receivedAt,
     eventTime,
     decision,
     edge: browser?.edge ?? null,
   })
+  return { draft, bodyBytes, warnings: decision.warnings }
+}
+
+/** createEvent, from here on: wait for the commit. Throws a 503 refusal when too many wait. */
+export async function acceptEvent(
+  context: AcceptanceContext,
+  { draft, bodyBytes, warnings }: CheckedEvent,
+): Promise<Acceptance> {
+  const { trackerId, eventId, eventName, visitorId, receivedAt } = draft
   const { isNew } = await context.commits.submit(draft, bodyBytes)
   if (!isNew) return { eventId, isDuplicate: true }
-  if (draft.body.event_name === 'consent_withdrawal' && draft.visitorId !== null) {
-    await context.stopWaiting({ trackerId, visitorId: draft.visitorId, at: receivedAt })
+  if (eventName === 'consent_withdrawal' && visitorId !== null) {
+    await context.stopWaiting({ trackerId, visitorId, at: receivedAt })
   }
-  return { eventId, isDuplicate: false, warnings: decision.warnings }
+  return { eventId, isDuplicate: false, warnings }
 }

@@ -125,10 +125,10 @@ async function planAll(
   // In the order of their keys: see `appendExpressions`.
   for (const key of [...drafts.keys()].sort()) {
     const draft = drafts.get(key) as EventDraft
-    const { trackerId, eventTime, body } = draft
+    const { trackerId, eventTime, actionSource } = draft
     const trackerRoutes = await routes.of(trackerId)
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
-    const seconds = platform.windowSeconds(body.action_source ?? 'website')
+    const seconds = platform.windowSeconds(actionSource)
     const plan = planEvent(draft, {
       ...groundsOf(draft),
       routes: trackerRoutes,

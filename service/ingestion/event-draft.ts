@@ -13,13 +13,21 @@ import type { EventNotes } from '../ledger/ledger-entry.ts'
 import { bodyDigest } from './body-digest.ts'
 import { edgeIdentity } from './edge-identity.ts'
 
-/** An accepted submission with its identity hashed, before it is known who withdrew consent. */
+/**
+ * An accepted submission with its identity hashed, before it is known who withdrew consent. It
+ * holds nothing of the submission itself: drafts wait for their commit by the hundred, and what
+ * waits must be neither large nor raw.
+ */
 export interface EventDraft {
   trackerId: string
   eventId: string
   receivedAt: Date
   eventTime: Date
-  body: EventSubmission
+  eventName: string
+  actionSource: string
+  consentBasis: EventSubmission['consent_basis']
+  parentEventId: string | null
+  order: DraftedOrder | null
   decision: ConsentDecision
   visitorId: string | null
   digests: Record<string, string[]>
@@ -29,6 +37,15 @@ export interface EventDraft {
   consent: Record<string, unknown>
   notes: EventNotes
   bodyDigest: Buffer
+}
+
+export interface DraftedOrder {
+  orderId: string | null
+  /** Decimal text. */
+  amount: string | null
+  currency: string | null
+  /** JSON text of all that is kept, these three included. */
+  json: string
 }
 
 export interface DraftGrounds {
@@ -80,8 +97,12 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
     eventId,
     receivedAt,
     eventTime,
+    eventName: body.event_name,
+    actionSource: body.action_source || 'website',
+    consentBasis: body.consent_basis,
+    parentEventId: body.parent_event_id || null,
+    order: body.value_data ? draftedOrder(body.value_data) : null,
     decision,
-    body,
     visitorId,
     digests: identity.digests,
     plain: seen === null ? identity.plain : { ...identity.plain, ...seen.plain },
@@ -99,6 +120,17 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
       unknownMembers: unknownMembers(body),
     },
     bodyDigest: bodyDigest(body, { trackerId, eventId }),
+  }
+}
+
+function draftedOrder(value: NonNullable<EventSubmission['value_data']>): DraftedOrder {
+  const { value: amount, order_id, contents, num_items } = value
+  const currency = value.currency?.toUpperCase()
+  return {
+    orderId: order_id ?? null,
+    amount: amount ?? null,
+    currency: currency ?? null,
+    json: JSON.stringify({ value: amount, currency, order_id, contents, num_items }),
   }
 }
 

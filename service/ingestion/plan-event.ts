@@ -81,8 +81,7 @@ function ledgerEntry(
   verdict: Verdict,
   { presumedConsenting, presumedUnerased }: Presumptions,
 ): LedgerEntry {
-  const { body, decision, eventTime, receivedAt } = draft
-  const value = body.value_data
+  const { decision, eventTime, receivedAt, order } = draft
   const page = pageAddress(draft.eventSource)
   const isGranted = verdict.fate === 'deliver'
   return {
@@ -90,35 +89,35 @@ function ledgerEntry(
     eventId: draft.eventId,
     createdAt: receivedAt,
     eventTime,
-    eventName: body.event_name,
+    eventName: draft.eventName,
     eventClass: classOf(draft),
-    actionSource: body.action_source || 'website',
-    consentBasis: body.consent_basis,
+    actionSource: draft.actionSource,
+    consentBasis: draft.consentBasis,
     measurementClass: measurementOf(draft, verdict),
     attributionJoin: isGranted ? 'allowed' : 'none',
-    enforcementScope: body.consent_basis === 'consent' ? 'event' : 'ledger',
+    enforcementScope: draft.consentBasis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
     consentCapturedAt: capturedAt(draft),
     eventSource: page,
-    parentEventId: body.parent_event_id || null,
-    orderId: value?.order_id ?? null,
-    valueAmount: value?.value ?? null,
-    valueCurrency: value?.currency?.toUpperCase() ?? null,
-    valueData: value ? JSON.stringify(keptValueData(value)) : null,
+    parentEventId: draft.parentEventId,
+    orderId: order?.orderId ?? null,
+    valueAmount: order?.amount ?? null,
+    valueCurrency: order?.currency ?? null,
+    valueData: order?.json ?? null,
     consent: JSON.stringify(decidedConsent(draft, verdict)),
     notes: draft.notes,
     bodyDigest: bodyDigestOf(draft),
     payload: payloadOf(draft, page),
     session: isGranted ? sessionOf(draft) : null,
-    withdrawalOf: body.event_name === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
+    withdrawalOf: draft.eventName === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
     presumedConsenting,
     presumedUnerased,
   }
 }
 
-function classOf({ body, decision }: EventDraft): EventClass {
+function classOf({ eventName, decision }: EventDraft): EventClass {
   if (decision.outcome !== 'ledger_only') return 'conversion'
-  return body.event_name === 'signal_verification' ? 'verification' : 'lifecycle'
+  return eventName === 'signal_verification' ? 'verification' : 'lifecycle'
 }
 
 function measurementOf(draft: EventDraft, { fate }: Verdict): MeasurementClass {
@@ -132,11 +131,6 @@ function capturedAt({ decision }: EventDraft): Date | null {
   return new Date(decision.captured_at)
 }
 
-function keptValueData(value: NonNullable<EventDraft['body']['value_data']>) {
-  const { value: amount, currency, order_id, contents, num_items } = value
-  return { value: amount, currency: currency?.toUpperCase(), order_id, contents, num_items }
-}
-
 /** The decision as it was made, but for what only the store knew: a withdrawal or an erasure. */
 function decidedConsent(
   { consent, decision }: EventDraft,
@@ -148,8 +142,8 @@ function decidedConsent(
 }
 
 /** Only an event on consent may keep identity at all. */
-function keepsIdentity({ body }: EventDraft): boolean {
-  return body.consent_basis === 'consent'
+function keepsIdentity({ consentBasis }: EventDraft): boolean {
+  return consentBasis === 'consent'
 }
 
 /**

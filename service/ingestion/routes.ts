@@ -1,7 +1,7 @@
 import { BASE_PATH, createEvent, verifySignalIngestion } from '@signalbox/contract/operations.ts'
 import { preflightHeaders } from '../http/cors-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { type AcceptanceContext, acceptEvent } from './accept-event.ts'
+import { type AcceptanceContext, acceptEvent, checkEvent } from './accept-event.ts'
 import { headerText } from './event-identity.ts'
 import { verifyIngestion } from './verify-ingestion.ts'
 
@@ -15,7 +15,7 @@ export function ingestionRoutes(
   app.route({
     ...createEvent,
     async handler(request, reply) {
-      const accepted = await acceptEvent(context, {
+      const checked = checkEvent({
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,
@@ -23,6 +23,9 @@ export function ingestionRoutes(
         idempotencyKey: request.headers['idempotency-key'] as string | undefined,
         receivedAt: context.now(),
       })
+      // The raw identifiers in it have no business in memory while the event waits.
+      ;(request as { body: unknown }).body = undefined
+      const accepted = await acceptEvent(context, checked)
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id))
       echoKey(reply, event_id)
