@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { getHeapStatistics } from 'node:v8'
 import { allocateLimitMemory } from '../access/request-limits.ts'
 import type { CircuitCounts } from '../delivery/circuit-moves.ts'
 import { allocateChangeCount } from '../delivery/destination-routes.ts'
@@ -21,22 +20,18 @@ import type { HttpService } from './start-http.ts'
 const DEFAULT_MAX = 8
 /** What the smallest pool needs: a commit, and reads beside it. */
 const CONNECTIONS_MIN = 4
-const HEAP_MEGABYTES_MIN = 256
 
 /**
- * How many HTTP workers the role has beside its main thread. 0: everything is one thread, as it is
- * on one core. `all` delivers in the main thread, so one worker is already of use; in `serve` it
- * would only be a detour.
+ * How many HTTP workers a role has beside its main thread. 0: everything is one thread, as it is on
+ * one core.
  */
 export function httpWorkerCount(
-  role: 'all' | 'serve',
   { httpWorkers }: Pick<Settings, 'httpWorkers'>,
   { cores, canReusePort }: { cores: number; canReusePort: boolean },
 ): number {
   if (cores <= 1) return 0
   const wanted = httpWorkers ?? Math.min(DEFAULT_MAX, Math.max(1, cores - 1))
-  const count = canReusePort ? wanted : Math.min(1, wanted)
-  return role === 'serve' && count === 1 ? 0 : count
+  return canReusePort ? wanted : Math.min(1, wanted)
 }
 
 /**
@@ -50,8 +45,8 @@ export async function prepareHttpWorkers(
   const { settings, logger } = context
   const canReusePort = await isPortReusable()
   const cores = availableParallelism()
-  const count = httpWorkerCount(role, settings, { cores, canReusePort })
-  const wanted = httpWorkerCount(role, settings, { cores, canReusePort: true })
+  const count = httpWorkerCount(settings, { cores, canReusePort })
+  const wanted = httpWorkerCount(settings, { cores, canReusePort: true })
   if (count < wanted) {
     logger.info({ wanted }, 'this system cannot share a port between threads: one of them listens')
   }
@@ -85,10 +80,9 @@ export class HttpWorkers {
       this.#ended = this.#ended.then(ended => addEndedThread(ended, last))
     }
     const { logger } = context
-    const heapMegabytes = heapShare(count)
     this.#workers = Array.from(
       { length: count },
-      (_, index) => new HttpWorker({ id: index + 1, logger, heapMegabytes, onEnded }),
+      (_, index) => new HttpWorker({ id: index + 1, logger, onEnded }),
     )
   }
 
@@ -180,10 +174,4 @@ async function isPortReusable(): Promise<boolean> {
 /** The connections of one process, dealt out to its workers. */
 export function connectionShare(connectionsMax: number, workers: number): number {
   return Math.max(CONNECTIONS_MIN, Math.ceil(connectionsMax / workers))
-}
-
-/** All threads together get the memory that the one thread of a process has by itself. */
-function heapShare(workers: number): number {
-  const megabytes = getHeapStatistics().heap_size_limit / 2 ** 20
-  return Math.max(HEAP_MEGABYTES_MIN, Math.floor(megabytes / (workers + 1)))
 }
