@@ -172,9 +172,9 @@ function largeBodyFaults({ events, accepted, memory }: LargeBodyFigures): string
   const faults: string[] = []
   if (events !== accepted) faults.push(`Of bodies of 64 KiB ${events} are stored, of ${accepted}.`)
   if (memory && memory.peakMegabytes > LARGE_BODIES_MEGABYTES_MAX) {
+    const peak = figureText(memory.peakMegabytes, 0)
     faults.push(
-      `With bodies of 64 KiB the service took ${figureText(memory.peakMegabytes, 0)} MB, more than ` +
-        `${LARGE_BODIES_MEGABYTES_MAX}.`,
+      `With bodies of 64 KiB the service took ${peak} MB, more than ${LARGE_BODIES_MEGABYTES_MAX}.`,
     )
   }
   return faults

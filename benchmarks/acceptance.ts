@@ -39,8 +39,8 @@ const READY_SECONDS_MAX = 30
 
 /**
  * Measures acceptance four ways in turn, several times over: (a) `serve` on the embedded store,
- * (b) the same server without the store, (c) the store without the server, (d) HTTP alone. Then once
- * more with role `all`, which delivers at the same time, and once with the largest bodies.
+ * (b) the same server without the store, (c) the store without the server, (d) HTTP alone. Then
+ * once more with role `all`, which delivers at the same time, and once with the largest bodies.
  */
 export async function measureAcceptance(
   plan: BenchPlan,

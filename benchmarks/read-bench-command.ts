@@ -15,7 +15,7 @@ export interface BenchCommand {
   write: boolean
 }
 
-const USAGE = `Usage: npm run bench -- acceptance|workers|fresh|delivery|list|erasure|retention [options]
+const USAGE = `Usage: npm run bench -- ${BENCH_NAMES.join('|')} [options]
   --rounds N           how often everything is measured; the median counts (3; of delivery
                        only plain, the others 1)
   --write              append the findings to benchmarks/results.md

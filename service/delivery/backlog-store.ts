@@ -34,8 +34,8 @@ export const WAITING_READ_MAX = 100_000
  * and stops after `WAITING_READ_MAX` rows, so that the history costs nothing and a backlog of
  * millions no more than one of a hundred thousand.
  *
- * Without a name it is planned for the tables as they are now; without sequential scans and sorts
- * the plan is the same on tables that were never analysed or analysed when they were empty.
+ * Without a name it is planned for the tables as they are now; without bitmaps and sorts the plan
+ * is the same on tables that were never analyzed or analyzed when they were empty.
  */
 export async function readWaiting({ pool }: Database, now: Date): Promise<WaitingByStatus> {
   const results = (await pool.query(READ_WAITING)) as unknown as { rows: WaitingRow[] }[]
@@ -76,7 +76,7 @@ export const WAITING_STATEMENT = `
 
 /** Statements of one round trip are one transaction, with which these end. */
 export const WAITING_SETTINGS = `
-  set local statement_timeout = ${ANSWER_MILLISECONDS_MAX}; set local enable_seqscan = off;
+  set local statement_timeout = ${ANSWER_MILLISECONDS_MAX};
   set local enable_bitmapscan = off; set local enable_sort = off`
 
 const READ_WAITING = `${WAITING_SETTINGS}; ${WAITING_STATEMENT}`

@@ -138,9 +138,9 @@ it('leaves no setting behind on its connection', async test => {
   await readWaiting(database, NOW)
   assert.deepEqual([database.pool.totalCount, database.pool.idleCount], [1, 1])
   const { rows } = await database.pool.query(
-    `select current_setting('enable_seqscan') as scan, now() = statement_timestamp() as is_free`,
+    `select current_setting('enable_sort') as sort, now() = statement_timestamp() as is_free`,
   )
-  assert.deepEqual(rows, [{ scan: 'on', is_free: true }])
+  assert.deepEqual(rows, [{ sort: 'on', is_free: true }])
 })
 
 it('stops at a hundred thousand, however many wait', async test => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { eventually } from '../../testing/program-under-test.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
 import { ensurePayloadPartitions } from '../ledger/store.ts'
@@ -41,8 +42,19 @@ async function expireAll({ database, clock }: ServiceUnderTest): Promise<void> {
   await expireAttempts({ database, now, attemptDays: 30 })
 }
 
-/** As autovacuum does, at a moment that the test knows. */
+/**
+ * As autovacuum does, at a moment that the test knows. An analyze that autovacuum began by itself
+ * still sees the rows that were just deleted, so that none of them could be removed.
+ */
 async function vacuum({ database }: ServiceUnderTest): Promise<void> {
+  await eventually('nobody else looks at older rows', async () => {
+    const { rows } = await database.pool.query(
+      `select count(*) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()
+         and backend_xmin is not null`,
+    )
+    return rows[0].count === 0
+  })
   for (const table of TABLES) await database.pool.query(`vacuum (truncate off) ${table}`)
 }
 

@@ -23,8 +23,8 @@ const FIGURES_MILLISECONDS_MAX = 2_000
 /**
  * Without a limit V8 plans for the memory of the machine and collects late: 892 MB of RSS under
  * bodies of 64 KiB, where 512 must do (`npm run bench -- acceptance`). Requests wait for their
- * commit some 60 ms, so that a small young generation promotes nearly all of them. Flags of node such
- * as --max-old-space-size come before these.
+ * commit some 60 ms, so that a small young generation promotes nearly all of them. Flags of node
+ * such as --max-old-space-size come before these.
  */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 320 }
 
