@@ -95,31 +95,13 @@ async function measureRun(plan: BenchPlan, target: Target & { processId: number 
 
 function tableOf({ workers }: BenchPlan, rounds: readonly Round[]): string[][] {
   const row = (name: string, runOf: (round: Round) => Run, aim?: number) => {
-    const middle = (read: (run: Run) => number | null) => middleOf(rounds.map(runOf).map(read))
-    const ratio = middleOf(rounds.map(round => ratioOf(runOf(round).load, round)))
+    const { cells, ratio } = loadCells(rounds, round => runOf(round).load)
+    const runs = rounds.map(runOf)
     return [
       name,
-      figureText(
-        middle(({ load }) => load.eventsPerSecond),
-        0,
-      ),
-      figureText(ratio, 2),
-      figureText(
-        middle(({ load }) => load.p50Milliseconds),
-        1,
-      ),
-      figureText(
-        middle(({ load }) => load.p99Milliseconds),
-        1,
-      ),
-      figureText(
-        middle(({ cpuSeconds }) => cpuSeconds),
-        3,
-      ),
-      figureText(
-        middle(({ peakMegabytes }) => peakMegabytes),
-        0,
-      ),
+      ...cells,
+      middleText(runs, 3, ({ cpuSeconds }) => cpuSeconds),
+      middleText(runs, 0, ({ peakMegabytes }) => peakMegabytes),
       '',
       aim === undefined ? '' : aimText({ limit: aim, direction: 'at least' }, ratio),
     ]
@@ -139,33 +121,39 @@ function tableOf({ workers }: BenchPlan, rounds: readonly Round[]): string[][] {
 }
 
 function allRow(rounds: readonly Round[]): string[] {
-  const middle = (read: (all: DeliveringFigures) => number | null) =>
-    middleOf(rounds.map(({ all }) => read(all)))
-  const ratio = middleOf(rounds.map(round => ratioOf(round.all.load, round)))
-  const delivered = middle(({ delivered, events }) => (100 * delivered) / Math.max(1, events))
+  const { cells, ratio } = loadCells(rounds, ({ all }) => all.load)
+  const runs = rounds.map(({ all }) => all)
+  const percent = ({ delivered, events }: DeliveringFigures) =>
+    (100 * delivered) / Math.max(1, events)
   return [
     'npm start',
-    figureText(
-      middle(({ load }) => load.eventsPerSecond),
-      0,
-    ),
-    figureText(ratio, 2),
-    figureText(
-      middle(({ load }) => load.p50Milliseconds),
-      1,
-    ),
-    figureText(
-      middle(({ load }) => load.p99Milliseconds),
-      1,
-    ),
+    ...cells,
     '',
-    figureText(
-      middle(({ memory }) => memory?.peakMegabytes ?? null),
-      0,
-    ),
-    `${figureText(delivered, 0)} %`,
+    middleText(runs, 0, ({ memory }) => memory?.peakMegabytes ?? null),
+    `${middleText(runs, 0, percent)} %`,
     aimText({ limit: AIMS.all, direction: 'at least' }, ratio),
   ]
+}
+
+/** What a load shows of every program: speed, its ratio to bare HTTP, and how long requests take. */
+function loadCells(rounds: readonly Round[], loadOf: (round: Round) => LoadResult) {
+  const loads = rounds.map(loadOf)
+  const ratio = middleOf(rounds.map(round => ratioOf(loadOf(round), round)))
+  const cells = [
+    middleText(loads, 0, ({ eventsPerSecond }) => eventsPerSecond),
+    figureText(ratio, 2),
+    middleText(loads, 1, ({ p50Milliseconds }) => p50Milliseconds),
+    middleText(loads, 1, ({ p99Milliseconds }) => p99Milliseconds),
+  ]
+  return { cells, ratio }
+}
+
+function middleText<Run>(
+  runs: readonly Run[],
+  digits: number,
+  read: (run: Run) => number | null,
+): string {
+  return figureText(middleOf(runs.map(read)), digits)
 }
 
 function ratioOf(load: LoadResult, { bare }: Round): number {
