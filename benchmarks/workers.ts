@@ -135,7 +135,7 @@ function allRow(rounds: readonly Round[]): string[] {
   ]
 }
 
-/** What a load shows of every program: speed, its ratio to bare HTTP, and how long requests take. */
+/** What a load shows of every program: speed, its ratio to bare HTTP, how long requests take. */
 function loadCells(rounds: readonly Round[], loadOf: (round: Round) => LoadResult) {
   const loads = rounds.map(loadOf)
   const ratio = middleOf(rounds.map(round => ratioOf(loadOf(round), round)))
