@@ -6,7 +6,7 @@ import { planFaults, type RecordedDatabase, recordPlans } from '../testing/recor
 import { migratedDatabaseUrl, testStore } from '../testing/test-store.ts'
 
 /** Events in the store at the first measurement; there are ten times as many at the second. */
-const EVENTS = Number(process.env.SIGNALBOX_PLAN_EVENTS ?? 10_000)
+const EVENTS = Number(process.env.SIGNALBOX_PLAN_EVENTS ?? 20_000)
 
 /** A prepared statement may settle on a generic plan after five executions. */
 const EARLY_RUNS = 6
