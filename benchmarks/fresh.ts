@@ -45,8 +45,8 @@ const HALF = 0.5
 const SAMPLE_MILLISECONDS = 500
 
 /**
- * `npm start` on a store that nobody has used, and on one with history: it accepts and delivers at
- * once from the first second, when PostgreSQL has no statistics yet. What counts is whether
+ * `npm start` on a new store, and on one with history: it accepts and delivers at once from the
+ * first second, when PostgreSQL has no statistics yet. What counts is whether
  * delivery falls behind, which the age of the oldest due delivery tells.
  */
 export async function measureFresh(plan: BenchPlan, closers: Closers): Promise<FreshFigures> {

@@ -4,16 +4,16 @@ import { ensurePayloadPartitions } from '../service/ledger/store.ts'
 /** Whose rows they are: nearly all of one tracker with one destination. */
 export const GROWN_TRACKER = '0190aaaa-0000-7000-8000-000000000001'
 export const GROWN_DESTINATION = '0190bbbb-0000-7000-8000-000000000001'
-export const SMALL_TRACKER = '0190aaaa-0000-7000-8000-000000000002'
-export const SMALL_DESTINATION = '0190bbbb-0000-7000-8000-000000000002'
+const SMALL_TRACKER = '0190aaaa-0000-7000-8000-000000000002'
+const SMALL_DESTINATION = '0190bbbb-0000-7000-8000-000000000002'
 
 /** Events came in over this day. */
 export const GROWN_ON = '2026-11-21'
 const MIDNIGHT = new Date(`${GROWN_ON}T00:00:00.000Z`)
 
 /** Every so many events: */
-export const WAITING_EVERY = 2
-export const FAILED_EVERY = 5
+const WAITING_EVERY = 2
+const FAILED_EVERY = 5
 export const CHILD_EVERY = 1_000
 
 /** The trackers and their destinations, and nothing else. */

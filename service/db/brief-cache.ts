@@ -45,10 +45,6 @@ export class BriefCache<Value> {
     return known !== undefined && known.expiresAt > performance.now()
   }
 
-  forget(key: string): void {
-    this.#entries.delete(key)
-  }
-
   forgetAll(): void {
     this.#entries.clear()
   }

@@ -147,23 +147,13 @@ export async function eraseKeysOf(
   const keys = [...new Set([...withdrawalKeysOfDigest(digest), ...visitorIds])]
   const { rows } = await pool.query({
     text: `with withdrawals as materialized (
-             select withdrawal.tracker_id, withdrawal.visitor_id
-             from ${IN_ORDER}
-             cross join lateral (
-               select tracker_id, visitor_id from consent_withdrawals
-               where tracker_id = $1 and visitor_id = asked.visitor_id limit 1 for update
-             ) withdrawal
+             ${lockedKeysOf('consent_withdrawals')}
            ), forgotten as (
              delete from consent_withdrawals withdrawal using withdrawals
              where withdrawal.tracker_id = withdrawals.tracker_id
                and withdrawal.visitor_id = withdrawals.visitor_id
            ), visitors as materialized (
-             select session.tracker_id, session.visitor_id
-             from ${IN_ORDER}
-             cross join lateral (
-               select tracker_id, visitor_id from sessions
-               where tracker_id = $1 and visitor_id = asked.visitor_id limit 1 for update
-             ) session
+             ${lockedKeysOf('sessions')}
            ), ended as (
              delete from sessions using visitors
              where sessions.tracker_id = visitors.tracker_id
@@ -176,9 +166,18 @@ export async function eraseKeysOf(
   return rows[0].sessions
 }
 
-const IN_ORDER = `(
-    select visitor_id from unnest($2::text[]) as given(visitor_id) order by visitor_id
-  ) asked`
+/** Locks the rows of the visitors `$2` of the tracker `$1`, in order, and returns their keys. */
+function lockedKeysOf(table: 'consent_withdrawals' | 'sessions'): string {
+  return `
+    select found.tracker_id, found.visitor_id
+    from (
+      select visitor_id from unnest($2::text[]) as given(visitor_id) order by visitor_id
+    ) asked
+    cross join lateral (
+      select tracker_id, visitor_id from ${table}
+      where tracker_id = $1 and visitor_id = asked.visitor_id limit 1 for update
+    ) found`
+}
 
 /** An event by its id and the moment that says where its payload lies. */
 export interface StoredOn {
