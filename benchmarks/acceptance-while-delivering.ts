@@ -48,7 +48,7 @@ async function countDelivered(dataDirectory: string) {
   try {
     const { rows } = await database.pool.query(
       `select (select count(*)::integer from events) as events,
-         (select count(*)::integer from deliveries where status = 'accepted') as delivered`,
+         (select count(*)::integer from all_deliveries where status = 'accepted') as delivered`,
     )
     return rows[0] as { events: number; delivered: number }
   } finally {

@@ -119,7 +119,7 @@ async function forkTarget(program: string, closers: Closers) {
 async function countRows({ database }: BenchStore): Promise<Omit<RowCounts, 'accepted'>> {
   const { rows } = await database.pool.query(
     `select (select count(*)::integer from events) as events,
-       (select count(*)::integer from deliveries) as deliveries`,
+       (select count(*)::integer from all_deliveries) as deliveries`,
   )
   return rows[0]
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { startEmbeddedPostgres } from '../service/db/embedded-postgres.ts'
 import { migrate } from '../service/db/migrate.ts'
-import { ensurePayloadPartitions } from '../service/ledger/store.ts'
+import { ensurePartitions } from '../service/ledger/partition-store.ts'
 import { credentialKey } from '../service/provisioning/credential-key.ts'
 import {
   type ProvisionedTracker,
@@ -40,7 +40,7 @@ export async function openBenchStore(): Promise<BenchStore> {
     const database = openBenchDatabase(connectionString)
     closers.push(database.close)
     await migrate(database)
-    await ensurePayloadPartitions(database, new Date(), PARTITION_DAYS)
+    await ensurePartitions(database, new Date(), PARTITION_DAYS)
     return { database, tracker: await newTracker(database, dataDirectory) }
   }
   try {

@@ -40,7 +40,7 @@ export async function drain(database: Database, draining: Draining): Promise<Dra
   const isReceived = async () => (await simulatorSummary(simulatorUrl)).unique_events >= events
   const isSettled = async () => {
     const waiting = await pool.query(
-      `select from deliveries where tracker_id = any($1) and next_attempt_at is not null limit 1`,
+      `select from all_deliveries where tracker_id = any($1) and next_attempt_at is not null limit 1`,
       [trackerIds],
     )
     return waiting.rowCount === 0
@@ -59,13 +59,13 @@ async function readRows({ pool }: Database, trackerIds: readonly string[]) {
     `select min(coalesce(first_sent_at, created_at)) as first,
        max(coalesce(updated_at, created_at)) as done,
        count(*) filter (where status = 'accepted')::integer as accepted
-     from deliveries where tracker_id = any($1) group by tracker_id`,
+     from all_deliveries where tracker_id = any($1) group by tracker_id`,
     [trackerIds],
   )
   const all = await pool.query(
     `select min(coalesce(first_sent_at, created_at)) as first,
        percentile_disc(0.9) within group (order by coalesce(updated_at, created_at)) as mostly
-     from deliveries where tracker_id = any($1)`,
+     from all_deliveries where tracker_id = any($1)`,
     [trackerIds],
   )
   const { first, mostly } = all.rows[0]

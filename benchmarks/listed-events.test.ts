@@ -22,7 +22,9 @@ it('rows that SQL makes can be found by the same index keys as those of the serv
   )
   assert.equal(rows.length, 100)
   for (const { visitor_id: visitorId, digests, identifier_keys } of rows) {
-    const keys = identifiersOf({ visitorId, digests }).map(indexKey)
+    const keys = identifiersOf({ visitorId, digests }).map(digest =>
+      indexKey(tracker.trackerId, digest),
+    )
     assert.deepEqual(identifier_keys, keys)
   }
   for (const { digest, events } of persons) {

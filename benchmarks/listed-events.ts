@@ -1,5 +1,5 @@
 import type { Database } from '../service/db/database.ts'
-import { ensurePayloadPartitions } from '../service/ledger/store.ts'
+import { ensurePartitions } from '../service/ledger/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 
 /** The events of a tracker are spread evenly over so many days. */
@@ -25,11 +25,12 @@ export async function storeListedEvents(
 ): Promise<void> {
   const { pool } = database
   const from = new Date(until.getTime() - LISTED_DAYS * DAY_MILLISECONDS)
-  await ensurePayloadPartitions(database, from, LISTED_DAYS + 2)
+  await ensurePartitions(database, from, LISTED_DAYS + 2)
   const step = (LISTED_DAYS * DAY_MILLISECONDS - DAY_MILLISECONDS / 24) / count
   for (let first = 0; first < count; first += ROWS_PER_STATEMENT) {
     const last = Math.min(first + ROWS_PER_STATEMENT, count) - 1
     const span = [trackerId, first, last, from, step]
+    await pool.query(INSERT_KEYS, span)
     await pool.query(INSERT_EVENTS, span)
     await pool.query(INSERT_PAYLOADS, span)
     await pool.query(INSERT_DELIVERIES, [...span, destinationId])
@@ -41,14 +42,16 @@ export async function storeListedEvents(
 /** As after some hours of autovacuum. */
 export async function settleStore({ pool }: Database): Promise<void> {
   const { rows: days } = await pool.query(
-    `select inhrelid::regclass::text as name from pg_inherits
-     where inhparent = 'event_payloads'::regclass`,
+    `select oid::regclass::text as name from pg_class
+     where relkind = 'r' and relnamespace = 'signalbox'::regnamespace`,
   )
-  const tables = ['events', 'deliveries', 'event_counts', 'delivery_counts', 'sessions']
+  const tables = ['event_counts', 'delivery_counts', 'sessions']
   for (const table of [...tables, ...days.map(({ name }) => name)]) {
     await pool.query(`vacuum (analyze) ${table}`)
   }
-  await pool.query('analyze event_payloads')
+  for (const table of ['events', 'deliveries', 'event_payloads']) {
+    await pool.query(`analyze ${table}`)
+  }
   await pool.query('checkpoint')
 }
 
@@ -57,32 +60,38 @@ const NUMBERED = `
     $4::timestamptz + make_interval(secs => number * $5::double precision / 1000) as created_at
   from generate_series($2::bigint, $3::bigint) as number`
 
+const INSERT_KEYS = `
+  insert into event_keys (tracker_id, space, id_digest, created_at)
+  select $1, 0, event_id_digest(event_id), created_at from (${NUMBERED}) numbered`
+
 const INSERT_EVENTS = `
   insert into events (
-    tracker_id, event_id, created_at, event_time, event_name, event_class, action_source,
+    tracker_id, event_id, space, created_at, event_time, event_name, event_class, action_source,
     consent_basis, measurement_class, attribution_join, enforcement_scope,
     consent_normalization_version, event_source, order_id, value_amount, value_currency,
     value_data, consent, body_digest
   )
-  select $1, event_id, created_at, created_at, 'Purchase', 'conversion', 'website', 'consent',
+  select $1, event_id, 0, created_at, created_at, 'Purchase', 'conversion', 'website', 'consent',
     'advertising', 'allowed', 'event', '1', 'https://shop.example/checkout', number::text,
     19.95, 'EUR', '{"value":"19.95","currency":"EUR"}',
     '{"ad_user_data":"granted","decision":{"outcome":"granted","reason":"granted_by_consent"}}',
     decode(event_id, 'hex')
   from (${NUMBERED}) numbered`
 
-/** `indexKey` of service/ledger/identifiers.ts, for a digest in SQL. */
-export function indexKeyExpression(digest: string): string {
-  return `((('x' || left(${digest}, 8))::bit(32)::bigint >> 14)::integer + 1)`
+/** `indexKey` of service/ledger/identifiers.ts, in SQL. */
+export function indexKeyExpression(trackerId: string, digest: string): string {
+  return `(('x' || left(${digest}, 8))::bit(32)
+    # ('x' || right(${trackerId}::text, 8))::bit(32))::integer`
 }
 
 const INSERT_PAYLOADS = `
   insert into event_payloads
-    (tracker_id, event_id, received_on, visitor_id, user_data, click_ids, identifier_keys)
-  select $1, event_id, (created_at at time zone 'UTC')::date, visitor_id,
+    (tracker_id, event_id, space, created_at, received_on, visitor_id, user_data, click_ids,
+     identifier_keys)
+  select $1, event_id, 0, created_at, (created_at at time zone 'UTC')::date, visitor_id,
     json_build_object('digests', json_build_object('em', array[event_id || event_id]),
       'plain', json_build_object('client_user_agent', 'Mozilla/5.0')), '{}',
-    array[${indexKeyExpression('event_id')}, ${indexKeyExpression('visitor_digest')}]
+    array[${indexKeyExpression('$1', 'event_id')}, ${indexKeyExpression('$1', 'visitor_digest')}]
   from (${NUMBERED}) numbered
   cross join lateral (select 'visitor-' || number % 100000 as visitor_id) visitor
   cross join lateral (
@@ -91,10 +100,10 @@ const INSERT_PAYLOADS = `
 
 const INSERT_DELIVERIES = `
   insert into deliveries (
-    tracker_id, event_id, id, destination_id, status, status_reason, is_test, attempt_count,
+    tracker_id, event_id, space, id, destination_id, status, status_reason, is_test, attempt_count,
     first_sent_at, platform_trace_id, created_at, updated_at
   )
-  select $1, event_id, number + 1, $6, 'accepted', 'accepted', false, 1, created_at,
+  select $1, event_id, 0, number + 1, $6, 'accepted', 'accepted', false, 1, created_at,
     'A' || event_id, created_at, created_at
   from (${NUMBERED}) numbered`
 
@@ -106,4 +115,4 @@ const COUNT_EVENTS = `
 const COUNT_DELIVERIES = `
   insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
   select $1, (created_at at time zone 'UTC')::date, 0, count(*), count(*)
-  from deliveries where tracker_id = $1 group by 2`
+  from all_deliveries where tracker_id = $1 group by 2`

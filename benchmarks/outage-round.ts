@@ -126,7 +126,7 @@ async function countRequests({ pool }: Database, trackerId: string): Promise<num
 }
 
 async function isNothingSent({ pool }: Database, trackerId: string): Promise<boolean> {
-  const sent = `select from deliveries where tracker_id = $1 and status = 'sent' limit 1`
+  const sent = `select from all_deliveries where tracker_id = $1 and status = 'sent' limit 1`
   return (await pool.query(sent, [trackerId])).rowCount === 0
 }
 

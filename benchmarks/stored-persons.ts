@@ -43,7 +43,9 @@ export async function storePersons(
     return { visitorId: `person-${person}`, digest, numbers }
   })
   const rows = named.flatMap(({ numbers, visitorId, digest }) => {
-    const keys = identifiersOf({ visitorId, digests: { em: [digest] } }).map(indexKey)
+    const keys = identifiersOf({ visitorId, digests: { em: [digest] } }).map(key =>
+      indexKey(trackerId, key),
+    )
     const identity = { visitorId, digest, keys: `{${keys.join(',')}}` }
     return numbers.map(number => ({ ...identity, eventId: hash('md5', String(number)) }))
   })

@@ -19,7 +19,7 @@ export async function waitingDeliveries(
     `select status, attempt_count as attempts, count(*)::integer as count,
        count(*) filter (where next_attempt_at > now())::integer as not_due,
        extract(epoch from max(next_attempt_at) - now())::double precision as due_seconds
-     from deliveries where tracker_id = $1 and next_attempt_at is not null
+     from all_deliveries where tracker_id = $1 and next_attempt_at is not null
      group by status, attempt_count order by status, attempt_count`,
     [trackerId],
   )

@@ -114,10 +114,20 @@ export const getEvent = {
   },
   schema: {
     params: Type.Object({ event: Type.String({ description: 'Percent-encoded event id.' }) }),
+    querystring: Type.Object({
+      space: Type.Optional(
+        Type.Union([Type.Literal('secret'), Type.Literal('publishable')], {
+          description:
+            'Whose event ids are meant: those that a tracker secret sent, or those that a ' +
+            "publishable key sent. Without it the secret's event is read, else the page's.",
+        }),
+      ),
+    }),
     response: {
       200: EventDetail,
       ...READ_REFUSALS,
       404: MessageError,
+      422: ValidationError,
     },
   },
 } as const

@@ -4,6 +4,7 @@ import type { StoredEvent } from '../service/ledger/store.ts'
 export function bareStoredEvent(at: Date, changes: Partial<StoredEvent> = {}): StoredEvent {
   return {
     eventId: 'event-1',
+    space: 0,
     createdAt: at,
     eventTime: at,
     eventName: 'Purchase',

@@ -68,7 +68,7 @@ async function readDeliveries({ pool }: Database): Promise<ToldDelivery[]> {
     `select delivery.*, destination.config ->> 'dataset_id' as dataset_id, event.event_name,
        least(event.event_time, event.created_at) as told_time, event.value_amount,
        event.value_currency
-     from deliveries delivery
+     from all_deliveries delivery
      join events event using (tracker_id, event_id)
      join destinations destination
        on destination.tracker_id = delivery.tracker_id

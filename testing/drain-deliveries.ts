@@ -31,7 +31,7 @@ async function nextDue({ database: { pool } }: ServiceUnderTest): Promise<Date |
   const { rows } = await pool.query(
     `select min(greatest(delivery.next_attempt_at, destination.next_probe_at))
        + interval '1 millisecond' as due_at
-     from deliveries delivery
+     from all_deliveries delivery
      join destinations destination
        on destination.tracker_id = delivery.tracker_id
        and destination.id = delivery.destination_id

@@ -6,7 +6,7 @@ import type { Database } from '../service/db/database.ts'
  */
 export async function endLeases({ pool }: Database): Promise<void> {
   await pool.query(
-    `update deliveries set leased_until = statement_timestamp() - interval '1 second'
+    `update delivery_queue set leased_until = statement_timestamp() - interval '1 second'
      where leased_until is not null`,
   )
 }

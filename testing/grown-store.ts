@@ -1,5 +1,5 @@
 import type { Database } from '../service/db/database.ts'
-import { ensurePayloadPartitions } from '../service/ledger/store.ts'
+import { ensurePartitions } from '../service/ledger/partition-store.ts'
 
 /** Whose rows they are: nearly all of one tracker with one destination. */
 export const GROWN_TRACKER = '0190aaaa-0000-7000-8000-000000000001'
@@ -33,7 +33,7 @@ export async function makeTrackers(database: Database): Promise<void> {
      from unnest($1::uuid[], $2::uuid[]) as lane(tracker, destination)`,
     [[GROWN_TRACKER, SMALL_TRACKER], [GROWN_DESTINATION, SMALL_DESTINATION], MIDNIGHT],
   )
-  await ensurePayloadPartitions(database, MIDNIGHT, 3)
+  await ensurePartitions(database, MIDNIGHT, 3)
   for (const table of await grownTables(database)) {
     await pool.query(`alter table ${table} set (autovacuum_enabled = off)`)
   }
@@ -65,7 +65,8 @@ export async function analyzeStore(database: Database): Promise<void> {
 async function grownTables({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
     `select oid::regclass::text as name from pg_class
-     where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`,
+     where relkind = 'r'
+       and relnamespace in ('public'::regnamespace, 'signalbox'::regnamespace) order by 1`,
   )
   return rows.map(({ name }) => name)
 }
@@ -80,39 +81,45 @@ const ROWS = `
 
 const GROW = [
   `with grown as (${ROWS})
-   insert into events (tracker_id, event_id, created_at, event_time, event_name, event_class,
-     action_source, consent_basis, measurement_class, attribution_join, enforcement_scope,
-     consent_normalization_version, parent_event_id, value_amount, value_currency, body_digest)
-   select tracker_id, event_id, created_at, created_at, 'Purchase', 'conversion', 'website',
+   insert into event_keys (tracker_id, space, id_digest, created_at)
+   select tracker_id, 0, event_id_digest(event_id), created_at from grown
+   where destination_id is not null`,
+  `with grown as (${ROWS})
+   insert into events (tracker_id, event_id, space, created_at, event_time, event_name,
+     event_class, action_source, consent_basis, measurement_class, attribution_join,
+     enforcement_scope, consent_normalization_version, parent_event_id, value_amount,
+     value_currency, body_digest)
+   select tracker_id, event_id, 0, created_at, created_at, 'Purchase', 'conversion', 'website',
      'consent', 'advertising', 'allowed', 'event', '1',
      case when number % ${CHILD_EVERY} = 1 then md5((number + 1)::text) end, 19.90, 'EUR',
      decode(event_id, 'hex')
    from grown`,
   `with grown as (${ROWS})
-   insert into event_payloads (tracker_id, event_id, received_on, visitor_id, user_data, click_ids,
-     identifier_keys)
-   select tracker_id, event_id, created_at::date, visitor_id,
+   insert into event_payloads (tracker_id, event_id, space, created_at, received_on, visitor_id,
+     user_data, click_ids, identifier_keys)
+   select tracker_id, event_id, 0, created_at, created_at::date, visitor_id,
      json_build_object('digests', json_build_object('em', json_build_array(repeat('e', 64))),
        'plain', json_build_object()),
-     '{}', array[number % 262144 + 1]
+     '{}', array[hashint4(number)]
    from grown`,
   `with grown as (${ROWS})
    insert into sessions (tracker_id, visitor_id, first_seen_at, last_seen_at, click_ids)
    select tracker_id, visitor_id, created_at, created_at, '{}' from grown`,
   `with grown as (${ROWS})
-   insert into deliveries (tracker_id, event_id, id, destination_id, status, status_reason, is_test,
-     next_attempt_at, created_at, replayable_until, attempt_count, attempt_ids, leased_until)
-   select tracker_id, event_id, number, destination_id,
-     case when number % ${WAITING_EVERY} = 0 then 'queued'
-       when number % ${FAILED_EVERY} = 0 then 'failed:permanent' else 'accepted' end,
-     'grown', false,
-     case when number % ${WAITING_EVERY} = 0 then created_at end, created_at,
-     case when number % ${WAITING_EVERY} <> 0 and number % ${FAILED_EVERY} = 0
-       then created_at + interval '7 days' end,
-     case when number % ${WAITING_EVERY} = 0 then 0 else 1 end,
-     case when number % ${WAITING_EVERY} = 0 then '{}'::uuid[]
-       else array[md5((number / 100)::text)::uuid] end, null
-   from grown`,
+   insert into delivery_queue (tracker_id, event_id, space, id, destination_id, status,
+     status_reason, is_test, next_attempt_at, created_at)
+   select tracker_id, event_id, 0, number, destination_id, 'queued', 'grown', false, created_at,
+     created_at
+   from grown where number % ${WAITING_EVERY} = 0`,
+  `with grown as (${ROWS})
+   insert into deliveries (tracker_id, event_id, space, id, destination_id, status, status_reason,
+     is_test, created_at, replayable_until, attempt_count, attempt_ids)
+   select tracker_id, event_id, 0, number, destination_id,
+     case when number % ${FAILED_EVERY} = 0 then 'failed:permanent' else 'accepted' end,
+     'grown', false, created_at,
+     case when number % ${FAILED_EVERY} = 0 then created_at + interval '7 days' end,
+     1, array[md5((number / 100)::text)::uuid]
+   from grown where number % ${WAITING_EVERY} <> 0`,
   `insert into send_attempts (tracker_id, id, destination_id, started_at, duration_milliseconds,
      event_count, is_test, outcome, answer)
    select $3, md5(number::text)::uuid, $4, $7::timestamptz + make_interval(secs => number), 100,

@@ -32,10 +32,16 @@ import {
   findPayloadsOfVisitor,
   findWithoutPayload,
 } from '../service/ledger/erase-store.ts'
+import type { EventPlace } from '../service/ledger/event-space.ts'
 import { findExpiringTrackers } from '../service/ledger/expire-store.ts'
 import { listEvents } from '../service/ledger/list-store.ts'
 import { deleteStrayPayloads } from '../service/ledger/payload-expiry-store.ts'
-import { findChildren, findEvents, noteDifferingSubmissions } from '../service/ledger/store.ts'
+import {
+  findChildren,
+  findEvents,
+  findEventsAt,
+  noteDifferingSubmissions,
+} from '../service/ledger/store.ts'
 import {
   awaitPayloadWriters,
   findErasingTrackers,
@@ -70,6 +76,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       database,
       grownIds().map(eventId => ({
         trackerId: TRACKER,
+        space: 'secret' as const,
         eventId,
         bodyDigest: Buffer.from('ff', 'hex'),
         at: NOW,
@@ -91,8 +98,8 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'claim one': database =>
     claimDelivery(database, {
       trackerId: TRACKER,
-      eventId: idOf(11),
-      id: 11,
+      createdAt: createdAtOf(12),
+      id: 12,
       claimedAt: NOW,
       leaseSeconds: 60,
     }),
@@ -109,33 +116,30 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'stop what waits of a visitor': database =>
     skipWaitingOfVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-22', at: NOW }),
   'stop erased events': database =>
-    stopErased(database, { trackerId: TRACKER, eventIds: grownIds(), at: NOW }),
+    stopErased(database, { trackerId: TRACKER, events: grownPlaces(), at: NOW }),
   'replay failures': database => replay(database, { eventName: null, deliveryIds: null }),
   'replay failures by name': database =>
     replay(database, { eventName: 'Purchase', deliveryIds: null }),
   'replay failures by id': database => replay(database, { eventName: null, deliveryIds: [15, 25] }),
   'list the first page': database => listEvents(database, { ...PAGE, offset: 0 }),
   'list page five': database => listEvents(database, { ...PAGE, offset: 400 }),
-  'read deliveries of a page': database => findDeliveries(database, TRACKER, grownIds(100)),
-  'read children': database => findChildren(database, TRACKER, idOf(CHILD_EVERY * 2 + 2)),
+  'read deliveries of a page': database => findDeliveries(database, TRACKER, grownPlaces(100)),
+  'read events by id': database => findEvents(database, TRACKER, grownIds(100)),
+  'read children': database =>
+    findChildren(database, TRACKER, { eventId: idOf(CHILD_EVERY * 2 + 2), space: 0 }),
   'read attempts': database => findAttempts(database, TRACKER, attemptIds()),
   'forget answers': database => forgetAnswers(database, TRACKER, attemptIds()),
   'find payloads by digest': database =>
     findPayloadsByDigest(database, { trackerId: TRACKER, digest: DIGEST, limit: 100, after: null }),
   'find payloads of a visitor': database =>
     findPayloadsOfVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-7', limit: 100 }),
-  'find events without payload': database =>
-    findWithoutPayload(
-      database,
-      TRACKER,
-      grownIds().map(eventId => ({ eventId, createdAt: NOW })),
-    ),
+  'find events without payload': database => findWithoutPayload(database, TRACKER, grownPlaces()),
   'erase a hundred events': database =>
     eraseEvents(
       database,
       TRACKER,
-      grownIds(100).map(eventId => ({
-        eventId,
+      grownPlaces(100).map(place => ({
+        ...place,
         receivedOn: GROWN_ON,
         visitorId: null,
         digests: {},
@@ -145,9 +149,14 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'erase withdrawals': database =>
     eraseKeysOf(database, { trackerId: TRACKER, digest: DIGEST, visitorIds: ['visitor-9'] }),
   'wait for writers': database => awaitPayloadWriters(database),
-  'find expiring trackers': database => findExpiringTrackers(database, '2026-01-01'),
+  'find expiring trackers': database =>
+    findExpiringTrackers(database, 'events_default', '2026-01-01'),
   'expire a thousand events': database =>
-    expireEvents(database, { trackerId: TRACKER, keptSince: '2026-11-22', after: null }),
+    expireEvents(database, 'events_default', {
+      trackerId: TRACKER,
+      keptSince: '2026-11-22',
+      after: null,
+    }),
   'find trackers of old attempts': database => findTrackersOfOldAttempts(database, GROWN_ON),
   'delete a thousand attempts': database =>
     deleteAttempts(database, { trackerId: TRACKER, keptSince: GROWN_ON, after: null }),
@@ -187,6 +196,17 @@ function grownIds(count = ROWS): string[] {
     .map(idOf)
 }
 
+/** When `growStore` has the event come in. */
+function createdAtOf(number: number): Date {
+  return new Date(Date.parse(`${GROWN_ON}T00:00:00.000Z`) + number * 100)
+}
+
+function grownPlaces(count = ROWS): EventPlace[] {
+  return numbers(count)
+    .filter(number => number % 100 !== 0)
+    .map(number => ({ eventId: idOf(number), createdAt: createdAtOf(number), space: 0 }))
+}
+
 function attemptIds(): string[] {
   return numbers(100).map(number => idOf(number % 100))
 }
@@ -219,7 +239,6 @@ function accept(database: Database, ids: readonly string[]) {
       eventId,
       id: deliveryId,
       destinationId: DESTINATION,
-      createdAt: NOW,
     })
   })
   return insertEvents(database, entries, deliveries)
@@ -229,11 +248,7 @@ async function claimAndSettle(database: Database): Promise<void> {
   const lane = { trackerId: TRACKER, destinationId: DESTINATION, isProbe: false }
   const claim = { lane, limit: ROWS, claimedAt: NOW, leaseSeconds: 60 }
   const { deliveries, leaseEndsAt } = await claimDeliveries(database, claim)
-  await findEvents(
-    database,
-    TRACKER,
-    deliveries.map(({ eventId }) => eventId),
-  )
+  await findEventsAt(database, TRACKER, deliveries)
   const attemptId = randomUUID()
   await insertAttempt(database, {
     trackerId: TRACKER,
@@ -250,8 +265,9 @@ async function claimAndSettle(database: Database): Promise<void> {
     destinationId: DESTINATION,
     leaseEndsAt,
     at: NOW,
-    settlements: deliveries.map(({ eventId, id }) => ({
+    settlements: deliveries.map(({ eventId, createdAt, id }) => ({
       eventId,
+      createdAt,
       id,
       status: 'accepted',
       reason: 'accepted',

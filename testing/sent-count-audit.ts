@@ -46,7 +46,7 @@ function trueAccepted(service: ServiceUnderTest): Promise<Counts> {
        (delivery.updated_at at time zone 'UTC')::date,
        (least(event.event_time, event.created_at) at time zone 'UTC')::date,
        event.event_name, count(*)
-     from deliveries delivery join events event using (tracker_id, event_id)
+     from all_deliveries delivery join events event using (tracker_id, event_id)
      where delivery.status = 'accepted' group by 1, 2, 3, 4, 5`,
   )
 }

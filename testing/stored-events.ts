@@ -13,6 +13,7 @@ export function ledgerEntry(changes: Partial<LedgerEntry> = {}): LedgerEntry {
   return {
     trackerId: TRACKER_ID,
     eventId: 'event-1',
+    space: 'secret',
     createdAt: STORED_AT,
     eventTime: STORED_AT,
     eventName: 'Purchase',
@@ -46,12 +47,12 @@ export function plannedDelivery(changes: Partial<PlannedDelivery> = {}): Planned
   return {
     trackerId: TRACKER_ID,
     eventId: 'event-1',
+    space: 'secret',
     id: 1,
     destinationId: DESTINATION_ID,
     status: 'queued',
     statusReason: 'accepted_for_delivery',
     isTest: false,
-    createdAt: STORED_AT,
     ...changes,
   }
 }
@@ -64,5 +65,5 @@ export async function storeEntries(
 ): Promise<string[]> {
   const inOrder = entries.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1))
   const { inserted } = await insertEvents(database, inOrder, deliveries)
-  return [...inserted].map(key => key.split(' ').slice(1).join(' ')).sort()
+  return [...inserted].map(key => key.split(' ').slice(2).join(' ')).sort()
 }

@@ -64,7 +64,7 @@ export async function statusCounts(
   trackerId: string | null = null,
 ): Promise<Record<string, number>> {
   const { rows } = await database.pool.query(
-    `select status, count(*) from deliveries
+    `select status, count(*) from all_deliveries
      where $1::uuid is null or tracker_id = $1 group by status order by status`,
     [trackerId],
   )

@@ -45,15 +45,18 @@ const LIMITS = {
  * (docs/decisions/0022, `service/statement-plans.test.ts`).
  */
 const PLANNING = ['enable_seqscan=off', 'enable_mergejoin=off', 'random_page_cost=1.1', 'jit=off']
-  .map(setting => `-c ${setting}`)
-  .join(' ')
+
+/** The ledger and the deliveries, then everything else (docs/decisions/0023). */
+const SEARCH_PATH = 'search_path=signalbox,public'
+
+const SESSION = [...PLANNING, SEARCH_PATH].map(setting => `-c ${setting}`).join(' ')
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    options: PLANNING,
+    options: SESSION,
     connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
     ...(options.isPatient ? {} : LIMITS),
     keepAlive: true,

@@ -1,9 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
+import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration'
 import type { Database } from './database.ts'
 import { migrateJobs, stateOfJobs } from './jobs-schema.ts'
+import {
+  LEDGER_UPGRADE,
+  needsLedgerUpgrade,
+  prepareLedgerUpgrade,
+} from './ledger-upgrade/ledger-upgrade.ts'
 import type { Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
@@ -40,7 +45,8 @@ export async function migrate(database: Database): Promise<string[]> {
 async function migrateInTurn(database: Database): Promise<string[]> {
   const migrator = migratorOf(database.query)
   await refuseNewerSchema(migrator, database)
-  const { results = [], error } = await migrator.migrateToLatest()
+  const earlier = await upgradeLedger(migrator, database)
+  const { results = [], error } = earlier.error ? earlier : await migrator.migrateToLatest()
   if (error) {
     if (lacksRight(error)) refuseMissingRight(error)
     const failed = results.find(result => result.status === 'Error')?.migrationName
@@ -49,7 +55,16 @@ async function migrateInTurn(database: Database): Promise<string[]> {
     })
   }
   await migrateJobs(database).catch(refuseMissingRight)
-  return results.map(result => result.migrationName)
+  return [...(earlier.results ?? []), ...results].map(result => result.migrationName)
+}
+
+/** A store that holds events is brought to the version before, and prepared while it is in use. */
+async function upgradeLedger(migrator: Migrator, database: Database): Promise<MigrationResultSet> {
+  if (!(await pendingMigrations(migrator)).includes(LEDGER_UPGRADE.to)) return {}
+  if (!(await needsLedgerUpgrade(database))) return {}
+  const brought = await migrator.migrateTo(LEDGER_UPGRADE.from)
+  if (!brought.error) await prepareLedgerUpgrade(database)
+  return brought
 }
 
 /** For roles that do not migrate: throws a SchemaError unless the schema is exactly ours. */

@@ -7,11 +7,12 @@ export interface BatchColumn<Row> {
 
 /**
  * `unnest($1::uuid[], $2::text[], ...) as alias(tracker_id, event_id, ...)`: one parameter a
- * column, so that the statement stays the same, and stays prepared, for any number of rows.
+ * column, so that the statement stays the same, and stays prepared, for any number of rows. With
+ * `number`, a last column of this name counts the rows from 1 on.
  */
 export function unnestOf<Row>(
   columns: readonly BatchColumn<Row>[],
-  { alias, firstParameter }: { alias: string; firstParameter: number },
+  { alias, firstParameter, number }: { alias: string; firstParameter: number; number?: string },
 ): string {
   const arrays = columns.map(({ type }, index) =>
     type === 'json'
@@ -19,7 +20,9 @@ export function unnestOf<Row>(
       : `$${firstParameter + index}::${type}[]`,
   )
   const names = columns.map(({ name }) => name)
-  return `unnest(${arrays.join(', ')}) as ${alias}(${names.join(', ')})`
+  if (number !== undefined) names.push(number)
+  const ordinality = number === undefined ? '' : ' with ordinality'
+  return `unnest(${arrays.join(', ')})${ordinality} as ${alias}(${names.join(', ')})`
 }
 
 /** The parameters for `unnestOf`: one array literal a column. */
@@ -35,7 +38,15 @@ export function arraysOf<Row>(
 }
 
 /** What we write of these types has no character that an array literal would take for its own. */
-const PLAIN_TYPES = new Set(['uuid', 'integer', 'boolean', 'timestamptz', 'date'])
+const PLAIN_TYPES = new Set([
+  'uuid',
+  'smallint',
+  'integer',
+  'bigint',
+  'boolean',
+  'timestamptz',
+  'date',
+])
 
 /** Hexadecimal, whose one backslash is written twice in an array. */
 function byteaLiteral(values: readonly (string | null)[]): string {

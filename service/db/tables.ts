@@ -80,7 +80,18 @@ export interface Tables extends PeopleTables, OauthTables, AgentTables {
     tracker_id: string
     last_id: number
   }
+  event_keys: {
+    created_at: Date
+    tracker_id: string
+    id_digest: string
+    space: number
+  }
+  legacy_events: {
+    until: Date
+    switched_on: string | null
+  }
   events: {
+    space: number
     tracker_id: string
     event_id: string
     created_at: Date
@@ -110,6 +121,8 @@ export interface Tables extends PeopleTables, OauthTables, AgentTables {
     tracker_id: string
     event_id: string
     received_on: string
+    created_at: Date
+    space: number
     visitor_id: string | null
     user_data: string
     click_ids: string
@@ -149,26 +162,46 @@ export interface Tables extends PeopleTables, OauthTables, AgentTables {
     created_at: Date
     completed_at: Date
   }
+  delivery_queue: {
+    tracker_id: string
+    created_at: Date
+    id: number
+    event_id: string
+    space: number
+    destination_id: string
+    status: string
+    status_reason: string
+    is_test: boolean
+    attempt_count: Generated<number>
+    attempts_before_replay: Generated<number>
+    next_attempt_at: Date
+    leased_until: Date | null
+    first_sent_at: Date | null
+    updated_at: Date | null
+    replayed_at: Date | null
+    platform_trace_id: string | null
+    last_error: string | null
+    attempt_ids: Generated<string[]>
+  }
   deliveries: {
     tracker_id: string
-    event_id: string
+    created_at: Date
     id: number
+    event_id: string
+    space: number
     destination_id: string | null
     status: string
     status_reason: string
     is_test: boolean
     attempt_count: Generated<number>
-    next_attempt_at: Date | null
-    leased_until: Date | null
-    first_sent_at: Date | null
-    last_error: string | null
-    platform_trace_id: string | null
-    attempt_ids: Generated<string[]>
-    created_at: Date
-    updated_at: Date | null
-    replayable_until: Date | null
-    replayed_at: Date | null
     attempts_before_replay: Generated<number>
+    first_sent_at: Date | null
+    updated_at: Date | null
+    replayed_at: Date | null
+    replayable_until: Date | null
+    platform_trace_id: string | null
+    last_error: string | null
+    attempt_ids: Generated<string[]>
   }
   event_counts: {
     tracker_id: string

@@ -27,7 +27,7 @@ it('tells how many lanes have something due, and since when', async test => {
   await storeWaiting(database, lanes.slice(0, 2), 2)
   assert.deepEqual(await readBacklog(database, after(-1)), { active: NOTHING, inactive: NOTHING })
   await database.pool.query(
-    `update deliveries set next_attempt_at = next_attempt_at + interval '20 seconds'
+    `update delivery_queue set next_attempt_at = next_attempt_at + interval '20 seconds'
      where tracker_id = $1 or id = 2`,
     [lanes[0].trackerId],
   )
@@ -50,13 +50,11 @@ it('counts what a worker is sending as due until it is settled', async test => {
   const { database, lanes } = await storeWithLanes(test, 1)
   await storeWaiting(database, lanes, 1)
   await database.pool.query(
-    `update deliveries set status = 'sent', leased_until = now() + interval '1 minute'`,
+    `update delivery_queue set status = 'sent', leased_until = now() + interval '1 minute'`,
   )
   const { active } = await readBacklog(database, after(5))
   assert.deepEqual(active, { dueLanes: 1, oldestDueSeconds: 5 })
-  await database.pool.query(
-    `update deliveries set status = 'accepted', next_attempt_at = null, leased_until = null`,
-  )
+  await database.pool.query('delete from delivery_queue')
   assert.deepEqual((await readBacklog(database, after(5))).active, NOTHING)
 })
 
@@ -64,7 +62,7 @@ it('reads one row a lane, however many wait in it, as looking for due lanes does
   const { database, connectionString, lanes } = await storeWithLanes(test, 10)
   await storeWaiting(database, lanes, 1)
   await storeWaiting(database, (await storeLanes(database, KEYS, 1)) as [StoredLane], 20_000)
-  await database.pool.query('analyze deliveries, destinations')
+  await database.pool.query('analyze delivery_queue, destinations')
   const session = oneSession(test, connectionString)
   const now = after(60)
   const backlog = await rowsRead(session, () => readBacklog(session, now))
@@ -91,7 +89,7 @@ async function rowsRead({ pool }: Database, work: () => Promise<unknown>): Promi
   const soFar = async () => {
     const { rows } = await pool.query(
       `select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows_read
-       from pg_stat_xact_user_tables where relname = 'deliveries'`,
+       from pg_stat_xact_user_tables where relname = 'delivery_queue'`,
     )
     return rows[0].rows_read as number
   }

@@ -64,8 +64,7 @@ export const WAITING_STATEMENT = `
   from (
     select tracker_id, destination_id, count(*) as deliveries, min(created_at) as oldest_at
     from (
-      select tracker_id, destination_id, created_at from deliveries
-      where next_attempt_at is not null
+      select tracker_id, destination_id, created_at from delivery_queue
       order by tracker_id, destination_id, next_attempt_at limit ${WAITING_READ_MAX}
     ) first
     group by tracker_id, destination_id
@@ -92,10 +91,10 @@ export async function readBacklog({ pool }: Database, now: Date): Promise<Backlo
     text: `select lane.status, count(*) as due_lanes, min(due.next_attempt_at) as oldest_at
            from destinations lane
            cross join lateral (
-             select next_attempt_at from deliveries
-             where deliveries.tracker_id = lane.tracker_id
-               and deliveries.destination_id = lane.id
-               and deliveries.next_attempt_at <= $1
+             select next_attempt_at from delivery_queue
+             where delivery_queue.tracker_id = lane.tracker_id
+               and delivery_queue.destination_id = lane.id
+               and delivery_queue.next_attempt_at <= $1
              order by next_attempt_at limit 1
            ) due
            group by lane.status`,

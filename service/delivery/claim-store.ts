@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import type { EventPlace } from '../ledger/event-space.ts'
 import { statusesBefore, WAITING_STATUSES } from './status-moves.ts'
 import type { Lane } from './store.ts'
 
@@ -9,8 +10,7 @@ export interface Claim {
   leaseSeconds: number
 }
 
-export interface ClaimedDelivery {
-  eventId: string
+export interface ClaimedDelivery extends EventPlace {
   id: number
   isTest: boolean
   /** Attempts of all time, this one included. */
@@ -34,7 +34,7 @@ export interface Claimed {
  * All rows are test events or none is: the two never share a request. Neither the status nor the
  * lease is in an index, so a claim is a heap-only update.
  *
- * The rows are locked by the lane index and then updated where they lie. Joined by their key
+ * The rows are locked by the index of due times and then updated where they lie. Joined by their key
  * instead, PostgreSQL 18 read all deliveries there are for each claim, since it expects a claim to
  * take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that somebody changed
  * after this statement began is not found where it was; the next claim takes it.
@@ -49,22 +49,24 @@ export async function claimDeliveries(
   const { rows } = await pool.query({
     name: 'claim-deliveries',
     text: `with due as materialized (
-             select ctid as place, status = 'sent' as is_taken_up from deliveries
-             where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
+             select ctid as place, status = 'sent' as is_taken_up from delivery_queue
+             where tracker_id = $1::uuid and destination_id = $2::uuid
+               and next_attempt_at <= $3::timestamptz
                and (leased_until is null or leased_until <= statement_timestamp())
                and status = any($6::text[])
                and is_test = (
-                 select is_test from deliveries
-                 where tracker_id = $1 and destination_id = $2 and next_attempt_at <= $3
+                 select is_test from delivery_queue
+                 where tracker_id = $1::uuid and destination_id = $2::uuid
+               and next_attempt_at <= $3::timestamptz
                    and (leased_until is null or leased_until <= statement_timestamp())
                  order by next_attempt_at limit 1
                )
-             order by next_attempt_at limit $4
+             order by next_attempt_at limit $4::integer
              for update skip locked
            )
-           update deliveries set ${handOver('$3', '$5')}
+           update delivery_queue set ${handOver('$3', '$5')}
            from due
-           where deliveries.ctid = due.place and deliveries.tracker_id = $1
+           where delivery_queue.ctid = due.place and delivery_queue.tracker_id = $1::uuid
            returning ${CLAIMED_COLUMNS}, due.is_taken_up`,
     values: [
       lane.trackerId,
@@ -80,7 +82,7 @@ export async function claimDeliveries(
 
 export interface SingleClaim {
   trackerId: string
-  eventId: string
+  createdAt: Date
   id: number
   claimedAt: Date
   leaseSeconds: number
@@ -92,15 +94,15 @@ export interface SingleClaim {
  */
 export async function claimDelivery(
   { pool }: Database,
-  { trackerId, eventId, id, claimedAt, leaseSeconds }: SingleClaim,
+  { trackerId, createdAt, id, claimedAt, leaseSeconds }: SingleClaim,
 ): Promise<Claimed> {
   const { rows } = await pool.query({
     name: 'claim-delivery',
-    text: `update deliveries set ${handOver('$4', '$5')}
-           where tracker_id = $1 and event_id = $2 and id = $3 and next_attempt_at is not null
+    text: `update delivery_queue set ${handOver('$4', '$5')}
+           where tracker_id = $1::uuid and created_at = $2::timestamptz and id = $3::bigint
              and leased_until is null and status = any($6::text[])
            returning ${CLAIMED_COLUMNS}, false as is_taken_up`,
-    values: [trackerId, eventId, id, claimedAt, leaseSeconds, WAITING_STATUSES],
+    values: [trackerId, createdAt, id, claimedAt, leaseSeconds, WAITING_STATUSES],
   })
   return claimedOf(rows)
 }
@@ -110,15 +112,19 @@ function handOver(claimedAt: string, leaseSeconds: string): string {
   return `
     status = 'sent', status_reason = 'handed_over', attempt_count = attempt_count + 1,
     leased_until = date_trunc('milliseconds', statement_timestamp())
-      + make_interval(secs => ${leaseSeconds}),
-    first_sent_at = coalesce(first_sent_at, ${claimedAt}), updated_at = ${claimedAt}`
+      + make_interval(secs => ${leaseSeconds}::double precision),
+    first_sent_at = coalesce(first_sent_at, ${claimedAt}::timestamptz),
+    updated_at = ${claimedAt}::timestamptz`
 }
 
-const CLAIMED_COLUMNS = `deliveries.event_id, deliveries.id, deliveries.is_test,
-  deliveries.attempt_count, deliveries.attempts_before_replay, deliveries.leased_until`
+const CLAIMED_COLUMNS = `delivery_queue.event_id, delivery_queue.space, delivery_queue.created_at,
+  delivery_queue.id, delivery_queue.is_test, delivery_queue.attempt_count,
+  delivery_queue.attempts_before_replay, delivery_queue.leased_until`
 
 interface ClaimedRow {
   event_id: string
+  space: number
+  created_at: Date
   id: number
   is_test: boolean
   attempt_count: number
@@ -131,6 +137,8 @@ function claimedOf(rows: readonly ClaimedRow[]): Claimed {
   return {
     deliveries: rows.map(row => ({
       eventId: row.event_id,
+      space: row.space,
+      createdAt: row.created_at,
       id: row.id,
       isTest: row.is_test,
       attemptCount: row.attempt_count,

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
-import { findEvents, type StoredEvent } from '../ledger/store.ts'
+import { placeKey } from '../ledger/event-space.ts'
+import { findEventsAt, type StoredEvent } from '../ledger/store.ts'
 import type { Claimed, ClaimedDelivery } from './claim-store.ts'
 import { type Destination, findDestination } from './destination-store.ts'
 
@@ -13,7 +14,8 @@ export interface ClaimedBatch {
   /** On this process's steady clock: when to stop beginning requests. */
   leaseEndsAtSeconds: number
   claimed: Map<number, ClaimedDelivery>
-  events: Map<string, StoredEvent>
+  /** By the id of their delivery. */
+  events: Map<number, StoredEvent>
 }
 
 export interface ClaimOfLane {
@@ -31,14 +33,19 @@ export async function loadBatch(
   const destination = await findDestination(database, trackerId, destinationId)
   if (!destination) throw new Error(`destination ${destinationId} is gone`)
   const { deliveries, leaseEndsAt } = claimed
-  const ids = deliveries.map(({ eventId }) => eventId)
-  const events = await findEvents(database, trackerId, ids)
+  const events = await findEventsAt(database, trackerId, deliveries)
+  const byPlace = new Map(events.map(event => [placeKey(event), event]))
   return {
     destination,
     isTest: deliveries.some(({ isTest }) => isTest),
     leaseEndsAt,
     leaseEndsAtSeconds,
     claimed: new Map(deliveries.map(delivery => [delivery.id, delivery])),
-    events: new Map(events.map(event => [event.eventId, event])),
+    events: new Map(
+      deliveries.flatMap(delivery => {
+        const event = byPlace.get(placeKey(delivery))
+        return event ? [[delivery.id, event]] : []
+      }),
+    ),
   }
 }

@@ -5,12 +5,13 @@ import { SINGLE_ATTEMPT_FATES } from './fates.ts'
 import { judgeLane, judgeProbe } from './judge-lane.ts'
 import { reviewBatch } from './review-batch.ts'
 import { sendBatch } from './send-batch.ts'
-import type { DeliveryKey } from './settlement.ts'
 import { steadySeconds } from './steady-seconds.ts'
 
-export interface SingleDelivery extends DeliveryKey {
+export interface SingleDelivery {
   trackerId: string
   destinationId: string
+  createdAt: Date
+  id: number
 }
 
 /**
@@ -19,12 +20,12 @@ export interface SingleDelivery extends DeliveryKey {
  */
 export async function deliverOne(
   context: DeliveryContext,
-  { trackerId, destinationId, eventId, id }: SingleDelivery,
+  { trackerId, destinationId, createdAt, id }: SingleDelivery,
 ): Promise<void> {
   const { database, now, leaseSeconds } = context
   const leaseEndsAtSeconds = steadySeconds() + leaseSeconds
   const lease = { claimedAt: now(), leaseSeconds }
-  const claimed = await claimDelivery(database, { trackerId, eventId, id, ...lease })
+  const claimed = await claimDelivery(database, { trackerId, createdAt, id, ...lease })
   if (claimed.deliveries.length === 0) return
   const ofLane = { trackerId, destinationId, claimed, leaseEndsAtSeconds }
   const batch = await loadBatch(database, ofLane)

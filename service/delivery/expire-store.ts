@@ -1,6 +1,5 @@
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
-import { hasNoEventBefore } from '../ledger/expire-store.ts'
 import { IS_COUNTED } from './plan-store.ts'
 
 /** Rows that one statement deletes at most. */
@@ -11,11 +10,18 @@ export const EXPIRED_ROWS = 1_000
  * and lowers the kept counts. `$1` is the tracker.
  */
 export function expireDeliveriesExpressions(): string {
+  const goneFrom = (table: 'deliveries' | 'delivery_queue') => `
+      delete from ${table} delivery using gone
+      where delivery.tracker_id = gone.tracker_id and delivery.created_at = gone.created_at
+        and delivery.event_id = gone.event_id and delivery.space = gone.space
+      returning delivery.created_at, delivery.is_test, delivery.status`
   return `
-    gone_deliveries as (
-      delete from deliveries using gone
-      where deliveries.tracker_id = gone.tracker_id and deliveries.event_id = gone.event_id
-      returning deliveries.created_at, deliveries.is_test, deliveries.status
+    gone_final as (${goneFrom('deliveries')}
+    ),
+    gone_waiting as (${goneFrom('delivery_queue')}
+    ),
+    gone_deliveries as materialized (
+      select * from gone_final union all select * from gone_waiting
     ),
     uncounted_plans as (
       insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
@@ -26,19 +32,6 @@ export function expireDeliveriesExpressions(): string {
         planned = delivery_counts.planned + excluded.planned,
         accepted = delivery_counts.accepted + excluded.accepted
     )`
-}
-
-/** Forgets the counts of planned deliveries of days before `keptSince`, once no event is left. */
-export async function forgetDeliveryCounts(
-  { pool }: Database,
-  trackerId: string,
-  keptSince: string,
-): Promise<void> {
-  await pool.query(
-    `delete from delivery_counts
-     where tracker_id = $1 and planned_on < $2::date and ${hasNoEventBefore('$1', '$2')}`,
-    [trackerId, keptSince],
-  )
 }
 
 const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const

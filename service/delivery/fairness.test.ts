@@ -42,7 +42,7 @@ function watched(platform: Platform, lanes: readonly StoredLane[]) {
 
 async function acceptedOf(service: ServiceUnderTest, lanes: readonly StoredLane[]) {
   const { rows } = await service.database.pool.query(
-    `select count(*) from deliveries
+    `select count(*) from all_deliveries
      where status = 'accepted' and destination_id = any($1::uuid[])`,
     [lanes.map(({ destinationId }) => destinationId)],
   )

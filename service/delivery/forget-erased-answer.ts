@@ -1,4 +1,5 @@
-import { findWithoutPayload, type StoredOn } from '../ledger/erase-store.ts'
+import { findWithoutPayload } from '../ledger/erase-store.ts'
+import type { EventPlace } from '../ledger/event-space.ts'
 import type { SendAnswer } from '../platforms/send-outcome.ts'
 import { forgetAnswers } from './attempt-store.ts'
 import { hasWords } from './has-words.ts'
@@ -9,7 +10,7 @@ export interface SettledRequest {
   trackerId: string
   attemptId: string
   result: SendAnswer
-  events: readonly StoredOn[]
+  events: readonly EventPlace[]
   /** Other workers had taken some of the events, which thus do not know of the request. */
   isPartial: boolean
 }
@@ -26,7 +27,7 @@ export async function forgetErasedAnswer(
 ): Promise<void> {
   if (!hasWords(result)) return
   const { database } = scope
-  const eventIds = await findWithoutPayload(database, trackerId, events)
-  if (eventIds.length > 0) await stopErasedEvents(scope, { trackerId, eventIds })
-  if (eventIds.length > 0 || isPartial) await forgetAnswers(database, trackerId, [attemptId])
+  const erased = await findWithoutPayload(database, trackerId, events)
+  if (erased.length > 0) await stopErasedEvents(scope, { trackerId, events: erased })
+  if (erased.length > 0 || isPartial) await forgetAnswers(database, trackerId, [attemptId])
 }

@@ -8,7 +8,7 @@ export async function reserveIds(
 ): Promise<number> {
   const { rows } = await pool.query({
     name: 'reserve-delivery-ids',
-    text: `insert into delivery_id_counters (tracker_id, last_id) values ($1, $2)
+    text: `insert into delivery_id_counters (tracker_id, last_id) values ($1::uuid, $2::bigint)
            on conflict (tracker_id) do update
              set last_id = delivery_id_counters.last_id + excluded.last_id
            returning last_id`,

@@ -29,7 +29,7 @@ async function deliverOnce(
 async function storedDeliveries({ database }: ServiceUnderTest) {
   const { rows } = await database.pool.query(
     `select status, status_reason, attempt_count, leased_until, first_sent_at
-     from deliveries order by id`,
+     from all_deliveries order by id`,
   )
   return rows
 }

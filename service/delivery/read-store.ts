@@ -1,11 +1,12 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { type EventPlace, placeArrays } from '../ledger/event-space.ts'
 import type { SendError } from '../platforms/send-outcome.ts'
 
 /** A delivery as it is read, with the platform's last answer and the state of its destination. */
 export interface StoredDelivery {
   id: number
   eventId: string
+  space: number
   destinationId: string | null
   status: string
   statusReason: string
@@ -25,20 +26,23 @@ export interface StoredDelivery {
   destinationProblem: string | null
 }
 
-/** The deliveries of some events, in the order in which they were planned. */
+/** The deliveries of some events, waiting and final, in the order in which they were planned. */
 export async function findDeliveries(
   { pool }: Database,
   trackerId: string,
-  eventIds: readonly string[],
+  events: readonly EventPlace[],
 ): Promise<StoredDelivery[]> {
   const { rows } = await pool.query({
     text: `select deliveries.*, attempt.answer,
              case when destination.status = 'inactive' then destination.status_reason end
                as destination_problem
-           from unnest($2::text[]) as asked(event_id)
+           from unnest($2::timestamptz[], $3::text[], $4::smallint[])
+             as asked(created_at, event_id, space)
            cross join lateral (
-             select * from deliveries
-             where tracker_id = $1 and event_id = asked.event_id offset 0
+             select * from all_deliveries
+             where tracker_id = $1::uuid and created_at = asked.created_at
+               and event_id = asked.event_id and space = asked.space
+             offset 0
            ) deliveries
            left join lateral (
              select answer from send_attempts
@@ -51,11 +55,12 @@ export async function findDeliveries(
              where tracker_id = deliveries.tracker_id and id = deliveries.destination_id limit 1
            ) destination on true
            order by deliveries.id`,
-    values: [trackerId, arrayLiteral(eventIds)],
+    values: [trackerId, ...placeArrays(events)],
   })
   return rows.map(row => ({
     id: row.id,
     eventId: row.event_id,
+    space: row.space,
     destinationId: row.destination_id,
     status: row.status,
     statusReason: row.status_reason,

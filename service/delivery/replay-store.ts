@@ -1,6 +1,7 @@
 import { CompiledQuery } from 'kysely'
 import type { Transaction } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
+import { payloadOf } from '../ledger/store.ts'
 import { FAILED_STATUSES } from './status-moves.ts'
 
 export interface Replay {
@@ -22,7 +23,7 @@ export interface ReplayCounts {
 }
 
 /**
- * Queues failed deliveries again, those of the newest events first: those that can never be sent
+ * Moves failed deliveries back into the queue, those of the newest events first: those that can never be sent
  * again thus never crowd out the others. One statement, so that all of it happens or nothing; rows
  * that a second replay has locked belong to that one. Needs a transaction of its own.
  */
@@ -31,45 +32,50 @@ export async function replayFailed(
   { trackerId, deliveryIds, eventName, limit, at, windowEndsAfter }: Replay,
 ): Promise<ReplayCounts> {
   const statement = CompiledQuery.raw(
-    `with failed as (
-       select delivery.tracker_id, delivery.event_id, delivery.id, delivery.replayable_until,
-         event.created_at
+    `with failed as materialized (
+       select delivery.tracker_id, delivery.created_at, delivery.id, delivery.event_id,
+         delivery.space, delivery.replayable_until
        from deliveries delivery
        cross join lateral (
-         select created_at, event_name from events
-         where tracker_id = delivery.tracker_id and event_id = delivery.event_id limit 1
+         select event_name from events
+         where tracker_id = delivery.tracker_id and created_at = delivery.created_at
+           and event_id = delivery.event_id and space = delivery.space
+         limit 1
        ) event
-       where delivery.tracker_id = $1 and delivery.replayable_until is not null
+       where delivery.tracker_id = $1::uuid and delivery.replayable_until is not null
          and delivery.status = any($2::text[])
-         and ${deliveryIds ? 'delivery.id = any($6::integer[])' : '$6::integer[] is null'}
-         and ($7::text is null or event.event_name = $7)
-       order by delivery.replayable_until desc limit $3 + 1
+         and ${deliveryIds ? 'delivery.id = any($6::bigint[])' : '$6::bigint[] is null'}
+         and ($7::text is null or event.event_name = $7::text)
+       order by delivery.replayable_until desc limit $3::integer + 1
        for update of delivery skip locked
-     ), judged as (
+     ), judged as materialized (
        select failed.*, case
-         when failed.replayable_until <= $5 then 'expired'
+         when failed.replayable_until <= $5::timestamptz then 'expired'
          when payload.is_there is null then 'payload_expired'
          else 'queued' end as verdict
-       from (select * from failed order by replayable_until desc limit $3) failed
+       from (select * from failed order by replayable_until desc limit $3::integer) failed
        left join lateral (
          select true as is_there from event_payloads
-         where tracker_id = failed.tracker_id and event_id = failed.event_id
-           and received_on = (failed.created_at at time zone 'UTC')::date
-         limit 1
+         where ${payloadOf('failed')} limit 1
        ) payload on true
-     ), queued as (
-       update deliveries set
-         status = 'queued', status_reason = 'replayed', next_attempt_at = $4,
-         replayable_until = null, replayed_at = $4, attempts_before_replay = attempt_count,
-         updated_at = $4
-       from judged
+     ), moved as (
+       delete from deliveries using judged
        where judged.verdict = 'queued' and deliveries.tracker_id = judged.tracker_id
-         and deliveries.event_id = judged.event_id and deliveries.id = judged.id
+         and deliveries.created_at = judged.created_at and deliveries.id = judged.id
+       returning deliveries.*
+     ), queued as (
+       insert into delivery_queue (tracker_id, created_at, id, event_id, space, destination_id,
+         is_test, attempt_count, first_sent_at, platform_trace_id, last_error, attempt_ids,
+         status, status_reason, next_attempt_at, replayed_at, attempts_before_replay, updated_at)
+       select tracker_id, created_at, id, event_id, space, destination_id, is_test, attempt_count,
+         first_sent_at, platform_trace_id, last_error, attempt_ids,
+         'queued', 'replayed', $4::timestamptz, $4::timestamptz, attempt_count, $4::timestamptz
+       from moved
      )
      select count(*) filter (where verdict = 'queued') as queued,
        count(*) filter (where verdict = 'expired') as expired,
        count(*) filter (where verdict = 'payload_expired') as "payloadExpired",
-       (select count(*) from failed) > $3 as "isCapped"
+       (select count(*) from failed) > $3::integer as "isCapped"
      from judged`,
     [
       trackerId,

@@ -30,7 +30,9 @@ async function withFailures(
 }
 
 async function queuedIds({ database: { pool } }: ServiceUnderTest): Promise<number[]> {
-  const { rows } = await pool.query(`select id from deliveries where status = 'queued' order by id`)
+  const { rows } = await pool.query(
+    `select id from all_deliveries where status = 'queued' order by id`,
+  )
   return rows.map(({ id }) => id)
 }
 

@@ -139,7 +139,7 @@ it('keeps every request and its answer, and names those that carried the event',
     })),
   )
   const { rows: carried } = await service.database.pool.query(
-    'select cardinality(attempt_ids) as count from deliveries',
+    'select cardinality(attempt_ids) as count from all_deliveries',
   )
   assert.equal(carried[0].count, 2)
 })
@@ -176,7 +176,7 @@ it('does not call an event unsent whose worker died while sending it', async tes
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-14T12:02:00Z' }))
   await service.database.pool.query(
-    `update deliveries set status = 'sent', attempt_count = 1, leased_until = created_at`,
+    `update delivery_queue set status = 'sent', attempt_count = 1, leased_until = created_at`,
   )
   service.clock.forward(120)
   await service.deliver()

@@ -18,7 +18,7 @@ export async function reviewBatch(
   const withdrawnAt = await withdrawalsOf(database, batch)
   const at = now()
   const reviews = [...claimed.values()].map(delivery => {
-    const event = events.get(delivery.eventId)
+    const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
       withdrawnAt: event ? withdrawnAt(event) : null,

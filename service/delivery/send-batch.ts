@@ -84,14 +84,14 @@ async function settleRequest(
   const moment = { at, attemptId, chance: chance() }
   const settlements = decided.map(({ id, event }) => {
     const attemptsInRow = claimed.get(id)?.attemptsInRow ?? 1
-    const windowEndsAt = windowEnd(events.get(event.eventId) ?? event, platform)
+    const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
     const delivery = { id, eventId: event.eventId, attemptsInRow, windowEndsAt }
     return fates.answered(delivery, result, moment)
   })
   const { outcome } = result
   const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
   const isPartial = count < settlements.length
-  const answered = decided.flatMap(({ event }) => events.get(event.eventId) ?? [])
+  const answered = decided.flatMap(({ id }) => events.get(id) ?? [])
   const settled = { trackerId, attemptId, result, events: answered, isPartial }
   await retryWhileLeased(() => forgetErasedAnswer(context, settled), leased)
 }

@@ -51,7 +51,7 @@ export function tallySent(
   for (const id of settledIds) {
     const claimed = batch.claimed.get(id)
     const isTakenUp = claimed?.isTakenUp === true
-    const event = sentEvents.get(id) ?? (isTakenUp ? unsentEvent(batch, claimed.eventId) : null)
+    const event = sentEvents.get(id) ?? (isTakenUp ? unsentEvent(batch, id) : null)
     if (!event) continue
     const group = groupOf(groups, event)
     marks.set(id, { groupNumber: group.number, unknown: Number(isUnknown) + Number(isTakenUp) })
@@ -62,8 +62,8 @@ export function tallySent(
 type CountedEvent = Pick<OutboundEvent, 'eventName' | 'eventTime' | 'digests' | 'plain'>
 
 /** Nothing of it is accepted, so its identifiers do not matter. */
-function unsentEvent({ events }: ClaimedBatch, eventId: string): CountedEvent | null {
-  const event = events.get(eventId)
+function unsentEvent({ events }: ClaimedBatch, id: number): CountedEvent | null {
+  const event = events.get(id)
   if (!event) return null
   return { eventName: event.eventName, eventTime: clampedTime(event), digests: {}, plain: {} }
 }

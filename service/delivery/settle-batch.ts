@@ -27,7 +27,11 @@ export async function settleBatch(
   const { trackerId, id: destinationId } = destination
   const ids = settlements.map(({ id }) => id)
   const sent = tallySent(batch, ids, request)
-  const settled = { trackerId, destinationId, leaseEndsAt, at: now(), settlements, sent }
+  const placed = settlements.map(settlement => ({
+    ...settlement,
+    createdAt: batch.claimed.get(settlement.id)?.createdAt as Date,
+  }))
+  const settled = { trackerId, destinationId, leaseEndsAt, at: now(), settlements: placed, sent }
   const startedAt = steadySeconds()
   const count = await retryWhileLeased(() => settleDeliveries(database, settled), {
     leaseEndsAtSeconds,

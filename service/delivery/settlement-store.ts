@@ -6,25 +6,30 @@ import type { SentMark, SentTally } from './sent-tally.ts'
 import type { Settlement } from './settlement.ts'
 import { ADD_COUNTS } from './store.ts'
 
+/** With the time that begins the key of its delivery. */
+export interface PlacedSettlement extends Settlement {
+  createdAt: Date
+}
+
 export interface SettledBatch {
   trackerId: string
   destinationId: string
   leaseEndsAt: Date
   at: Date
-  settlements: readonly Settlement[]
+  settlements: readonly PlacedSettlement[]
   /** What they add to the counts of what was sent, as far as they are still this worker's. */
   sent: SentTally
 }
 
 /**
- * Writes what became of claimed deliveries. Bound to the lease, which only a delivery in `sent`
- * has: a worker whose lease ran out, and whose rows another worker has taken, changes nothing. A
- * delivery that was never really sent has no time of first sending. Returns how many it settled.
+ * Writes what became of claimed deliveries: what is final leaves the queue for the history, and what
+ * is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker whose lease
+ * ran out, and whose rows another worker has taken, changes nothing. A delivery that was never
+ * really sent has no time of first sending. Returns how many it settled.
  *
  * Not prepared: it is planned for the table as it is now. A plan that was kept from when there were
  * few deliveries compared every settlement with every row of the tracker, for up to 7 s. Not by
- * ctid either: a row that an erasure is changing at this moment would be missed. The tracker and
- * the lease come beside the keys, since a plain condition makes the planner expect a single row.
+ * ctid either: a row that an erasure is changing at this moment would be missed.
  */
 export async function settleDeliveries(
   { pool }: Database,
@@ -52,7 +57,7 @@ export async function settleDeliveries(
   return rows[0].count
 }
 
-interface SettlementRow extends Settlement {
+interface SettlementRow extends PlacedSettlement {
   trackerId: string
   leaseEndsAt: Date
   mark: SentMark | undefined
@@ -60,8 +65,8 @@ interface SettlementRow extends Settlement {
 
 const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
   { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
-  { name: 'event_id', type: 'text', text: ({ eventId }) => eventId },
-  { name: 'id', type: 'integer', text: ({ id }) => String(id) },
+  { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
+  { name: 'id', type: 'bigint', text: ({ id }) => String(id) },
   {
     name: 'leased_until',
     type: 'timestamptz',
@@ -94,35 +99,76 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
 const SETTLEMENTS_FROM = 4
 
 const COUNT_SENT = countSentExpressions({
-  trackerId: '$1',
-  destinationId: '$3',
+  trackerId: '$1::uuid',
+  destinationId: '$3::uuid',
   sentOn: utcDay('$2::timestamptz'),
   firstParameter: SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length,
 })
 
+/** What the row holds once it is settled, of the one in the queue and the settlement. */
+const SETTLED_VALUES = {
+  status: 'settlement.status',
+  status_reason: 'settlement.reason',
+  attempt_count: 'queue.attempt_count - case when settlement.is_unburnt then 1 else 0 end',
+  first_sent_at: `case when settlement.is_unburnt and queue.attempt_count = 1 then null
+    else queue.first_sent_at end`,
+  last_error: 'coalesce(settlement.last_error, queue.last_error)',
+  platform_trace_id: 'coalesce(settlement.trace_id, queue.platform_trace_id)',
+  attempt_ids: `case when settlement.attempt_id is null then queue.attempt_ids
+    else queue.attempt_ids || settlement.attempt_id end`,
+  updated_at: '$2::timestamptz',
+}
+
+/** What a delivery takes along as it is. */
+const KEPT_COLUMNS = [
+  'tracker_id',
+  'created_at',
+  'id',
+  'event_id',
+  'space',
+  'destination_id',
+  'is_test',
+  'replayed_at',
+  'attempts_before_replay',
+]
+
+const SETTLED_COLUMNS = [...KEPT_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
+
+const OWN_ROW = `queue.tracker_id = settlement.tracker_id
+      and queue.created_at = settlement.created_at and queue.id = settlement.id
+      and queue.leased_until = settlement.leased_until`
+
 const SETTLE = `
-  with settled as (
-    update deliveries set
-      status = settled.status, status_reason = settled.reason,
-      next_attempt_at = settled.next_attempt_at, leased_until = null,
-      replayable_until = settled.replayable_until,
-      attempt_count = attempt_count - case when settled.is_unburnt then 1 else 0 end,
-      first_sent_at = case when settled.is_unburnt and attempt_count = 1 then null
-                           else first_sent_at end,
-      last_error = coalesce(settled.last_error, deliveries.last_error),
-      platform_trace_id = coalesce(settled.trace_id, deliveries.platform_trace_id),
-      attempt_ids = case when settled.attempt_id is null then attempt_ids
-                         else attempt_ids || settled.attempt_id end,
-      updated_at = $2
-    from ${unnestOf(SETTLEMENT_COLUMNS, { alias: 'settled', firstParameter: SETTLEMENTS_FROM })}
-    where deliveries.tracker_id = settled.tracker_id
-      and deliveries.event_id = settled.event_id and deliveries.id = settled.id
-      and deliveries.leased_until = settled.leased_until
-    returning deliveries.created_at, deliveries.is_test, deliveries.status,
-      settled.group_number, settled.unknown
+  with settlement as materialized (
+    select * from ${unnestOf(SETTLEMENT_COLUMNS, { alias: 'given', firstParameter: SETTLEMENTS_FROM })}
+  ), finished as (
+    delete from delivery_queue queue using settlement
+    where ${OWN_ROW} and settlement.next_attempt_at is null
+    returning ${KEPT_COLUMNS.map(name => `queue.${name}`).join(', ')},
+      ${Object.entries(SETTLED_VALUES)
+        .map(([name, value]) => `${value} as ${name}`)
+        .join(', ')},
+      settlement.replayable_until, settlement.group_number, settlement.unknown
+  ), kept as (
+    insert into deliveries (${SETTLED_COLUMNS.join(', ')})
+    select ${SETTLED_COLUMNS.join(', ')} from finished
+  ), waiting as (
+    update delivery_queue queue set
+      ${Object.entries(SETTLED_VALUES)
+        .map(([name, value]) => `${name} = ${value}`)
+        .join(', ')},
+      next_attempt_at = settlement.next_attempt_at, leased_until = null
+    from settlement
+    where ${OWN_ROW} and settlement.next_attempt_at is not null
+    returning queue.created_at, queue.is_test, queue.status, settlement.group_number,
+      settlement.unknown
+  ), settled as materialized (
+    select created_at, is_test, status, group_number, unknown from finished
+    union all
+    select created_at, is_test, status, group_number, unknown from waiting
   ), counted as (
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-    select $1, ${utcDay('created_at')}, ${COUNT_SLOT},
+    select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
       -count(*) filter (where status = 'skipped:consent'),
       count(*) filter (where status = 'accepted')
     from settled where not is_test and status in ('accepted', 'skipped:consent')

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
+import type { EventPlace } from '../ledger/event-space.ts'
 import { pauseBriefly } from '../ledger/suppression-store.ts'
 import { forgetAnswers } from './attempt-store.ts'
 import { stopErased } from './store.ts'
@@ -19,10 +20,10 @@ const TRIES_MAX = 1_000
  */
 export async function stopErasedEvents(
   { database, now }: StopScope,
-  { trackerId, eventIds }: { trackerId: string; eventIds: readonly string[] },
+  { trackerId, events }: { trackerId: string; events: readonly EventPlace[] },
 ): Promise<boolean> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const stopped = await stopErased(database, { trackerId, eventIds, at: now() })
+    const stopped = await stopErased(database, { trackerId, events, at: now() })
     if (stopped.missed === 0) {
       await forgetAnswers(database, trackerId, stopped.attemptIds)
       return stopped.mayBeAnswered

@@ -18,8 +18,7 @@ import {
   claimDelivery,
 } from './claim-store.ts'
 import type { PlannedDelivery } from './plan-store.ts'
-import type { Settlement } from './settlement.ts'
-import { settleDeliveries } from './settlement-store.ts'
+import { type PlacedSettlement, settleDeliveries } from './settlement-store.ts'
 
 const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
 
@@ -42,7 +41,7 @@ async function storeWithLane(
       plannedDelivery({
         id,
         eventId: `event-${id}`,
-        createdAt: after(id - count),
+        dueAt: after(id - count),
         ...planOf(id),
       }),
     ),
@@ -68,9 +67,10 @@ function idsOf({ deliveries }: Claimed): number[] {
   return deliveries.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-function accepted({ eventId, id }: ClaimedDelivery): Settlement {
+function accepted({ eventId, createdAt, id }: ClaimedDelivery): PlacedSettlement {
   return {
     eventId,
+    createdAt,
     id,
     status: 'accepted',
     reason: 'accepted',
@@ -86,7 +86,7 @@ function accepted({ eventId, id }: ClaimedDelivery): Settlement {
 function settle(
   database: Database,
   { leaseEndsAt }: Claimed,
-  settlements: Settlement[],
+  settlements: PlacedSettlement[],
 ): Promise<number> {
   return settleDeliveries(database, {
     trackerId: TRACKER_ID,
@@ -99,7 +99,7 @@ function settle(
 }
 
 async function row({ pool }: Database, id: number) {
-  const { rows } = await pool.query('select * from deliveries where id = $1', [id])
+  const { rows } = await pool.query('select * from all_deliveries where id = $1', [id])
   return rows[0]
 }
 
@@ -115,7 +115,7 @@ it('claims the oldest first, up to the limit, and writes the lease', async test 
 })
 
 it('claims nothing that is not due yet', async test => {
-  const database = await storeWithLane(test, 2, () => ({ createdAt: after(10) }))
+  const database = await storeWithLane(test, 2, () => ({ dueAt: after(10) }))
   assert.deepEqual(idsOf(await claim(database, { at: 9 })), [])
   assert.deepEqual(idsOf(await claim(database, { at: 10 })), [1, 2])
 })
@@ -137,7 +137,7 @@ it('does not wait for rows that another worker is just claiming', async test => 
   const other = await database.pool.connect()
   try {
     await other.query('begin')
-    await other.query('select from deliveries where id <= 2 for update')
+    await other.query('select from all_deliveries where id <= 2 for update')
     const claimed = await claim(database)
     assert.deepEqual(idsOf(claimed), [3, 4])
   } finally {
@@ -171,7 +171,7 @@ it('lets a worker whose lease has ended change nothing', async test => {
   const database = await storeWithLane(test, 2)
   const claimed = await claim(database)
   const [first, second] = claimed.deliveries as [ClaimedDelivery, ClaimedDelivery]
-  await database.pool.query(`update deliveries set leased_until = '2020-01-01' where id = 1`)
+  await database.pool.query(`update delivery_queue set leased_until = '2020-01-01' where id = 1`)
   assert.deepEqual(idsOf(await claim(database)), [1])
   const taken = await row(database, 1)
   assert.equal(await settle(database, claimed, [accepted(first), accepted(second)]), 1)
@@ -180,8 +180,8 @@ it('lets a worker whose lease has ended change nothing', async test => {
 })
 
 it('claims one delivery before it is due, and never twice', async test => {
-  const database = await storeWithLane(test, 1, () => ({ createdAt: after(600) }))
-  const single = { trackerId: TRACKER_ID, eventId: 'event-1', id: 1 }
+  const database = await storeWithLane(test, 1, () => ({ dueAt: after(600) }))
+  const single = { trackerId: TRACKER_ID, createdAt: STORED_AT, id: 1 }
   const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
   assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [1])
   assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [])

@@ -2,7 +2,8 @@ import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { payloadsByKey } from '../ledger/erase-store.ts'
-import { indexKey, visitorDigest } from '../ledger/identifiers.ts'
+import { type EventPlace, placeArrays } from '../ledger/event-space.ts'
+import { indexKey, legacyIndexKey, visitorDigest } from '../ledger/identifiers.ts'
 import { WAITING_STATUSES } from './status-moves.ts'
 
 export const DELIVERY_CHANNEL = 'signalbox_deliveries'
@@ -38,17 +39,17 @@ export async function findDueLanes(
     text: `select lane.tracker_id, lane.id, lane.status = 'inactive' as is_probe
            from destinations lane
            cross join lateral (
-             select from deliveries
-             where deliveries.tracker_id = lane.tracker_id
-               and deliveries.destination_id = lane.id
-               and deliveries.next_attempt_at <= $1
-               and (deliveries.leased_until is null
-                 or deliveries.leased_until <= statement_timestamp())
-             order by deliveries.next_attempt_at limit 1
+             select 1 from delivery_queue
+             where delivery_queue.tracker_id = lane.tracker_id
+               and delivery_queue.destination_id = lane.id
+               and delivery_queue.next_attempt_at <= $1::timestamptz
+               and (delivery_queue.leased_until is null
+                 or delivery_queue.leased_until <= statement_timestamp())
+             order by delivery_queue.next_attempt_at limit 1
            ) due
-           where (lane.status = 'active' or lane.next_probe_at <= $1)
+           where (lane.status = 'active' or lane.next_probe_at <= $1::timestamptz)
              and lane.id <> all($3::uuid[])
-           order by random() limit $2`,
+           order by random() limit $2::integer`,
     values: [now, lanesMax, arrayLiteral(leaveOut)],
   })
   return rows.map(row => ({
@@ -73,13 +74,18 @@ export async function bringForward(
   { pool }: Database,
   lane: { trackerId: string; destinationId: string; at: Date },
 ): Promise<number> {
-  const { rowCount } = await pool.query(
-    `update deliveries set next_attempt_at = $3, updated_at = $3
-     where tracker_id = $1 and destination_id = $2 and next_attempt_at > $3
-       and status = 'retrying' and last_error ->> 'http_status' is null`,
+  const { rows } = await pool.query(
+    `with brought as (
+       update delivery_queue set next_attempt_at = $3::timestamptz, updated_at = $3::timestamptz
+       where tracker_id = $1::uuid and destination_id = $2::uuid
+         and next_attempt_at > $3::timestamptz
+         and status = 'retrying' and last_error ->> 'http_status' is null
+       returning id
+     )
+     select count(*) as count from brought`,
     [lane.trackerId, lane.destinationId, lane.at],
   )
-  return rowCount ?? 0
+  return rows[0].count
 }
 
 /** Wakes the workers of other processes. Losing it costs one polling interval, nothing more. */
@@ -99,19 +105,25 @@ export async function skipWaitingOfVisitor(
   visitor: WithdrawnVisitor,
 ): Promise<number> {
   const { rows } = await pool.query(
-    `with skipped as (
-     update deliveries set status = 'skipped:consent', status_reason = 'consent_withdrawn',
-       next_attempt_at = null, updated_at = $3
-     from ${payloadsByKey('$5')}
-     where payload.tracker_id = $1 and payload.visitor_id = $2
-       and deliveries.tracker_id = $1 and deliveries.event_id = payload.event_id
-       and deliveries.next_attempt_at is not null and deliveries.status = any($4)
-     returning deliveries.created_at, deliveries.is_test
+    `with found as materialized (
+       select queue.tracker_id, queue.created_at, queue.id
+       from ${payloadsByKey({ trackerId: '$1', key: '$5', legacyKey: '$6' })}
+       cross join lateral (
+         select * from delivery_queue
+         where tracker_id = $1::uuid and created_at = payload.event_created_at
+           and event_id = payload.event_id and space = payload.space
+         offset 0
+       ) queue
+       where payload.visitor_id = $2::text
+     ), skipped as (
+       delete from delivery_queue queue using found
+       where queue.tracker_id = found.tracker_id and queue.created_at = found.created_at
+         and queue.id = found.id and queue.status = any($4::text[])
+       returning queue.*
+     ), kept as (
+       ${keepSkipped('skipped', { reason: "'consent_withdrawn'", lastError: 'last_error', at: '$3' })}
      ), counted as (
-       insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-       select $1, ${utcDay('created_at')}, ${COUNT_SLOT}, -count(*), 0
-       from skipped where not is_test group by 2 order by 2
-       ${ADD_COUNTS}
+       ${uncountSkipped('skipped')}
      )
      select count(*) as count from skipped`,
     [
@@ -119,15 +131,39 @@ export async function skipWaitingOfVisitor(
       visitor.visitorId,
       visitor.at,
       WAITING_STATUSES,
-      indexKey(visitorDigest(visitor.visitorId)),
+      indexKey(visitor.trackerId, visitorDigest(visitor.visitorId)),
+      legacyIndexKey(visitorDigest(visitor.visitorId)),
     ],
   )
   return rows[0].count
 }
 
+/** Inserts rows that left the queue into the history as skipped, as SQL. */
+function keepSkipped(
+  rows: string,
+  { reason, lastError, at }: { reason: string; lastError: string; at: string },
+): string {
+  return `insert into deliveries (tracker_id, created_at, id, event_id, space, destination_id,
+         is_test, attempt_count, attempts_before_replay, first_sent_at, replayed_at,
+         platform_trace_id, attempt_ids, status, status_reason, last_error, updated_at)
+       select tracker_id, created_at, id, event_id, space, destination_id,
+         is_test, attempt_count, attempts_before_replay, first_sent_at, replayed_at,
+         platform_trace_id, attempt_ids, 'skipped:consent', ${reason}, ${lastError},
+         ${at}::timestamptz
+       from ${rows}`
+}
+
+/** Takes skipped deliveries out of the counts of what was planned, as SQL; `$1` is the tracker. */
+function uncountSkipped(rows: string): string {
+  return `insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+       select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT}, -count(*), 0
+       from ${rows} where not is_test group by 2 order by 2
+       ${ADD_COUNTS}`
+}
+
 export interface ErasedEvents {
   trackerId: string
-  eventIds: readonly string[]
+  events: readonly EventPlace[]
   at: Date
 }
 
@@ -147,58 +183,92 @@ export interface StoppedDeliveries {
  */
 export async function stopErased(
   { pool }: Database,
-  { trackerId, eventIds, at }: ErasedEvents,
+  { trackerId, events, at }: ErasedEvents,
 ): Promise<StoppedDeliveries> {
-  const values = [trackerId, arrayLiteral(eventIds), at, WAITING_STATUSES]
+  const values = [trackerId, at, WAITING_STATUSES, ...placeArrays(events)]
   const { rows } = await pool.query(STOP_ERASED, values)
   const [{ missed, attempt_ids: attemptIds, may_be_answered: mayBeAnswered }] = rows
   return { missed, attemptIds, mayBeAnswered }
 }
-
-const IS_WAITING = `(delivery.next_attempt_at is not null and delivery.status = any($4::text[]))`
 
 const HAS_WORDS = `coalesce(delivery.last_error ->> 'message' <> ''
   or delivery.last_error ->> 'user_title' is not null
   or delivery.last_error ->> 'user_message' is not null, false)`
 
 /** Members of a `SendError`. */
-const WITHOUT_WORDS = '{"message": "", "user_title": null, "user_message": null}'
+const WITHOUT_WORDS = `(last_error::jsonb
+  || '{"message": "", "user_title": null, "user_message": null}')::json`
+
+const IS_WAITING = 'delivery.status = any($3::text[])'
+
+/** The deliveries of the erased events in one of the two tables. */
+const deliveriesOfErased = (
+  table: 'delivery_queue' | 'deliveries',
+  { isOpen, mayBeAnswered }: { isOpen: string; mayBeAnswered: string },
+) => `
+  select delivery.created_at, delivery.id, delivery.attempt_ids, ${isOpen} as is_open,
+    ${mayBeAnswered} as may_be_answered
+  from unnest($4::timestamptz[], $5::text[], $6::smallint[]) as erased(created_at, event_id, space)
+  cross join lateral (
+    select * from ${table}
+    where tracker_id = $1::uuid and created_at = erased.created_at
+      and event_id = erased.event_id and space = erased.space
+    offset 0
+  ) delivery`
+
+/** Those of them that are to be changed and that nobody holds, locked in order. */
+const lockedOf = (table: 'delivery_queue' | 'deliveries', concerned: string) => `
+  select delivery.tracker_id, delivery.created_at, delivery.id
+  from (
+    select * from ${concerned} where is_open order by created_at, id
+  ) concerned
+  cross join lateral (
+    select * from ${table}
+    where tracker_id = $1::uuid and created_at = concerned.created_at and id = concerned.id
+    limit 1 for update skip locked
+  ) delivery`
+
+const SAME_ROW = `delivery.tracker_id = reached.tracker_id
+      and delivery.created_at = reached.created_at and delivery.id = reached.id`
 
 const STOP_ERASED = `
-  with concerned as materialized (
-    select delivery.tracker_id, delivery.event_id, delivery.id, delivery.attempt_ids,
-      ${IS_WAITING} or ${HAS_WORDS} as is_open,
-      delivery.status = 'sent' or delivery.replayable_until is not null as may_be_answered
-    from unnest($2::text[]) as erased(event_id)
-    cross join lateral (
-      select * from deliveries where tracker_id = $1 and event_id = erased.event_id offset 0
-    ) delivery
-  ), reached as materialized (
-    select delivery.tracker_id, delivery.event_id, delivery.id, ${IS_WAITING} as is_waiting
-    from concerned
-    join deliveries delivery
-      on delivery.tracker_id = concerned.tracker_id and delivery.event_id = concerned.event_id
-      and delivery.id = concerned.id
-    where concerned.is_open
-    order by delivery.event_id, delivery.id for update of delivery skip locked
+  with concerned_queue as materialized (
+    ${deliveriesOfErased('delivery_queue', {
+      isOpen: `${IS_WAITING} or ${HAS_WORDS}`,
+      mayBeAnswered: `delivery.status = 'sent'`,
+    })}
+  ), concerned_history as materialized (
+    ${deliveriesOfErased('deliveries', {
+      isOpen: HAS_WORDS,
+      mayBeAnswered: 'delivery.replayable_until is not null',
+    })}
+  ), reached_queue as materialized (
+    ${lockedOf('delivery_queue', 'concerned_queue')}
+  ), reached_history as materialized (
+    ${lockedOf('deliveries', 'concerned_history')}
   ), stopped as (
-    update deliveries set
-      status = case when reached.is_waiting then 'skipped:consent' else status end,
-      status_reason = case when reached.is_waiting then 'erased' else status_reason end,
-      next_attempt_at = case when reached.is_waiting then null else next_attempt_at end,
-      last_error = (last_error::jsonb || '${WITHOUT_WORDS}')::json,
-      updated_at = $3
-    from reached
-    where deliveries.tracker_id = reached.tracker_id and deliveries.event_id = reached.event_id
-      and deliveries.id = reached.id
-    returning deliveries.created_at, deliveries.is_test, reached.is_waiting
+    delete from delivery_queue delivery using reached_queue reached
+    where ${SAME_ROW} and ${IS_WAITING}
+    returning delivery.*
+  ), kept as (
+    ${keepSkipped('stopped', { reason: "'erased'", lastError: WITHOUT_WORDS, at: '$2' })}
+  ), silenced as (
+    update delivery_queue delivery set last_error = ${WITHOUT_WORDS}, updated_at = $2::timestamptz
+    from reached_queue reached
+    where ${SAME_ROW} and not (${IS_WAITING})
+  ), silenced_history as (
+    update deliveries delivery set last_error = ${WITHOUT_WORDS}, updated_at = $2::timestamptz
+    from reached_history reached
+    where ${SAME_ROW}
   ), counted as (
-    insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-    select $1, ${utcDay('created_at')}, ${COUNT_SLOT}, -count(*), 0
-    from stopped where is_waiting and not is_test group by 2 order by 2
-    ${ADD_COUNTS}
+    ${uncountSkipped('stopped')}
+  ), concerned as materialized (
+    select attempt_ids, is_open, may_be_answered from concerned_queue
+    union all
+    select attempt_ids, is_open, may_be_answered from concerned_history
   )
   select
-    (select count(*) from concerned where is_open) - (select count(*) from reached) as missed,
+    (select count(*) from concerned where is_open) - (select count(*) from reached_queue)
+      - (select count(*) from reached_history) as missed,
     array(select distinct unnest(attempt_ids) from concerned) as attempt_ids,
     coalesce((select bool_or(may_be_answered) from concerned), false) as may_be_answered`

@@ -22,7 +22,7 @@ async function submitMixed(service: ServiceUnderTest): Promise<void> {
     await service.submit(samplePurchase({ event_id: `order-${order}` }))
   }
   await service.database.pool.query(
-    `update deliveries set is_test = true where event_id in ('order-2', 'order-3', 'order-6')`,
+    `update delivery_queue set is_test = true where event_id in ('order-2', 'order-3', 'order-6')`,
   )
 }
 

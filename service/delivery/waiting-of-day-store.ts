@@ -36,18 +36,21 @@ export async function countWaitingOfDay(
     name: 'count-waiting-of-day',
     // `limit 1` keeps the planner from reading all events to find those of the few that wait.
     text: `with waiting as materialized (
-             select event_id, status = 'sent' or status_reason = 'unknown' as is_in_flight
-             from deliveries
-             where tracker_id = $1 and destination_id = $2 and next_attempt_at is not null
+             select created_at, event_id, space,
+               status = 'sent' or status_reason = 'unknown' as is_in_flight
+             from delivery_queue
+             where tracker_id = $1::uuid and destination_id = $2::uuid
              limit ${WAITING_MAX}
            ), of_day as (
              select event.event_name, count(*) as waiting,
                count(*) filter (where waiting.is_in_flight) as in_flight
              from waiting cross join lateral (
                select event_name, least(event_time, created_at) as sent_time from events
-               where tracker_id = $1 and event_id = waiting.event_id limit 1
+               where tracker_id = $1::uuid and created_at = waiting.created_at
+                 and event_id = waiting.event_id and space = waiting.space
+               limit 1
              ) event
-             where event.sent_time >= $3 and event.sent_time < $4
+             where event.sent_time >= $3::timestamptz and event.sent_time < $4::timestamptz
              group by event.event_name order by event.event_name
            )
            select coalesce((select json_agg(of_day) from of_day), '[]'::json) as names,

@@ -42,14 +42,16 @@ async function store({ pool }: Database, { count, isWaiting, name }: Rows): Prom
     `with lane as (
        select tracker_id, id, row_number() over (order by id) as number from destinations
      )
-     insert into deliveries (tracker_id, event_id, id, destination_id, status, status_reason,
-       is_test, next_attempt_at, created_at)
-     select lane.tracker_id, $3 || item, item, lane.id, case when $2 then 'queued' else 'accepted' end,
-       '', false, case when $2 then $4::timestamptz + interval '1 hour' end,
-       $4::timestamptz - make_interval(secs => $1 + 1 - item)
+     insert into ${isWaiting ? 'delivery_queue' : 'deliveries'} (tracker_id, event_id, space, id,
+       destination_id, status, status_reason, is_test, created_at
+       ${isWaiting ? ', next_attempt_at' : ''})
+     select lane.tracker_id, $2 || item, 0, item, lane.id,
+       '${isWaiting ? 'queued' : 'accepted'}', '', false,
+       $3::timestamptz - make_interval(secs => $1 + 1 - item)
+       ${isWaiting ? `, $3::timestamptz + interval '1 hour'` : ''}
      from generate_series(1, $1::integer) item
      join lane on lane.number = 1 + item % ${TRACKERS}`,
-    [count, isWaiting, name, NOW],
+    [count, name, NOW],
   )
 }
 
@@ -63,7 +65,7 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** How PostgreSQL reads `deliveries` for it: each node that does, and how many rows it touches. */
+/** How PostgreSQL reads the queue for it: each node that does, and how many rows it touches. */
 async function readsOf({ pool }: Database) {
   const results = (await pool.query(
     `${WAITING_SETTINGS}; explain (analyze, format json) ${WAITING_STATEMENT}`,
@@ -71,7 +73,7 @@ async function readsOf({ pool }: Database) {
   const plan = results.flatMap(({ rows }) => rows)[0]?.['QUERY PLAN']?.[0].Plan
   assert.ok(plan)
   return nodesOf(plan)
-    .filter(node => node['Relation Name'] === 'deliveries')
+    .filter(node => node['Relation Name'] === 'delivery_queue')
     .map(node => ({
       by: `${node['Node Type']} ${node['Index Name']}`,
       rows: node['Actual Rows'] * node['Actual Loops'],
@@ -93,7 +95,7 @@ it('counts what waits and how old it is, apart for paused destinations', async t
   // The oldest is the first: it belongs to the second of the destinations.
   await database.pool.query(
     `update destinations set status = 'inactive' where id =
-       (select destination_id from deliveries where event_id = 'waits1')`,
+       (select destination_id from all_deliveries where event_id = 'waits1')`,
   )
   assert.deepEqual(await readWaiting(database, NOW), {
     active: { deliveries: 95, oldestSeconds: 99 },
@@ -103,9 +105,9 @@ it('counts what waits and how old it is, apart for paused destinations', async t
 
 it('reads what waits and nothing of the history, whatever the statistics say', async test => {
   const database = await storeOfTrackers(test)
-  const analyze = () => database.pool.query('analyze deliveries, destinations')
+  const analyze = () => database.pool.query('analyze delivery_queue, deliveries, destinations')
   const expect = async (rows: number, state: string) => {
-    const by = 'Index Scan deliveries_by_lane'
+    const by = 'Index Scan delivery_queue_by_due_time'
     assert.deepEqual(await readsOf(database), [{ by, rows, removed: 0 }], state)
   }
   await expect(0, 'empty')
@@ -129,7 +131,7 @@ it('reads what waits and nothing of the history of a store that nobody ever anal
   const database = await storeOfTrackers(test)
   await store(database, { count: 50_000, isWaiting: false, name: 'history' })
   await store(database, { count: 1_000, isWaiting: true, name: 'waits' })
-  const by = 'Index Scan deliveries_by_lane'
+  const by = 'Index Scan delivery_queue_by_due_time'
   assert.deepEqual(await readsOf(database), [{ by, rows: 1_000, removed: 0 }])
 })
 

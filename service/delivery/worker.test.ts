@@ -70,7 +70,9 @@ it('sleeps until it is woken', async test => {
   const service = await serviceUnderTest(test)
   await submitFor(service, service.tracker, 1)
   const { pool } = service.database
-  await pool.query(`update deliveries set next_attempt_at = next_attempt_at + interval '1 minute'`)
+  await pool.query(
+    `update delivery_queue set next_attempt_at = next_attempt_at + interval '1 minute'`,
+  )
   const looked = Promise.withResolvers<void>()
   const worker = workerUnderTest(test, service, { onPoll: async () => looked.resolve() })
   await looked.promise
@@ -97,7 +99,7 @@ it('delivers test events right after the live ones, without waiting for a poll',
   await submitFor(service, service.tracker, 4)
   const { pool } = service.database
   await pool.query(`update destinations set test_event_code = 'TEST12345'`)
-  await pool.query('update deliveries set is_test = id % 2 = 0')
+  await pool.query('update delivery_queue set is_test = id % 2 = 0')
   workerUnderTest(test, service, { limits: { laneRequestsMax: 1 } })
   await eventuallyStatus(service, 'accepted', { count: 4 })
   const { receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
@@ -135,7 +137,7 @@ it('hands back the rest of a divided batch when it stops, instead of sending on'
   await worker.stop()
   assert.deepEqual(await statusCounts(service), { accepted: 4, queued: 4 })
   const { rows } = await service.database.pool.query(
-    `select distinct status_reason, attempt_count from deliveries where status = 'queued'`,
+    `select distinct status_reason, attempt_count from all_deliveries where status = 'queued'`,
   )
   assert.deepEqual(rows, [{ status_reason: 'handed_back', attempt_count: 0 }])
 })

@@ -5,7 +5,7 @@ import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { storedText, tracesOf } from '../../testing/stored-text.ts'
-import { ensurePayloadPartitions } from '../ledger/store.ts'
+import { ensurePartitions } from '../ledger/partition-store.ts'
 import { expireLedger } from './expire-ledger.ts'
 import { expirePayloads } from './expire-payloads.ts'
 
@@ -16,7 +16,7 @@ const DIGEST = hash('sha256', EMAIL)
 /** With a partition for each of the next days. */
 async function service(test: Parameters<typeof serviceUnderTest>[0]): Promise<ServiceUnderTest> {
   const started = await serviceUnderTest(test)
-  await ensurePayloadPartitions(started.database, started.clock.now(), 3)
+  await ensurePartitions(started.database, started.clock.now(), 3)
   return started
 }
 

@@ -19,7 +19,7 @@ export async function eraseEventsWhole(
   payloads: readonly FoundPayload[],
 ): Promise<Erased> {
   if (payloads.length === 0) return { events: 0, sessions: 0 }
-  const stopping = { trackerId, eventIds: payloads.map(({ eventId }) => eventId) }
+  const stopping = { trackerId, events: payloads }
   const mayBeAnswered = await stopErasedEvents(scope, stopping)
   const erased = await eraseEvents(scope.database, trackerId, payloads)
   if (mayBeAnswered) await stopErasedEvents(scope, stopping)

@@ -6,6 +6,7 @@ import {
   findPayloadsByDigest,
   findPayloadsOfVisitor,
 } from '../ledger/erase-store.ts'
+import { placeKey } from '../ledger/event-space.ts'
 import {
   IDENTIFYING_KEYS,
   type IdentifyingKey,
@@ -75,7 +76,7 @@ async function* othersOfVisitors(
   { trackerId, digest, keys }: Person,
   { named, visitors }: KnownOfPerson,
 ): AsyncGenerator<FoundPayload[]> {
-  const namedIds = new Set(named.map(({ eventId }) => eventId))
+  const namedPlaces = new Set(named.map(placeKey))
   const namedBy = keys.filter(key => named.some(({ digests }) => digests[key]?.includes(digest)))
   for (const { visitorId } of named) {
     if (visitorId === null || visitors.has(visitorId)) continue
@@ -84,7 +85,7 @@ async function* othersOfVisitors(
     const found = await findPayloadsOfVisitor(database, { trackerId, visitorId, limit })
     if (found.length === limit || isOfMany(found)) continue
     const others = found.filter(
-      payload => !namedIds.has(payload.eventId) && !namesAnother(payload, { digest, namedBy }),
+      payload => !namedPlaces.has(placeKey(payload)) && !namesAnother(payload, { digest, namedBy }),
     )
     for (let index = 0; index < others.length; index += PAGE_EVENTS) {
       yield others.slice(index, index + PAGE_EVENTS)

@@ -179,7 +179,7 @@ it('keeps no words for a worker whose lease has run out', async test => {
   await service.submit(samplePurchase())
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
   await deliverWhile(service, async () => {
-    await database.pool.query(`update deliveries set leased_until = now() - interval '1 hour'`)
+    await database.pool.query(`update delivery_queue set leased_until = now() - interval '1 hour'`)
   })
   const { rows } = await database.pool.query('select answer, outcome from send_attempts')
   assert.deepEqual(rows, [{ answer: null, outcome: 'permanent' }])
@@ -210,11 +210,11 @@ it('leaves a delivery that somebody is settling for another call, and does not w
   await service.submit(samplePurchase({ event_id: 'free' }))
   const erased = {
     trackerId: tracker.trackerId,
-    eventIds: ['order-1001', 'free'],
+    events: ['order-1001', 'free'].map(eventId => ({ eventId, createdAt: clock.now(), space: 0 })),
     at: clock.now(),
   }
   const worker = await database.pool.connect()
-  await worker.query(`begin; select from deliveries where event_id = 'order-1001' for update`)
+  await worker.query(`begin; select from all_deliveries where event_id = 'order-1001' for update`)
   assert.equal((await stopErased(database, erased)).missed, 1)
   assert.equal((await deliveryOf(service)).status, 'queued')
   assert.equal((await deliveryOf(service, 'free')).status, 'skipped:consent')

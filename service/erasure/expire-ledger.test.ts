@@ -25,7 +25,9 @@ async function storeEventsOn(
   { count, days, prefix = 'old' }: { count: number; days: readonly Date[]; prefix?: string },
 ): Promise<void> {
   const { trackerId, destinationId } = tracker
-  const { rows } = await database.pool.query('select coalesce(max(id), 0) as id from deliveries')
+  const { rows } = await database.pool.query(
+    'select coalesce(max(id), 0) as id from all_deliveries',
+  )
   const entries: LedgerEntry[] = []
   const deliveries: PlannedDelivery[] = []
   for (let number = 0; number < count; number += 1) {
@@ -44,10 +46,10 @@ const COUNTS = `
     (select coalesce(sum(events), 0) from event_counts) as counted,
     (select count(*) from events) as events,
     (select coalesce(sum(planned), 0) from delivery_counts) as planned,
-    (select count(*) from deliveries
+    (select count(*) from all_deliveries
      where not is_test and status not like 'skipped:%') as deliveries,
     (select coalesce(sum(accepted), 0) from delivery_counts) as counted_accepted,
-    (select count(*) from deliveries where not is_test and status = 'accepted') as accepted`
+    (select count(*) from all_deliveries where not is_test and status = 'accepted') as accepted`
 
 async function assertCountsAreTrue({ database }: ServiceUnderTest): Promise<number> {
   const { rows } = await database.pool.query(COUNTS)
@@ -177,7 +179,7 @@ it('counts of accepted, test and skipped deliveries stay true', async test => {
   await storeEventsOn(service, { count: 4, days })
   await database.pool.query(
     `with settled as (
-       update deliveries set next_attempt_at = null, status = case event_id
+       update delivery_queue set next_attempt_at = null, status = case event_id
          when 'old-0' then 'accepted' when 'old-1' then 'failed:unknown' else status end
        where event_id in ('old-0', 'old-1')
      )

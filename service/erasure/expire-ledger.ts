@@ -1,9 +1,18 @@
 import type { Database } from '../db/database.ts'
-import { deleteSentCounts, EXPIRED_ROWS, forgetDeliveryCounts } from '../delivery/expire-store.ts'
-import { findExpiringTrackers, forgetEventCounts } from '../ledger/expire-store.ts'
+import { deleteSentCounts, EXPIRED_ROWS } from '../delivery/expire-store.ts'
+import {
+  deleteExpiredKeys,
+  detachWeek,
+  dropDetachedWeek,
+  findDetachedWeeks,
+  findExpiredWeeks,
+  findExpiringTrackers,
+  findRowwisePartitions,
+  type KeyPosition,
+} from '../ledger/expire-store.ts'
 import { pauseBriefly } from '../ledger/suppression-store.ts'
 import { deleteReports, deleteResolvedAlerts, EXPIRED_REPORTS } from '../reports/expire-store.ts'
-import { type EventPosition, expireEvents } from './expire-store.ts'
+import { type EventPosition, type ExpiredEvents, expireEvents } from './expire-store.ts'
 import { keptSince } from './kept-since.ts'
 
 export interface LedgerExpiry {
@@ -15,65 +24,109 @@ export interface LedgerExpiry {
 }
 
 export interface ExpiredLedger {
+  /** Weeks that were dropped whole. */
+  weeks: number
+  /** Events that were deleted one by one. */
   events: number
   deliveries: number
   /** Reports, snapshots, resolved alerts, and counts of what was sent. */
   reports: number
   /** Something is left to do at once. */
   more: boolean
+  /** A week is left because somebody holds the tables. Trying at once would hold up acceptance. */
+  isHeld: boolean
 }
 
 /** Of a thousand events: a run takes some seconds, so that a process can end between two. */
 const BATCHES_MAX = 100
 
+/** Half a billion events a run at ten million a day. */
+const WEEKS_MAX = 8
+
+/** Of five thousand keys: a hundred million of them a run. */
+const KEY_BATCHES_MAX = 20_000
+
 /**
- * Expires what came on UTC days more than `ledgerMonths` ago: events with their deliveries and
- * counts, reports, snapshots and resolved alerts. Lists and their totals are exact at every moment.
- * May be repeated, interrupted, and run by several processes. The receipts of deletions stay.
+ * Expires what came in weeks that ended more than `ledgerMonths` ago: events with their deliveries
+ * and counts, reports, snapshots and resolved alerts. A week is dropped whole, so an event stays for
+ * up to six days longer. Lists and their totals are exact at every moment. May be repeated,
+ * interrupted, and run by several processes. The receipts of deletions stay.
  */
 export async function expireLedger(expiry: LedgerExpiry): Promise<ExpiredLedger> {
   const { database, now, ledgerMonths, batchesMax = BATCHES_MAX } = expiry
   const since = keptSince(now, { months: ledgerMonths })
-  const total = { events: 0, deliveries: 0, reports: 0, more: false }
-  let batchesLeft = batchesMax
-  for (const trackerId of await findExpiringTrackers(database, since)) {
-    if (batchesLeft === 0) break
-    const expired = await expireTracker(database, { trackerId, since, batchesMax: batchesLeft })
-    total.events += expired.events
-    total.deliveries += expired.deliveries
-    batchesLeft -= expired.batches
-  }
+  const rowwise = await expireRowwise(database, since, batchesMax)
+  const weeks = rowwise.more ? NO_WEEKS : await expireWeeks(database, since)
+  const keys = await deleteKeysOfWeeks(database)
   const reports = await deleteOldReports(database, since, batchesMax)
-  return { ...total, reports: reports.rows, more: batchesLeft === 0 || reports.more }
+  return {
+    weeks: weeks.dropped,
+    events: rowwise.events,
+    deliveries: rowwise.deliveries,
+    reports: reports.rows,
+    more: rowwise.more || weeks.more || keys.more || reports.more,
+    isHeld: weeks.isHeld,
+  }
 }
 
-interface TrackerExpiry {
-  trackerId: string
-  since: string
-  batchesMax: number
-}
+const NO_WEEKS = { dropped: 0, more: false, isHeld: false }
 
-/** The counts are forgotten at the end, so that until then they lead back to the tracker. */
-async function expireTracker(
-  database: Database,
-  { trackerId, since, batchesMax }: TrackerExpiry,
-): Promise<{ events: number; deliveries: number; batches: number }> {
-  const total = { events: 0, deliveries: 0, batches: 0 }
-  let after: EventPosition | null = null
-  while (total.batches < batchesMax) {
-    const batch = await expireEvents(database, { trackerId, keptSince: since, after })
-    after = batch.last
-    if (after === null) {
-      await forgetEventCounts(database, trackerId, since)
-      await forgetDeliveryCounts(database, trackerId, since)
-      break
-    }
-    total.events += batch.events
-    total.deliveries += batch.deliveries
-    total.batches += 1
+async function expireWeeks(database: Database, since: string) {
+  const weeks = await findExpiredWeeks(database, since)
+  let dropped = 0
+  for (const week of weeks.slice(0, WEEKS_MAX)) {
+    // Trying the next one would make everybody wait once more.
+    if (!(await detachWeek(database, week))) return { dropped, more: false, isHeld: true }
+    dropped += 1
     await pauseBriefly(database)
   }
-  return total
+  return { dropped, more: dropped < weeks.length, isHeld: false }
+}
+
+/** The ids of dropped events may be used again once their keys are gone. */
+async function deleteKeysOfWeeks(database: Database): Promise<{ more: boolean }> {
+  let batches = 0
+  for (const table of await findDetachedWeeks(database)) {
+    let after: KeyPosition | null = null
+    do {
+      if (batches === KEY_BATCHES_MAX) return { more: true }
+      after = await deleteExpiredKeys(database, table, after)
+      batches += 1
+    } while (after !== null)
+    await dropDetachedWeek(database, table)
+  }
+  return { more: false }
+}
+
+interface RowwiseExpired {
+  events: number
+  deliveries: number
+  more: boolean
+}
+
+async function expireRowwise(
+  database: Database,
+  since: string,
+  batchesMax: number,
+): Promise<RowwiseExpired> {
+  const total = { events: 0, deliveries: 0 }
+  let batches = 0
+  for (const partition of await findRowwisePartitions(database)) {
+    for (const trackerId of await findExpiringTrackers(database, partition, since)) {
+      let after: EventPosition | null = null
+      do {
+        if (batches === batchesMax) return { ...total, more: true }
+        const old = { trackerId, keptSince: since, after }
+        const batch: ExpiredEvents = await expireEvents(database, partition, old)
+        after = batch.last
+        batches += 1
+        total.events += batch.events
+        total.deliveries += batch.deliveries
+        if (after !== null) await pauseBriefly(database)
+      } while (after !== null)
+    }
+  }
+  return { ...total, more: false }
 }
 
 async function deleteOldReports(database: Database, since: string, batchesMax: number) {

@@ -5,7 +5,8 @@ import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
 import { windowEnd } from '../delivery/review-delivery.ts'
-import { ensurePayloadPartitions, findEvents } from '../ledger/store.ts'
+import { ensurePartitions } from '../ledger/partition-store.ts'
+import { findEvents } from '../ledger/store.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import { VARIABLES } from '../settings/variables.ts'
 import { expirePayloads } from './expire-payloads.ts'
@@ -53,7 +54,7 @@ async function storeAtMoments(database: Database): Promise<void> {
 
 it('keeps the payload of a day for ninety days, to the last moment, and not a day longer', async test => {
   const { database } = await testStore(test)
-  await ensurePayloadPartitions(database, MOMENTS.before, 3)
+  await ensurePartitions(database, MOMENTS.before, 3)
   await storeAtMoments(database)
   const ids = Object.keys(MOMENTS)
 
@@ -113,7 +114,7 @@ it('keeps what stops identity from coming back, and what the ledger says', async
 for (const mode of ['access share', 'row exclusive']) {
   it(`skips a table that somebody holds (${mode}), and takes it up later`, async test => {
     const { database } = await testStore(test)
-    await ensurePayloadPartitions(database, MOMENTS.first, 2)
+    await ensurePartitions(database, MOMENTS.first, 2)
     await storeAtMoments(database)
     const holder = await database.pool.connect()
     try {
@@ -134,7 +135,7 @@ for (const mode of ['access share', 'row exclusive']) {
 
 it('makes up for missed days, whoever holds the table in between, and goes on where it stopped', async test => {
   const { database } = await testStore(test)
-  await ensurePayloadPartitions(database, MOMENTS.first, 40)
+  await ensurePartitions(database, MOMENTS.first, 40)
   const later = new Date(NEXT_DAY.getTime() + 60 * DAY_MILLISECONDS)
   assert.deepEqual(await expire(database, later), { ...NOTHING, partitions: 31, more: true })
   assert.deepEqual(await expire(database, later), { ...NOTHING, partitions: 9 })
@@ -178,8 +179,8 @@ it('stops at its limit, says that there is more, and the next run goes on', asyn
 it('lets several processes do it at the same moment', async test => {
   const { database } = await testStore(test)
   await storeStrays(database, 3_000)
-  await ensurePayloadPartitions(database, MOMENTS.before, 1)
-  await ensurePayloadPartitions(database, MOMENTS.next, 5)
+  await ensurePartitions(database, MOMENTS.before, 1)
+  await ensurePartitions(database, MOMENTS.next, 5)
   const later = new Date(NEXT_DAY.getTime() + 30 * DAY_MILLISECONDS)
   const runs = await Promise.all(Array.from({ length: 4 }, () => expire(database, later)))
   await expire(database, later)

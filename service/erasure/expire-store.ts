@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { expireDeliveriesExpressions } from '../delivery/expire-store.ts'
-import { expireEventsExpressions } from '../ledger/expire-store.ts'
+import { expireEventsExpressions, type RowwisePartition } from '../ledger/expire-store.ts'
 
 export interface OldEvents {
   trackerId: string
@@ -24,7 +24,8 @@ export interface ExpiredEvents {
 }
 
 /** One transaction: the events, their deliveries and what was counted of them, or nothing. */
-const EXPIRE_EVENTS = `with ${expireEventsExpressions()},${expireDeliveriesExpressions()}
+const expireFrom = (partition: RowwisePartition) => `
+  with ${expireEventsExpressions(partition)},${expireDeliveriesExpressions()}
   select (select count(*) from gone) as events,
     (select count(*) from gone_deliveries) as deliveries,
     due.created_at::text as last_at, due.event_id as last_id
@@ -36,10 +37,11 @@ const EXPIRE_EVENTS = `with ${expireEventsExpressions()},${expireDeliveriesExpre
  */
 export async function expireEvents(
   { pool }: Database,
+  partition: RowwisePartition,
   { trackerId, keptSince, after }: OldEvents,
 ): Promise<ExpiredEvents> {
   const { rows } = await pool.query({
-    text: EXPIRE_EVENTS,
+    text: expireFrom(partition),
     values: [trackerId, keptSince, after?.createdAt ?? '-infinity', after?.eventId ?? ''],
   })
   const [row] = rows

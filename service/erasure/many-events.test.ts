@@ -45,7 +45,7 @@ it('503 when there is more than one request may take, and 200 when asked again',
     count: 50_500,
     visitorId: null,
     digests,
-    keys: [indexKey(DIGEST)],
+    keys: [indexKey(service.tracker.trackerId, DIGEST)],
   })
   const first = await forget(service)
   assert.equal(first.status, 503)
@@ -63,7 +63,7 @@ it('200 follows a visitor to a thousand other events, and not an id that everybo
   ] as const) {
     const service = await serviceUnderTest(test)
     const visitorId = 'web'
-    const keys = [indexKey(visitorDigest(visitorId))]
+    const keys = [indexKey(service.tracker.trackerId, visitorDigest(visitorId))]
     await storePayloads(service, { count, visitorId, digests: {}, keys })
     await service.submit(samplePurchase({ visitor_id: visitorId }))
     const { body } = await forget(service)

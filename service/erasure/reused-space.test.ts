@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { eventually } from '../../testing/program-under-test.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
-import { ensurePayloadPartitions } from '../ledger/store.ts'
+import { ensurePartitions } from '../ledger/partition-store.ts'
 import { expireAttempts } from './expire-attempts.ts'
 import { expireLedger } from './expire-ledger.ts'
 import { expirePayloads } from './expire-payloads.ts'
@@ -17,7 +17,7 @@ async function storeMonth(service: ServiceUnderTest, month: number): Promise<voi
   const { database, clock, tracker } = service
   const { trackerId, destinationId } = tracker
   const createdAt = clock.now()
-  await ensurePayloadPartitions(database, createdAt, 1)
+  await ensurePartitions(database, createdAt, 1)
   const named = Array.from({ length: EVENTS }, (_, index) => {
     const eventId = `${index * 7_919}-${month}`
     const session = { visitorId: eventId, landingSource: null, clickIds: {} }

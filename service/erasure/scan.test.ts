@@ -7,7 +7,7 @@ import { type Dump, dumpDatabase, tracesIn, writingsOf } from '../../testing/dat
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults } from '../../testing/simulator-controls.ts'
-import { ensurePayloadPartitions } from '../ledger/store.ts'
+import { ensurePartitions } from '../ledger/partition-store.ts'
 
 const EMAIL = 'Magda.Zyx@Erase-Scan.example'
 const PHONE = '4915127654321'
@@ -110,7 +110,7 @@ it('the search finds every writing of every value, in text and in bytes', async 
 async function leaveTraces(service: ServiceUnderTest): Promise<void> {
   const { clock, database, simulatorUrl } = service
   // The later days have no partition, so that the default one holds something too.
-  await ensurePayloadPartitions(database, clock.now(), 3)
+  await ensurePartitions(database, clock.now(), 3)
   const submit = (event_id: string, changes: object = {}) =>
     service.submit(purchaseOf(event_id, changes))
   const fail = (respond: object) => scriptFaults(simulatorUrl, [{ times: 1, respond }])

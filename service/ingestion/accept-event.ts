@@ -1,6 +1,7 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/browser-caller.ts'
 import type { TrackerIdentity } from '../access/store.ts'
+import type { EventSpace } from '../ledger/event-space.ts'
 import { checkSubmission } from './check-submission.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
@@ -23,9 +24,10 @@ export interface EventRequest {
   receivedAt: Date
 }
 
-export type Acceptance =
-  | { eventId: string; isDuplicate: true }
-  | { eventId: string; isDuplicate: false; warnings: IngestionWarning[] }
+export type Acceptance = { eventId: string; space: EventSpace } & (
+  | { isDuplicate: true }
+  | { isDuplicate: false; warnings: IngestionWarning[] }
+)
 
 /** A submission that may be stored, and what its answer says. */
 export interface CheckedEvent {
@@ -46,6 +48,7 @@ export function checkEvent(request: EventRequest): CheckedEvent {
   const draft = draftEvent(submission, {
     trackerId: tracker.trackerId,
     eventId,
+    space: browser === null ? 'secret' : 'publishable',
     receivedAt,
     eventTime,
     decision,
@@ -59,11 +62,11 @@ export async function acceptEvent(
   context: AcceptanceContext,
   { draft, bodyBytes, warnings }: CheckedEvent,
 ): Promise<Acceptance> {
-  const { trackerId, eventId, eventName, visitorId, receivedAt } = draft
+  const { trackerId, eventId, space, eventName, visitorId, receivedAt } = draft
   const { isNew } = await context.commits.submit(draft, bodyBytes)
-  if (!isNew) return { eventId, isDuplicate: true }
+  if (!isNew) return { eventId, space, isDuplicate: true }
   if (eventName === 'consent_withdrawal' && visitorId !== null) {
     await context.stopWaiting({ trackerId, visitorId, at: receivedAt })
   }
-  return { eventId, isDuplicate: false, warnings }
+  return { eventId, space, isDuplicate: false, warnings }
 }

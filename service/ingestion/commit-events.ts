@@ -150,8 +150,9 @@ async function noteRepeated(
   { database, onNoteError }: CommitContext,
   drafts: readonly EventDraft[],
 ): Promise<void> {
-  const submissions = drafts.map(({ trackerId, eventId, bodyDigest, receivedAt }) => ({
+  const submissions = drafts.map(({ trackerId, space, eventId, bodyDigest, receivedAt }) => ({
     trackerId,
+    space,
     eventId,
     bodyDigest,
     at: receivedAt,

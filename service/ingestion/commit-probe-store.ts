@@ -18,8 +18,7 @@ export async function probeCommit(database: Database, at: Date): Promise<void> {
   let isBroken = true
   try {
     await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
-    const pool = client as unknown as pg.Pool
-    await insertEvents({ ...database, pool }, [probeEntry(at)], [])
+    await insertEvents({ pool: client as unknown as pg.Pool }, [probeEntry(at)], [])
     isBroken = false
   } finally {
     const ended = await client.query('rollback').catch((error: Error) => error)
@@ -34,6 +33,7 @@ function probeEntry(at: Date): LedgerEntry {
   return {
     trackerId: NO_TRACKER,
     eventId: randomBytes(16).toString('hex'),
+    space: 'secret',
     createdAt: at,
     eventTime: at,
     eventName: 'probe',

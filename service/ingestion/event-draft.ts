@@ -9,6 +9,7 @@ import { normalizeUserData } from '../identity/normalize-user-data.ts'
 import { preparedText } from '../identity/prepared-text.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import { visitorKey } from '../identity/visitor-key.ts'
+import type { EventSpace } from '../ledger/event-space.ts'
 import type { EventNotes } from '../ledger/ledger-entry.ts'
 import { bodyDigest } from './body-digest.ts'
 import { edgeIdentity } from './edge-identity.ts'
@@ -21,6 +22,7 @@ import { edgeIdentity } from './edge-identity.ts'
 export interface EventDraft {
   trackerId: string
   eventId: string
+  space: EventSpace
   receivedAt: Date
   eventTime: Date
   eventName: string
@@ -51,6 +53,8 @@ export interface DraftedOrder {
 export interface DraftGrounds {
   trackerId: string
   eventId: string
+  /** The secret's when left out. */
+  space?: EventSpace
   receivedAt: Date
   eventTime: Date
   decision: ConsentDecision
@@ -79,7 +83,8 @@ const KNOWN_MEMBERS = new Set([
 
 /** Hashes, scrubs and cuts a submission down to what may be stored. Nothing raw outlives this. */
 export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventDraft {
-  const { trackerId, eventId, receivedAt, eventTime, decision, edge = null } = grounds
+  const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = grounds
+  const { edge = null } = grounds
   const identity = normalizeUserData(body.user_data)
   const seen = edge === null ? null : edgeIdentity(edge)
   const clicks = resolveClickIds({
@@ -95,6 +100,7 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
   return {
     trackerId,
     eventId,
+    space,
     receivedAt,
     eventTime,
     eventName: body.event_name,

@@ -87,6 +87,7 @@ function ledgerEntry(
   return {
     trackerId: draft.trackerId,
     eventId: draft.eventId,
+    space: draft.space,
     createdAt: receivedAt,
     eventTime,
     eventName: draft.eventName,
@@ -172,14 +173,14 @@ function deliveriesOf(
   grounds: PlanGrounds,
 ): PlannedDelivery[] {
   if (verdict.fate === 'keep') return []
-  const { trackerId, eventId, receivedAt } = draft
+  const { trackerId, eventId, space, receivedAt } = draft
   const isTooOld = grounds.windowEndsAt <= receivedAt
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
     const { status, statusReason } = deliveryState(verdict, route, isTooOld)
     return {
       trackerId,
       eventId,
-      createdAt: receivedAt,
+      space,
       id: grounds.nextDeliveryId(),
       destinationId: route?.id ?? null,
       isTest: route?.isTest ?? false,

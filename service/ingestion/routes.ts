@@ -1,6 +1,7 @@
 import { BASE_PATH, createEvent, verifySignalIngestion } from '@signalbox/contract/operations.ts'
 import { preflightHeaders } from '../http/cors-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import type { EventSpace } from '../ledger/event-space.ts'
 import { type AcceptanceContext, acceptEvent, checkEvent } from './accept-event.ts'
 import { headerText } from './event-identity.ts'
 import { verifyIngestion } from './verify-ingestion.ts'
@@ -9,8 +10,10 @@ export function ingestionRoutes(
   app: ServiceApp,
   context: AcceptanceContext & { now: () => Date; publicOrigin: () => string },
 ): void {
-  const locationOf = (eventId: string) =>
-    `${context.publicOrigin()}${BASE_PATH}/events/${encodeURIComponent(eventId)}`
+  const locationOf = (eventId: string, space: EventSpace = 'secret') => {
+    const path = `${BASE_PATH}/events/${encodeURIComponent(eventId)}`
+    return `${context.publicOrigin()}${path}${space === 'publishable' ? '?space=publishable' : ''}`
+  }
 
   app.route({
     ...createEvent,
@@ -27,7 +30,7 @@ export function ingestionRoutes(
       ;(request as { body: unknown }).body = undefined
       const accepted = await acceptEvent(context, checked)
       const event_id = accepted.eventId
-      reply.header('location', locationOf(event_id))
+      reply.header('location', locationOf(event_id, accepted.space))
       echoKey(reply, event_id)
       if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
       const { warnings } = accepted

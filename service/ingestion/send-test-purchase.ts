@@ -9,6 +9,7 @@ import { reserveIds } from '../delivery/id-store.ts'
 import { findDeliveries } from '../delivery/read-store.ts'
 import { bodyCheck } from '../http/checked-body.ts'
 import { Refusal } from '../http/refusal.ts'
+import { type EventPlace, SPACE_NUMBERS } from '../ledger/event-space.ts'
 import { insertEvents } from './store.ts'
 import { testPurchaseEntry } from './test-purchase-entry.ts'
 import { uuidV7 } from './uuid-v7.ts'
@@ -43,19 +44,20 @@ export async function sendTestPurchase(
   const id = await reserveIds(database, trackerId, 1)
   const delivery = {
     trackerId,
+    space: entry.space,
     destinationId,
     eventId,
     id,
     status: 'queued' as const,
     statusReason: 'test_purchase',
     isTest: true,
-    createdAt: at,
     // No worker takes it up before us, and one does if this process dies.
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
   }
   await insertEvents(database, [entry], [delivery])
-  await deliverOne(context, { trackerId, destinationId, eventId, id })
-  return outcomeOf(database, trackerId, eventId)
+  await deliverOne(context, { trackerId, destinationId, createdAt: at, id })
+  const place = { eventId, createdAt: at, space: SPACE_NUMBERS[entry.space] }
+  return outcomeOf(database, trackerId, place)
 }
 
 const TEST_MODE_OFF =
@@ -64,9 +66,9 @@ const TEST_MODE_OFF =
 async function outcomeOf(
   database: Database,
   trackerId: string,
-  eventId: string,
+  event: EventPlace,
 ): Promise<TestPurchase> {
-  const [delivery] = await findDeliveries(database, trackerId, [eventId])
-  if (!delivery) throw new Error(`the delivery of ${eventId} is gone`)
-  return { event_id: eventId, status: delivery.status, trace_id: delivery.platformTraceId }
+  const [delivery] = await findDeliveries(database, trackerId, [event])
+  if (!delivery) throw new Error(`the delivery of ${event.eventId} is gone`)
+  return { event_id: event.eventId, status: delivery.status, trace_id: delivery.platformTraceId }
 }

@@ -1,27 +1,29 @@
 import type { Database } from '../db/database.ts'
 import { type PlannedDelivery, planExpressions, planValues } from '../delivery/plan-store.ts'
 import { APPEND_PARAMETERS, appendExpressions, appendValues } from '../ledger/append-store.ts'
+import type { EventSpace } from '../ledger/event-space.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
 
 /**
  * One statement is one transaction and one round trip: the events, their payloads, sessions and
- * withdrawals, and their deliveries are all there or none is. It answers with the events that are
- * not new, because almost all are. The ledger's first two parameters are the keys.
+ * withdrawals, and their deliveries are all there or none is. It answers with the numbers of the
+ * entries that are not new, because almost all are.
  */
 const INSERT_EVENTS = `with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
-  select entry.tracker_id, entry.event_id, exists (
-    select from misjudged
-    where misjudged.tracker_id = entry.tracker_id and misjudged.event_id = entry.event_id
-  ) as is_misjudged
-  from unnest($1::uuid[], $2::text[]) as entry(tracker_id, event_id)
-  where not exists (
-    select from inserted
-    where inserted.tracker_id = entry.tracker_id and inserted.event_id = entry.event_id
-  )`
+  select number::integer as number, true as is_misjudged from misjudged
+  union all
+  select entry.number::integer, false from entry
+  where not exists (select 1 from accepted where accepted.number = entry.number)`
 
-/** A key of the ledger as one string; tracker ids have no space in them. */
-export function ledgerKey({ trackerId, eventId }: { trackerId: string; eventId: string }): string {
-  return `${trackerId} ${eventId}`
+export interface EventKey {
+  trackerId: string
+  space: EventSpace
+  eventId: string
+}
+
+/** A key of the ledger as one string; neither tracker ids nor spaces have a space in them. */
+export function ledgerKey({ trackerId, space, eventId }: EventKey): string {
+  return `${trackerId} ${space} ${eventId}`
 }
 
 export interface InsertedEvents {
@@ -36,19 +38,25 @@ export interface InsertedEvents {
  * Entries are distinct and sorted by key.
  */
 export async function insertEvents(
-  { pool }: Database,
+  { pool }: Pick<Database, 'pool'>,
   entries: readonly LedgerEntry[],
   deliveries: readonly PlannedDelivery[],
 ): Promise<InsertedEvents> {
+  const keys = entries.map(ledgerKey)
+  const numbers = new Map(keys.map((key, index) => [key, index + 1]))
+  const numbered = deliveries.map(delivery => ({
+    ...delivery,
+    number: numbers.get(ledgerKey(delivery)) as number,
+  }))
   const { rows } = await pool.query({
     name: 'insert-events',
     text: INSERT_EVENTS,
-    values: [...appendValues(entries), ...planValues(deliveries)],
+    values: [...appendValues(entries), ...planValues(numbered)],
   })
-  const inserted = new Set(entries.map(ledgerKey))
+  const inserted = new Set(keys)
   const misjudged = new Set<string>()
-  for (const { tracker_id: trackerId, event_id: eventId, is_misjudged } of rows) {
-    const key = ledgerKey({ trackerId, eventId })
+  for (const { number, is_misjudged } of rows) {
+    const key = keys[number - 1] as string
     inserted.delete(key)
     if (is_misjudged) misjudged.add(key)
   }

@@ -28,6 +28,7 @@ export function testPurchaseEntry(
   return {
     trackerId,
     eventId,
+    space: 'secret',
     createdAt: at,
     eventTime: at,
     eventName: 'Purchase',

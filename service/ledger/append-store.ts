@@ -1,168 +1,178 @@
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { eventIdDigest, SPACE_NUMBERS } from './event-space.ts'
 import { identifiersOf, indexKey } from './identifiers.ts'
-import type { LedgerEntry, SessionSighting } from './ledger-entry.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
 import {
   misjudgedExpression,
   PRESUMPTION_PARAMETERS,
   presumptionValues,
 } from './presumption-store.ts'
 
-const EVENT_COLUMNS: BatchColumn<LedgerEntry>[] = [
-  { name: 'tracker_id', type: 'uuid', text: entry => entry.trackerId },
-  { name: 'event_id', type: 'text', text: entry => entry.eventId },
-  { name: 'created_at', type: 'timestamptz', text: entry => entry.createdAt.toISOString() },
+/** An entry, and its visitor as seen up to and with it: earlier sightings are merged into it. */
+interface EntryRow {
+  entry: LedgerEntry
+  sighting: Sighting | null
+}
+
+interface Sighting {
+  /** Counts the visitor's events in the group; the last that is new speaks for all. */
+  ordinal: number
+  firstSeenAt: Date
+  landingSource: string | null
+  clickIds: Record<string, string>
+}
+
+const EVENT_COLUMNS: BatchColumn<EntryRow>[] = [
+  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
+  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'space', type: 'smallint', text: ({ entry }) => String(SPACE_NUMBERS[entry.space]) },
+  { name: 'created_at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
   { name: 'event_time', type: 'timestamptz', text: eventTimeText },
-  { name: 'event_name', type: 'text', text: entry => entry.eventName },
-  { name: 'event_class', type: 'text', text: entry => entry.eventClass },
-  { name: 'action_source', type: 'text', text: entry => entry.actionSource },
-  { name: 'consent_basis', type: 'text', text: entry => entry.consentBasis },
-  { name: 'measurement_class', type: 'text', text: entry => entry.measurementClass },
-  { name: 'attribution_join', type: 'text', text: entry => entry.attributionJoin },
-  { name: 'enforcement_scope', type: 'text', text: entry => entry.enforcementScope },
+  { name: 'event_name', type: 'text', text: ({ entry }) => entry.eventName },
+  { name: 'event_class', type: 'text', text: ({ entry }) => entry.eventClass },
+  { name: 'action_source', type: 'text', text: ({ entry }) => entry.actionSource },
+  { name: 'consent_basis', type: 'text', text: ({ entry }) => entry.consentBasis },
+  { name: 'measurement_class', type: 'text', text: ({ entry }) => entry.measurementClass },
+  { name: 'attribution_join', type: 'text', text: ({ entry }) => entry.attributionJoin },
+  { name: 'enforcement_scope', type: 'text', text: ({ entry }) => entry.enforcementScope },
   {
     name: 'consent_normalization_version',
     type: 'text',
-    text: entry => entry.consentNormalizationVersion,
+    text: ({ entry }) => entry.consentNormalizationVersion,
   },
   {
     name: 'consent_captured_at',
     type: 'timestamptz',
-    text: entry => entry.consentCapturedAt?.toISOString() ?? null,
+    text: ({ entry }) => entry.consentCapturedAt?.toISOString() ?? null,
   },
-  { name: 'event_source', type: 'text', text: entry => entry.eventSource },
-  { name: 'parent_event_id', type: 'text', text: entry => entry.parentEventId },
-  { name: 'order_id', type: 'text', text: entry => entry.orderId },
-  { name: 'value_amount', type: 'numeric', text: entry => entry.valueAmount },
-  { name: 'value_currency', type: 'text', text: entry => entry.valueCurrency },
-  { name: 'value_data', type: 'json', text: entry => entry.valueData },
-  { name: 'consent', type: 'json', text: entry => entry.consent },
+  { name: 'event_source', type: 'text', text: ({ entry }) => entry.eventSource },
+  { name: 'parent_event_id', type: 'text', text: ({ entry }) => entry.parentEventId },
+  { name: 'order_id', type: 'text', text: ({ entry }) => entry.orderId },
+  { name: 'value_amount', type: 'numeric', text: ({ entry }) => entry.valueAmount },
+  { name: 'value_currency', type: 'text', text: ({ entry }) => entry.valueCurrency },
+  { name: 'value_data', type: 'json', text: ({ entry }) => entry.valueData },
+  { name: 'consent', type: 'json', text: ({ entry }) => entry.consent },
   { name: 'notes', type: 'json', text: notesText },
-  { name: 'body_digest', type: 'bytea', text: entry => `\\x${entry.bodyDigest.toString('hex')}` },
+  {
+    name: 'body_digest',
+    type: 'bytea',
+    text: ({ entry }) => `\\x${entry.bodyDigest.toString('hex')}`,
+  },
 ]
 
-const PAYLOAD_COLUMNS: BatchColumn<LedgerEntry>[] = [
-  { name: 'tracker_id', type: 'uuid', text: entry => entry.trackerId },
-  { name: 'event_id', type: 'text', text: entry => entry.eventId },
-  { name: 'visitor_id', type: 'text', text: ({ payload }) => payload?.visitorId ?? null },
+/** Beside the event's own columns: its key, payload and session. */
+const BESIDE_COLUMNS: BatchColumn<EntryRow>[] = [
+  { name: 'id_digest', type: 'uuid', text: ({ entry }) => eventIdDigest(entry.eventId) },
   {
     name: 'user_data',
     type: 'json',
-    text: ({ payload }) =>
-      JSON.stringify({ digests: payload?.digests ?? {}, plain: payload?.plain ?? {} }),
+    text: ({ entry: { payload } }) =>
+      payload && JSON.stringify({ digests: payload.digests, plain: payload.plain }),
   },
+  { name: 'visitor_id', type: 'text', text: ({ entry }) => entry.payload?.visitorId ?? null },
   {
-    name: 'click_ids',
+    name: 'payload_click_ids',
     type: 'json',
-    text: ({ payload }) => JSON.stringify(payload?.clickIds ?? {}),
+    text: ({ entry: { payload } }) => payload && JSON.stringify(payload.clickIds),
   },
-  { name: 'page_url', type: 'text', text: ({ payload }) => payload?.pageUrl ?? null },
+  { name: 'page_url', type: 'text', text: ({ entry }) => entry.payload?.pageUrl ?? null },
   // A list a row: an array of arrays would be flattened, so it travels as text.
   { name: 'identifier_keys', type: 'text', text: identifierKeysText },
-]
-
-/** A visitor as seen up to and with one event of the group: earlier ones are merged into it. */
-interface Sighting extends SessionSighting {
-  trackerId: string
-  eventId: string
-  /** Counts the visitor's events in the group; the last that is new speaks for all. */
-  ordinal: number
-  firstSeenAt: Date
-  createdAt: Date
-}
-
-const SESSION_COLUMNS: BatchColumn<Sighting>[] = [
-  { name: 'tracker_id', type: 'uuid', text: sighting => sighting.trackerId },
-  { name: 'event_id', type: 'text', text: sighting => sighting.eventId },
-  { name: 'visitor_id', type: 'text', text: sighting => sighting.visitorId },
-  { name: 'ordinal', type: 'integer', text: sighting => String(sighting.ordinal) },
+  { name: 'session_visitor_id', type: 'text', text: sessionVisitorText },
+  {
+    name: 'session_ordinal',
+    type: 'integer',
+    text: ({ sighting }) => (sighting ? String(sighting.ordinal) : null),
+  },
   {
     name: 'first_seen_at',
     type: 'timestamptz',
-    text: ({ firstSeenAt, createdAt }) =>
-      firstSeenAt === createdAt ? null : firstSeenAt.toISOString(),
+    text: ({ entry, sighting }) =>
+      sighting === null || sighting.firstSeenAt === entry.createdAt
+        ? null
+        : sighting.firstSeenAt.toISOString(),
   },
-  { name: 'landing_source', type: 'text', text: sighting => sighting.landingSource },
-  { name: 'click_ids', type: 'json', text: sighting => JSON.stringify(sighting.clickIds) },
+  { name: 'landing_source', type: 'text', text: ({ sighting }) => sighting?.landingSource ?? null },
+  {
+    name: 'session_click_ids',
+    type: 'json',
+    text: ({ sighting }) => sighting && JSON.stringify(sighting.clickIds),
+  },
 ]
+
+const ENTRY_COLUMNS = [...EVENT_COLUMNS, ...BESIDE_COLUMNS]
 
 /** One of the keys under which a withdrawal names the person of an event. */
 interface PersonKey {
-  entry: LedgerEntry
+  number: number
   visitorId: string
 }
 
 const WITHDRAWAL_COLUMNS: BatchColumn<PersonKey>[] = [
-  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
-  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'number', type: 'integer', text: ({ number }) => String(number) },
   { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
 ]
 
 /** Null: the event happened when it came. To write and read a time costs 1 µs in both programs. */
-function eventTimeText({ eventTime, createdAt }: LedgerEntry): string | null {
+function eventTimeText({ entry: { eventTime, createdAt } }: EntryRow): string | null {
   return eventTime.getTime() === createdAt.getTime() ? null : eventTime.toISOString()
 }
 
 /** How many parameters the fragment below takes. */
 export const APPEND_PARAMETERS =
-  EVENT_COLUMNS.length +
-  PAYLOAD_COLUMNS.length +
-  SESSION_COLUMNS.length +
-  WITHDRAWAL_COLUMNS.length +
-  PRESUMPTION_PARAMETERS
+  ENTRY_COLUMNS.length + WITHDRAWAL_COLUMNS.length + PRESUMPTION_PARAMETERS
 
 /**
- * The ledger's part of the acceptance statement, as common table expressions. `inserted` holds the
- * keys of the events that are new; everything that belongs to an event joins it, so a repeated
- * event leaves no trace. `misjudged` holds the events that were made as if their person had neither
- * withdrawn consent nor been erased, and wrongly so (presumption-store.ts); they are not stored.
- * Rows are written in order of their keys, so that two processes with the same events or visitors
- * wait for each other instead of dead-locking. A click that is seen again keeps the time at which
- * it was first seen (domain reference B3). What belongs to an event takes the time of receipt from
- * `inserted`, so that a time is written and read once.
+ * The ledger's part of the acceptance statement, as common table expressions. `entry` has a row for
+ * each entry with its `number`, from 1 on; `misjudged` holds the numbers of those that were made as
+ * if their person had neither withdrawn consent nor been erased, and wrongly so
+ * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not taken:
+ * everything is inserted from it, so a repeated event leaves no trace. Keys are taken in their
+ * order, so that two processes with the same events or visitors wait for each other instead of
+ * dead-locking. A click that is seen again keeps the time at which it was first seen (domain
+ * reference B3).
  */
 export function appendExpressions(firstParameter: number): string {
-  const payloadParameter = firstParameter + EVENT_COLUMNS.length
-  const sessionParameter = payloadParameter + PAYLOAD_COLUMNS.length
-  const withdrawalParameter = sessionParameter + SESSION_COLUMNS.length
-  const withdrawals = unnestOf(WITHDRAWAL_COLUMNS, {
-    alias: 'withdrawal',
-    firstParameter: withdrawalParameter,
-  })
+  const withdrawalParameter = firstParameter + ENTRY_COLUMNS.length
   const presumptionParameter = withdrawalParameter + WITHDRAWAL_COLUMNS.length
-  const entryKeys = `unnest($${firstParameter}::uuid[], $${firstParameter + 1}::text[])`
   const eventNames = EVENT_COLUMNS.map(({ name }) => name).join(', ')
   const eventValues = eventNames.replace('event_time', 'coalesce(event_time, created_at)')
   return `
-    ${misjudgedExpression(entryKeys, presumptionParameter)},
+    ${misjudgedExpression(`$${firstParameter}`, presumptionParameter)},
+    entry as materialized (
+      select * from ${unnestOf(ENTRY_COLUMNS, { alias: 'given', firstParameter, number: 'number' })}
+      where not exists (select 1 from misjudged where misjudged.number = given.number)
+    ),
+    keyed as (
+      insert into event_keys (tracker_id, space, id_digest, created_at)
+      select tracker_id, space, id_digest, created_at
+      from entry order by tracker_id, space, id_digest
+      on conflict (tracker_id, space, id_digest) do nothing
+      returning tracker_id, space, id_digest
+    ),
+    accepted as materialized (
+      select entry.* from entry join keyed using (tracker_id, space, id_digest)
+    ),
     inserted as (
-      insert into events (${eventNames})
-      select ${eventValues} from ${unnestOf(EVENT_COLUMNS, { alias: 'entry', firstParameter })}
-      where not exists (
-        select from misjudged
-        where misjudged.tracker_id = entry.tracker_id and misjudged.event_id = entry.event_id
-      )
-      on conflict (tracker_id, event_id) do nothing
-      returning tracker_id, event_id, created_at
+      insert into events (${eventNames}) select ${eventValues} from accepted
     ),
     payloads as (
       insert into event_payloads
-        (tracker_id, event_id, received_on, visitor_id, user_data, click_ids, page_url,
-         identifier_keys)
-      select tracker_id, event_id, ${utcDay('created_at')}, visitor_id, user_data, click_ids,
-        page_url, identifier_keys::integer[]
-      from ${unnestOf(PAYLOAD_COLUMNS, { alias: 'payload', firstParameter: payloadParameter })}
-      join inserted using (tracker_id, event_id)
+        (tracker_id, event_id, space, created_at, received_on, visitor_id, user_data, click_ids,
+         page_url, identifier_keys)
+      select tracker_id, event_id, space, created_at, ${utcDay('created_at')}, visitor_id,
+        user_data, payload_click_ids, page_url, identifier_keys::integer[]
+      from accepted where user_data is not null
     ),
     sightings as (
       insert into sessions
         (tracker_id, visitor_id, first_seen_at, last_seen_at, landing_source, click_ids)
-      select distinct on (tracker_id, visitor_id)
-        tracker_id, visitor_id, coalesce(first_seen_at, created_at), created_at, landing_source,
-        click_ids
-      from ${unnestOf(SESSION_COLUMNS, { alias: 'sighting', firstParameter: sessionParameter })}
-      join inserted using (tracker_id, event_id)
-      order by tracker_id, visitor_id, ordinal desc
+      select distinct on (tracker_id, session_visitor_id)
+        tracker_id, session_visitor_id, coalesce(first_seen_at, created_at), created_at,
+        landing_source, session_click_ids
+      from accepted where session_visitor_id is not null
+      order by tracker_id, session_visitor_id, session_ordinal desc
       on conflict (tracker_id, visitor_id) do update set
         last_seen_at = greatest(sessions.last_seen_at, excluded.last_seen_at),
         landing_source = coalesce(sessions.landing_source, excluded.landing_source),
@@ -173,17 +183,17 @@ export function appendExpressions(firstParameter: number): string {
     ),
     withdrawals as (
       insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
-      select tracker_id, visitor_id, max(created_at)
-      from ${withdrawals}
-      join inserted using (tracker_id, event_id)
-      group by tracker_id, visitor_id order by tracker_id, visitor_id
+      select accepted.tracker_id, withdrawal.visitor_id, max(accepted.created_at)
+      from ${unnestOf(WITHDRAWAL_COLUMNS, { alias: 'withdrawal', firstParameter: withdrawalParameter })}
+      join accepted using (number)
+      group by 1, 2 order by 1, 2
       on conflict (tracker_id, visitor_id) do update
         set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)
     ),
     counted as (
       insert into event_counts (tracker_id, received_on, slot, events)
       select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*)
-      from inserted group by 1, 2 order by 1, 2
+      from accepted group by 1, 2 order by 1, 2
       on conflict (tracker_id, received_on, slot) do update
         set events = event_counts.events + excluded.events
     )`
@@ -191,46 +201,49 @@ export function appendExpressions(firstParameter: number): string {
 
 /** The values for `appendExpressions`. Entries are distinct and in order of their keys. */
 export function appendValues(entries: readonly LedgerEntry[]): string[] {
-  const withPayload = entries.filter(({ payload }) => payload !== null)
   return [
-    ...arraysOf(EVENT_COLUMNS, entries),
-    ...arraysOf(PAYLOAD_COLUMNS, withPayload),
-    ...arraysOf(SESSION_COLUMNS, sightingsOf(entries)),
+    ...arraysOf(ENTRY_COLUMNS, entryRows(entries)),
     ...arraysOf(
       WITHDRAWAL_COLUMNS,
-      entries.flatMap(entry => entry.withdrawalOf.map(visitorId => ({ entry, visitorId }))),
+      entries.flatMap(({ withdrawalOf }, index) =>
+        withdrawalOf.map(visitorId => ({ number: index + 1, visitorId })),
+      ),
     ),
     ...presumptionValues(entries),
   ]
 }
 
-function identifierKeysText({ payload }: LedgerEntry): string {
-  return payload === null ? '{}' : `{${identifiersOf(payload).map(indexKey).join(',')}}`
+function identifierKeysText({ entry: { trackerId, payload } }: EntryRow): string | null {
+  if (payload === null) return null
+  return `{${identifiersOf(payload)
+    .map(digest => indexKey(trackerId, digest))
+    .join(',')}}`
+}
+
+function sessionVisitorText({ entry, sighting }: EntryRow): string | null {
+  return sighting === null ? null : (entry.session?.visitorId ?? null)
 }
 
 /** A statement may not update a row twice, so each row of a visitor holds the ones before it. */
-function sightingsOf(entries: readonly LedgerEntry[]): Sighting[] {
+function entryRows(entries: readonly LedgerEntry[]): EntryRow[] {
   const latest = new Map<string, Sighting>()
-  return entries.flatMap(({ trackerId, eventId, createdAt, session }) => {
-    if (!session) return []
+  return entries.map(entry => {
+    const { trackerId, createdAt, session } = entry
+    if (!session) return { entry, sighting: null }
     const key = `${trackerId} ${session.visitorId}`
     const earlier = latest.get(key)
     const sighting = {
-      trackerId,
-      eventId,
-      visitorId: session.visitorId,
       ordinal: (earlier?.ordinal ?? 0) + 1,
       firstSeenAt: earlier?.firstSeenAt ?? createdAt,
-      createdAt,
       landingSource: earlier?.landingSource ?? session.landingSource,
       clickIds: earlier ? { ...earlier.clickIds, ...session.clickIds } : session.clickIds,
     }
     latest.set(key, sighting)
-    return [sighting]
+    return { entry, sighting }
   })
 }
 
-function notesText({ notes }: LedgerEntry): string | null {
+function notesText({ entry: { notes } }: EntryRow): string | null {
   if (notes.dropped.length === 0 && notes.unknownMembers.length === 0) return null
   return JSON.stringify({ dropped: notes.dropped, unknown_members: notes.unknownMembers })
 }

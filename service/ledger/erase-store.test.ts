@@ -13,7 +13,7 @@ import {
   findPayloadsOfVisitor,
 } from './erase-store.ts'
 import { namesPerson, visitorDigest } from './identifiers.ts'
-import { ensurePayloadPartitions } from './store.ts'
+import { ensurePartitions } from './partition-store.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const MIGRATIONS = join(import.meta.dirname, '..', 'migrations')
@@ -24,7 +24,7 @@ function found(database: Database, digest: string): Promise<FoundPayload[]> {
 
 it('finds an event on any day, page by page, in the order of days', async test => {
   const { database } = await testStore(test)
-  await ensurePayloadPartitions(database, STORED_AT, 2)
+  await ensurePartitions(database, STORED_AT, 2)
   const payload = { visitorId: null, digests: { ph: ['a'.repeat(64), DIGEST] }, plain: {} }
   const entries = [3, 1, 0, 2].map(day =>
     ledgerEntry({

@@ -1,15 +1,15 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
-import { indexKey, type NamedPerson, visitorDigest } from './identifiers.ts'
-import { dayOf } from './ledger-entry.ts'
+import { type EventPlace, placeArrays, placeKey } from './event-space.ts'
+import { indexKey, legacyIndexKey, type NamedPerson, visitorDigest } from './identifiers.ts'
+import { payloadOf } from './store.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
 /** A payload that may be erased: where it lies, and whom it names. */
-export interface FoundPayload extends NamedPerson {
-  eventId: string
+export interface FoundPayload extends NamedPerson, EventPlace {
   /** The partition, YYYY-MM-DD. */
   receivedOn: string
-  /** A process of the version before has stored it: see unindexed-store.ts. */
+  /** A process of an earlier version has stored it: see unindexed-store.ts. */
   isUnindexed: boolean
 }
 
@@ -22,19 +22,28 @@ export interface DigestSearch {
 }
 
 /**
- * Payloads that may bear the digest, in order. The index knows digests by their first bits and
- * trackers not at all, so the caller tells by `namesPerson` which are meant.
+ * Payloads that may bear the digest, in order. The index knows digests by 32 bits, so the caller
+ * tells by `namesPerson` which are meant.
  */
 export async function findPayloadsByDigest(
   { pool }: Database,
   { trackerId, digest, limit, after }: DigestSearch,
 ): Promise<FoundPayload[]> {
   const { rows } = await pool.query(
-    `select ${FOUND_COLUMNS} from ${payloadsByKey('$2')}
-     where payload.tracker_id = $1
-       and (payload.received_on, payload.event_id) > ($3::date, $4::text)
-     order by payload.received_on, payload.event_id limit $5`,
-    [trackerId, indexKey(digest), after?.receivedOn ?? '-infinity', after?.eventId ?? '', limit],
+    `select ${FOUND_COLUMNS}
+     from ${payloadsByKey({ trackerId: '$1', key: '$2', legacyKey: '$3' })}
+     where (payload.received_on, payload.event_id, payload.space)
+       > ($4::date, $5::text, $6::smallint)
+     order by payload.received_on, payload.event_id, payload.space limit $7::integer`,
+    [
+      trackerId,
+      indexKey(trackerId, digest),
+      legacyIndexKey(digest),
+      after?.receivedOn ?? '-infinity',
+      after?.eventId ?? '',
+      after?.space ?? 0,
+      limit,
+    ],
   )
   return rows.map(foundPayload)
 }
@@ -45,32 +54,69 @@ export async function findPayloadsOfVisitor(
   { trackerId, visitorId, limit }: { trackerId: string; visitorId: string; limit: number },
 ): Promise<FoundPayload[]> {
   const { rows } = await pool.query(
-    `select ${FOUND_COLUMNS} from ${payloadsByKey('$3')}
-     where payload.tracker_id = $1 and payload.visitor_id = $2 limit $4`,
-    [trackerId, visitorId, indexKey(visitorDigest(visitorId)), limit],
+    `select ${FOUND_COLUMNS}
+     from ${payloadsByKey({ trackerId: '$1', key: '$3', legacyKey: '$4' })}
+     where payload.visitor_id = $2::text limit $5::integer`,
+    [
+      trackerId,
+      visitorId,
+      indexKey(trackerId, visitorDigest(visitorId)),
+      legacyIndexKey(visitorDigest(visitorId)),
+      limit,
+    ],
   )
   return rows.map(foundPayload)
 }
 
 /**
- * The payloads that have an index key, as a table called `payload`. `offset 0` keeps the other
- * conditions out of the scan, or PostgreSQL reads all payloads of the tracker by their primary key.
- * Who asks does not name the statement: a plan that is kept from when today's partition was empty
- * reads all of it.
+ * The payloads of a tracker that have an index key, as a table called `payload`, with the time of
+ * their event as `event_created_at`. `offset 0` keeps other conditions out of the scan. Payloads of
+ * the days up to the one on which the store was upgraded may have the key of that time, or 0 for one
+ * that is not indexed. Callers do not name the statement: a plan that is kept from when today's
+ * partition was empty reads all of it.
  */
-export function payloadsByKey(key: string): string {
+export function payloadsByKey({ trackerId, key, legacyKey }: PayloadSearch): string {
+  const found = (keys: string) => `
+    select * from event_payloads
+    where identifier_keys && array[${keys}] and tracker_id = ${trackerId}::uuid`
   return `(
-    select * from event_payloads where identifier_keys && array[${key}::integer, 0] offset 0
+    select payload.*, case when payload.space <> 2 then payload.created_at
+      else coalesce(legacy.created_at, payload.received_on::timestamp at time zone 'UTC')
+      end as event_created_at
+    from (
+      ${found(`${key}::integer`)}
+      union all
+      ${found(`${legacyKey}::integer, 0`)}
+        and received_on <= (select switched_on from legacy_events)
+        and not identifier_keys && array[${key}::integer]
+    ) payload
+    left join lateral (
+      select created_at from event_keys
+      where payload.space = 2 and tracker_id = payload.tracker_id and space = 0
+        and id_digest = event_id_digest(payload.event_id)
+      limit 1
+    ) legacy on true
+    offset 0
   ) payload`
 }
 
-const FOUND_COLUMNS = `payload.event_id, payload.received_on, payload.visitor_id,
+/** Parameters, such as `$1`. */
+export interface PayloadSearch {
+  trackerId: string
+  key: string
+  legacyKey: string
+}
+
+const FOUND_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
+  payload.received_on, payload.visitor_id,
   payload.user_data -> 'digests' as digests, 0 = any(payload.identifier_keys) as is_unindexed`
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
 function foundPayload(row: any): FoundPayload {
   return {
     eventId: row.event_id,
+    space: row.space,
+    createdAt: row.event_created_at,
     receivedOn: row.received_on,
     visitorId: row.visitor_id,
     digests: row.digests ?? {},
@@ -96,18 +142,23 @@ export async function eraseEvents(
 ): Promise<Erased> {
   const { rows } = await pool.query(
     `with asked as materialized (
-       select $1::uuid as tracker_id, event_id, received_on
-       from unnest($2::text[], $3::date[]) as payload(event_id, received_on)
-       order by event_id
+       select $1::uuid as tracker_id, created_at, event_id, space, received_on
+       from unnest($2::timestamptz[], $3::text[], $4::smallint[], $5::date[])
+         as payload(created_at, event_id, space, received_on)
+       order by created_at, event_id, space
      ), gone as (
        delete from event_payloads payload using asked
-       where payload.tracker_id = asked.tracker_id and payload.event_id = asked.event_id
+       where payload.tracker_id = asked.tracker_id
+         and payload.created_at = case asked.space when 2 then '-infinity' else asked.created_at end
+         and payload.event_id = asked.event_id and payload.space = asked.space
          and payload.received_on = asked.received_on
-       returning payload.tracker_id, payload.event_id, payload.visitor_id
+       returning payload.tracker_id, asked.created_at, payload.event_id, payload.space,
+         payload.visitor_id
      ), stripped as (
        update events set body_digest = ''
        from gone
-       where events.tracker_id = gone.tracker_id and events.event_id = gone.event_id
+       where events.tracker_id = gone.tracker_id and events.created_at = gone.created_at
+         and events.event_id = gone.event_id and events.space = gone.space
      ), visitors as materialized (
        select session.tracker_id, session.visitor_id
        from (
@@ -128,7 +179,7 @@ export async function eraseEvents(
      select (select count(*) from gone) as events, (select count(*) from ended) as sessions`,
     [
       trackerId,
-      arrayLiteral(payloads.map(({ eventId }) => eventId)),
+      ...placeArrays(payloads),
       arrayLiteral(payloads.map(({ receivedOn }) => receivedOn)),
     ],
   )
@@ -179,36 +230,27 @@ function lockedKeysOf(table: 'consent_withdrawals' | 'sessions'): string {
     ) found`
 }
 
-/** An event by its id and the moment that says where its payload lies. */
-export interface StoredOn {
-  eventId: string
-  createdAt: Date
-}
-
 /** Those of these events that have no payload any more. */
 export async function findWithoutPayload(
   { pool }: Database,
   trackerId: string,
-  events: readonly StoredOn[],
-): Promise<string[]> {
+  events: readonly EventPlace[],
+): Promise<EventPlace[]> {
   if (events.length === 0) return []
   const { rows } = await pool.query({
-    text: `select asked.event_id
-           from unnest($2::text[], $3::date[]) as asked(event_id, received_on)
+    text: `select event.event_id, event.space
+           from (
+             select $1::uuid as tracker_id, created_at, event_id, space
+             from unnest($2::timestamptz[], $3::text[], $4::smallint[])
+               as asked(created_at, event_id, space)
+           ) event
            cross join lateral (
-             select true from event_payloads
-             where tracker_id = $1 and event_id = asked.event_id
-               and received_on = asked.received_on
-             limit 1
+             select true from event_payloads where ${payloadOf('event')} limit 1
            ) payload`,
-    values: [
-      trackerId,
-      arrayLiteral(events.map(({ eventId }) => eventId)),
-      arrayLiteral(events.map(({ createdAt }) => dayOf(createdAt))),
-    ],
+    values: [trackerId, ...placeArrays(events)],
   })
-  const found = new Set(rows.map(row => row.event_id))
-  return events.map(({ eventId }) => eventId).filter(eventId => !found.has(eventId))
+  const found = new Set(rows.map(row => placeKey({ eventId: row.event_id, space: row.space })))
+  return events.filter(event => !found.has(placeKey(event)))
 }
 
 export interface ErasedKeys {

@@ -1,8 +1,20 @@
+import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { PARTITION_TURN } from './partition-store.ts'
 
 /** Events that one statement expires at most; a batch takes some tens of milliseconds. */
 export const EXPIRED_EVENTS = 1_000
+
+/** Keys that one statement deletes at most. */
+const EXPIRED_KEYS = 5_000
+
+/**
+ * Partitions whose rows expire one by one: the default one, which is nearly always empty, and the
+ * one with the events from before there were weeks. The name of a partition is no parameter.
+ */
+export const ROWWISE_PARTITIONS = ['events_default', 'events_legacy'] as const
+export type RowwisePartition = (typeof ROWWISE_PARTITIONS)[number]
 
 /**
  * The ledger's part of the statement that expires a batch of one tracker's oldest events, as common
@@ -11,18 +23,22 @@ export const EXPIRED_EVENTS = 1_000
  * rows. `gone` holds the events; the kept counts are lowered with them, so that a list is never
  * longer or shorter than it says.
  */
-export function expireEventsExpressions(): string {
+export function expireEventsExpressions(partition: RowwisePartition): string {
   return `
     due as materialized (
-      select tracker_id, event_id, created_at from events
-      where tracker_id = $1 and created_at < $2::date::timestamp at time zone 'UTC'
+      select tracker_id, created_at, event_id, space from ${partition}
+      where tracker_id = $1::uuid and created_at < $2::date::timestamp at time zone 'UTC'
         and (created_at, event_id) > ($3::timestamptz, $4::text)
       order by created_at, event_id limit ${EXPIRED_EVENTS} for update skip locked
     ),
     gone as (
-      delete from events using due
-      where events.tracker_id = due.tracker_id and events.event_id = due.event_id
-      returning events.tracker_id, events.event_id, events.created_at
+      delete from ${partition} event using due
+      where event.tracker_id = due.tracker_id and event.created_at = due.created_at
+        and event.event_id = due.event_id and event.space = due.space
+      returning event.tracker_id, event.created_at, event.event_id, event.space
+    ),
+    freed as (
+      delete from event_keys using (${keysOf('gone')}) key where ${SAME_KEY}
     ),
     uncounted as (
       insert into event_counts (tracker_id, received_on, slot, events)
@@ -33,44 +49,162 @@ export function expireEventsExpressions(): string {
     )`
 }
 
-/**
- * The trackers that have counts of a day before `keptSince`, which are those with events before it
- * and those where only the counts are left to be forgotten. One look into an index a tracker.
- */
+/** The keys that lead to events, as SQL: those of both spaces where an event is in both. */
+function keysOf(events: string): string {
+  return `
+    select tracker_id, key_space.space, event_id_digest(event_id) as id_digest, created_at
+    from ${events}
+    cross join lateral unnest(
+      case ${events}.space when 2 then '{0,1}'::smallint[] else array[${events}.space] end
+    ) as key_space(space)`
+}
+
+const SAME_KEY = `event_keys.tracker_id = key.tracker_id and event_keys.space = key.space
+  and event_keys.id_digest = key.id_digest and event_keys.created_at = key.created_at`
+
+/** Which of the partitions whose rows expire one by one are there. */
+export async function findRowwisePartitions({ pool }: Database): Promise<RowwisePartition[]> {
+  const { rows } = await pool.query(
+    `select relname from pg_class
+     where relnamespace = 'signalbox'::regnamespace and relname = any($1::text[])`,
+    [ROWWISE_PARTITIONS],
+  )
+  const found = new Set(rows.map(({ relname }) => relname))
+  return ROWWISE_PARTITIONS.filter(name => found.has(name))
+}
+
+/** The trackers that have events before `keptSince` in the partition. One look an index a tracker. */
 export async function findExpiringTrackers(
   { pool }: Database,
+  partition: RowwisePartition,
   keptSince: string,
 ): Promise<string[]> {
   const { rows } = await pool.query(
-    `select id from trackers
-     where exists (
-       select from event_counts
-       where event_counts.tracker_id = trackers.id and received_on < $1::date
-     )
-     order by id`,
+    `select trackers.id from trackers
+     cross join lateral (
+       select 1 from ${partition}
+       where tracker_id = trackers.id
+         and created_at < $1::date::timestamp at time zone 'UTC'
+       limit 1
+     ) old
+     order by trackers.id`,
     [keptSince],
   )
   return rows.map(({ id }) => id)
 }
 
-/** Forgets the counts of days before `keptSince`, once no event of them is left. */
-export async function forgetEventCounts(
-  { pool }: Database,
-  trackerId: string,
-  keptSince: string,
-): Promise<void> {
-  await pool.query(
-    `delete from event_counts
-     where tracker_id = $1 and received_on < $2::date and ${hasNoEventBefore('$1', '$2')}`,
-    [trackerId, keptSince],
+const PARTITION_NAME = /^events_(\d{4})_(\d{2})_(\d{2})$/
+const WEEK_MILLISECONDS = 7 * 86_400_000
+
+/** The first days (YYYY-MM-DD) of weekly partitions that end on or before `keptSince`, in order. */
+export async function findExpiredWeeks({ pool }: Database, keptSince: string): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select partition.relname as name
+     from pg_inherits join pg_class partition on partition.oid = pg_inherits.inhrelid
+     where pg_inherits.inhparent = 'signalbox.events'::regclass
+     order by partition.relname`,
   )
+  const latestStart = Date.parse(keptSince) - WEEK_MILLISECONDS
+  return rows
+    .map(({ name }) => PARTITION_NAME.exec(name)?.slice(1).join('-'))
+    .filter(day => day !== undefined)
+    .filter(day => Date.parse(day) <= latestStart)
 }
 
-/** That a tracker has no event of a day before the given one, as SQL. */
-export function hasNoEventBefore(tracker: string, day: string): string {
-  return `not exists (
-    select from events
-    where events.tracker_id = ${tracker}
-      and events.created_at < ${day}::date::timestamp at time zone 'UTC'
-  )`
+const LOCK_MILLISECONDS_MAX = 500
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/**
+ * Takes a week out of the ledger: its events, their deliveries, and the counts of its days, all at
+ * once. The events are kept apart until their keys are deleted (`deleteExpiredKeys`). False when
+ * somebody holds the tables for longer than half a second, such as a backup: nothing has happened.
+ */
+export async function detachWeek({ query }: Database, start: string): Promise<boolean> {
+  const suffix = start.replaceAll('-', '_')
+  const end = new Date(Date.parse(start) + WEEK_MILLISECONDS).toISOString().slice(0, 10)
+  try {
+    await query.transaction().execute(async transaction => {
+      const wait = sql.lit(LOCK_MILLISECONDS_MAX)
+      await sql`set local lock_timeout = ${wait}`.execute(transaction)
+      await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}))`.execute(transaction)
+      await sql`delete from event_counts where received_on < ${end}::date`.execute(transaction)
+      await sql`delete from delivery_counts where planned_on < ${end}::date`.execute(transaction)
+      await sql`delete from delivery_queue where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(
+        transaction,
+      )
+      const events = sql.table(`signalbox.events_${suffix}`)
+      await sql`alter table signalbox.events detach partition ${events}`.execute(transaction)
+      await sql`alter table ${events} rename to ${sql.ref(`expired_events_${suffix}`)}`.execute(
+        transaction,
+      )
+      await sql`drop table if exists ${sql.table(`signalbox.deliveries_${suffix}`)}`.execute(
+        transaction,
+      )
+    })
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === LOCK_NOT_AVAILABLE) return false
+    throw error
+  }
+}
+
+/** The tables of detached weeks, in order. */
+export async function findDetachedWeeks({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select relname from pg_class
+     where relnamespace = 'signalbox'::regnamespace and relkind = 'r'
+       and relname ~ '^expired_events_\\d{4}_\\d{2}_\\d{2}$'
+     order by relname`,
+  )
+  return rows.map(({ relname }) => relname)
+}
+
+/** Where an event of a detached week stands in its key. */
+export interface KeyPosition {
+  trackerId: string
+  /** As PostgreSQL writes it. */
+  createdAt: string
+  eventId: string
+  space: number
+}
+
+/** Deletes the keys of a batch of events of a detached week. Null when there were no more. */
+export async function deleteExpiredKeys(
+  { pool }: Database,
+  table: string,
+  after: KeyPosition | null,
+): Promise<(KeyPosition & { keys: number }) | null> {
+  const { rows } = await pool.query(
+    `with batch as materialized (
+       select tracker_id, created_at, event_id, space from ${table}
+       where (tracker_id, created_at, event_id, space)
+         > ($1::uuid, $2::timestamptz, $3::text, $4::smallint)
+       order by tracker_id, created_at, event_id, space limit ${EXPIRED_KEYS}
+     ), freed as (
+       delete from event_keys using (${keysOf('batch')}) key where ${SAME_KEY}
+       returning 1
+     )
+     select tracker_id, created_at::text as created_at, event_id, space,
+       (select count(*) from freed) as keys
+     from batch order by tracker_id desc, created_at desc, event_id desc, space desc limit 1`,
+    [
+      after?.trackerId ?? '00000000-0000-0000-0000-000000000000',
+      after?.createdAt ?? '-infinity',
+      after?.eventId ?? '',
+      after?.space ?? 0,
+    ],
+  )
+  const [row] = rows
+  if (!row) return null
+  return {
+    trackerId: row.tracker_id,
+    createdAt: row.created_at,
+    eventId: row.event_id,
+    space: row.space,
+    keys: row.keys,
+  }
+}
+
+export async function dropDetachedWeek({ query }: Database, table: string): Promise<void> {
+  await sql`drop table if exists ${sql.table(`signalbox.${table}`)}`.execute(query)
 }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { it } from 'node:test'
-import { identifiersOf, indexKey, namesPerson, visitorDigest } from './identifiers.ts'
+import { describe, it } from 'node:test'
+import {
+  identifiersOf,
+  indexKey,
+  legacyIndexKey,
+  namesPerson,
+  visitorDigest,
+} from './identifiers.ts'
 
 const [A, B, C] = ['a', 'b', 'c'].map(text => hash('sha256', text)) as [string, string, string]
 
@@ -28,8 +34,23 @@ it('tells under which key a person is named', () => {
   assert.equal(namesPerson(payload, { digest: B, keys: ['em'] }), true)
 })
 
-it('gives every digest a number from 1 to 2^18', () => {
-  assert.equal(indexKey('0'.repeat(64)), 1)
-  assert.equal(indexKey('f'.repeat(64)), 2 ** 18)
-  assert.equal(indexKey(`00007fff${'f'.repeat(56)}`), 2)
+describe('indexKey', () => {
+  const TRACKER = '0190aaaa-0000-7000-8000-0000000000ff'
+
+  it('mixes the tracker into 32 bits of the digest', () => {
+    assert.equal(indexKey(TRACKER, '0'.repeat(64)), 0xff)
+    assert.equal(indexKey(TRACKER, `0000ff00${'f'.repeat(56)}`), 0xffff)
+    assert.notEqual(indexKey(TRACKER.replace('ff', 'fe'), A), indexKey(TRACKER, A))
+  })
+
+  it('fits a 32-bit integer and is never 0, which marks what is not indexed', () => {
+    assert.equal(indexKey(TRACKER, 'f'.repeat(64)), ~0xff)
+    assert.equal(indexKey(TRACKER, `000000ff${'f'.repeat(56)}`), 1)
+  })
+})
+
+it('gives every digest of the time before a number from 1 to 2^18', () => {
+  assert.equal(legacyIndexKey('0'.repeat(64)), 1)
+  assert.equal(legacyIndexKey('f'.repeat(64)), 2 ** 18)
+  assert.equal(legacyIndexKey(`00007fff${'f'.repeat(56)}`), 2)
 })

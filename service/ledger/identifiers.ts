@@ -48,10 +48,17 @@ export function visitorDigest(visitorId: string): string {
 }
 
 /**
- * Under which number the index of payloads knows a digest: its first 18 bits, from 1 on. So few,
- * because merging many events under one number costs a third of merging as many numbers; events
- * that share one by chance (150 of ten million) are told apart when they are read.
+ * The key under which the index of payloads knows a digest of a tracker: 32 bits of the digest, which
+ * are random, with the tracker's own mixed in, so that a search costs the same however much other
+ * trackers store. Events that share a key by chance (one search in a hundred among ten million) are
+ * told apart when they are read. 0 is for rows that are not indexed.
  */
-export function indexKey(digest: string): number {
+export function indexKey(trackerId: string, digest: string): number {
+  const key = Number.parseInt(digest.slice(0, 8), 16) ^ Number.parseInt(trackerId.slice(-8), 16)
+  return key === 0 ? 1 : key
+}
+
+/** The same of payloads from before version 0.6: the first 18 bits of the digest, from 1 on. */
+export function legacyIndexKey(digest: string): number {
   return (Number.parseInt(digest.slice(0, 8), 16) >>> 14) + 1
 }

@@ -1,9 +1,11 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type { EventSpace } from './event-space.ts'
 
 /** An event as the ledger keeps it: no identity, money as text, decisions beside the facts. */
 export interface LedgerEntry {
   trackerId: string
   eventId: string
+  space: EventSpace
   createdAt: Date
   eventTime: Date
   eventName: string

@@ -29,7 +29,7 @@ export async function findExpiredPartitions(
  * payloads meanwhile waits as long as we wait for those before us: at most half a second, and only
  * when somebody holds the table that long, such as a backup. Then it is false, and nothing has
  * happened. PostgreSQL cannot detach concurrently from a table that has a default partition. Taken
- * in turns with those who make partitions (`ensurePayloadPartitions`).
+ * in turns with those who make partitions (`ensurePartitions`).
  */
 export async function dropPartition({ query }: Database, name: string): Promise<boolean> {
   try {

@@ -3,7 +3,8 @@ import { it } from 'node:test'
 import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
-import { ensurePayloadPartitions, findEvents } from './store.ts'
+import { ensurePartitions } from './partition-store.ts'
+import { findEvents } from './store.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 
@@ -32,22 +33,22 @@ it('makes one partition a day, also across the end of a month, and makes it once
     'event_payloads_2026_12_01',
     'event_payloads_default',
   ]
-  await ensurePayloadPartitions(database, from, 3)
+  await ensurePartitions(database, from, 3)
   assert.deepEqual(await partitions(database), expected)
-  await ensurePayloadPartitions(database, from, 3)
+  await ensurePartitions(database, from, 3)
   assert.deepEqual(await partitions(database), expected)
 })
 
 it('lets several processes do it at the same moment', async test => {
   const { database } = await testStore(test)
-  const calls = Array.from({ length: 4 }, () => ensurePayloadPartitions(database, STORED_AT, 5))
+  const calls = Array.from({ length: 4 }, () => ensurePartitions(database, STORED_AT, 5))
   await Promise.all(calls)
   assert.equal((await partitions(database)).length, 6)
 })
 
 it('keeps each payload in the partition of the UTC day on which it came', async test => {
   const { database } = await testStore(test)
-  await ensurePayloadPartitions(database, STORED_AT, 2)
+  await ensurePartitions(database, STORED_AT, 2)
   const lastMoment = new Date('2026-11-21T23:59:59.999Z')
   const nextMoment = new Date('2026-11-22T00:00:00.000Z')
   await storeEntries(database, [
@@ -68,7 +69,7 @@ it('keeps each payload in the partition of the UTC day on which it came', async 
 it('leaves a day alone whose rows already lie in the default partition', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [ledgerEntry({ eventId: 'stray' })])
-  await ensurePayloadPartitions(database, STORED_AT, 2)
+  await ensurePartitions(database, STORED_AT, 2)
   assert.deepEqual(await partitions(database), [
     'event_payloads_2026_11_22',
     'event_payloads_default',
@@ -85,7 +86,7 @@ it('waits for no backup: what cannot be locked is made by a later call', async t
   try {
     await backup.query('begin')
     await backup.query('lock table event_payloads, event_payloads_default in access share mode')
-    await ensurePayloadPartitions(database, STORED_AT, 2)
+    await ensurePartitions(database, STORED_AT, 2)
     assert.deepEqual(await partitions(database), ['event_payloads_default'])
     await storeEntries(database, [ledgerEntry({ eventId: 'meanwhile' })])
     await backup.query('commit')
@@ -94,7 +95,7 @@ it('waits for no backup: what cannot be locked is made by a later call', async t
   }
 
   const tomorrow = new Date(STORED_AT.getTime() + DAY_MILLISECONDS)
-  await ensurePayloadPartitions(database, tomorrow, 1)
+  await ensurePartitions(database, tomorrow, 1)
   assert.deepEqual(await partitions(database), [
     'event_payloads_2026_11_22',
     'event_payloads_default',
@@ -103,7 +104,7 @@ it('waits for no backup: what cannot be locked is made by a later call', async t
 
 it('gives a dropped day back as events without identity', async test => {
   const { database } = await testStore(test)
-  await ensurePayloadPartitions(database, STORED_AT, 1)
+  await ensurePartitions(database, STORED_AT, 1)
   await storeEntries(database, [ledgerEntry()])
   await database.pool.query('drop table event_payloads_2026_11_21')
   const [event] = await findEvents(database, TRACKER_ID, ['event-1'])

@@ -3,19 +3,21 @@ import type { LedgerEntry } from './ledger-entry.ts'
 
 /** What an entry was made upon without asking: one person's key, or one tracker. */
 interface Presumption {
-  entry: LedgerEntry
+  /** The place of the entry among those of the statement, from 1 on. */
+  number: number
+  trackerId: string
   key: string
 }
 
 const CONSENTING_COLUMNS: BatchColumn<Presumption>[] = [
-  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
-  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'number', type: 'integer', text: ({ number }) => String(number) },
+  { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
   { name: 'visitor_id', type: 'text', text: ({ key }) => key },
 ]
 
 const UNERASED_COLUMNS: BatchColumn<Presumption>[] = [
-  { name: 'tracker_id', type: 'uuid', text: ({ entry }) => entry.trackerId },
-  { name: 'event_id', type: 'text', text: ({ entry }) => entry.eventId },
+  { name: 'number', type: 'integer', text: ({ number }) => String(number) },
+  { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
   { name: 'keyed_digest', type: 'bytea', text: ({ key }) => `\\x${key}` },
 ]
 
@@ -32,31 +34,32 @@ export const PRESUMPTION_PARAMETERS =
  * would cost every commit a round trip, for almost nobody. And only the statement's own snapshot
  * can answer: an erasure makes itself known and then waits for the statements that began before,
  * so no identity slips in between (docs/decisions/0011). A tracker that has erased nobody, as most
- * have, is asked for as a whole and needs no keyed digests. `entryKeys` is a row source of
- * (tracker_id, event_id).
+ * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the
+ * parameter with the tracker of each entry.
  */
-export function misjudgedExpression(entryKeys: string, firstParameter: number): string {
+export function misjudgedExpression(trackerIds: string, firstParameter: number): string {
   const unerasedParameter = firstParameter + CONSENTING_COLUMNS.length
   const trackerParameter = unerasedParameter + UNERASED_COLUMNS.length
   return `
     misjudged as materialized (
-      select presumed.tracker_id, presumed.event_id
+      select presumed.number
       from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
       cross join lateral (
         select true from consent_withdrawals
         where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id limit 1
       ) withdrawal
       union
-      select presumed.tracker_id, presumed.event_id
+      select presumed.number
       from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
       cross join lateral (
         select true from erased_identifiers
         where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest limit 1
       ) erased
       union
-      select entry.tracker_id, entry.event_id
+      select entry.number
       from ${unnestOf(TRACKER_COLUMNS, { alias: 'presumed', firstParameter: trackerParameter })}
-      join ${entryKeys} as entry(tracker_id, event_id) using (tracker_id)
+      join unnest(${trackerIds}::uuid[]) with ordinality as entry(tracker_id, number)
+        using (tracker_id)
       cross join lateral (
         select true from erased_identifiers where tracker_id = presumed.tracker_id limit 1
       ) erased
@@ -68,11 +71,12 @@ export function presumptionValues(entries: readonly LedgerEntry[]): string[] {
   const consenting: Presumption[] = []
   const unerased: Presumption[] = []
   const trackers = new Set<string>()
-  for (const entry of entries) {
-    for (const key of entry.presumedConsenting) consenting.push({ entry, key })
-    const { presumedUnerased = [] } = entry
-    if (presumedUnerased === 'everybody') trackers.add(entry.trackerId)
-    else for (const key of presumedUnerased) unerased.push({ entry, key })
+  for (const [index, entry] of entries.entries()) {
+    const { trackerId, presumedConsenting, presumedUnerased = [] } = entry
+    const of = { number: index + 1, trackerId }
+    for (const key of presumedConsenting) consenting.push({ ...of, key })
+    if (presumedUnerased === 'everybody') trackers.add(trackerId)
+    else for (const key of presumedUnerased) unerased.push({ ...of, key })
   }
   return [
     ...arraysOf(CONSENTING_COLUMNS, consenting),

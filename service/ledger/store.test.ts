@@ -102,7 +102,7 @@ it('finds the children of an event, the oldest first, up to a hundred', async te
   const children = Array.from({ length: 101 }, (_, index) => child(index))
   const stranger = { ...child(500), trackerId: OTHER_TRACKER_ID }
   await storeEntries(database, [...children, stranger, ledgerEntry({ eventId: 'parent' })])
-  const found = await findChildren(database, TRACKER_ID, 'parent')
+  const found = await findChildren(database, TRACKER_ID, { eventId: 'parent', space: 0 })
   assert.equal(found.length, 100)
   assert.equal(found[0]?.eventId, 'child-100')
   assert.equal(found[99]?.eventId, 'child-1')
@@ -114,6 +114,7 @@ it('counts submissions that differ from the first, and only those', async test =
   await storeEntries(database, [entry, ledgerEntry({ eventId: 'event-2' })])
   const again = (eventId: string, seconds: number, bodyDigest: Buffer) => ({
     trackerId: TRACKER_ID,
+    space: 'secret' as const,
     eventId,
     bodyDigest,
     at: new Date(STORED_AT.getTime() + seconds * 1_000),

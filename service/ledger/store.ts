@@ -1,12 +1,9 @@
-import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
-import { dayOf } from './ledger-entry.ts'
+import { type EventPlace, type EventSpace, placeArrays, SPACE_NUMBERS } from './event-space.ts'
 
 /** An event with its payload and session, as it lies in the store. */
-export interface StoredEvent {
-  eventId: string
-  createdAt: Date
+export interface StoredEvent extends EventPlace {
   eventTime: Date
   eventName: string
   eventClass: string
@@ -54,6 +51,17 @@ export interface StoredSession {
 
 const CHILDREN_MAX = 100
 
+/**
+ * That a row of `event_payloads` belongs to an event or a delivery, as SQL. Payloads that were
+ * stored before there were spaces have no time of their own.
+ */
+export function payloadOf(event: string): string {
+  return `tracker_id = ${event}.tracker_id
+      and created_at = case ${event}.space when 2 then '-infinity' else ${event}.created_at end
+      and event_id = ${event}.event_id and space = ${event}.space
+      and received_on = (${event}.created_at at time zone 'UTC')::date`
+}
+
 /** Each event of `source`, which has the columns of `events` under that name. */
 const readEvents = (source: string) => `
   select events.*,
@@ -63,37 +71,74 @@ const readEvents = (source: string) => `
     session.click_ids as session_click_ids
   from ${source} events
   left join lateral (
-    select * from event_payloads
-    where tracker_id = events.tracker_id and event_id = events.event_id
-      and received_on = (events.created_at at time zone 'UTC')::date
-    limit 1
+    select * from event_payloads where ${payloadOf('events')} limit 1
   ) payload on true
   left join lateral (
     select * from sessions
     where tracker_id = payload.tracker_id and visitor_id = payload.visitor_id limit 1
   ) session on true`
 
+/** `$3` are the spaces that are looked into; where both have the id, the first of them counts. */
 const EVENTS_OF_IDS = readEvents(`
   unnest($2::text[]) as asked(event_id)
   cross join lateral (
-    select * from events where tracker_id = $1 and event_id = asked.event_id limit 1
+    select created_at, space from event_keys
+    where tracker_id = $1::uuid and space = any($3::smallint[])
+      and id_digest = event_id_digest(asked.event_id)
+    order by space <> ($3::smallint[])[1] limit 1
+  ) key
+  cross join lateral (
+    select * from events
+    where tracker_id = $1::uuid and created_at = key.created_at and event_id = asked.event_id
+      and space in (key.space, 2)
+    limit 1
   )`)
 
+const EVENTS_AT = readEvents(`
+  unnest($2::timestamptz[], $3::text[], $4::smallint[]) as asked(created_at, event_id, space)
+  cross join lateral (
+    select * from events
+    where tracker_id = $1::uuid and created_at = asked.created_at and event_id = asked.event_id
+      and space = asked.space
+    limit 1
+  )`)
+
+/** A child means the event of its own space, and that of the other one where there is none. */
 const EVENTS_OF_PARENT = readEvents(`(
-    select * from events where tracker_id = $1 and parent_event_id = $2
+    select events.* from events
+    where tracker_id = $1::uuid and parent_event_id = $2::text
+      and ($3::smallint = 2 or (space = 1) = ($3::smallint = 1) or not exists (
+        select 1 from event_keys
+        where tracker_id = $1::uuid and space = 1 - $3::smallint
+          and id_digest = event_id_digest($2::text)))
     order by created_at, event_id limit ${CHILDREN_MAX}
   )`)
 
-/** Events by id, in no order. */
+const EVERY_SPACE: readonly EventSpace[] = ['secret', 'publishable']
+
+/** Events by id, in no order. Where both spaces have the id, the first of `spaces` counts. */
 export async function findEvents(
   { pool }: Database,
   trackerId: string,
   eventIds: readonly string[],
+  spaces: readonly EventSpace[] = EVERY_SPACE,
 ): Promise<StoredEvent[]> {
+  const numbers = arrayLiteral(spaces.map(space => String(SPACE_NUMBERS[space])))
   const { rows } = await pool.query({
     text: EVENTS_OF_IDS,
-    values: [trackerId, arrayLiteral(eventIds)],
+    values: [trackerId, arrayLiteral(eventIds), numbers],
   })
+  return rows.map(storedEvent)
+}
+
+/** Events whose places are known, in no order. */
+export async function findEventsAt(
+  { pool }: Database,
+  trackerId: string,
+  places: readonly EventPlace[],
+): Promise<StoredEvent[]> {
+  const values = [trackerId, ...placeArrays(places)]
+  const { rows } = await pool.query({ text: EVENTS_AT, values })
   return rows.map(storedEvent)
 }
 
@@ -101,18 +146,18 @@ export async function findEvents(
 export async function findChildren(
   { pool }: Database,
   trackerId: string,
-  parentEventId: string,
+  parent: Pick<EventPlace, 'eventId' | 'space'>,
 ): Promise<StoredEvent[]> {
   const { rows } = await pool.query({
-    name: 'find-children',
     text: `${EVENTS_OF_PARENT} order by events.created_at, events.event_id`,
-    values: [trackerId, parentEventId],
+    values: [trackerId, parent.eventId, parent.space],
   })
   return rows.map(storedEvent)
 }
 
 export interface Submission {
   trackerId: string
+  space: EventSpace
   eventId: string
   bodyDigest: Buffer
   at: Date
@@ -132,78 +177,35 @@ export async function noteDifferingSubmissions(
              differing_submissions = differing_submissions + differing.times,
              last_differing_at = differing.at
            from (
-             select repeated.tracker_id, repeated.event_id, count(*)::integer as times,
-               max(repeated.at) as at
-             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[])
-               as repeated(tracker_id, event_id, body_digest, at)
+             select first.tracker_id, first.created_at, first.event_id, first.space,
+               count(*)::integer as times, max(repeated.at) as at
+             from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[])
+               as repeated(tracker_id, event_id, body_digest, at, space)
              cross join lateral (
-               select body_digest from events
-               where tracker_id = repeated.tracker_id and event_id = repeated.event_id limit 1
+               select created_at, space from event_keys
+               where tracker_id = repeated.tracker_id and space = repeated.space
+                 and id_digest = event_id_digest(repeated.event_id)
+               limit 1
+             ) key
+             cross join lateral (
+               select tracker_id, created_at, event_id, space, body_digest from events
+               where tracker_id = repeated.tracker_id and created_at = key.created_at
+                 and event_id = repeated.event_id and space in (key.space, 2)
+               limit 1
              ) first
              where first.body_digest <> repeated.body_digest and first.body_digest <> ''
-             group by repeated.tracker_id, repeated.event_id
+             group by 1, 2, 3, 4
            ) differing
            where events.tracker_id = differing.tracker_id
-             and events.event_id = differing.event_id`,
+             and events.created_at = differing.created_at
+             and events.event_id = differing.event_id and events.space = differing.space`,
     values: [
       arrayLiteral(submissions.map(({ trackerId }) => trackerId)),
       arrayLiteral(submissions.map(({ eventId }) => eventId)),
       arrayLiteral(submissions.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex')}`)),
       arrayLiteral(submissions.map(({ at }) => at.toISOString())),
+      arrayLiteral(submissions.map(({ space }) => String(SPACE_NUMBERS[space]))),
     ],
-  })
-}
-
-const DAY_MILLISECONDS = 86_400_000
-const PARTITION_LOCK_MILLISECONDS_MAX = 500
-const LOCK_NOT_AVAILABLE = '55P03'
-const CHECK_VIOLATION = '23514'
-
-/**
- * Makes the payload partitions of the days from `from` on, so that the default one stays empty.
- * A day that already has rows in the default partition keeps them there. When a backup or a long
- * report holds the table, the rest is left for a later call: waiting for it would make every read
- * and write behind us wait too, and the days are made long before they come.
- */
-export async function ensurePayloadPartitions(
-  { query }: Database,
-  from: Date,
-  days: number,
-): Promise<void> {
-  for (let index = 0; index < days; index += 1) {
-    const start = dayOf(new Date(from.getTime() + index * DAY_MILLISECONDS))
-    const end = dayOf(new Date(from.getTime() + (index + 1) * DAY_MILLISECONDS))
-    const name = `event_payloads_${start.replaceAll('-', '_')}`
-    const { rows } = await sql<{ found: string | null; strays: boolean }>`
-      select to_regclass(${name})::text as found, exists (
-        select from event_payloads_default where received_on = ${start}::date
-      ) as strays`.execute(query)
-    if (rows[0]?.found || rows[0]?.strays) continue
-    try {
-      await makePartition(query, { name, start, end })
-    } catch (error) {
-      const { code } = error as { code?: string }
-      if (code === LOCK_NOT_AVAILABLE) return
-      // A row of that day came into the default partition since we looked.
-      if (code !== CHECK_VIOLATION) throw error
-    }
-  }
-}
-
-/** Two processes at the same day take turns: "if not exists" alone lets both try, and one fail. */
-async function makePartition(
-  query: Database['query'],
-  { name, start, end }: { name: string; start: string; end: string },
-): Promise<void> {
-  await query.transaction().execute(async transaction => {
-    const wait = sql.lit(PARTITION_LOCK_MILLISECONDS_MAX)
-    await sql`set local lock_timeout = ${wait}`.execute(transaction)
-    await sql`select pg_advisory_xact_lock(hashtext('event_payloads'))`.execute(transaction)
-    await sql`create table if not exists ${sql.table(name)} partition of event_payloads
-      for values from (${sql.lit(start)}) to (${sql.lit(end)})`.execute(transaction)
-    // No partition takes this over from its table; see 0006-erasure.sql.
-    await sql`alter table ${sql.table(name)} alter column visitor_id set statistics 0,
-      alter column page_url set statistics 0`.execute(transaction)
   })
 }
 
@@ -212,6 +214,7 @@ function storedEvent(row: any): StoredEvent {
   return {
     eventId: row.event_id,
     createdAt: row.created_at,
+    space: row.space,
     eventTime: row.event_time,
     eventName: row.event_name,
     eventClass: row.event_class,

@@ -25,11 +25,11 @@ it('counts what the worker sends and settles, in requests and in events', async 
   await submitFor(service, service.tracker, 12)
   // The last one is claimed after the others, and too old by then.
   await service.database.pool.query(
-    `update deliveries set next_attempt_at = next_attempt_at + interval '1 second' where id = 12`,
+    `update delivery_queue set next_attempt_at = next_attempt_at + interval '1 second' where id = 12`,
   )
   await service.database.pool.query(
     `update events set event_time = event_time - interval '8 days'
-     where event_id = (select event_id from deliveries where id = 12)`,
+     where event_id = (select event_id from all_deliveries where id = 12)`,
   )
   service.clock.forward(1)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])

@@ -119,6 +119,7 @@ function failure(changes: Partial<SendError> = {}): SendError {
 const DELIVERY: StoredDelivery = {
   id: 1,
   eventId: 'order-1',
+  space: 0,
   destinationId: 'destination-1',
   status: 'queued',
   statusReason: 'accepted_for_delivery',

@@ -109,6 +109,7 @@ function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
   return {
     id: 1,
     eventId: 'event-1',
+    space: 0,
     destinationId: '0190bbbb-0000-7000-8000-000000000001',
     status: 'queued',
     statusReason: 'accepted_for_delivery',

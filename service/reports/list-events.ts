@@ -3,9 +3,10 @@ import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { countAcceptance } from '../delivery/metrics-store.ts'
 import { findDeliveries } from '../delivery/read-store.ts'
+import { placeKey } from '../ledger/event-space.ts'
 import { dayOf } from '../ledger/ledger-entry.ts'
 import { listEvents as listIds } from '../ledger/list-store.ts'
-import { findEvents } from '../ledger/store.ts'
+import { findEventsAt } from '../ledger/store.ts'
 import { deliveryView } from './delivery-view.ts'
 import { eventPage, type PageRequest } from './event-page.ts'
 import { eventView } from './event-view.ts'
@@ -25,20 +26,20 @@ export async function listEvents(
 ): Promise<{ events: EventPage; metrics: DashboardMetrics }> {
   const { trackerId, workspaceId } = tracker
   const offset = (page.page - 1) * page.perPage
-  const [{ total, eventIds }, metrics] = await Promise.all([
+  const [{ total, events: places }, metrics] = await Promise.all([
     listIds(database, { trackerId, offset, limit: page.perPage }),
     acceptanceMetrics(database, trackerId, at),
   ])
   const [stored, deliveries] = await Promise.all([
-    findEvents(database, trackerId, eventIds),
-    findDeliveries(database, trackerId, eventIds),
+    findEventsAt(database, trackerId, places),
+    findDeliveries(database, trackerId, places),
   ])
   const owner = { workspaceId, signalTrackerId: trackerId }
-  const byId = new Map(stored.map(event => [event.eventId, event]))
-  const events = eventIds.flatMap(eventId => {
-    const event = byId.get(eventId)
+  const byPlace = new Map(stored.map(event => [placeKey(event), event]))
+  const events = places.flatMap(place => {
+    const event = byPlace.get(placeKey(place))
     if (!event) return []
-    const own = deliveries.filter(delivery => delivery.eventId === eventId)
+    const own = deliveries.filter(delivery => placeKey(delivery) === placeKey(place))
     const views = own.map(delivery => deliveryView(delivery, owner, []))
     return [eventView(event, owner, views)]
   })

@@ -5,10 +5,17 @@ import type { Database } from '../db/database.ts'
 import { findAttempts } from '../delivery/attempt-store.ts'
 import { findDeliveries, type StoredDelivery } from '../delivery/read-store.ts'
 import { Refusal } from '../http/refusal.ts'
-import { findChildren, findEvents } from '../ledger/store.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../ledger/event-space.ts'
+import { findChildren, findEvents, type StoredEvent } from '../ledger/store.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView } from './delivery-view.ts'
 import { eventView, lineageView } from './event-view.ts'
+
+/** `space` null: the secret's event, and where there is none the page's. */
+export interface AskedEvent {
+  eventId: string
+  space: EventSpace | null
+}
 
 /**
  * getEvent: one event with its parent, its children and what became of its deliveries. Throws a
@@ -17,17 +24,17 @@ import { eventView, lineageView } from './event-view.ts'
 export async function readEvent(
   database: Database,
   { trackerId, workspaceId }: TrackerIdentity,
-  eventId: string,
+  { eventId, space }: AskedEvent,
 ): Promise<EventDetail> {
   if (eventId.includes('\0')) throw notFound()
-  const [[event], deliveries, children] = await Promise.all([
-    findEvents(database, trackerId, [eventId]),
-    findDeliveries(database, trackerId, [eventId]),
-    findChildren(database, trackerId, eventId),
-  ])
+  const spaces = space === null ? undefined : [space]
+  const [event] = await findEvents(database, trackerId, [eventId], spaces)
   if (!event) throw notFound()
-  const parentId = event.parentEventId
-  const [parent] = parentId === null ? [] : await findEvents(database, trackerId, [parentId])
+  const [deliveries, children, parent] = await Promise.all([
+    findDeliveries(database, trackerId, [event]),
+    findChildren(database, trackerId, event),
+    findParent(database, trackerId, event),
+  ])
 
   const owner = { workspaceId, signalTrackerId: String(workspaceId) }
   const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
@@ -43,6 +50,19 @@ export async function readEvent(
       explanation: explainDelivery(delivery, event),
     })),
   }
+}
+
+/** An event may name a parent of its own space, and one of the other where that has none. */
+async function findParent(
+  database: Database,
+  trackerId: string,
+  { parentEventId, space }: StoredEvent,
+): Promise<StoredEvent | null> {
+  if (parentEventId === null) return null
+  const spaces: EventSpace[] = ['secret', 'publishable']
+  if (space === SPACE_NUMBERS.publishable) spaces.reverse()
+  const [parent] = await findEvents(database, trackerId, [parentEventId], spaces)
+  return parent ?? null
 }
 
 function attemptIds(deliveries: readonly StoredDelivery[]): string[] {

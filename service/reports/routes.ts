@@ -5,7 +5,9 @@ import {
   listEvents,
 } from '@signalbox/contract/report-operations.ts'
 import type { Database } from '../db/database.ts'
+import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import type { EventSpace } from '../ledger/event-space.ts'
 import { readPageRequest } from './event-page.ts'
 import { listEvents as list } from './list-events.ts'
 import { readEvent } from './read-event.ts'
@@ -32,8 +34,8 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
   app.route({
     ...getEvent,
     async handler(request, reply) {
-      const { event } = request.params
-      return reply.code(200).send(await readEvent(database, request.tracker, event))
+      const asked = { eventId: request.params.event, space: readSpace(request.query) }
+      return reply.code(200).send(await readEvent(database, request.tracker, asked))
     },
   })
 
@@ -51,4 +53,13 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
       return reply.code(200).send(await readSnapshots(database, tracker))
     },
   })
+}
+
+/** The `space` of the query. Throws a 422 refusal for what is no space. */
+function readSpace(query: unknown): EventSpace | null {
+  const { space } = query as { space?: unknown }
+  if (space === undefined) return null
+  if (space === 'secret' || space === 'publishable') return space
+  const sentence = 'The space field must be "secret" or "publishable".'
+  throw Refusal.ofFields({ space: [sentence] })
 }

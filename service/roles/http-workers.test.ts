@@ -126,7 +126,7 @@ it('test mode that one worker switched is seen by the others at once', async tes
     const event_id = `mode-${round}`
     const event = jsonRequest(tracker, purchase(event_id))
     assert.equal((await second.send('/api/v1/events', { method: 'POST', ...event })).status, 202)
-    const stored = 'select is_test from deliveries where event_id = $1'
+    const stored = 'select is_test from all_deliveries where event_id = $1'
     assert.deepEqual((await database.pool.query(stored, [event_id])).rows, [{ is_test: isOn }])
   }
 })

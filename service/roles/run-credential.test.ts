@@ -224,7 +224,7 @@ it('a running worker sends what waits as soon as a new credential is set', async
   const set = ['set', '--destination', destination_id, '--from', '-']
   assert.equal((await run({ arguments: set, input: TOKEN })).code, 0)
   await eventually('the event is accepted', async () => {
-    const { rows } = await database.pool.query('select status, attempt_count from deliveries')
+    const { rows } = await database.pool.query('select status, attempt_count from all_deliveries')
     return rows[0]?.status === 'accepted' && rows[0].attempt_count === 1
   })
   assert.match((await run({ arguments: ['list'] })).said, /\bactive +current\n/)

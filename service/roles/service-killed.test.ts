@@ -103,7 +103,7 @@ async function assertExactlyOnce(test: TestContext, { place, simulatorUrl, load 
 
 const STORED_EVENTS = `
   select event_id, array(
-    select status from deliveries where tracker_id = events.tracker_id and event_id = events.event_id
+    select status from all_deliveries where tracker_id = events.tracker_id and event_id = events.event_id
   ) as deliveries
   from events order by event_id collate "C"`
 
@@ -114,7 +114,7 @@ async function settledEvents(place: Installation): Promise<StoredEvent[]> {
   await client.connect()
   try {
     await eventually('every delivery is settled', async () => {
-      const waiting = 'select from deliveries where next_attempt_at is not null limit 1'
+      const waiting = 'select from all_deliveries where next_attempt_at is not null limit 1'
       return (await client.query(waiting)).rowCount === 0
     })
     const { rows } = await client.query<StoredEvent>(STORED_EVENTS)

@@ -4,7 +4,7 @@ import type { DeliveryContext, DestinationMove } from '../delivery/delivery-cont
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { DELIVERY_CHANNEL } from '../delivery/store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
-import { ensurePayloadPartitions } from '../ledger/store.ts'
+import { ensurePartitions } from '../ledger/partition-store.ts'
 import { type DeliveryMeter, deliveryMetrics, workerMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
@@ -27,9 +27,9 @@ export function platformOf({ settings, now }: RoleContext, platformUrl: string):
   })
 }
 
-/** Payload partitions for the next two weeks: made at every start, and hourly by a job. */
+/** Partitions for the next two weeks: made at every start, and hourly by a job. */
 export async function preparePartitions(store: Store, { now }: RoleContext): Promise<void> {
-  await ensurePayloadPartitions(store.database, now(), PARTITION_DAYS_AHEAD)
+  await ensurePartitions(store.database, now(), PARTITION_DAYS_AHEAD)
 }
 
 export interface DeliveryOptions {

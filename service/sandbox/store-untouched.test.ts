@@ -60,7 +60,7 @@ it('1,000 calls leave every row and every file as they were', async test => {
 })
 
 async function waitingIn({ pool }: Database): Promise<number> {
-  const sql = 'select count(*)::int as n from deliveries where next_attempt_at is not null'
+  const sql = 'select count(*)::int as n from all_deliveries where next_attempt_at is not null'
   return (await pool.query(sql)).rows[0].n
 }
 

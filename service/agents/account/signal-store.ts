@@ -40,8 +40,8 @@ export interface LaneNames {
   destinationIds: readonly string[]
 }
 
-/** Of a tracker: the newest events and requests that are looked at. */
-const EVENTS_MAX = 20_000
+/** Of a tracker: the newest deliveries and requests that are looked at. */
+const DELIVERIES_MAX = 20_000
 const ATTEMPTS_MAX = 10_000
 
 /** All signs of all lanes; each part reads a bounded range of an index. */
@@ -59,10 +59,10 @@ export async function findLaneSigns(
            left join lateral (${LAST_ACCEPTED}) attempt on true
            left join lateral (${DELIVERY_COUNTS}) delivery on true
            left join lateral (
-             select next_attempt_at from deliveries
-             where deliveries.tracker_id = lane.tracker_id
-               and deliveries.destination_id = lane.destination_id
-               and deliveries.next_attempt_at <= $3
+             select next_attempt_at from delivery_queue
+             where delivery_queue.tracker_id = lane.tracker_id
+               and delivery_queue.destination_id = lane.destination_id
+               and delivery_queue.next_attempt_at <= $3::timestamptz
              order by next_attempt_at limit 1
            ) due on true
            left join lateral (
@@ -101,14 +101,12 @@ const LAST_ACCEPTED = `
 const DELIVERY_COUNTS = `
   select json_object_agg(status, count order by status) as counts
   from (
-    select deliveries.status, count(*) as count
+    select status, count(*) as count
     from (
-      select event_id from events
-      where events.tracker_id = lane.tracker_id and created_at >= $4
-      order by created_at desc, event_id desc limit ${EVENTS_MAX}
+      select status, destination_id, is_test from all_deliveries
+      where all_deliveries.tracker_id = lane.tracker_id and created_at >= $4::timestamptz
+      order by created_at desc limit ${DELIVERIES_MAX}
     ) newest
-    join deliveries on deliveries.tracker_id = lane.tracker_id
-      and deliveries.event_id = newest.event_id
-    where deliveries.destination_id = lane.destination_id and not deliveries.is_test
-    group by deliveries.status
+    where newest.destination_id = lane.destination_id and not is_test
+    group by status
   ) of_status`

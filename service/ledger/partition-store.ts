@@ -1,0 +1,128 @@
+import { sql } from 'kysely'
+import type { Database } from '../db/database.ts'
+import { dayOf } from './ledger-entry.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+const WEEK_DAYS = 7
+const MONDAY = 1
+const PARTITION_LOCK_MILLISECONDS_MAX = 500
+const LOCK_NOT_AVAILABLE = '55P03'
+const CHECK_VIOLATION = '23514'
+
+/** A table that is partitioned by time, and what of it no samples are kept (0006-erasure.sql). */
+interface PartitionedTable {
+  table: 'events' | 'deliveries' | 'event_payloads'
+  key: 'created_at' | 'received_on'
+  days: number
+  unsampled: readonly string[]
+}
+
+/** Payloads expire by the day; events and their deliveries stay for months. */
+const PARTITIONED_TABLES: readonly PartitionedTable[] = [
+  {
+    table: 'event_payloads',
+    key: 'received_on',
+    days: 1,
+    unsampled: ['visitor_id', 'page_url'],
+  },
+  {
+    table: 'events',
+    key: 'created_at',
+    days: WEEK_DAYS,
+    unsampled: ['event_source', 'body_digest'],
+  },
+  { table: 'deliveries', key: 'created_at', days: WEEK_DAYS, unsampled: [] },
+]
+
+/** Where a partition begins and ends: UTC days, the end excluded. */
+interface Span {
+  start: Date
+  end: Date
+}
+
+/**
+ * Makes the partitions for the days from `from` on, so that the default ones stay empty. A span that
+ * already has rows in the default partition keeps them there. When a backup or a long report holds
+ * a table, the rest is left for a later call: waiting for it would make every read and write behind
+ * us wait too, and partitions are made long before they are needed.
+ */
+export async function ensurePartitions(
+  { query }: Database,
+  from: Date,
+  days: number,
+): Promise<void> {
+  for (const partitioned of PARTITIONED_TABLES) {
+    for (const span of spansOf(from, days, partitioned.days)) {
+      try {
+        await ensurePartition(query, partitioned, span)
+      } catch (error) {
+        const { code } = error as { code?: string }
+        if (code === LOCK_NOT_AVAILABLE) return
+        // A row of that span came into the default partition since we looked.
+        if (code !== CHECK_VIOLATION) throw error
+      }
+    }
+  }
+}
+
+function spansOf(from: Date, days: number, spanDays: number): Span[] {
+  const spans: Span[] = []
+  const until = from.getTime() + days * DAY_MILLISECONDS
+  let start = spanDays === WEEK_DAYS ? mondayOf(from) : new Date(`${dayOf(from)}T00:00:00Z`)
+  while (start.getTime() < until) {
+    const end = new Date(start.getTime() + spanDays * DAY_MILLISECONDS)
+    spans.push({ start, end })
+    start = end
+  }
+  return spans
+}
+
+/** The UTC Monday on or before a moment. */
+function mondayOf(moment: Date): Date {
+  const midnight = new Date(`${dayOf(moment)}T00:00:00Z`)
+  const daysSince = (midnight.getUTCDay() - MONDAY + WEEK_DAYS) % WEEK_DAYS
+  return new Date(midnight.getTime() - daysSince * DAY_MILLISECONDS)
+}
+
+async function ensurePartition(
+  query: Database['query'],
+  { table, key, unsampled }: PartitionedTable,
+  { start, end }: Span,
+): Promise<void> {
+  const name = `${table}_${dayOf(start).replaceAll('-', '_')}`
+  const from = boundOf(start, key)
+  const until = boundOf(end, key)
+  const { rows } = await sql<{ is_there: boolean }>`
+    select to_regclass(${`signalbox.${name}`}) is not null
+      or exists (
+        select 1 from pg_inherits
+        where inhparent = to_regclass(${`signalbox.${table}`})
+          and inhrelid = to_regclass(${`signalbox.${table}_legacy`})
+          and ${from}::timestamptz < (select until from legacy_events)
+      )
+      or exists (
+        select 1 from ${sql.table(`${table}_default`)}
+        where ${sql.ref(key)} >= ${sql.lit(from)} and ${sql.ref(key)} < ${sql.lit(until)}
+      ) as is_there`.execute(query)
+  if (rows[0]?.is_there) return
+  await query.transaction().execute(async transaction => {
+    const wait = sql.lit(PARTITION_LOCK_MILLISECONDS_MAX)
+    await sql`set local lock_timeout = ${wait}`.execute(transaction)
+    // Two processes at the same span take turns: "if not exists" alone lets both try, and one fail.
+    await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}))`.execute(transaction)
+    await sql`create table if not exists ${sql.table(`signalbox.${name}`)}
+      partition of ${sql.table(`signalbox.${table}`)}
+      for values from (${sql.lit(from)}) to (${sql.lit(until)})`.execute(transaction)
+    for (const column of unsampled) {
+      await sql`alter table ${sql.table(`signalbox.${name}`)}
+        alter column ${sql.ref(column)} set statistics 0`.execute(transaction)
+    }
+  })
+}
+
+/** Who makes or drops partitions takes turns by this name. */
+export const PARTITION_TURN = 'signalbox_partitions'
+
+function boundOf(moment: Date, key: PartitionedTable['key']): string {
+  return key === 'received_on' ? dayOf(moment) : moment.toISOString()
+}
