@@ -60,7 +60,7 @@ it('is a PostgreSQL 18 on 127.0.0.1 only that writes each commit to the disk', a
   assert.equal(await setting('unix_socket_directories'), '')
   assert.equal(await setting('fsync'), 'on')
   assert.equal(await setting('synchronous_commit'), 'on')
-  assert.equal(await setting('max_wal_size'), '2GB')
+  assert.equal(await setting('max_wal_size'), '4GB')
 })
 
 it('lets nobody in without the password', async () => {

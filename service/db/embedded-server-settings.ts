@@ -30,8 +30,10 @@ const SETTINGS = {
   synchronous_commit: 'on',
   full_page_writes: 'on',
   autovacuum: 'on',
+  // After a checkpoint the first change of each page writes all of it: seldom is cheaper.
+  checkpoint_timeout: '30min',
   min_wal_size: '256MB',
-  max_wal_size: '2GB',
+  max_wal_size: '4GB',
   timezone: 'UTC',
   log_timezone: 'UTC',
   lc_messages: 'C',

@@ -88,7 +88,6 @@ export interface Tables extends PeopleTables, OauthTables, AgentTables {
   }
   legacy_events: {
     until: Date
-    switched_on: string | null
   }
   events: {
     space: number

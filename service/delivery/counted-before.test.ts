@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { finishDeliveries } from '../../testing/finish-deliveries.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 
@@ -20,15 +21,10 @@ it('0007 counts what was accepted in the days before it, and nothing older or un
   )
   // The migration reads the clock of the store, which no test can set.
   const accept = (ids: readonly string[], daysAgo: number) =>
-    pool.query(
-      `with gone as (delete from delivery_queue where event_id = any($1) returning *)
-       insert into deliveries (tracker_id, created_at, id, event_id, space, destination_id, status,
-         status_reason, is_test, updated_at)
-       select tracker_id, created_at, id, event_id, space, destination_id, 'accepted', 'accepted',
-         is_test, now() - make_interval(days => $2)
-       from gone`,
-      [ids, daysAgo],
-    )
+    finishDeliveries(database, ids, {
+      status: 'accepted',
+      updatedAt: new Date(Date.now() - daysAgo * 86_400_000),
+    })
   await accept(['a', 'b', 'c'], 2)
   await accept(['d'], 20)
   const [backfill] = readFileSync(MIGRATION, 'utf8').match(/^insert into sent_counts$.*?;/ms) ?? []

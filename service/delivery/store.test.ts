@@ -137,7 +137,7 @@ it('does not wait for rows that another worker is just claiming', async test => 
   const other = await database.pool.connect()
   try {
     await other.query('begin')
-    await other.query('select from all_deliveries where id <= 2 for update')
+    await other.query('select from delivery_queue where id <= 2 for update')
     const claimed = await claim(database)
     assert.deepEqual(idsOf(claimed), [3, 4])
   } finally {

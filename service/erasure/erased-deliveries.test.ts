@@ -214,7 +214,7 @@ it('leaves a delivery that somebody is settling for another call, and does not w
     at: clock.now(),
   }
   const worker = await database.pool.connect()
-  await worker.query(`begin; select from all_deliveries where event_id = 'order-1001' for update`)
+  await worker.query(`begin; select from delivery_queue where event_id = 'order-1001' for update`)
   assert.equal((await stopErased(database, erased)).missed, 1)
   assert.equal((await deliveryOf(service)).status, 'queued')
   assert.equal((await deliveryOf(service, 'free')).status, 'skipped:consent')

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
+import { finishDeliveries } from '../../testing/finish-deliveries.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
+import { detachWeek } from '../ledger/expire-store.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { ensurePartitions } from '../ledger/partition-store.ts'
 import { expireLedger } from './expire-ledger.ts'
 
 const LEDGER_MONTHS = 25
@@ -13,7 +16,14 @@ const NOW = '2029-01-01T12:00:00.000Z'
 const OLD_DAYS = ['2026-11-28', '2026-11-29', '2026-11-30'].map(day => new Date(`${day}T23:00:00Z`))
 const LAST_MOMENT = new Date('2026-11-30T23:59:59.999Z')
 const FIRST_KEPT = new Date('2026-12-01T00:00:00.000Z')
-const NOTHING = { events: 0, deliveries: 0, reports: 0, more: false }
+const NOTHING = {
+  weeks: 0,
+  events: 0,
+  deliveries: 0,
+  reports: 0,
+  more: false,
+  isHeld: false,
+}
 
 function expire({ database, clock }: ServiceUnderTest, batchesMax = 100) {
   return expireLedger({ database, now: clock.now(), ledgerMonths: LEDGER_MONTHS, batchesMax })
@@ -75,17 +85,17 @@ async function agedService(test: TestContext): Promise<ServiceUnderTest> {
   return serviceUnderTest(test, { startAt: NOW })
 }
 
-it('keeps an event for twenty-five months, to the last moment, and not a day longer', async test => {
+it('keeps an event outside of the weekly partitions for twenty-five months to the day', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 1, days: [LAST_MOMENT], prefix: 'last' })
   await storeEventsOn(service, { count: 1, days: [FIRST_KEPT], prefix: 'first' })
-  assert.deepEqual(await expire(service), { events: 1, deliveries: 1, reports: 0, more: false })
+  assert.deepEqual(await expire(service), { ...NOTHING, events: 1, deliveries: 1 })
   assert.equal((await service.read('last-0')).status, 404)
   assert.equal((await service.read('first-0')).status, 200)
   service.clock.forward(11 * 3_600 + 3_599)
   assert.deepEqual(await expire(service), NOTHING)
   service.clock.forward(3_600)
-  assert.deepEqual(await expire(service), { events: 1, deliveries: 1, reports: 0, more: false })
+  assert.deepEqual(await expire(service), { ...NOTHING, events: 1, deliveries: 1 })
 })
 
 it('lists are exact at every step of it, and nothing of a day is left at its end', async test => {
@@ -151,14 +161,75 @@ it('keeps nothing of a batch that breaks off in the middle, and goes on from the
      $$ begin raise exception 'the machine stopped'; end $$`,
   )
   await pool.query(
-    `create trigger broken before delete on deliveries for each row
+    `create trigger broken before delete on delivery_queue for each row
      when (old.event_id = 'old-998') execute function broken()`,
   )
   await assert.rejects(expire(service), /the machine stopped/)
   assert.equal(await assertCountsAreTrue(service), 200)
-  await pool.query('drop trigger broken on deliveries')
+  await pool.query('drop trigger broken on delivery_queue')
   assert.equal((await expire(service)).events, 200)
   assert.equal(await assertCountsAreTrue(service), 0)
+})
+
+describe('events in weekly partitions', () => {
+  /** The week from the 23rd to the 29th, and the one with the first day that is kept. */
+  const WEEKS = [new Date('2026-11-29T23:59:59.999Z'), new Date('2026-11-30T00:00:00.000Z')]
+
+  async function serviceWithWeeks(test: TestContext): Promise<ServiceUnderTest> {
+    const service = await agedService(test)
+    await ensurePartitions(service.database, WEEKS[0] as Date, 14)
+    await storeEventsOn(service, { count: 20, days: WEEKS })
+    await finishDeliveries(service.database, ['old-0', 'old-1'], { status: 'accepted' })
+    await service.database.pool.query('update delivery_counts set accepted = accepted + 1')
+    return service
+  }
+
+  it('drops a week whole, once all of its days are over, and deletes its keys', async test => {
+    const service = await serviceWithWeeks(test)
+    assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
+    assert.equal(await assertCountsAreTrue(service), 10)
+    assert.equal((await service.read('old-0')).status, 404)
+    assert.equal((await service.read('old-1')).status, 200)
+    const { rows } = await service.database.pool.query(
+      `select (select count(*) from event_keys) as keys, (select count(*) from pg_class
+         where relname like 'expired\\_%' or relname like '%\\_2026\\_11\\_23') as tables`,
+    )
+    assert.deepEqual(rows, [{ keys: 10, tables: 0 }])
+    assert.deepEqual(await expire(service), NOTHING)
+    service.clock.forward((6 * 86_400_000) / 1_000)
+    assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
+    assert.equal(await assertCountsAreTrue(service), 0)
+  })
+
+  it('lets an id of a dropped week be used again', async test => {
+    const service = await serviceWithWeeks(test)
+    assert.equal((await service.submit(samplePurchase({ event_id: 'old-0' }))).status, 200)
+    await expire(service)
+    assert.equal((await service.submit(samplePurchase({ event_id: 'old-0' }))).status, 202)
+  })
+
+  it('goes on with the keys of a week that was detached when it broke off', async test => {
+    const service = await serviceWithWeeks(test)
+    assert.equal(await detachWeek(service.database, '2026-11-23'), true)
+    assert.equal(await assertCountsAreTrue(service), 10)
+    assert.deepEqual(await expire(service), NOTHING)
+    const { rows } = await service.database.pool.query('select count(*) as keys from event_keys')
+    assert.deepEqual(rows, [{ keys: 10 }])
+  })
+
+  it('leaves a week for later while a backup holds it, and nothing of it is gone', async test => {
+    const service = await serviceWithWeeks(test)
+    const backup = await service.database.pool.connect()
+    try {
+      await backup.query('begin; lock table signalbox.events in access share mode')
+      assert.deepEqual(await expire(service), { ...NOTHING, isHeld: true })
+      assert.equal(await assertCountsAreTrue(service), 20)
+    } finally {
+      await backup.query('rollback')
+      backup.release()
+    }
+    assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
+  })
 })
 
 it('lets several processes do it at the same moment', async test => {
@@ -177,14 +248,9 @@ it('counts of accepted, test and skipped deliveries stay true', async test => {
   const { database, tracker } = service
   const days = [LAST_MOMENT]
   await storeEventsOn(service, { count: 4, days })
-  await database.pool.query(
-    `with settled as (
-       update delivery_queue set next_attempt_at = null, status = case event_id
-         when 'old-0' then 'accepted' when 'old-1' then 'failed:unknown' else status end
-       where event_id in ('old-0', 'old-1')
-     )
-     update delivery_counts set accepted = accepted + 1`,
-  )
+  await finishDeliveries(database, ['old-0'], { status: 'accepted' })
+  await finishDeliveries(database, ['old-1'], { status: 'failed:unknown' })
+  await database.pool.query('update delivery_counts set accepted = accepted + 1')
   await storeEventsOn(service, { count: 2, days: [FIRST_KEPT], prefix: 'kept' })
   await storeEntries(
     database,
@@ -192,7 +258,7 @@ it('counts of accepted, test and skipped deliveries stay true', async test => {
     [plannedDelivery({ ...tracker, eventId: 'test', id: 99, isTest: true })],
   )
   await assertCountsAreTrue(service)
-  assert.deepEqual(await expire(service), { events: 5, deliveries: 5, reports: 0, more: false })
+  assert.deepEqual(await expire(service), { ...NOTHING, events: 5, deliveries: 5 })
   assert.equal(await assertCountsAreTrue(service), 2)
 })
 

@@ -8,6 +8,7 @@ import {
   findExpiredWeeks,
   findExpiringTrackers,
   findRowwisePartitions,
+  forgetCounts,
   type KeyPosition,
 } from '../ledger/expire-store.ts'
 import { pauseBriefly } from '../ledger/suppression-store.ts'
@@ -124,6 +125,7 @@ async function expireRowwise(
         total.deliveries += batch.deliveries
         if (after !== null) await pauseBriefly(database)
       } while (after !== null)
+      await forgetCounts(database, trackerId, since)
     }
   }
   return { ...total, more: false }

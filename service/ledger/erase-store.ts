@@ -87,7 +87,7 @@ export function payloadsByKey({ trackerId, key, legacyKey }: PayloadSearch): str
       ${found(`${key}::integer`)}
       union all
       ${found(`${legacyKey}::integer, 0`)}
-        and received_on <= (select switched_on from legacy_events)
+        and received_on <= (select (until at time zone 'UTC')::date from legacy_events)
         and not identifier_keys && array[${key}::integer]
     ) payload
     left join lateral (

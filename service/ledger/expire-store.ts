@@ -93,6 +93,30 @@ export async function findExpiringTrackers(
   return rows.map(({ id }) => id)
 }
 
+/** Deletes the counts of days before `keptSince` of a tracker that has no event of them any more. */
+export async function forgetCounts(
+  { pool }: Database,
+  trackerId: string,
+  keptSince: string,
+): Promise<void> {
+  for (const [table, day] of COUNT_TABLES) {
+    await pool.query(
+      `delete from ${table}
+       where tracker_id = $1::uuid and ${day} < $2::date and not exists (
+         select 1 from events
+         where tracker_id = $1::uuid
+           and created_at < $2::date::timestamp at time zone 'UTC'
+       )`,
+      [trackerId, keptSince],
+    )
+  }
+}
+
+const COUNT_TABLES = [
+  ['event_counts', 'received_on'],
+  ['delivery_counts', 'planned_on'],
+] as const
+
 const PARTITION_NAME = /^events_(\d{4})_(\d{2})_(\d{2})$/
 const WEEK_MILLISECONDS = 7 * 86_400_000
 

@@ -154,9 +154,9 @@ create table signalbox.events_default partition of signalbox.events default;
 create table signalbox.deliveries_default partition of signalbox.deliveries default;
 
 -- No samples of what identifies a person are kept; see 0006-erasure.sql.
-alter table signalbox.event_payloads_default
+alter table signalbox.event_payloads
   alter column visitor_id set statistics 0, alter column page_url set statistics 0;
-alter table signalbox.events_default
+alter table signalbox.events
   alter column event_source set statistics 0, alter column body_digest set statistics 0;
 
 create view signalbox.all_deliveries as

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+const EVENTS = '/api/v1/events'
+
+function sendFromPage(service: ServiceUnderTest, changes: Record<string, unknown> = {}) {
+  return service.request('POST', EVENTS, {
+    secret: service.tracker.publishableKey,
+    headers: { origin: SHOP_ORIGIN },
+    body: pageView({ event_id: 'order-1001', ...changes }),
+  })
+}
+
+function readFromPage(service: ServiceUnderTest, eventId = 'order-1001') {
+  return service.request('GET', `${EVENTS}/${eventId}?space=publishable`)
+}
+
+it('202 for an order whose id a page has used before, and both events are kept', async test => {
+  const service = await serviceUnderTest(test)
+  assert.equal((await sendFromPage(service)).status, 202)
+  assert.equal((await service.submit(samplePurchase())).status, 202)
+  assert.equal((await service.read('order-1001')).body.event.event_name, 'Purchase')
+  assert.equal((await readFromPage(service)).body.event.event_name, 'PageView')
+  const named = await service.request('GET', `${EVENTS}/order-1001?space=secret`)
+  assert.equal(named.body.event.event_name, 'Purchase')
+})
+
+it('200 for the same id again from the same kind of key, in each space', async test => {
+  const service = await serviceUnderTest(test)
+  await sendFromPage(service)
+  await service.submit(samplePurchase())
+  assert.deepEqual((await sendFromPage(service)).body.duplicate, true)
+  assert.deepEqual((await service.submit(samplePurchase())).body.duplicate, true)
+})
+
+it('reads the event of a page where the secret has none, and names its space', async test => {
+  const service = await serviceUnderTest(test)
+  const { headers } = await sendFromPage(service)
+  const location = headers.get('location') as string
+  assert.match(location, /\/api\/v1\/events\/order-1001\?space=publishable$/)
+  const { pathname, search } = new URL(location)
+  assert.equal((await service.request('GET', pathname + search)).status, 200)
+  assert.equal((await service.read('order-1001')).body.event.event_name, 'PageView')
+  const secret = await service.request('GET', `${EVENTS}/order-1001?space=secret`)
+  assert.equal(secret.status, 404)
+  const submitted = await service.submit(samplePurchase({ event_id: 'other' }))
+  assert.match(submitted.headers.get('location') as string, /\/other$/)
+  assert.equal((await readFromPage(service, 'other')).status, 404)
+})
+
+it('422 for a space that there is not, and 404 for the event of another tracker', async test => {
+  const service = await serviceUnderTest(test)
+  await sendFromPage(service)
+  const wrong = await service.request('GET', `${EVENTS}/order-1001?space=browser`)
+  assert.equal(wrong.status, 422)
+  assert.deepEqual(wrong.body.errors, {
+    space: ['The space field must be "secret" or "publishable".'],
+  })
+  const { trackerSecret: secret } = await service.newTracker()
+  const path = `${EVENTS}/order-1001?space=publishable`
+  assert.equal((await service.request('GET', path, { secret })).status, 404)
+  assert.equal((await service.request('GET', path, { secret: null })).status, 401)
+})
+
+it('lists both, and delivers each once', async test => {
+  const service = await serviceUnderTest(test)
+  await sendFromPage(service)
+  await service.submit(samplePurchase())
+  assert.equal(await service.deliver(), 2)
+  const { events } = await service.received('event_id=order-1001')
+  const names = events.map((event: { event_name: string }) => event.event_name)
+  assert.deepEqual(names.sort(), ['PageView', 'Purchase'])
+  const { body } = await service.request('GET', '/api/v1/dashboard/events')
+  const listed = body.events.data.map((event: Record<string, unknown>) => [
+    event.event_name,
+    (event.deliveries as { status: string }[]).map(({ status }) => status),
+  ])
+  assert.deepEqual(listed.sort(), [
+    ['PageView', ['accepted']],
+    ['Purchase', ['accepted']],
+  ])
+})
+
+it('takes a parent from the space of its child, and from the other where there is none', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  await service.submit(samplePurchase({ event_id: 'refund', parent_event_id: 'order-1001' }))
+  await sendFromPage(service, { event_id: 'click', parent_event_id: 'order-1001' })
+  const before = (await readFromPage(service, 'click')).body.lineage.parent
+  assert.equal(before.event_name, 'Purchase')
+  const childrenOf = async (path: string) => {
+    const { body } = await service.request('GET', path)
+    return body.lineage.children.map(({ id }: { id: string }) => id).sort()
+  }
+  assert.deepEqual(await childrenOf(`${EVENTS}/order-1001`), ['click', 'refund'])
+
+  await sendFromPage(service)
+  const after = (await readFromPage(service, 'click')).body.lineage.parent
+  assert.equal(after.event_name, 'PageView')
+  assert.deepEqual(await childrenOf(`${EVENTS}/order-1001`), ['refund'])
+  assert.deepEqual(await childrenOf(`${EVENTS}/order-1001?space=publishable`), ['click'])
+})
+
+it('erases a person from the events of both spaces', async test => {
+  const service = await serviceUnderTest(test)
+  await sendFromPage(service, { visitor_id: 'visitor-7' })
+  await service.submit(samplePurchase({ visitor_id: 'visitor-7' }))
+  const digest = '9c3b1a04e4e7b5de6a1d3f4e6b0d7e6c'.padEnd(64, '0')
+  const unknown = await service.request('DELETE', '/api/v1/user-data', {
+    body: { identifier_hash: digest },
+  })
+  assert.equal(unknown.body.events_updated, 0)
+  const erased = await service.request('DELETE', '/api/v1/user-data', {
+    body: { identifier_hash: hash('sha256', 'visitor-7') },
+  })
+  assert.equal(erased.body.events_updated, 2)
+  assert.equal((await readFromPage(service)).body.event.payload_expired, true)
+  assert.equal((await service.read('order-1001')).body.event.payload_expired, true)
+})
