@@ -8,6 +8,7 @@ import {
   findExpiredWeeks,
   findExpiringTrackers,
   findRowwisePartitions,
+  findTrackersOfOldCounts,
   forgetCounts,
   type KeyPosition,
 } from '../ledger/expire-store.ts'
@@ -125,8 +126,10 @@ async function expireRowwise(
         total.deliveries += batch.deliveries
         if (after !== null) await pauseBriefly(database)
       } while (after !== null)
-      await forgetCounts(database, trackerId, since)
     }
+  }
+  for (const trackerId of await findTrackersOfOldCounts(database, since)) {
+    await forgetCounts(database, trackerId, since)
   }
   return { ...total, more: false }
 }

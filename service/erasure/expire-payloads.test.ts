@@ -146,8 +146,9 @@ it('makes up for missed days, whoever holds the table in between, and goes on wh
 async function storeStrays({ pool }: Database, count: number): Promise<void> {
   const values = [TRACKER_ID, STORED_AT, count]
   await pool.query(
-    `insert into event_payloads (tracker_id, event_id, received_on, user_data, click_ids)
-     select $1, 'stray-' || number, $2::timestamptz::date, '{}', '{}'
+    `insert into event_payloads (tracker_id, event_id, space, created_at, received_on, user_data,
+       click_ids)
+     select $1, 'stray-' || number, 0, $2::timestamptz, $2::timestamptz::date, '{}', '{}'
      from generate_series(1, $3::integer) number`,
     values,
   )

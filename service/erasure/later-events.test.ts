@@ -82,7 +82,7 @@ it('202 tells the people of one group apart', async test => {
     `select events.tracker_id, events.event_id, payload.event_id is not null as has_identity,
        session.visitor_id is not null as has_session, delivery.status
      from events
-     join deliveries delivery using (tracker_id, event_id)
+     join all_deliveries delivery using (tracker_id, event_id)
      left join event_payloads payload using (tracker_id, event_id)
      left join sessions session on session.tracker_id = events.tracker_id
        and session.visitor_id = 'visitor-' || split_part(events.event_id, '-', 2)`,

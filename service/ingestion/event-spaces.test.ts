@@ -72,7 +72,7 @@ it('lists both, and delivers each once', async test => {
   await service.submit(samplePurchase())
   assert.equal(await service.deliver(), 2)
   const { events } = await service.received('event_id=order-1001')
-  const names = events.map((event: { event_name: string }) => event.event_name)
+  const names = events.map(event => event.event_name as unknown as string)
   assert.deepEqual(names.sort(), ['PageView', 'Purchase'])
   const { body } = await service.request('GET', '/api/v1/dashboard/events')
   const listed = body.events.data.map((event: Record<string, unknown>) => [

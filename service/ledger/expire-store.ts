@@ -93,6 +93,23 @@ export async function findExpiringTrackers(
   return rows.map(({ id }) => id)
 }
 
+/** The trackers that have counts of a day before `keptSince`. One look into an index a tracker. */
+export async function findTrackersOfOldCounts(
+  { pool }: Database,
+  keptSince: string,
+): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select trackers.id from trackers
+     cross join lateral (
+       select 1 from event_counts
+       where tracker_id = trackers.id and received_on < $1::date limit 1
+     ) old
+     order by trackers.id`,
+    [keptSince],
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** Deletes the counts of days before `keptSince` of a tracker that has no event of them any more. */
 export async function forgetCounts(
   { pool }: Database,

@@ -67,8 +67,9 @@ export async function ensurePartitions(
 
 function spansOf(from: Date, days: number, spanDays: number): Span[] {
   const spans: Span[] = []
-  const until = from.getTime() + days * DAY_MILLISECONDS
-  let start = spanDays === WEEK_DAYS ? mondayOf(from) : new Date(`${dayOf(from)}T00:00:00Z`)
+  const midnight = midnightOf(from)
+  const until = midnight.getTime() + days * DAY_MILLISECONDS
+  let start = spanDays === WEEK_DAYS ? mondayOf(midnight) : midnight
   while (start.getTime() < until) {
     const end = new Date(start.getTime() + spanDays * DAY_MILLISECONDS)
     spans.push({ start, end })
@@ -77,9 +78,12 @@ function spansOf(from: Date, days: number, spanDays: number): Span[] {
   return spans
 }
 
-/** The UTC Monday on or before a moment. */
-function mondayOf(moment: Date): Date {
-  const midnight = new Date(`${dayOf(moment)}T00:00:00Z`)
+function midnightOf(moment: Date): Date {
+  return new Date(`${dayOf(moment)}T00:00:00Z`)
+}
+
+/** The UTC Monday on or before a midnight. */
+function mondayOf(midnight: Date): Date {
   const daysSince = (midnight.getUTCDay() - MONDAY + WEEK_DAYS) % WEEK_DAYS
   return new Date(midnight.getTime() - daysSince * DAY_MILLISECONDS)
 }

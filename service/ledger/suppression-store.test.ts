@@ -42,8 +42,8 @@ it('leaves an entry out that presumes too much, and says which', async test => {
   const alone = await insertEvents(database, entries.slice(0, 1), [])
   assert.deepEqual([...alone.misjudged], [`${TRACKER_ID} a`])
   const { inserted, misjudged } = await insertEvents(database, entries.slice(1), [])
-  assert.deepEqual([...inserted], [`${TRACKER_ID} c`, `${TRACKER_ID} d`])
-  assert.deepEqual([...misjudged], [`${TRACKER_ID} b`])
+  assert.deepEqual([...inserted], [`${TRACKER_ID} secret c`, `${TRACKER_ID} secret d`])
+  assert.deepEqual([...misjudged], [`${TRACKER_ID} secret b`])
   const elsewhere = ledgerEntry({ trackerId: OTHER_TRACKER, presumedUnerased: 'everybody' })
   assert.deepEqual(await storeEntries(database, [elsewhere]), ['event-1'])
 })
@@ -53,8 +53,9 @@ it('waits for whoever stores payloads at that moment, and for nobody who begins 
   const writer = await database.pool.connect()
   await writer.query('begin')
   await writer.query(
-    `insert into event_payloads (tracker_id, event_id, received_on, user_data, click_ids)
-     values ($1, 'slow', '2026-11-21', '{}', '{}')`,
+    `insert into event_payloads
+       (tracker_id, event_id, space, created_at, received_on, user_data, click_ids)
+     values ($1, 'slow', 0, '2026-11-21', '2026-11-21', '{}', '{}')`,
     [TRACKER_ID],
   )
   let isOver = false
