@@ -7,7 +7,7 @@ export interface Signals {
   hasDestination: boolean
 }
 
-/** Whether the signals of an ad account arrive. Each tracker answers from an index, for itself. */
+/** Whether the signals of an ad account arrive: the first row that an index finds is enough. */
 export async function findSignals(
   { pool }: Database,
   { workspaceId, adAccountId }: { workspaceId: number; adAccountId: number },
@@ -15,15 +15,17 @@ export async function findSignals(
   const { rows } = await pool.query({
     name: 'find-signals',
     text: `select
-             coalesce(bool_or(exists (
-               select 1 from event_counts counts where counts.tracker_id = trackers.id
-             )), false) as has_events,
-             coalesce(bool_or(exists (
-               select 1 from destinations destination
-               where destination.tracker_id = trackers.id and destination.status = 'active'
-                 and destination.platform_ad_account_id = $2
-             )), false) as has_destination
-           from trackers where trackers.workspace_id = $1`,
+             exists (
+               select 1 from trackers
+               join event_counts counts on counts.tracker_id = trackers.id
+               where trackers.workspace_id = $1::integer limit 1
+             ) as has_events,
+             exists (
+               select 1 from trackers
+               join destinations destination on destination.tracker_id = trackers.id
+               where trackers.workspace_id = $1::integer and destination.status = 'active'
+                 and destination.platform_ad_account_id = $2::integer limit 1
+             ) as has_destination`,
     values: [workspaceId, adAccountId],
   })
   return {

@@ -17,7 +17,7 @@ export async function countReceived(
   const { rows } = await pool.query({
     name: 'count-received-by-day',
     text: `select received_on, sum(events)::bigint as events from event_counts
-           where tracker_id = any($1::uuid[]) and received_on >= $2
+           where tracker_id = any($1::uuid[]) and received_on >= $2::date
            group by received_on order by received_on desc`,
     values: [arrayLiteral(trackerIds), sinceDay],
   })
@@ -43,8 +43,8 @@ export interface LedgerSpan {
 
 /**
  * Conversions that happened since a moment, by name and currency. Nothing is received before it has
- * happened, so each tracker is asked for one range of the index by receipt, and what came in late,
- * of days before, is left out of it.
+ * happened, so each tracker is one range of the index by receipt, and what came in late, of days
+ * before, is left out of it.
  */
 export async function sumLedger(
   { pool }: Database,
@@ -53,22 +53,17 @@ export async function sumLedger(
   const { rows } = await pool.query({
     name: 'sum-ledger',
     text: `with figures as (
-             select of_tracker.event_name, of_tracker.value_currency,
-               sum(of_tracker.events)::bigint as events, sum(of_tracker.amount) as amount
-             from unnest($1::uuid[]) tracker(id)
-             cross join lateral (
-               select event_name, value_currency, count(*) as events, sum(value_amount) as amount
-               from events
-               where tracker_id = tracker.id and created_at >= $2 and event_time >= $2
-                 and event_class = 'conversion'
-               group by event_name, value_currency
-             ) of_tracker
-             group by 1, 2
+             select event_name, value_currency, count(*) as events, sum(value_amount) as amount
+             from events
+             where tracker_id = any($1::uuid[]) and created_at >= $2::timestamptz
+               and event_time >= $2::timestamptz and event_class = 'conversion'
+             group by event_name, value_currency
            ), places as (
              select event_name, row_number() over (order by sum(events) desc, event_name) as place
              from figures group by event_name
            )
-           select case when place <= $3 then event_name else '${OTHER_NAMES}' end as event_name,
+           select
+             case when place <= $3::integer then event_name else '${OTHER_NAMES}' end as event_name,
              value_currency, sum(events)::bigint as events, sum(amount)::text as amount
            from figures join places using (event_name)
            group by 1, 2 order by 1, 2`,
@@ -83,7 +78,7 @@ export async function sumLedger(
 }
 
 export interface AcceptedSpan {
-  /** Pairs of the same length: whose destination. */
+  /** Pairs of the same length: whose destination; each is asked for with a statement of its own. */
   trackerIds: readonly string[]
   destinationIds: readonly string[]
   /** UTC day, YYYY-MM-DD. */
@@ -95,26 +90,37 @@ export interface AcceptedSpan {
  * What several destinations of one tracker took counts once.
  */
 export async function countAccepted(
-  { pool }: Database,
+  database: Database,
   { trackerIds, destinationIds, sinceDay }: AcceptedSpan,
 ): Promise<Map<string, number>> {
+  const ofTrackers = new Map<string, Map<string, number>>()
+  for (const [index, trackerId] of trackerIds.entries()) {
+    const destinationId = destinationIds[index] as string
+    const ofTracker = ofTrackers.get(trackerId) ?? new Map<string, number>()
+    ofTrackers.set(trackerId, ofTracker)
+    for (const row of await countTaken(database, { trackerId, destinationId, sinceDay })) {
+      ofTracker.set(row.name, Math.max(row.accepted, ofTracker.get(row.name) ?? 0))
+    }
+  }
+  const total = new Map<string, number>()
+  for (const [name, accepted] of [...ofTrackers.values()].flatMap(ofTracker => [...ofTracker])) {
+    total.set(name, accepted + (total.get(name) ?? 0))
+  }
+  return total
+}
+
+/** What one destination took, by name. */
+async function countTaken(
+  { pool }: Database,
+  lane: { trackerId: string; destinationId: string; sinceDay: string },
+): Promise<{ name: string; accepted: number }[]> {
   const { rows } = await pool.query({
     name: 'count-accepted-by-name',
-    text: `select event_name, sum(accepted)::bigint as accepted
-           from (
-             select lane.tracker_id, sent.event_name, max(sent.accepted) as accepted
-             from unnest($1::uuid[], $2::uuid[]) lane(tracker_id, destination_id)
-             cross join lateral (
-               select event_name, sum(accepted) as accepted from sent_counts
-               where sent_counts.tracker_id = lane.tracker_id
-                 and sent_counts.destination_id = lane.destination_id
-                 and sent_on >= $3 and event_on >= $3
-               group by event_name
-             ) sent
-             group by lane.tracker_id, sent.event_name
-           ) of_tracker
+    text: `select event_name as name, sum(accepted)::bigint as accepted from sent_counts
+           where tracker_id = $1::uuid and destination_id = $2::uuid
+             and sent_on >= $3::date and event_on >= $3::date
            group by event_name having sum(accepted) > 0`,
-    values: [arrayLiteral(trackerIds), arrayLiteral(destinationIds), sinceDay],
+    values: [lane.trackerId, lane.destinationId, lane.sinceDay],
   })
-  return new Map(rows.map(row => [row.event_name, row.accepted]))
+  return rows
 }
