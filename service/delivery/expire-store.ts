@@ -36,45 +36,88 @@ export function expireDeliveriesExpressions(): string {
 
 const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
 
-/** Deletes a batch of what was counted as sent before `keptSince`. Returns how many rows. */
-export async function deleteSentCounts({ pool }: Database, keptSince: string): Promise<number> {
-  let deleted = 0
+/**
+ * Deletes a batch of what was counted as sent before `keptSince`, tracker by tracker. Returns how
+ * many rows.
+ */
+export async function deleteSentCounts(database: Database, keptSince: string): Promise<number> {
+  let total = 0
   for (const table of SENT_COUNT_TABLES) {
-    const { rowCount } = await pool.query(
-      `delete from ${table} where ctid = any(array(
-         select old.ctid
-         from destinations destination
-         cross join lateral (
-           select ctid from ${table}
-           where ${table}.tracker_id = destination.tracker_id
-             and ${table}.destination_id = destination.id and sent_on < $1::date
-           limit ${EXPIRED_ROWS} for update skip locked
-         ) old
-         limit ${EXPIRED_ROWS}
-       ))`,
-      [keptSince],
-    )
-    deleted += rowCount ?? 0
+    let deleted = 0
+    for (const trackerId of await findTrackersOfSentCounts(database, table, keptSince)) {
+      const limit = EXPIRED_ROWS - deleted
+      deleted += await deleteSentCountsOf(database, table, { trackerId, keptSince, limit })
+      if (deleted === EXPIRED_ROWS) break
+    }
+    total += deleted
   }
-  return deleted
+  return total
 }
 
-/** The trackers that have attempts from before `keptSince`. */
+type SentCountTable = (typeof SENT_COUNT_TABLES)[number]
+
+/** A look into an index for each destination. */
+async function findTrackersOfSentCounts(
+  { pool }: Database,
+  table: SentCountTable,
+  keptSince: string,
+): Promise<string[]> {
+  const { rows } = await pool.query({
+    text: `select distinct destination.tracker_id from destinations destination
+           cross join lateral (
+             select 1 from ${table} sent
+             where sent.tracker_id = destination.tracker_id
+               and sent.destination_id = destination.id and sent.sent_on < $1::date
+             limit 1
+           ) old
+           order by destination.tracker_id limit ${EXPIRED_ROWS}`,
+    values: [keptSince],
+  })
+  return rows.map(row => row.tracker_id)
+}
+
+/** A range of the primary key for each of the tracker's destinations. */
+async function deleteSentCountsOf(
+  { pool }: Database,
+  table: SentCountTable,
+  { trackerId, keptSince, limit }: { trackerId: string; keptSince: string; limit: number },
+): Promise<number> {
+  const { rows } = await pool.query({
+    text: `delete from ${table} where tracker_id = $1::uuid and ctid = any(array(
+             select old.place
+             from destinations destination
+             cross join lateral (
+               select ctid as place from ${table} sent
+               where sent.tracker_id = $1::uuid and sent.destination_id = destination.id
+                 and sent.sent_on < $2::date
+               limit $3::integer for update skip locked
+             ) old
+             where destination.tracker_id = $1::uuid
+             limit $3::integer
+           ))
+           returning tracker_id`,
+    values: [trackerId, keptSince, limit],
+  })
+  return rows.length
+}
+
+/** The trackers that have attempts from before `keptSince`; an attempt belongs to a destination. */
 export async function findTrackersOfOldAttempts(
   { pool }: Database,
   keptSince: string,
 ): Promise<string[]> {
-  const { rows } = await pool.query(
-    `select id from trackers
-     where exists (
-       select from send_attempts attempt
-       where attempt.tracker_id = trackers.id
-         and attempt.started_at < $1::date::timestamp at time zone 'UTC'
-     )
-     order by id`,
-    [keptSince],
-  )
-  return rows.map(({ id }) => id)
+  const { rows } = await pool.query({
+    text: `select distinct destination.tracker_id from destinations destination
+           cross join lateral (
+             select 1 from send_attempts attempt
+             where attempt.tracker_id = destination.tracker_id
+               and attempt.started_at < $1::date::timestamp at time zone 'UTC'
+             limit 1
+           ) old
+           order by destination.tracker_id`,
+    values: [keptSince],
+  })
+  return rows.map(row => row.tracker_id)
 }
 
 export interface OldAttempts {
@@ -104,7 +147,8 @@ export async function deleteAttempts(
   const { rows } = await pool.query({
     text: `with due as materialized (
              select tracker_id, id, started_at from send_attempts
-             where tracker_id = $1 and started_at < $2::date::timestamp at time zone 'UTC'
+             where tracker_id = $1::uuid
+               and started_at < $2::date::timestamp at time zone 'UTC'
                and (started_at, id) > ($3::timestamptz, $4::uuid)
              order by started_at, id limit ${EXPIRED_ROWS} for update skip locked
            ), gone as (
