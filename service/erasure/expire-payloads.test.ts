@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
 import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
+import { insertTracker } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { windowEnd } from '../delivery/review-delivery.ts'
 import { ensurePartitions } from '../ledger/partition-store.ts'
@@ -20,6 +21,14 @@ const NOTHING = { partitions: 0, rows: 0, more: false, isHeld: false }
 
 function expire(database: Database, now: Date, batchesMax = 100) {
   return expirePayloads({ database, now, payloadDays: PAYLOAD_DAYS, batchesMax })
+}
+
+/** A store with the tracker whose events and sessions are stored. */
+async function storeOfTracker(test: TestContext) {
+  const store = await testStore(test)
+  const names = { name: 'Shop', workspaceName: 'Shop' }
+  await insertTracker(store.database, { id: TRACKER_ID, ...names, createdAt: STORED_AT })
+  return store
 }
 
 async function partitions({ pool }: Database): Promise<string[]> {
@@ -53,7 +62,7 @@ async function storeAtMoments(database: Database): Promise<void> {
 }
 
 it('keeps the payload of a day for ninety days, to the last moment, and not a day longer', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   await ensurePartitions(database, MOMENTS.before, 3)
   await storeAtMoments(database)
   const ids = Object.keys(MOMENTS)
@@ -68,7 +77,7 @@ it('keeps the payload of a day for ninety days, to the last moment, and not a da
 })
 
 it('keeps to the same days where nobody had made a partition', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   await storeAtMoments(database)
   const ids = Object.keys(MOMENTS)
   assert.deepEqual(await expire(database, LAST_MOMENT), { ...NOTHING, rows: 2 })
@@ -78,7 +87,7 @@ it('keeps to the same days where nobody had made a partition', async test => {
 })
 
 it('forgets a session that was not seen for as long, and no other', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   const session = { visitorId: 'loyal', landingSource: null, clickIds: {} }
   await storeAtMoments(database)
   await storeEntries(database, [
@@ -94,7 +103,7 @@ it('forgets a session that was not seen for as long, and no other', async test =
 })
 
 it('keeps what stops identity from coming back, and what the ledger says', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   await storeEntries(database, [ledgerEntry({ withdrawalOf: ['visitor-1'] })])
   await database.pool.query(`insert into erased_identifiers values ($1, '\\x01', $2)`, [
     TRACKER_ID,
@@ -113,7 +122,7 @@ it('keeps what stops identity from coming back, and what the ledger says', async
 
 for (const mode of ['access share', 'row exclusive']) {
   it(`skips a table that somebody holds (${mode}), and takes it up later`, async test => {
-    const { database } = await testStore(test)
+    const { database } = await storeOfTracker(test)
     await ensurePartitions(database, MOMENTS.first, 2)
     await storeAtMoments(database)
     const holder = await database.pool.connect()
@@ -134,7 +143,7 @@ for (const mode of ['access share', 'row exclusive']) {
 }
 
 it('makes up for missed days, whoever holds the table in between, and goes on where it stopped', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   await ensurePartitions(database, MOMENTS.first, 40)
   const later = new Date(NEXT_DAY.getTime() + 60 * DAY_MILLISECONDS)
   assert.deepEqual(await expire(database, later), { ...NOTHING, partitions: 31, more: true })
@@ -167,8 +176,50 @@ async function countLeft({ pool }: Database) {
   return rows[0]
 }
 
+it('goes on behind sessions that stay, tracker by tracker', async test => {
+  const { database } = await storeOfTracker(test)
+  const other = '0f000000-0000-4000-8000-000000000000'
+  await insertTracker(database, {
+    id: other,
+    name: 'Other',
+    workspaceName: 'Other',
+    createdAt: STORED_AT,
+  })
+  // In the order of the key: 1,500 that go, 11,000 that stay, and one more that goes.
+  for (const trackerId of [TRACKER_ID, other]) {
+    await database.pool.query(
+      `insert into sessions (tracker_id, visitor_id, first_seen_at, last_seen_at, click_ids)
+       select $1::uuid, to_char(number, 'FM00000'), $2::timestamptz,
+         case when number <= 1500 or number = 12501 then $2::timestamptz else $3::timestamptz end,
+         '{}'
+       from generate_series(1, 12501) number`,
+      [trackerId, STORED_AT, NEXT_DAY],
+    )
+  }
+  assert.deepEqual(await expire(database, NEXT_DAY, 2), { ...NOTHING, rows: 1_500, more: true })
+  assert.deepEqual(await expire(database, NEXT_DAY), { ...NOTHING, rows: 1_502 })
+  assert.deepEqual(await expire(database, NEXT_DAY), NOTHING)
+  assert.equal((await countLeft(database)).sessions, 22_000)
+})
+
+it('leaves strays and sessions that others hold, and takes them up later', async test => {
+  const { database } = await storeOfTracker(test)
+  await storeStrays(database, 10)
+  const holder = await database.pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(`select 1 from sessions where visitor_id = 'visitor-3' for update`)
+    await holder.query(`select 1 from event_payloads where event_id = 'stray-3' for update`)
+    assert.deepEqual(await expire(database, NEXT_DAY), { ...NOTHING, rows: 18 })
+    await holder.query('commit')
+  } finally {
+    holder.release()
+  }
+  assert.deepEqual(await expire(database, NEXT_DAY), { ...NOTHING, rows: 2 })
+})
+
 it('stops at its limit, says that there is more, and the next run goes on', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   await storeStrays(database, 2_500)
   assert.deepEqual(await expire(database, NEXT_DAY, 1), { ...NOTHING, rows: 2_000, more: true })
   assert.deepEqual(await countLeft(database), { payloads: 1_500, sessions: 1_500 })
@@ -178,7 +229,7 @@ it('stops at its limit, says that there is more, and the next run goes on', asyn
 })
 
 it('lets several processes do it at the same moment', async test => {
-  const { database } = await testStore(test)
+  const { database } = await storeOfTracker(test)
   await storeStrays(database, 3_000)
   await ensurePartitions(database, MOMENTS.before, 1)
   await ensurePartitions(database, MOMENTS.next, 5)

@@ -1,11 +1,11 @@
 import type { Database } from '../db/database.ts'
 import {
-  countSessionPages,
   deleteStrayPayloads,
   deleteUnseenSessions,
   dropPartition,
   EXPIRY_ROWS,
   findExpiredPartitions,
+  findSessionTrackers,
 } from '../ledger/payload-expiry-store.ts'
 import { pauseBriefly } from '../ledger/suppression-store.ts'
 import { keptSince } from './kept-since.ts'
@@ -33,8 +33,6 @@ export interface ExpiredPayloads {
 const PARTITIONS_MAX = 31
 /** Of a thousand rows: a run takes some seconds, so that a process can end between two. */
 const BATCHES_MAX = 100
-/** 8 MB of sessions, looked through in one statement. */
-const SESSION_PAGES = 1_000
 
 /**
  * Expires identity payloads of UTC days more than `payloadDays` ago, and sessions that were not
@@ -79,19 +77,23 @@ async function deleteStrays(database: Database, since: string, batchesMax: numbe
   return { rows, more: true }
 }
 
+/**
+ * Only batches that delete something count towards the limit: each run looks from the beginning, so
+ * one that stopped at sessions that stay would never come further.
+ */
 async function deleteSessions(database: Database, since: string, batchesMax: number) {
-  const pages = await countSessionPages(database)
   let rows = 0
   let batches = 0
-  for (let fromPage = 0; fromPage < pages; ) {
-    if (batches === batchesMax) return { rows, more: true }
-    const untilPage = fromPage + SESSION_PAGES
-    const span = { keptSince: since, fromPage, untilPage }
-    const deleted = await deleteUnseenSessions(database, span)
-    rows += deleted
-    if (deleted > 0) batches += 1
-    if (deleted < EXPIRY_ROWS) fromPage = untilPage
-    await pauseBriefly(database)
+  for (const trackerId of await findSessionTrackers(database)) {
+    let after: string | null = null
+    do {
+      if (batches === batchesMax) return { rows, more: true }
+      const batch = await deleteUnseenSessions(database, { trackerId, keptSince: since, after })
+      after = batch.last
+      rows += batch.sessions
+      if (batch.sessions > 0) batches += 1
+      if (after !== null || batch.sessions > 0) await pauseBriefly(database)
+    } while (after !== null)
   }
   return { rows, more: false }
 }

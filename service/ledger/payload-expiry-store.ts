@@ -17,8 +17,8 @@ export async function findExpiredPartitions(
      from pg_inherits join pg_class partition on partition.oid = pg_inherits.inhrelid
      where pg_inherits.inhparent = 'event_payloads'::regclass
        and partition.relname ~ '^event_payloads_\\d{4}_\\d{2}_\\d{2}$'
-       and right(partition.relname, 10) < $1
-     order by partition.relname limit $2`,
+       and right(partition.relname, 10) < $1::text
+     order by partition.relname limit $2::integer`,
     [keptSince.replaceAll('-', '_'), limit],
   )
   return rows.map(({ name }) => name)
@@ -47,46 +47,114 @@ export async function dropPartition({ query }: Database, name: string): Promise<
 
 /**
  * Deletes a batch of expired payloads from the default partition, where a payload lies whose day
- * nobody had made. Returns how many; rows that somebody else holds are left.
+ * nobody had made, tracker by tracker. Returns how many; rows that others hold are left.
  */
-export async function deleteStrayPayloads({ pool }: Database, keptSince: string): Promise<number> {
-  const { rowCount } = await pool.query({
-    name: 'delete-stray-payloads',
-    text: `delete from event_payloads_default where ctid = any(array(
-             select ctid from event_payloads_default where received_on < $1::date
-             order by received_on limit ${EXPIRY_ROWS} for update skip locked
-           ))`,
-    values: [keptSince],
-  })
-  return rowCount ?? 0
+export async function deleteStrayPayloads(database: Database, keptSince: string): Promise<number> {
+  let deleted = 0
+  for (const trackerId of await findTrackersOfStrays(database, keptSince)) {
+    const limit = EXPIRY_ROWS - deleted
+    deleted += await deleteStrayPayloadsOf(database, { trackerId, keptSince, limit })
+    if (deleted === EXPIRY_ROWS) break
+  }
+  return deleted
 }
 
-/** Pages of the table of sessions, from its first to its last. */
-export async function countSessionPages({ pool }: Database): Promise<number> {
-  const { rows } = await pool.query(
-    `select pg_relation_size('sessions') / current_setting('block_size')::bigint as pages`,
-  )
-  return rows[0].pages
+/** The trackers of the oldest strays, as many as one batch deletes. */
+async function findTrackersOfStrays({ pool }: Database, keptSince: string): Promise<string[]> {
+  const { rows } = await pool.query({
+    name: 'find-trackers-of-strays',
+    text: `select distinct tracker_id
+           from (
+             select tracker_id from event_payloads_default where received_on < $1::date
+             order by received_on limit ${EXPIRY_ROWS}
+           ) oldest
+           order by tracker_id`,
+    values: [keptSince],
+  })
+  return rows.map(row => row.tracker_id)
+}
+
+async function deleteStrayPayloadsOf(
+  { pool }: Database,
+  { trackerId, keptSince, limit }: { trackerId: string; keptSince: string; limit: number },
+): Promise<number> {
+  const { rows } = await pool.query({
+    name: 'delete-stray-payloads',
+    text: `delete from event_payloads_default
+           where tracker_id = $1::uuid and ctid = any(array(
+             select ctid from event_payloads_default
+             where tracker_id = $1::uuid and received_on < $2::date
+             order by received_on limit $3::integer for update skip locked
+           ))
+           returning tracker_id`,
+    values: [trackerId, keptSince, limit],
+  })
+  return rows.length
+}
+
+/** All trackers, in order: any of them may have sessions. */
+export async function findSessionTrackers({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query('select id from trackers order by id')
+  return rows.map(({ id }) => id)
+}
+
+/** Sessions that one statement looks through. */
+const SESSIONS_READ = 10_000
+
+export interface SessionRange {
+  trackerId: string
+  keptSince: string
+  /** The last visitor of the batch before; null for the first one. */
+  after: string | null
+}
+
+export interface DeletedSessions {
+  sessions: number
+  /** Where the next batch goes on; null when it was the tracker's last. */
+  last: string | null
 }
 
 /**
- * Deletes a batch of sessions that were last seen before `keptSince`, among some pages of the
- * table. Returns how many. Going through the table page by page needs no index: one on
- * `last_seen_at` would cost every event of a returning visitor more than this costs once a day.
+ * Deletes a batch of one tracker's sessions that were last seen before `keptSince`, going through
+ * the sessions in the order of the primary key; those that others hold are left. No index leads to
+ * them: one on `last_seen_at` would cost every event of a returning visitor more than this costs.
  */
 export async function deleteUnseenSessions(
   { pool }: Database,
-  { keptSince, fromPage, untilPage }: { keptSince: string; fromPage: number; untilPage: number },
-): Promise<number> {
-  const { rowCount } = await pool.query({
+  { trackerId, keptSince, after }: SessionRange,
+): Promise<DeletedSessions> {
+  const { rows } = await pool.query({
     name: 'delete-unseen-sessions',
-    text: `delete from sessions where ctid = any(array(
-             select ctid from sessions
-             where ctid >= $1::tid and ctid < $2::tid
-               and last_seen_at < $3::date::timestamp at time zone 'UTC'
-             limit ${EXPIRY_ROWS} for update skip locked
-           ))`,
-    values: [`(${fromPage},0)`, `(${untilPage},0)`, keptSince],
+    text: DELETE_UNSEEN,
+    values: [trackerId, keptSince, after ?? ''],
   })
-  return rowCount ?? 0
+  return { sessions: rows[0].sessions, last: rows[0].last }
 }
+
+const IS_UNSEEN = `last_seen_at < $2::date::timestamp at time zone 'UTC'`
+
+/**
+ * A batch ends with the last row that was read, or before that with the last it may delete: `read`
+ * is read on demand, so nothing behind that row is. A row that another statement moves meanwhile
+ * was seen by it, and is left.
+ */
+const DELETE_UNSEEN = `
+  with read as materialized (
+    select visitor_id, ctid as place, ${IS_UNSEEN} as is_unseen from sessions
+    where tracker_id = $1::uuid and visitor_id > $3::text
+    order by visitor_id limit ${SESSIONS_READ}
+  ), unseen as materialized (
+    select visitor_id, place from read where is_unseen limit ${EXPIRY_ROWS}
+  ), held as materialized (
+    select ctid as place from sessions
+    where tracker_id = $1::uuid and ctid = any(array(select place from unseen)) and ${IS_UNSEEN}
+    for update skip locked
+  ), gone as (
+    delete from sessions
+    where tracker_id = $1::uuid and ctid = any(array(select place from held))
+    returning visitor_id
+  )
+  select (select count(*) from gone) as sessions, case
+    when (select count(*) from unseen) = ${EXPIRY_ROWS} then (select max(visitor_id) from unseen)
+    when (select count(*) from read) = ${SESSIONS_READ} then (select max(visitor_id) from read)
+  end as last`
