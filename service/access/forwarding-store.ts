@@ -19,18 +19,19 @@ export async function rememberSignature(
   { pool }: Database,
   { trackerId, signature, forwardedAt, forgetBefore }: SeenSignature,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'remember-signature',
     text: `with forgotten as (
              delete from forwarded_signatures
-             where tracker_id = $1 and signature in (
+             where tracker_id = $1::uuid and signature in (
                select signature from forwarded_signatures
-               where tracker_id = $1 and forwarded_at < $4
+               where tracker_id = $1::uuid and forwarded_at < $4::timestamptz
                order by forwarded_at limit ${FORGOTTEN_AT_ONCE} for update skip locked))
            insert into forwarded_signatures (tracker_id, signature, forwarded_at)
-           values ($1, $2, $3)
-           on conflict (tracker_id, signature) do nothing`,
+           values ($1::uuid, $2::bytea, $3::timestamptz)
+           on conflict (tracker_id, signature) do nothing
+           returning tracker_id`,
     values: [trackerId, signature, forwardedAt, forgetBefore],
   })
-  return rowCount === 1
+  return rows.length === 1
 }

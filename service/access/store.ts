@@ -17,7 +17,7 @@ export async function findTrackerByKey(
     name: 'find-tracker-by-key',
     text: `select keys.tracker_id, trackers.workspace_id
            from tracker_keys keys join trackers on trackers.id = keys.tracker_id
-           where keys.key_digest = $1 and keys.kind = $2 and keys.revoked_at is null`,
+           where keys.key_digest = $1::bytea and keys.kind = $2::text and keys.revoked_at is null`,
     values: [digest, kind],
   })
   const row = rows[0]
@@ -38,7 +38,8 @@ export async function findPublishableKey(
     name: 'find-publishable-key',
     text: `select keys.tracker_id, trackers.workspace_id, keys.origins
            from tracker_keys keys join trackers on trackers.id = keys.tracker_id
-           where keys.key_digest = $1 and keys.kind = 'publishable' and keys.revoked_at is null`,
+           where keys.key_digest = $1::bytea and keys.kind = 'publishable'
+             and keys.revoked_at is null`,
     values: [digest],
   })
   const row = rows[0]
@@ -130,14 +131,15 @@ export async function revokeKey(
   { query }: Transaction,
   { trackerId, digest, revokedAt }: KeyRevocation,
 ): Promise<boolean> {
-  const result = await query
+  const revoked = await query
     .updateTable('tracker_keys')
     .set({ revoked_at: revokedAt })
     .where('tracker_id', '=', trackerId)
     .where('key_digest', '=', digest)
     .where('revoked_at', 'is', null)
+    .returning('tracker_id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return revoked !== undefined
 }
 
 export async function touchKey({ query }: Database, digest: Buffer, usedAt: Date): Promise<void> {
@@ -196,12 +198,13 @@ export async function setWorkspaceStatus(
   workspaceId: number,
   status: WorkspaceStatus,
 ): Promise<boolean> {
-  const result = await query
+  const changed = await query
     .updateTable('workspaces')
     .set({ status })
     .where('id', '=', workspaceId)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return changed !== undefined
 }
 
 export async function renameWorkspace(

@@ -57,7 +57,7 @@ export async function findAttempts(
   const { rows } = await pool.query({
     text: `select attempt.* from unnest($2::uuid[]) as asked(id)
            cross join lateral (
-             select * from send_attempts where tracker_id = $1 and id = asked.id limit 1
+             select * from send_attempts where tracker_id = $1::uuid and id = asked.id limit 1
            ) attempt
            order by started_at, id`,
     values: [trackerId, arrayLiteral(ids)],
@@ -90,7 +90,7 @@ export async function forgetAnswers(
              from (select id from unnest($2::uuid[]) as asked(id) order by id) asked
              cross join lateral (
                select tracker_id, id from send_attempts
-               where tracker_id = $1 and id = asked.id and answer is not null
+               where tracker_id = $1::uuid and id = asked.id and answer is not null
                limit 1 for update
              ) attempt
            )

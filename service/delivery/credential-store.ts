@@ -13,7 +13,10 @@ export async function* everyDestination({ query }: Database): AsyncGenerator<Des
       .orderBy('tracker_id')
       .orderBy('id')
       .limit(PAGE_ROWS_MAX)
-    if (last) page = page.where(sql<boolean>`(tracker_id, id) > (${last.trackerId}, ${last.id})`)
+    if (last) {
+      const { trackerId, id } = last
+      page = page.where(sql<boolean>`(tracker_id, id) > (${trackerId}::uuid, ${id}::uuid)`)
+    }
     const destinations: Destination[] = (await page.execute()).map(destinationOf)
     yield* destinations
     last = destinations.at(-1) ?? null
@@ -46,7 +49,7 @@ export async function replaceCredential(
   { trackerId, destinationId, sealedCredential, datasetId, at }: NewCredential,
 ): Promise<boolean> {
   const config = datasetId === null ? {} : { dataset_id: datasetId }
-  const { numUpdatedRows } = await query
+  const changed = await query
     .updateTable('destinations')
     .set({
       sealed_credential: sealedCredential,
@@ -59,8 +62,9 @@ export async function replaceCredential(
     })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
+    .returning('id')
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return changed !== undefined
 }
 
 /**
@@ -72,12 +76,13 @@ export async function rewriteSealedCredential(
   { trackerId, id, sealedCredential: read }: Destination,
   resealed: Buffer,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await query
+  const changed = await query
     .updateTable('destinations')
     .set({ sealed_credential: resealed })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', id)
     .where('sealed_credential', '=', read)
+    .returning('id')
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return changed !== undefined
 }

@@ -17,8 +17,8 @@ export async function findDestinationRoutes(
 ): Promise<DestinationRoute[]> {
   const { rows } = await pool.query({
     name: 'find-destination-routes',
-    text: `select id, coalesce(test_mode_until > $2, false) as is_test
-           from destinations where tracker_id = $1 order by created_at, id`,
+    text: `select id, coalesce(test_mode_until > $2::timestamptz, false) as is_test
+           from destinations where tracker_id = $1::uuid order by created_at, id`,
     values: [trackerId, now],
   })
   return rows.map(row => ({ id: row.id, isTest: row.is_test }))
@@ -139,7 +139,7 @@ export interface LanePause extends TriedLane {
  * when it was inactive already, or has another credential by now.
  */
 export async function pauseDestination({ query }: Database, pause: LanePause): Promise<boolean> {
-  const { numUpdatedRows } = await query
+  const changed = await query
     .updateTable('destinations')
     .set({
       status: 'inactive',
@@ -152,8 +152,9 @@ export async function pauseDestination({ query }: Database, pause: LanePause): P
     .where('id', '=', pause.destinationId)
     .where('status', '=', 'active')
     .where('sealed_credential', '=', pause.sealedCredential)
+    .returning('id')
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return changed !== undefined
 }
 
 /** A probe did not get through: the destination stays inactive until a later one. */
@@ -175,7 +176,7 @@ export async function postponeProbe({ query }: Database, pause: LanePause): Prom
 
 /** The destination works again. False when it was active already, or has another credential. */
 export async function resumeDestination({ query }: Database, lane: TriedLane): Promise<boolean> {
-  const { numUpdatedRows } = await query
+  const changed = await query
     .updateTable('destinations')
     .set({
       status: 'active',
@@ -188,6 +189,7 @@ export async function resumeDestination({ query }: Database, lane: TriedLane): P
     .where('id', '=', lane.destinationId)
     .where('status', '=', 'inactive')
     .where('sealed_credential', '=', lane.sealedCredential)
+    .returning('id')
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return changed !== undefined
 }

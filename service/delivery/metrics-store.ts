@@ -15,7 +15,7 @@ export async function countAcceptance(
   const { rows } = await pool.query({
     name: 'count-acceptance',
     text: `select coalesce(sum(planned), 0) as planned, coalesce(sum(accepted), 0) as accepted
-           from delivery_counts where tracker_id = $1 and planned_on >= $2`,
+           from delivery_counts where tracker_id = $1::uuid and planned_on >= $2::date`,
     values: [trackerId, sinceDay],
   })
   return rows[0]

@@ -35,14 +35,16 @@ export async function countMatchKeys(
     text: `select name.event_name, name.events, coalesce(key.keys, '{}'::json) as keys
            from (
              select event_name, sum(accepted) as events from sent_counts
-             where tracker_id = $1 and destination_id = $2 and sent_on between $3 and $4
+             where tracker_id = $1::uuid and destination_id = $2::uuid
+               and sent_on between $3::date and $4::date
              group by event_name having sum(accepted) > 0
            ) name
            left join (
              select event_name, json_object_agg(match_key, events order by match_key) as keys
              from (
                select event_name, match_key, sum(events) as events from sent_key_counts
-               where tracker_id = $1 and destination_id = $2 and sent_on between $3 and $4
+               where tracker_id = $1::uuid and destination_id = $2::uuid
+                 and sent_on between $3::date and $4::date
                group by event_name, match_key
              ) of_key
              group by event_name
@@ -77,14 +79,15 @@ export async function countSentOfDay(
     name: 'count-sent-of-day',
     // An event is sent after it happened; the day before is for a clock that was set back.
     text: `select event_name,
-             coalesce(sum(accepted) filter (where sent_on = $3), 0) as accepted,
-             coalesce(sum(accepted) filter (where event_on <> $3), 0) as of_other_days,
-             coalesce(sum(accepted) filter (where sent_on <> $3), 0) as on_other_days,
-             coalesce(sum(test) filter (where event_on = $3), 0) as tests,
-             coalesce(sum(unknown) filter (where event_on = $3), 0) as unknown_attempts
+             coalesce(sum(accepted) filter (where sent_on = $3::date), 0) as accepted,
+             coalesce(sum(accepted) filter (where event_on <> $3::date), 0) as of_other_days,
+             coalesce(sum(accepted) filter (where sent_on <> $3::date), 0) as on_other_days,
+             coalesce(sum(test) filter (where event_on = $3::date), 0) as tests,
+             coalesce(sum(unknown) filter (where event_on = $3::date), 0) as unknown_attempts
            from sent_counts
-           where tracker_id = $1 and destination_id = $2 and sent_on >= $3::date - 1
-             and (sent_on = $3 or event_on = $3)
+           where tracker_id = $1::uuid and destination_id = $2::uuid
+             and sent_on >= $3::date - 1
+             and (sent_on = $3::date or event_on = $3::date)
            group by event_name order by event_name`,
     values: [trackerId, destinationId, day],
   })
@@ -125,7 +128,7 @@ export interface CountSentParameters {
  */
 export function countSentExpressions(parameters: CountSentParameters): string {
   const { trackerId, destinationId, sentOn } = parameters
-  const ofDay = `${trackerId}, ${destinationId}, ${sentOn}`
+  const ofDay = `${trackerId}::uuid, ${destinationId}::uuid, ${sentOn}::date`
   return `${SETTLED_GROUPS}, ${countedGroups(parameters)}, counted_sent as (
       insert into sent_counts
         (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
@@ -165,13 +168,13 @@ const SETTLED_GROUPS = `
  */
 function countedGroups(parameters: CountSentParameters): string {
   const { trackerId, destinationId, sentOn, firstParameter } = parameters
-  const ofDay = `tracker_id = ${trackerId} and destination_id = ${destinationId}
-    and sent_on = ${sentOn}`
+  const ofDay = `tracker_id = ${trackerId}::uuid and destination_id = ${destinationId}::uuid
+    and sent_on = ${sentOn}::date`
   return `
     found_names as materialized (
       select sent.*, settled_groups.accepted, settled_groups.test, settled_groups.unknown,
         exists (
-          select from sent_counts where ${ofDay} and event_name = sent.event_name
+          select 1 from sent_counts where ${ofDay} and event_name = sent.event_name
         ) as is_known
       from settled_groups
       join ${unnestOf(GROUP_COLUMNS, { alias: 'sent', firstParameter })}

@@ -37,8 +37,8 @@ export async function isJobLeft({ pool }: Database, name: string): Promise<boole
   const { rows } = await pool.query({
     name: 'is-job-left',
     text: `select exists (
-             select from signalbox_jobs.jobs
-             where task_identifier = $1 and attempts < max_attempts
+             select 1 from signalbox_jobs.jobs
+             where task_identifier = $1::text and attempts < max_attempts
            ) as is_left`,
     values: [name],
   })
@@ -76,7 +76,7 @@ export async function releaseAbandonedJobs(
 
 /** Gives back what one worker of this process had taken, when it cannot say so itself any more. */
 export async function releaseJobsOf({ pool }: Database, workerId: string): Promise<void> {
-  await pool.query('select signalbox_jobs.force_unlock_workers(array[$1])', [workerId])
+  await pool.query('select signalbox_jobs.force_unlock_workers(array[$1::text])', [workerId])
 }
 
 /**
@@ -105,7 +105,7 @@ export async function recordJobs({ pool }: Database, names: readonly string[]): 
 export async function recordSuccess({ pool }: Database, name: string): Promise<void> {
   await pool.query({
     name: 'record-job-success',
-    text: `insert into job_records (name, succeeded_at) values ($1, now())
+    text: `insert into job_records (name, succeeded_at) values ($1::text, now())
            on conflict (name) do update set succeeded_at = excluded.succeeded_at`,
     values: [name],
   })
@@ -131,7 +131,7 @@ export async function readJobs({ pool }: Database, names: readonly string[]): Pr
   const recorded = await pool.query({
     name: 'read-job-records',
     text: `select name, extract(epoch from now() - coalesce(succeeded_at, known_at))::float8 as age
-           from job_records where name = any($1)`,
+           from job_records where name = any($1::text[])`,
     values: [names],
     query_timeout: ANSWER_MILLISECONDS_MAX,
   } as { text: string })

@@ -26,7 +26,7 @@ export async function saveArtifact({ pool }: Database, artifact: Artifact): Prom
   await pool.query({
     name: 'save-oauth-artifact',
     text: `insert into oauth_artifacts (model, id, payload, grant_id, user_code, uid, expires_at)
-           values ($1, $2, $3, $4, $5, $6, $7)
+           values ($1::text, $2::text, $3::jsonb, $4::text, $5::text, $6::text, $7::timestamptz)
            on conflict (model, id) do update set
              payload = excluded.payload,
              grant_id = excluded.grant_id,
@@ -56,7 +56,7 @@ export async function findArtifact(
   const { rows } = await pool.query({
     name: `find-oauth-artifact-by-${column}`,
     text: `select id, payload, consumed_at from oauth_artifacts
-           where model = $1 and ${column} = $2`,
+           where model = $1::text and ${column} = $2::text`,
     values: [model, value],
   })
   const row = rows[0]
@@ -71,13 +71,14 @@ export async function consumeArtifact(
   { pool }: Database,
   { model, id, at }: { model: string; id: string; at: Date },
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'consume-oauth-artifact',
-    text: `update oauth_artifacts set consumed_at = $3
-           where model = $1 and id = $2 and consumed_at is null`,
+    text: `update oauth_artifacts set consumed_at = $3::timestamptz
+           where model = $1::text and id = $2::text and consumed_at is null
+           returning id`,
     values: [model, id, at],
   })
-  return rowCount === 1
+  return rows.length === 1
 }
 
 export async function removeArtifact(
@@ -124,10 +125,10 @@ export async function notePoll(
     name: 'note-oauth-poll',
     text: `with before as (
              select id, polled_at > $2::timestamptz - poll_seconds * interval '1 second' as early
-             from oauth_artifacts where model = 'DeviceCode' and id = $1 for update
+             from oauth_artifacts where model = 'DeviceCode' and id = $1::text for update
            )
            update oauth_artifacts device set
-             polled_at = $2,
+             polled_at = $2::timestamptz,
              poll_seconds = coalesce(poll_seconds, $3::integer)
                + case when before.early then $3::integer else 0 end
            from before where device.model = 'DeviceCode' and device.id = before.id
@@ -146,9 +147,12 @@ export async function removeExpiredArtifacts(
   { query }: Database,
   expiredBefore: Date,
 ): Promise<number> {
-  const result = await query
-    .deleteFrom('oauth_artifacts')
-    .where('expires_at', '<', expiredBefore)
-    .executeTakeFirst()
-  return Number(result.numDeletedRows)
+  const gone = await query
+    .with('gone', part =>
+      part.deleteFrom('oauth_artifacts').where('expires_at', '<', expiredBefore).returning('id'),
+    )
+    .selectFrom('gone')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return gone.count
 }

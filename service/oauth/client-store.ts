@@ -65,11 +65,17 @@ export async function removeUnapprovedClients(
   { query }: Database,
   createdBefore: Date,
 ): Promise<number> {
-  const result = await query
-    .deleteFrom('oauth_clients')
-    .where('kind', '=', 'self_registered')
-    .where('approved_at', 'is', null)
-    .where('created_at', '<', createdBefore)
-    .executeTakeFirst()
-  return Number(result.numDeletedRows)
+  const gone = await query
+    .with('gone', part =>
+      part
+        .deleteFrom('oauth_clients')
+        .where('kind', '=', 'self_registered')
+        .where('approved_at', 'is', null)
+        .where('created_at', '<', createdBefore)
+        .returning('client_id'),
+    )
+    .selectFrom('gone')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return gone.count
 }

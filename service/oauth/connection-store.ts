@@ -27,7 +27,7 @@ export async function keepApproval(
 ): Promise<number | null> {
   await query
     .updateTable('oauth_clients')
-    .set({ approved_at: sql`coalesce(approved_at, ${approval.approvedAt})` })
+    .set({ approved_at: sql`coalesce(approved_at, ${approval.approvedAt}::timestamptz)` })
     .where('client_id', '=', approval.clientId)
     .execute()
   if (await hasGrant(query, approval.grantId)) return null
@@ -103,9 +103,9 @@ export async function revokeGrant(
   revokedAt: Date,
 ): Promise<ConnectionName | null> {
   const statement = CompiledQuery.raw(
-    `with gone as (delete from oauth_artifacts where grant_id = $1)
-     update agent_connections set revoked_at = $2
-     where grant_id = $1 and revoked_at is null
+    `with gone as (delete from oauth_artifacts where grant_id = $1::text)
+     update agent_connections set revoked_at = $2::timestamptz
+     where grant_id = $1::text and revoked_at is null
      returning workspace_id as "workspaceId", id as "connectionId"`,
     [grantId, revokedAt],
   )
@@ -122,11 +122,12 @@ export async function revokeConnection(
   const statement = CompiledQuery.raw(
     `with gone as (
        delete from oauth_artifacts where grant_id in (
-         select grant_id from agent_connections where workspace_id = $1 and id = $2
+         select grant_id from agent_connections
+         where workspace_id = $1::integer and id = $2::integer
        )
      )
-     update agent_connections set revoked_at = $3
-     where workspace_id = $1 and id = $2 and revoked_at is null
+     update agent_connections set revoked_at = $3::timestamptz
+     where workspace_id = $1::integer and id = $2::integer and revoked_at is null
      returning id`,
     [workspaceId, connectionId, revokedAt],
   )
@@ -147,15 +148,16 @@ export async function rebindConnection(
     `with found as (
        select connection.id, connection.grant_id, connection.ad_account_id
        from agent_connections connection
-       join ad_accounts account on account.id = $3 and account.workspace_id = $1
+       join ad_accounts account on account.id = $3::integer
+         and account.workspace_id = $1::integer
          and account.status = 'active'
-       where connection.workspace_id = $1 and connection.id = $2
-         and connection.revoked_at is null and connection.ad_account_id <> $3
+       where connection.workspace_id = $1::integer and connection.id = $2::integer
+         and connection.revoked_at is null and connection.ad_account_id <> $3::integer
        for update of connection
      ), gone as (
        delete from oauth_artifacts where grant_id in (select grant_id from found)
      )
-     update agent_connections connection set ad_account_id = $3, grant_id = null
+     update agent_connections connection set ad_account_id = $3::integer, grant_id = null
      from found where connection.id = found.id
      returning found.ad_account_id as before`,
     [workspaceId, connectionId, adAccountId],

@@ -21,8 +21,10 @@ export async function insertExecutionToken(
   const statement = CompiledQuery.raw(
     `insert into execution_tokens (workspace_id, ad_account_id, token_digest, tier, name,
        last_characters, issued_by, created_at, expires_at)
-     select workspace_id, id, $3, $4, $5, $6, $7, $8, $9 from ad_accounts
-     where workspace_id = $1 and id = $2 and status = 'active'
+     select workspace_id, id, $3::bytea, $4::text, $5::text, $6::text, $7::integer,
+       $8::timestamptz, $9::timestamptz
+     from ad_accounts
+     where workspace_id = $1::integer and id = $2::integer and status = 'active'
      returning id`,
     [
       token.workspaceId,
@@ -74,12 +76,13 @@ export async function revokeExecutionToken(
   { workspaceId, tokenId }: { workspaceId: number; tokenId: number },
   revokedAt: Date,
 ): Promise<boolean> {
-  const result = await query
+  const found = await query
     .updateTable('execution_tokens')
     .set({ revoked_at: revokedAt })
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', tokenId)
     .where('revoked_at', 'is', null)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return found !== undefined
 }

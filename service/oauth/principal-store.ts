@@ -48,7 +48,7 @@ export async function isLiveGrant({ pool }: Database, grantId: string): Promise<
     name: 'is-live-grant',
     text: `select 1 from (
              select user_id, workspace_id, ad_account_id from agent_connections
-             where grant_id = $1 and revoked_at is null
+             where grant_id = $1::text and revoked_at is null
            ) bond ${STANDING}`,
     values: [grantId],
   })
@@ -69,8 +69,9 @@ export async function findConnectionPrincipal(
              and bond.revoked_at is null
            join oauth_clients client on client.client_id = bond.client_id
            ${STANDING}
-           where token.model = 'AccessToken' and token.id = $1 and token.expires_at > $3
-             and token.payload ->> 'aud' = $2`,
+           where token.model = 'AccessToken' and token.id = $1::text
+             and token.expires_at > $3::timestamptz
+             and token.payload ->> 'aud' = $2::text`,
     values: [digest, resource, at],
   })
   const row = rows[0]
@@ -105,7 +106,8 @@ export async function findTokenPrincipal(
     text: `select bond.id, bond.name, bond.tier, bond.expires_at, ${BOUND}
            from (
              select *, issued_by as user_id from execution_tokens
-             where token_digest = $1 and revoked_at is null and expires_at > $2
+             where token_digest = $1::bytea and revoked_at is null
+               and expires_at > $2::timestamptz
            ) bond ${STANDING}`,
     values: [digest, at],
   })
@@ -174,8 +176,8 @@ export async function noteUse(
       : ['execution_tokens', used.tokenId]
   await pool.query({
     name: `note-use-of-${table}`,
-    text: `update ${table} set last_used_at = $2
-           where id = $1 and (
+    text: `update ${table} set last_used_at = $2::timestamptz
+           where id = $1::integer and (
              last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute'
            )`,
     values: [id, at],

@@ -124,13 +124,14 @@ export async function setAdAccountStatus(
   { workspaceId, adAccountId }: AdAccountName,
   status: AdAccountStatus,
 ): Promise<boolean> {
-  const result = await query
+  const found = await query
     .updateTable('ad_accounts')
     .set({ status })
     .where('id', '=', adAccountId)
     .where('workspace_id', '=', workspaceId)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return found !== undefined
 }
 
 interface AdAccountRow {

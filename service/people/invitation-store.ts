@@ -90,12 +90,12 @@ export async function upsertInvitation(
         .columns(['workspace_id', 'email'])
         // A literal: the index on pending ones is not found by a parameter.
         .where('status', '=', sql.lit('pending'))
-        .doUpdateSet({
-          role: invitation.role,
-          invited_by: invitation.invitedBy,
-          created_at: invitation.createdAt,
-          expires_at: invitation.expiresAt,
-        }),
+        .doUpdateSet(({ ref }) => ({
+          role: ref('excluded.role'),
+          invited_by: ref('excluded.invited_by'),
+          created_at: ref('excluded.created_at'),
+          expires_at: ref('excluded.expires_at'),
+        })),
     )
     .returning('id')
     .executeTakeFirstOrThrow()
@@ -108,13 +108,14 @@ export async function settleInvitation(
   id: string,
   status: Exclude<InvitationStatus, 'pending'>,
 ): Promise<boolean> {
-  const result = await query
+  const found = await query
     .updateTable('invitations')
     .set({ status })
     .where('id', '=', id)
     .where('status', '=', 'pending')
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return found !== undefined
 }
 
 function pending({ query }: Query, at: Date) {

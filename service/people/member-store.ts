@@ -86,7 +86,7 @@ export interface NewMember extends MemberName {
 
 /** False when they belong to it already; their role stays. */
 export async function insertMember({ query }: Query, member: NewMember): Promise<boolean> {
-  const result = await query
+  const inserted = await query
     .insertInto('members')
     .values({
       workspace_id: member.workspaceId,
@@ -95,8 +95,9 @@ export async function insertMember({ query }: Query, member: NewMember): Promise
       created_at: member.createdAt,
     })
     .onConflict(conflict => conflict.doNothing())
+    .returning('user_id')
     .executeTakeFirst()
-  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n
+  return inserted !== undefined
 }
 
 /**

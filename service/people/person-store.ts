@@ -76,13 +76,14 @@ export async function setPassword(
   userId: number,
   { passwordHash, at, mustChangePassword = false }: NewPassword & { mustChangePassword?: boolean },
 ): Promise<void> {
-  const result = await query
+  const changed = await query
     .updateTable('people.accounts')
     .set({ password: passwordHash, updated_at: at })
     .where('user_id', '=', userId)
     .where('provider_id', '=', 'credential')
+    .returning('id')
     .executeTakeFirst()
-  if (result.numUpdatedRows === 0n) await insertPassword({ query }, userId, { passwordHash, at })
+  if (!changed) await insertPassword({ query }, userId, { passwordHash, at })
   await query
     .updateTable('people.users')
     .set({ must_change_password: mustChangePassword, updated_at: at })
@@ -100,8 +101,9 @@ export async function markProven({ query }: Query, userId: number): Promise<void
     .set({ email_verified: true })
     .where('id', '=', userId)
     .where('email_verified', '=', false)
+    .returning('id')
     .executeTakeFirst()
-  if (proven.numUpdatedRows > 0n) {
+  if (proven) {
     await query
       .deleteFrom('people.accounts')
       .where('user_id', '=', userId)

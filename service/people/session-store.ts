@@ -64,12 +64,13 @@ export async function deleteSession(
   userId: number,
   sessionId: number,
 ): Promise<boolean> {
-  const result = await query
+  const found = await query
     .deleteFrom('people.sessions')
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
+    .returning('id')
     .executeTakeFirst()
-  return result.numDeletedRows > 0n
+  return found !== undefined
 }
 
 /** Ends all sessions of a person, but for the one that may stay. */

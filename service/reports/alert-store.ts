@@ -4,13 +4,15 @@ import type { Alert, AlertKind, AlertSubject } from './alert.ts'
 
 /** Gives the open alert new words. False when none of the kind is open. */
 export async function renewAlert({ pool }: Database, alert: Alert): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'renew-alert',
-    text: `update alerts set sentence = $4, details = $5
-           where tracker_id = $1 and destination_id = $2 and kind = $3 and resolved_at is null`,
+    text: `update alerts set sentence = $4::text, details = $5::json
+           where tracker_id = $1::uuid and destination_id = $2::uuid and kind = $3::text
+             and resolved_at is null
+           returning id`,
     values: valuesOf(alert),
   })
-  return (rowCount ?? 0) > 0
+  return rows.length > 0
 }
 
 /** Opens an alert. False when somebody opened one meanwhile, of this kind or under this id. */
@@ -19,16 +21,18 @@ export async function insertAlert(
   alert: Alert,
   raisedAt: Date,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'insert-alert',
     text: `insert into alerts
              (tracker_id, id, destination_id, kind, sentence, details, raised_at)
-           select $1, coalesce(max(id), 0) + 1, $2::uuid, $3, $4, $5::json, $6::timestamptz
-           from alerts where tracker_id = $1
-           on conflict do nothing`,
+           select $1::uuid, coalesce(max(id), 0) + 1, $2::uuid, $3::text, $4::text, $5::json,
+             $6::timestamptz
+           from alerts where tracker_id = $1::uuid
+           on conflict do nothing
+           returning id`,
     values: [...valuesOf(alert), raisedAt],
   })
-  return (rowCount ?? 0) > 0
+  return rows.length > 0
 }
 
 /** Closes the open alert and returns its sentence; null when none is open. */
@@ -39,8 +43,9 @@ export async function closeAlert(
 ): Promise<string | null> {
   const { rows } = await pool.query({
     name: 'close-alert',
-    text: `update alerts set resolved_at = $4
-           where tracker_id = $1 and destination_id = $2 and kind = $3 and resolved_at is null
+    text: `update alerts set resolved_at = $4::timestamptz
+           where tracker_id = $1::uuid and destination_id = $2::uuid and kind = $3::text
+             and resolved_at is null
            returning sentence`,
     values: [trackerId, destinationId, kind, resolvedAt],
   })
@@ -62,12 +67,12 @@ export async function closeSilentAlerts(
 ): Promise<(AlertSubject & { sentence: string })[]> {
   const { rows } = await pool.query({
     name: 'close-silent-alerts',
-    text: `update alerts set resolved_at = $4
+    text: `update alerts set resolved_at = $4::timestamptz
            where resolved_at is null and kind = any($1::text[]) and not exists (
-             select from sent_counts sent
+             select 1 from sent_counts sent
              where sent.tracker_id = alerts.tracker_id
                and sent.destination_id = alerts.destination_id
-               and sent.sent_on between $2 and $3 and sent.accepted > 0)
+               and sent.sent_on between $2::date and $3::date and sent.accepted > 0)
            returning tracker_id, destination_id, kind, sentence`,
     values: [arrayLiteral(kinds), from, until, at],
   })

@@ -27,11 +27,11 @@ export async function findSenders(
     text: `select destinations.* from destinations
            where ($2::uuid is null or (tracker_id, id) > ($2::uuid, $3::uuid))
              and exists (
-               select from sent_counts
+               select 1 from sent_counts
                where sent_counts.tracker_id = destinations.tracker_id
-                 and sent_counts.destination_id = destinations.id and sent_on >= $1
+                 and sent_counts.destination_id = destinations.id and sent_on >= $1::date
              )
-           order by tracker_id, id limit $4`,
+           order by tracker_id, id limit $4::integer`,
     values: [sentSince, after?.trackerId ?? null, after?.id ?? null, limit],
   })
   return rows.map(destinationOf)
@@ -47,7 +47,7 @@ export async function findTrials(
     name: 'find-trials',
     text: `select tracker_id, destination_id, report_date, status, updated_at, tried_at
            from reconciliation_reports
-           where tracker_id = any($1::uuid[]) and report_date >= $2`,
+           where tracker_id = any($1::uuid[]) and report_date >= $2::date`,
     values: [arrayLiteral(trackerIds), since],
   })
   return new Map(
@@ -77,8 +77,8 @@ export async function findEarlierCounts(
   const { rows } = await pool.query({
     name: 'find-earlier-counts',
     text: `select event_counts from reconciliation_reports
-           where tracker_id = $1 and destination_id = $2 and report_date < $3
-           order by report_date desc limit $4`,
+           where tracker_id = $1::uuid and destination_id = $2::uuid and report_date < $3::date
+           order by report_date desc limit $4::integer`,
     values: [trackerId, destinationId, day, limit],
   })
   return rows.map(row => row.event_counts)
@@ -92,7 +92,7 @@ export interface MadeReport extends DestinationDay {
 
 /** The next id of a tracker is one more than its last, which another process may just be taking. */
 const TRIES_MAX = 10
-const TAKEN_ID = { code: '23505', constraint: 'reconciliation_reports_pkey' }
+const UNIQUE_VIOLATION = '23505'
 
 /**
  * Keeps a report, in place of the one that there was. One with counts is not replaced by one
@@ -123,9 +123,9 @@ export async function keepReport({ pool }: Database, report: MadeReport): Promis
   }
 }
 
+/** The statement settles a conflict of day and destination itself; the id is all that is left. */
 function isTakenId(error: unknown): boolean {
-  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
-  return code === TAKEN_ID.code && constraint === TAKEN_ID.constraint
+  return (error as { code?: unknown }).code === UNIQUE_VIOLATION
 }
 
 const KEPT_COLUMNS = [
@@ -140,17 +140,19 @@ const KEPT_COLUMNS = [
 
 const IS_KEPT = `excluded.status = 'unavailable' and report.status <> 'unavailable'`
 
+/** No parameter after `on conflict`: Citus cannot tell the type of those before it then. */
 const KEEP_REPORT = `
   insert into reconciliation_reports as report
     (tracker_id, id, destination_id, report_date, created_at, updated_at, tried_at,
      accepted_count, meta_count, event_counts, buckets, unexplained_residual, status,
      trouble)
-  select $1, coalesce(max(id), 0) + 1, $2, $3, $4::timestamptz, $4, $4,
-    $5, $6, $7::json, $8::json, $9, $10, null
-  from reconciliation_reports where tracker_id = $1
+  select $1::uuid, coalesce(max(id), 0) + 1, $2::uuid, $3::date, $4::timestamptz,
+    $4::timestamptz, $4::timestamptz, $5::integer, $6::integer, $7::json, $8::json, $9::integer,
+    $10::text, $11::text
+  from reconciliation_reports where tracker_id = $1::uuid
   on conflict (tracker_id, report_date, destination_id) do update set
     tried_at = excluded.tried_at,
-    trouble = case when ${IS_KEPT} then $11 end,
+    trouble = excluded.trouble,
     ${KEPT_COLUMNS.map(keptColumn).join(',\n    ')}
   where report.tried_at <= excluded.tried_at`
 

@@ -28,7 +28,7 @@ export async function findReports(
   const { rows } = await pool.query({
     name: 'find-reports',
     text: `select * from reconciliation_reports
-           where tracker_id = $1 and report_date = $2 order by destination_id`,
+           where tracker_id = $1::uuid and report_date = $2::date order by destination_id`,
     values: [trackerId, day],
   })
   return rows.map(row => ({
@@ -82,7 +82,7 @@ export async function findSnapshots(
                ) <= ${ANSWER_BYTES_MAX} then platform_response
              end as platform_response
            from (
-             select * from emq_snapshots where tracker_id = $1
+             select * from emq_snapshots where tracker_id = $1::uuid
              order by measured_on desc, destination_id limit ${SNAPSHOTS_MAX}
            ) newest
            order by measured_on desc, destination_id`,

@@ -26,19 +26,20 @@ export async function findDueSnapshots(
     text: `select destination.tracker_id, destination.id
            from destinations destination
            where exists (
-               select from sent_counts sent
+               select 1 from sent_counts sent
                where sent.tracker_id = destination.tracker_id
                  and sent.destination_id = destination.id
-                 and sent.sent_on between $1 and $2 and sent.accepted > 0)
+                 and sent.sent_on between $1::date and $2::date and sent.accepted > 0)
              and not exists (
-               select from emq_snapshots snapshot
+               select 1 from emq_snapshots snapshot
                where snapshot.tracker_id = destination.tracker_id
-                 and snapshot.measured_on = $2 and snapshot.destination_id = destination.id)
+                 and snapshot.measured_on = $2::date and snapshot.destination_id = destination.id)
              and not exists (
-               select from emq_readings reading
+               select 1 from emq_readings reading
                where reading.tracker_id = destination.tracker_id
-                 and reading.destination_id = destination.id and reading.next_read_at > $3)
-           order by destination.tracker_id, destination.id limit $4`,
+                 and reading.destination_id = destination.id
+                 and reading.next_read_at > $3::timestamptz)
+           order by destination.tracker_id, destination.id limit $4::integer`,
     values: [from, until, now, rowsMax],
   })
   return rows.map(row => ({ trackerId: row.tracker_id, destinationId: row.id }))
@@ -50,16 +51,17 @@ export async function claimReading(
   { trackerId, destinationId }: SnapshotLane,
   { at, nextReadAt }: { at: Date; nextReadAt: Date },
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'claim-reading',
     text: `insert into emq_readings (tracker_id, destination_id, read_at, next_read_at)
-           values ($1, $2, $3, $4)
+           values ($1::uuid, $2::uuid, $3::timestamptz, $4::timestamptz)
            on conflict (tracker_id, destination_id) do update set
              read_at = excluded.read_at, next_read_at = excluded.next_read_at
-             where emq_readings.next_read_at <= excluded.read_at`,
+             where emq_readings.next_read_at <= excluded.read_at
+           returning tracker_id`,
     values: [trackerId, destinationId, at, nextReadAt],
   })
-  return (rowCount ?? 0) > 0
+  return rows.length > 0
 }
 
 /** Why the claimed reading gave nothing, and when to ask again; nulls when it gave a snapshot. */
@@ -77,8 +79,9 @@ export async function noteReading(
   await pool.query({
     name: 'note-reading',
     text: `update emq_readings set
-             unavailable_cause = $3, unavailable_sentence = $4, next_read_at = $5
-           where tracker_id = $1 and destination_id = $2`,
+             unavailable_cause = $3::text, unavailable_sentence = $4::text,
+             next_read_at = $5::timestamptz
+           where tracker_id = $1::uuid and destination_id = $2::uuid`,
     values: [trackerId, destinationId, cause, sentence, nextReadAt],
   })
 }
@@ -107,7 +110,7 @@ export async function findEarlierSnapshots(
     name: 'find-earlier-snapshots',
     text: `select $3::date - measured_on as days_earlier, measured_at, score, platform_response
            from emq_snapshots
-           where tracker_id = $1 and destination_id = $2
+           where tracker_id = $1::uuid and destination_id = $2::uuid
              and measured_on between $3::date - $5::integer and $3::date - $4::integer`,
     values: [trackerId, destinationId, today, daysMin, daysMax],
   })
@@ -132,14 +135,15 @@ export interface NewSnapshot extends SnapshotLane {
 
 /** False when the day has a snapshot already, or another of the tracker took the id meanwhile. */
 export async function insertSnapshot({ pool }: Database, snapshot: NewSnapshot): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'insert-snapshot',
     text: `insert into emq_snapshots (tracker_id, id, destination_id, measured_on, score,
              week_over_week_change, alerted, platform_response, measured_at, created_at, updated_at)
-           select $1, coalesce(max(id), 0) + 1, $2::uuid, $3::date, $4::numeric, $5::numeric,
-             $6::boolean, $7::json, $8::timestamptz, $8, $8
-           from emq_snapshots where tracker_id = $1
-           on conflict do nothing`,
+           select $1::uuid, coalesce(max(id), 0) + 1, $2::uuid, $3::date, $4::numeric, $5::numeric,
+             $6::boolean, $7::json, $8::timestamptz, $8::timestamptz, $8::timestamptz
+           from emq_snapshots where tracker_id = $1::uuid
+           on conflict do nothing
+           returning id`,
     values: [
       snapshot.trackerId,
       snapshot.destinationId,
@@ -151,7 +155,7 @@ export async function insertSnapshot({ pool }: Database, snapshot: NewSnapshot):
       snapshot.measuredAt,
     ],
   })
-  return (rowCount ?? 0) > 0
+  return rows.length > 0
 }
 
 /** Whether the destination has a snapshot of the day. */
@@ -160,11 +164,11 @@ export async function hasSnapshot(
   { trackerId, destinationId }: SnapshotLane,
   day: string,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rows } = await pool.query({
     name: 'has-snapshot',
-    text: `select from emq_snapshots
-           where tracker_id = $1 and measured_on = $2 and destination_id = $3`,
+    text: `select 1 from emq_snapshots
+           where tracker_id = $1::uuid and measured_on = $2::date and destination_id = $3::uuid`,
     values: [trackerId, day, destinationId],
   })
-  return (rowCount ?? 0) > 0
+  return rows.length > 0
 }

@@ -31,8 +31,8 @@ export async function findBoundDestinations(
              destination.status_reason, destination.test_mode_until
            from trackers tracker
            join destinations destination on destination.tracker_id = tracker.id
-             and destination.platform_ad_account_id = $2
-           where tracker.workspace_id = $1
+             and destination.platform_ad_account_id = $2::integer
+           where tracker.workspace_id = $1::integer
            order by tracker.created_at, tracker.id, destination.created_at, destination.id
            limit ${DESTINATIONS_MAX}`,
     values: [workspaceId, adAccountId],

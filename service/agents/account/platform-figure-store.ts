@@ -34,7 +34,7 @@ export async function findReportedDays(
              select * from reconciliation_reports
              where reconciliation_reports.tracker_id = lane.tracker_id
                and reconciliation_reports.destination_id = lane.destination_id
-               and report_date between $3 and $4 and status <> 'unavailable'
+               and report_date between $3::date and $4::date and status <> 'unavailable'
            ) report`,
     values: [arrayLiteral(trackerIds), arrayLiteral(destinationIds), since, until],
   })

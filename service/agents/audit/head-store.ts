@@ -26,14 +26,15 @@ export async function replaceSignature(
   read: StoredHead,
   signature: Buffer,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await query
+  const replaced = await query
     .updateTable('audit_heads')
     .set({ signature })
     .where('workspace_id', '=', read.workspaceId)
     .where('sequence', '=', read.sequence)
     .where('signature', '=', read.signature)
+    .returning('workspace_id')
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return replaced !== undefined
 }
 
 /**
@@ -45,10 +46,15 @@ export async function putHead(
   { workspaceId, sequence, hash }: AuditHead,
   signature: Buffer,
 ): Promise<void> {
-  const head = { sequence, hash, signature }
   await query
     .insertInto('audit_heads')
-    .values({ workspace_id: workspaceId, ...head })
-    .onConflict(conflict => conflict.column('workspace_id').doUpdateSet(head))
+    .values({ workspace_id: workspaceId, sequence, hash, signature })
+    .onConflict(conflict =>
+      conflict.column('workspace_id').doUpdateSet(({ ref }) => ({
+        sequence: ref('excluded.sequence'),
+        hash: ref('excluded.hash'),
+        signature: ref('excluded.signature'),
+      })),
+    )
     .execute()
 }

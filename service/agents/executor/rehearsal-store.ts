@@ -54,12 +54,13 @@ export async function setNextFault(
   { adAccountId, type, id }: EntityPlace,
   fault: Fault | null,
 ): Promise<boolean> {
-  const result = await query
+  const found = await query
     .updateTable('ad_entities')
     .set({ next_fault: fault })
     .where('ad_account_id', '=', adAccountId)
     .where('type', '=', type)
     .where('id', '=', id)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+  return found !== undefined
 }

@@ -25,12 +25,13 @@ export async function insertSimulatedEntities(
   }))
   const [account, ...rest] = rows
   if (!account) return false
-  const { numInsertedOrUpdatedRows } = await query
+  const inserted = await query
     .insertInto('ad_entities')
     .values(account)
     .onConflict(conflict => conflict.doNothing())
+    .returning('id')
     .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 0n) return false
+  if (!inserted) return false
   if (rest.length > 0) await query.insertInto('ad_entities').values(rest).execute()
   return true
 }

@@ -33,17 +33,25 @@ export interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_
 
 /** The caller holds the policy (`holdForChange`). */
 export async function savePolicy({ query }: Transaction, change: PolicyChange): Promise<void> {
-  const values = {
-    version: change.version,
-    execution_mode: change.execution_mode,
-    limits: JSON.stringify(change.limits),
-    changed_by: change.changedBy,
-    changed_at: change.changedAt,
-  }
   await query
     .insertInto('agent_policies')
-    .values({ workspace_id: change.workspaceId, ...values })
-    .onConflict(conflict => conflict.column('workspace_id').doUpdateSet(values))
+    .values({
+      workspace_id: change.workspaceId,
+      version: change.version,
+      execution_mode: change.execution_mode,
+      limits: JSON.stringify(change.limits),
+      changed_by: change.changedBy,
+      changed_at: change.changedAt,
+    })
+    .onConflict(conflict =>
+      conflict.column('workspace_id').doUpdateSet(({ ref }) => ({
+        version: ref('excluded.version'),
+        execution_mode: ref('excluded.execution_mode'),
+        limits: ref('excluded.limits'),
+        changed_by: ref('excluded.changed_by'),
+        changed_at: ref('excluded.changed_at'),
+      })),
+    )
     .execute()
 }
 

@@ -128,7 +128,7 @@ export async function updateAction(
   action: Action,
   from: Action['status'],
 ): Promise<boolean> {
-  const result = await query
+  const found = await query
     .updateTable('agent_actions')
     .set({
       status: action.status,
@@ -144,8 +144,9 @@ export async function updateAction(
     })
     .where('id', '=', action.id)
     .where('status', '=', from)
+    .returning('id')
     .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  return found !== undefined
 }
 
 /** How many actions wait for a person: of one ad account, or of all there are. */

@@ -16,8 +16,8 @@ export async function noteToolUse(
     .onConflict(conflict =>
       conflict
         .columns(['principal_kind', 'principal_id', 'tool'])
-        .doUpdateSet({ used_at: at })
-        .where('agent_tool_uses.used_at', '<', at),
+        .doUpdateSet(({ ref }) => ({ used_at: ref('excluded.used_at') }))
+        .whereRef('agent_tool_uses.used_at', '<', 'excluded.used_at'),
     )
     .execute()
 }
