@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+
+interface Rule {
+  name: string
+  /** What a statement, or the code around it, does not contain. */
+  fault: RegExp
+  /** Why it is not portable from PostgreSQL to Citus. */
+  reason: string
+}
+
+const RULES: Rule[] = [
+  {
+    name: 'row count',
+    fault: /\browCount\b|\bnum(Inserted|Updated|Deleted|Changed|Affected)\w*Rows\b/,
+    reason: 'Citus counts rows that `on conflict do nothing` left out: use `returning`.',
+  },
+  {
+    name: 'constraint name',
+    fault: /\bconstraint\s*[!=]==|\bconstraint:\s*['"`]|\bon conflict on constraint\b|_pkey['"`]/,
+    reason: 'On Citus names of constraints end with the number of a shard.',
+  },
+  {
+    name: 'empty select list',
+    fault: /\bselect\s+from\b/i,
+    reason: 'Citus refuses it: `select 1 from`.',
+  },
+  {
+    name: 'locks of one node',
+    fault: /\bpg_locks\b/,
+    reason: 'The coordinator does not see the locks of other nodes.',
+  },
+  {
+    name: 'size of one node',
+    fault: /\bpg_(total_)?relation_size\b|\bpg_(table|indexes)_size\b|\brel(pages|tuples)\b/,
+    reason: 'The tables of the coordinator are empty.',
+  },
+  {
+    name: 'forced plan',
+    fault: /\bforce_generic_plan\b/,
+    reason: 'Citus refuses generic plans of some statements.',
+  },
+  {
+    name: 'parameter without a type',
+    fault: /(?<!['"])\$\d+(?!\d|::)/,
+    reason: 'Citus takes statements apart, and the parts do not show the type: `$1::uuid`.',
+  },
+  {
+    name: 'parameter in `do update`',
+    fault: /\bdoUpdateSet\((?!\(\{ ref \}\) =>)/,
+    reason: 'The values are in `excluded`; a parameter there has no type (`keepReport`).',
+  },
+]
+
+/** A file that no longer needs its place here leaves it. */
+const EXCEPTIONS: Record<string, { reason: string; files: string[] }> = {
+  'row count': {
+    reason: 'The queue is about to be written apart from the history of deliveries.',
+    files: ['delivery/store.ts'],
+  },
+  'empty select list': {
+    reason: 'These are about to be written for tables that are partitioned by time.',
+    files: [
+      'delivery/store.ts',
+      'ingestion/store.ts',
+      'ledger/append-store.ts',
+      'ledger/expire-store.ts',
+      'ledger/store.ts',
+      'ledger/withdrawal-store.ts',
+    ],
+  },
+  'locks of one node': {
+    reason: 'An erasure is about to wait for writers in another way.',
+    files: ['ledger/suppression-store.ts'],
+  },
+  'parameter without a type': {
+    reason: 'These are about to be written for tables that are partitioned by time.',
+    files: [
+      'db/migrate.ts',
+      'delivery/backlog-store.ts',
+      'delivery/claim-store.ts',
+      'delivery/expire-store.ts',
+      'delivery/id-store.ts',
+      'delivery/read-store.ts',
+      'delivery/replay-store.ts',
+      'delivery/settlement-store.ts',
+      'delivery/store.ts',
+      'delivery/waiting-of-day-store.ts',
+      'erasure/store.ts',
+      'ledger/erase-store.ts',
+      'ledger/expire-store.ts',
+      'ledger/list-store.ts',
+      'ledger/store.ts',
+      'ledger/suppression-store.ts',
+      'ledger/unindexed-store.ts',
+      'ledger/withdrawal-store.ts',
+    ],
+  },
+}
+
+const root = import.meta.dirname
+const sources = globSync('{**/*store.ts,db/**/*.ts}', {
+  cwd: root,
+  exclude: path => path.includes('node_modules') || path.endsWith('.test.ts'),
+}).map(path => ({ path, code: codeOf(readFileSync(join(root, path), 'utf8')) }))
+
+it('the rules are about the files that have SQL', () => {
+  assert.ok(sources.length > 80)
+  assert.deepEqual(
+    Object.keys(EXCEPTIONS).filter(name => !RULES.some(rule => rule.name === name)),
+    [],
+  )
+})
+
+for (const { name, fault, reason } of RULES) {
+  it(`statements run on Citus too: no ${name}`, () => {
+    const faulty = sources.filter(({ code }) => fault.test(code)).map(({ path }) => path)
+    const excepted = EXCEPTIONS[name]?.files ?? []
+    assert.deepEqual(faulty.sort(), [...excepted].sort(), reason)
+  })
+}
+
+it('each rule finds the fault that it is about', () => {
+  const faulty = [
+    'const { rowCount } = await pool.query(text)',
+    "if (error.constraint === 'events_pkey') return",
+    'where exists (select\n  from events)',
+    'select pid from pg_locks',
+    "select pg_relation_size('sessions')",
+    'set plan_cache_mode = force_generic_plan',
+    'values ($1::uuid, $12)',
+    'conflict.doUpdateSet({ used_at: at })',
+  ]
+  assert.deepEqual(
+    faulty.map(code => RULES.filter(({ fault }) => fault.test(code)).map(({ name }) => name)),
+    RULES.map(({ name }) => [name]),
+  )
+  const fine = 'on conflict (id) do update set a = excluded.a where id = $12::integer returning id'
+  assert.deepEqual(
+    RULES.filter(({ fault }) => fault.test(fine)),
+    [],
+  )
+})
+
+/** Comments may speak of what statements may not do. */
+function codeOf(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+}
