@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
+import { deliveryId, freeForm, INTEGER_MAX, named, nullable, timestamp } from './scalars.ts'
 
 /** Closed set; the moves between them are in `docs/states.md`. */
 export const DELIVERY_STATUSES = [
@@ -18,7 +18,7 @@ export const DELIVERY_STATUSES = [
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 const deliveryMembers = {
-  id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
+  id: deliveryId(),
   workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
   signal_tracker_id: Type.String(),
   event_id: Type.String(),

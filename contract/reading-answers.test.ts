@@ -38,10 +38,12 @@ it('500 on a fault of ours, by every reading operation as documented', async tes
   const service = await serviceUnderTest(test)
   const { pool } = service.database
   const { rows } = await pool.query(
-    `select tablename from pg_tables
-     where schemaname = 'public' and tablename not in ('trackers', 'tracker_keys')`,
+    `select oid::regclass::text as name from pg_class
+     where relkind in ('r', 'p') and not relispartition
+       and relnamespace in ('public'::regnamespace, 'signalbox'::regnamespace)
+       and relname not in ('trackers', 'tracker_keys')`,
   )
-  await pool.query(`drop table ${rows.map(({ tablename }) => tablename).join(', ')} cascade`)
+  await pool.query(`drop table ${rows.map(({ name }) => name).join(', ')} cascade`)
   for (const { address, path } of READING.map(placesOf)) {
     const reply = await service.request('GET', path)
     assertDocumented(address, reply, 500)

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { INTEGER_MAX, named } from './scalars.ts'
+import { deliveryId, named } from './scalars.ts'
 
 /** How many failed deliveries one request may look at, and how many it does by default. */
 export const REPLAY_LIMIT_MAX = 10_000
@@ -9,7 +9,7 @@ export const ReplaySubmission = named(
   'ReplaySubmission',
   Type.Object({
     delivery_ids: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 1, maximum: INTEGER_MAX }), {
+      Type.Array(deliveryId(), {
         maxItems: REPLAY_LIMIT_MAX,
         description: 'Only these deliveries.',
       }),

@@ -30,5 +30,13 @@ export function freeForm(description: string) {
   })
 }
 
-/** Integers fit in 32 bits, so that every client language can hold them. */
+/**
+ * Ids of deliveries are 64 bits wide and stay within what JavaScript can hold exactly. Clients in
+ * other languages need a 64-bit type for them.
+ */
+export function deliveryId() {
+  return Type.Integer({ format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+}
+
+/** Other integers fit in 32 bits, so that every client language can hold them. */
 export const INTEGER_MAX = 2_147_483_647

@@ -128,6 +128,15 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
         value: { message: 'This tracker has no such event.' },
       },
     },
+    422: {
+      wrong_space: {
+        summary: 'There is no such space of ids',
+        value: {
+          message: 'The space field must be "secret" or "publishable".',
+          errors: { space: ['The space field must be "secret" or "publishable".'] },
+        },
+      },
+    },
     429: tooFast,
     500: fault,
     503: unavailable,

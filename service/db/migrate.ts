@@ -32,12 +32,14 @@ export async function migrate(database: Database): Promise<string[]> {
   await requireSupportedServer(database)
   const turn = await database.pool.connect()
   try {
-    await turn.query('select pg_advisory_lock(hashtext($1))', [MIGRATION_TURN])
+    await turn.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_TURN])
     return await migrateInTurn(database)
   } finally {
     // Given back before anybody is told that it is done: the server hears of a closed connection
     // later. Closed all the same, for a connection that can say nothing any more.
-    await turn.query('select pg_advisory_unlock(hashtext($1))', [MIGRATION_TURN]).catch(() => {})
+    await turn
+      .query('select pg_advisory_unlock(hashtext($1::text))', [MIGRATION_TURN])
+      .catch(() => {})
     turn.release(true)
   }
 }
@@ -88,7 +90,7 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
 
 async function isBeingMigrated({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
-    'select pg_try_advisory_xact_lock_shared(hashtext($1)) as is_free',
+    'select pg_try_advisory_xact_lock_shared(hashtext($1::text)) as is_free',
     [MIGRATION_TURN],
   )
   return !rows[0].is_free

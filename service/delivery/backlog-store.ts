@@ -94,7 +94,7 @@ export async function readBacklog({ pool }: Database, now: Date): Promise<Backlo
              select next_attempt_at from delivery_queue
              where delivery_queue.tracker_id = lane.tracker_id
                and delivery_queue.destination_id = lane.id
-               and delivery_queue.next_attempt_at <= $1
+               and delivery_queue.next_attempt_at <= $1::timestamptz
              order by next_attempt_at limit 1
            ) due
            group by lane.status`,

@@ -25,7 +25,8 @@ export async function keepReceipt(
   const statement = CompiledQuery.raw(
     `insert into deletion_requests as receipt (tracker_id, keyed_digest, id, requests,
        events_updated, sessions_updated, created_at, completed_at)
-     values ($1, $2, $3, 1, $4, $5, $6, $6)
+     values ($1::uuid, $2::bytea, $3::text, 1, $4::integer, $5::integer, $6::timestamptz,
+       $6::timestamptz)
      on conflict (tracker_id, keyed_digest) do update set
        requests = receipt.requests + 1,
        events_updated = receipt.events_updated + excluded.events_updated,

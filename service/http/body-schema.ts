@@ -12,7 +12,7 @@ const ajv = new Ajv({
   allErrors: true,
   strict: false,
   strictNumbers: true,
-  formats: { uri: isAbsoluteUri },
+  formats: { uri: isAbsoluteUri, int64: true },
 })
 
 /**

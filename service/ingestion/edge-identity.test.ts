@@ -127,8 +127,9 @@ it('202 keeps what the edge saw in the expiring payload alone, and shows it nowh
   assert.equal((await send(service, headers)).status, 202)
   const { pool } = service.database
   const { rows: tables } = await pool.query(
-    `select quote_ident(relname) as name from pg_class
-     where relkind = 'r' and relnamespace = 'public'::regnamespace`,
+    `select oid::regclass::text as name from pg_class
+     where relkind = 'r'
+       and relnamespace in ('public'::regnamespace, 'signalbox'::regnamespace)`,
   )
   const holding: string[] = []
   for (const { name } of tables) {

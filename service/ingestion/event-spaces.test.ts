@@ -68,7 +68,7 @@ it('422 for a space that there is not, and 404 for the event of another tracker'
 
 it('lists both, and delivers each once', async test => {
   const service = await serviceUnderTest(test)
-  await sendFromPage(service)
+  await sendFromPage(service, { user_data: { em: 'jane@example.com' } })
   await service.submit(samplePurchase())
   assert.equal(await service.deliver(), 2)
   const { events } = await service.received('event_id=order-1001')

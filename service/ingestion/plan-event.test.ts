@@ -16,7 +16,7 @@ const TESTING = { id: 'destination-2', isTest: true }
 it('queues one delivery a destination, each with an id and a test mode of its own', () => {
   const { entry, deliveries } = plan(samplePurchase(), { routes: [LIVE, TESTING] })
   assert.equal(entry.eventId, 'order-1001')
-  const shared = { trackerId: TRACKER_ID, eventId: 'order-1001', createdAt: RECEIVED_AT }
+  const shared = { trackerId: TRACKER_ID, eventId: 'order-1001', space: 'secret' }
   const queued = { ...shared, status: 'queued', statusReason: 'accepted_for_delivery' }
   assert.deepEqual(deliveries, [
     { ...queued, id: 1, destinationId: 'destination-1', isTest: false },

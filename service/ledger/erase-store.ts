@@ -226,7 +226,7 @@ function lockedKeysOf(table: 'consent_withdrawals' | 'sessions'): string {
     ) asked
     cross join lateral (
       select tracker_id, visitor_id from ${table}
-      where tracker_id = $1 and visitor_id = asked.visitor_id limit 1 for update
+      where tracker_id = $1::uuid and visitor_id = asked.visitor_id limit 1 for update
     ) found`
 }
 

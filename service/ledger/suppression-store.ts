@@ -16,7 +16,8 @@ export async function suppressDigest(
   await pool.query({
     name: 'suppress-digest',
     text: `insert into erased_identifiers (tracker_id, keyed_digest, erased_at)
-           values ($1, $2, $3) on conflict (tracker_id, keyed_digest) do nothing`,
+           values ($1::uuid, $2::bytea, $3::timestamptz)
+           on conflict (tracker_id, keyed_digest) do nothing`,
     values: [trackerId, Buffer.from(keyed, 'hex'), at],
   })
 }

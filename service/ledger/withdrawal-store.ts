@@ -57,13 +57,13 @@ export async function findWithdrawnVisitors(
   const { rows } = await pool.query({
     name: 'find-withdrawn-visitors',
     text: `select visitor_id from consent_withdrawals
-           where tracker_id = $1
+           where tracker_id = $1::uuid
              and exists (
-               select from consent_withdrawals
-               where tracker_id = $1 and visitor_id = any($2::text[])
+               select 1 from consent_withdrawals
+               where tracker_id = $1::uuid and visitor_id = any($2::text[])
              )
              and case when visitor_id ~ '^[!-~]{1,63}$'
-               then sha256(convert_to(lower(visitor_id collate "C"), 'UTF8')) = $3
+               then sha256(convert_to(lower(visitor_id collate "C"), 'UTF8')) = $3::bytea
                else visitor_id !~ '^(sha256|external_id):' end
            limit ${WITHDRAWN_MAX}`,
     values: [trackerId, arrayLiteral(withdrawalKeysOfDigest(digest)), Buffer.from(digest, 'hex')],
