@@ -140,7 +140,8 @@ const GROW = [
    select tracker_id, created_at::date, 0, count(*) from grown
    where destination_id is not null group by 1, 2
    on conflict (tracker_id, received_on, slot)
-     do update set events = event_counts.events + excluded.events`,
+     do update set events = event_counts.events + excluded.events,
+       unindexed_since = excluded.unindexed_since`,
   `with grown as (${ROWS})
    insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
    select tracker_id, created_at::date, 0, count(*), 0 from grown

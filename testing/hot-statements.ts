@@ -36,6 +36,7 @@ import type { EventPlace } from '../service/ledger/event-space.ts'
 import { findExpiringTrackers } from '../service/ledger/expire-store.ts'
 import { listEvents } from '../service/ledger/list-store.ts'
 import { deleteStrayPayloads } from '../service/ledger/payload-expiry-store.ts'
+import { deletePositions, indexPositions } from '../service/ledger/position-store.ts'
 import {
   findChildren,
   findEvents,
@@ -176,8 +177,16 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
     findSenders(database, { sentSince: GROWN_ON, after: null, limit: 100 }),
   'find due snapshots': database =>
     findDueSnapshots(database, { from: GROWN_ON, until: GROWN_ON, now: NOW, rowsMax: 100 }),
+  'write list positions': database => indexPositions(database, GROWN_DAY),
+  'list a page from a position': async database => {
+    await indexPositions(database, GROWN_DAY)
+    const { total } = await listEvents(database, { ...PAGE, offset: 0 })
+    await listEvents(database, { ...PAGE, offset: total - 2_600 })
+  },
+  'delete list positions': database => deletePositions(database, TRACKER, GROWN_ON),
 }
 
+const GROWN_DAY = { trackerId: TRACKER, day: GROWN_ON }
 const PAGE = { trackerId: TRACKER, limit: 100 }
 const DIGEST = 'f'.repeat(64)
 

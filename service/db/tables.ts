@@ -207,6 +207,15 @@ export interface Tables extends PeopleTables, OauthTables, AgentTables {
     received_on: string
     slot: number
     events: number
+    unindexed_since: Generated<Date>
+  }
+  list_positions: {
+    tracker_id: string
+    received_on: string
+    position: number
+    created_at: Date
+    event_id: string
+    space: Generated<number>
   }
   delivery_counts: {
     tracker_id: string

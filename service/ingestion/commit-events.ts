@@ -3,6 +3,7 @@ import { DeliveryIds } from '../delivery/delivery-ids.ts'
 import type { DestinationRoutes } from '../delivery/destination-routes.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { ListIndex } from '../ledger/list-index.ts'
 import { PayloadIndex } from '../ledger/payload-index.ts'
 import { noteDifferingSubmissions } from '../ledger/store.ts'
 import { visitorKeysOf } from '../ledger/visitor-keys.ts'
@@ -36,13 +37,15 @@ export function eventCommitter(
   const ids = new DeliveryIds(context.database)
   const erasures = new ErasureWatch(context.database, context.erasureKey)
   const index = new PayloadIndex(context.database)
-  return drafts => commitEvents({ ...context, ids, erasures, index }, drafts)
+  const lists = new ListIndex(context.database)
+  return drafts => commitEvents({ ...context, ids, erasures, index, lists }, drafts)
 }
 
 interface Committer extends CommitContext {
   ids: DeliveryIds
   erasures: ErasureWatch
   index: PayloadIndex
+  lists: ListIndex
 }
 
 async function commitEvents(
@@ -81,7 +84,7 @@ type DraftGrounds = (draft: EventDraft) => Pick<PlanGrounds, 'withdrawnAt' | 'er
  * those for whom that is wrong, and they are stored again with what is known of them.
  */
 async function storeAll(context: Committer, drafts: Map<string, EventDraft>): Promise<Set<string>> {
-  const { database, erasures, index, onPlanned } = context
+  const { database, erasures, index, lists, onPlanned } = context
   const inserted = new Set<string>()
   let hasPlanned = false
   let left = drafts
@@ -94,6 +97,7 @@ async function storeAll(context: Committer, drafts: Map<string, EventDraft>): Pr
     const plan = await planAll(context, left, groundsOf)
     const stored = await insertEvents(database, plan.entries, plan.deliveries)
     for (const key of stored.inserted) inserted.add(key)
+    lists.stored(plan.entries)
     hasPlanned ||= plan.deliveries.length > 0
     left = new Map([...left].filter(([key]) => stored.misjudged.has(key)))
     if (left.size > 0) groundsOf = await knownGrounds(context, [...left.values()])

@@ -1,8 +1,9 @@
-import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
+import { utcDay } from '../db/count-slot.ts'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 import { eventIdDigest, SPACE_NUMBERS } from './event-space.ts'
 import { identifiersOf, indexKey } from './identifiers.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
+import { COUNT_INSERTED } from './position-store.ts'
 import {
   misjudgedExpression,
   PRESUMPTION_PARAMETERS,
@@ -190,13 +191,7 @@ export function appendExpressions(firstParameter: number): string {
       on conflict (tracker_id, visitor_id) do update
         set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)
     ),
-    counted as (
-      insert into event_counts (tracker_id, received_on, slot, events)
-      select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*)
-      from accepted group by 1, 2 order by 1, 2
-      on conflict (tracker_id, received_on, slot) do update
-        set events = event_counts.events + excluded.events
-    )`
+    ${COUNT_INSERTED}`
 }
 
 /** The values for `appendExpressions`. Entries are distinct and in order of their keys. */

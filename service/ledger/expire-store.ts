@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
 import { PARTITION_TURN } from './partition-store.ts'
+import { deletePositions } from './position-store.ts'
 
 /** Events that one statement expires at most; a batch takes some tens of milliseconds. */
 export const EXPIRED_EVENTS = 1_000
@@ -20,8 +21,8 @@ export type RowwisePartition = (typeof ROWWISE_PARTITIONS)[number]
  * The ledger's part of the statement that expires a batch of one tracker's oldest events, as common
  * table expressions. Parameters: the tracker, the first day that is kept, and the time and the id
  * of the last event of the batch before, since everything up to there would be read again as dead
- * rows. `gone` holds the events; the kept counts are lowered with them, so that a list is never
- * longer or shorter than it says.
+ * rows. `gone` holds the events; the kept counts are lowered with them, and make the positions of
+ * the day invalid, so that a list is never longer or shorter than it says.
  */
 export function expireEventsExpressions(partition: RowwisePartition): string {
   return `
@@ -45,7 +46,8 @@ export function expireEventsExpressions(partition: RowwisePartition): string {
       select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT}, -count(*)
       from gone group by 2 order by 2
       on conflict (tracker_id, received_on, slot) do update
-        set events = event_counts.events + excluded.events
+        set events = event_counts.events + excluded.events,
+          unindexed_since = '-infinity'::timestamptz
     )`
 }
 
@@ -110,12 +112,17 @@ export async function findTrackersOfOldCounts(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes the counts of days before `keptSince` of a tracker that has no event of them any more. */
+/**
+ * Deletes the positions and counts of days before `keptSince` of a tracker; counts once it has no
+ * event of those days any more.
+ */
 export async function forgetCounts(
   { pool }: Database,
   trackerId: string,
   keptSince: string,
 ): Promise<void> {
+  // First, since the counts lead here.
+  await deletePositions({ pool }, trackerId, keptSince)
   for (const [table, day] of COUNT_TABLES) {
     await pool.query(
       `delete from ${table}
@@ -168,6 +175,7 @@ export async function detachWeek({ query }: Database, start: string): Promise<bo
       const wait = sql.lit(LOCK_MILLISECONDS_MAX)
       await sql`set local lock_timeout = ${wait}`.execute(transaction)
       await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}))`.execute(transaction)
+      await sql`delete from list_positions where received_on < ${end}::date`.execute(transaction)
       await sql`delete from event_counts where received_on < ${end}::date`.execute(transaction)
       await sql`delete from delivery_counts where planned_on < ${end}::date`.execute(transaction)
       await sql`delete from delivery_queue where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(

@@ -9,6 +9,7 @@ import { expireAttempts } from '../erasure/expire-attempts.ts'
 import { expireLedger } from '../erasure/expire-ledger.ts'
 import { expirePayloads } from '../erasure/expire-payloads.ts'
 import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
+import { indexLists } from '../ledger/list-index.ts'
 import { collectOauthGarbage } from '../oauth/collect-garbage.ts'
 import { collectGarbage } from '../people/collect-garbage.ts'
 import type { AlertMove } from '../reports/alert.ts'
@@ -40,6 +41,12 @@ export function jobRegister(parts: JobParts): Job[] {
       schedule: '7 * * * *',
       secondsMax: 60,
       run: parts.preparePartitions,
+    },
+    {
+      name: 'index-lists',
+      schedule: '52 * * * *',
+      secondsMax: 600,
+      run: (_, { signal }) => indexLists({ database: parts.delivery.database, signal }),
     },
     ...reportJobs(parts),
     ...expiryJobs(parts),

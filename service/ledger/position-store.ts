@@ -1,0 +1,182 @@
+import { sql } from 'kysely'
+import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
+import type { Database } from '../db/database.ts'
+
+/**
+ * Every so many events of a day one position is kept. A page then starts at most half as many away
+ * from a known one, which are as many buffers while the newest rows are not vacuumed, and a day of
+ * ten million takes 40,000 rows of 150 bytes with their key.
+ */
+export const POSITION_INTERVAL = 250
+
+/** Positions that one transaction writes; it holds the counts of one day meanwhile, 5 ms or so. */
+const WRITTEN_POSITIONS = 20
+/** A day whose counts are held longer than this is left for the next run. */
+const LOCK_TIMEOUT = '500ms'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+export interface TrackerDay {
+  trackerId: string
+  /** A UTC day. */
+  day: string
+}
+
+/**
+ * Counts the events of `accepted` by tracker and day, as a common table expression of the
+ * acceptance statement. Each count also says how old the events are that it has gained since
+ * positions were last written. A page uses only positions that are older, so it is exact however
+ * late an event is committed, with no clocks compared and no lock.
+ */
+export const COUNT_INSERTED = `
+  counted as (
+    insert into event_counts (tracker_id, received_on, slot, events, unindexed_since)
+    select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*), min(created_at)
+    from accepted group by 1, 2 order by 1, 2
+    on conflict (tracker_id, received_on, slot) do update set
+      events = event_counts.events + excluded.events,
+      unindexed_since = least(event_counts.unindexed_since, excluded.unindexed_since)
+  )`
+
+/** The days that have events since positions were last written for them, the newest first. */
+export async function findUnindexedDays({ pool }: Database): Promise<TrackerDay[]> {
+  const { rows } = await pool.query(
+    `select tracker_id, received_on from event_counts
+     group by tracker_id, received_on
+     having sum(events) >= ${POSITION_INTERVAL} and min(unindexed_since) < 'infinity'::timestamptz
+     order by received_on desc, tracker_id`,
+  )
+  return rows.map(({ tracker_id: trackerId, received_on: day }) => ({ trackerId, day }))
+}
+
+export interface IndexedEvents {
+  /** Positions that were written. */
+  positions: number
+  /** There are more events of the day. */
+  more: boolean
+}
+
+/**
+ * Writes the next positions of a day. May run at any time, in several processes, beside acceptance.
+ *
+ * The day's counts are locked first: acceptance that has counted its events is waited for, and what
+ * is counted later lowers `unindexed_since` after us. So the statement that reads sees all that the
+ * locked counts tell of, and may reset them; a count that appeared after the lock is left as it is.
+ * A crash of the server may lose the newest of this, positions and reset together.
+ */
+export async function indexPositions(
+  { query }: Pick<Database, 'query'>,
+  trackerDay: TrackerDay,
+  positionsMax: number = WRITTEN_POSITIONS,
+): Promise<IndexedEvents> {
+  try {
+    return await query.transaction().execute(async transaction => {
+      await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true),
+        set_config('synchronous_commit', 'off', true)`.execute(transaction)
+      const slots = await lockCounts(transaction, trackerDay)
+      await deleteInvalidPositions(transaction, trackerDay)
+      return await insertPositions(transaction, trackerDay, { slots, positionsMax })
+    })
+  } catch (error) {
+    if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
+    return { positions: 0, more: false }
+  }
+}
+
+async function lockCounts(
+  query: Database['query'],
+  { trackerId, day }: TrackerDay,
+): Promise<number[]> {
+  const { rows } = await sql<{ slot: number }>`
+    select slot from event_counts
+    where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
+    order by slot for no key update`.execute(query)
+  return rows.map(({ slot }) => slot)
+}
+
+/** An event was committed that is older than they are. Their order is that of time. */
+async function deleteInvalidPositions(
+  query: Database['query'],
+  { trackerId, day }: TrackerDay,
+): Promise<void> {
+  await sql`
+    delete from list_positions
+    where tracker_id = ${trackerId}::uuid and received_on = ${day}::date and position > coalesce((
+      select position from list_positions
+      where tracker_id = ${trackerId}::uuid and received_on = ${day}::date and created_at < (
+        select min(unindexed_since) from event_counts
+        where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
+      )
+      order by position desc limit 1
+    ), 0)`.execute(query)
+}
+
+/**
+ * Goes from position to position. When there may be more than it writes, the counts keep a time
+ * after the last one, so that the day is found again.
+ */
+async function insertPositions(
+  query: Database['query'],
+  { trackerId, day }: TrackerDay,
+  { slots, positionsMax }: { slots: number[]; positionsMax: number },
+): Promise<IndexedEvents> {
+  const { rows } = await sql<IndexedEvents>`
+    with recursive reached as (
+      (
+        select 0 as steps, position, created_at, event_id, space from (
+          (select position, created_at, event_id, space from list_positions
+           where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
+           order by position desc limit 1)
+          union all
+          select 0, ${day}::date::timestamp at time zone 'UTC', '', 0::smallint
+        ) known
+        order by position desc limit 1
+      )
+      union all
+      select steps + 1, position + ${INTERVAL}, next.created_at, next.event_id, next.space
+      from reached cross join lateral (
+        select created_at, event_id, space from events
+        where tracker_id = ${trackerId}::uuid and created_at >= reached.created_at
+          and created_at < (${day}::date + 1)::timestamp at time zone 'UTC'
+          and (created_at, event_id, space)
+            > (reached.created_at, reached.event_id, reached.space)
+        order by created_at, event_id, space offset ${INTERVAL} - 1 limit 1
+      ) next
+      where steps < ${positionsMax}::integer
+    ),
+    written as (
+      insert into list_positions
+        (tracker_id, received_on, position, created_at, event_id, space)
+      select ${trackerId}::uuid, ${day}::date, position, created_at, event_id, space
+      from reached where steps > 0
+      returning position
+    ),
+    progress as (
+      select max(steps) as positions, max(steps) = ${positionsMax}::integer as more,
+        max(created_at) as last_at
+      from reached
+    ),
+    reset as (
+      update event_counts set unindexed_since = case
+        when progress.more then progress.last_at + interval '1 microsecond'
+        else 'infinity'::timestamptz end
+      from progress
+      where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
+        and slot = any(${slots}::smallint[])
+    )
+    select positions, more from progress`.execute(query)
+  return rows[0] as IndexedEvents
+}
+
+const INTERVAL = sql.raw(String(POSITION_INTERVAL))
+
+/** Forgets the positions of days before `keptSince`, together with the events of those days. */
+export async function deletePositions(
+  { pool }: Pick<Database, 'pool'>,
+  trackerId: string,
+  keptSince: string,
+): Promise<void> {
+  await pool.query(
+    'delete from list_positions where tracker_id = $1::uuid and received_on < $2::date',
+    [trackerId, keptSince],
+  )
+}
