@@ -6,6 +6,7 @@ export const BENCH_NAMES = [
   'list',
   'erasure',
   'retention',
+  'growth',
 ] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
@@ -26,6 +27,7 @@ export interface BenchPlan {
   list: ListPlan
   erasure: ErasurePlan
   retention: RetentionPlan
+  growth: GrowthPlan
 }
 
 export interface FreshPlan {
@@ -56,6 +58,17 @@ export interface RetentionPlan {
   events: number
 }
 
+export interface GrowthPlan {
+  /** Events that lie in each store before, the smallest first. */
+  history: number[]
+  /** Events that are accepted and delivered between two checkpoints. */
+  intervalEvents: number
+  /** After which an interval ends although events are left. */
+  intervalSeconds: number
+  /** Failed deliveries that a replay chooses from. */
+  failures: number
+}
+
 export interface DeliveryPlan {
   /** How often each scenario is measured; 0 leaves it out. */
   rounds: Record<DeliveryScenario, number>
@@ -77,6 +90,8 @@ export interface BenchFindings {
   text: string
   /** Sentences about what is wrong with the answers or rows. Speed is never among them. */
   faults: string[]
+  /** Sentences about aims that were missed, of a benchmark that fails for them. */
+  missedAims?: string[]
 }
 
 /** Closes what a benchmark opened; run once, at its end or when it is interrupted. */

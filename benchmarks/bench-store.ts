@@ -25,6 +25,7 @@ export interface BenchStore extends BenchDatabase {
 
 /** The first one is what the service uses when it joins this store. */
 export interface BenchDatabase {
+  connectionString: string
   database: Database
   tracker: ProvisionedTracker
 }
@@ -41,7 +42,7 @@ export async function openBenchStore(): Promise<BenchStore> {
     closers.push(database.close)
     await migrate(database)
     await ensurePartitions(database, new Date(), PARTITION_DAYS)
-    return { database, tracker: await newTracker(database, dataDirectory) }
+    return { connectionString, database, tracker: await newTracker(database, dataDirectory) }
   }
   try {
     const { connectionString, processId, stop } = await startEmbeddedPostgres({
@@ -57,6 +58,7 @@ export async function openBenchStore(): Promise<BenchStore> {
     return {
       dataDirectory,
       processId,
+      connectionString,
       database,
       tracker,
       newTracker: () => newTracker(database, dataDirectory),

@@ -111,6 +111,30 @@ it('retention expires all that is due beside acceptance, which loses no event', 
   assert.equal(rows, answers)
 })
 
+it('growth delivers what it accepts, and counts the buffers of every operation', () => {
+  const load = ['--history', '0,3000', '--interval', '1000', '--failures', '200']
+  const { status, stdout, stderr } = bench('growth', ...load, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  for (const history of ['0', '3,000']) {
+    const line = new RegExp(`^accepted (\\d+), delivered (\\d+) \\(${history} events`, 'm')
+    const [, accepted, delivered] = line.exec(stdout) ?? []
+    assert.ok(Number(accepted) >= 2_000)
+    assert.equal(delivered, accepted)
+  }
+  const figures = '(-|[\\d,]+)  +[1-9][\\d,]*'
+  for (const name of [
+    'list: page 1',
+    'a single day: page in the middle',
+    'claim, read and settle',
+  ]) {
+    assert.match(stdout, new RegExp(`^${name} +${figures}`, 'm'))
+  }
+  assert.match(stdout, /^erase a person of 30 events +[1-9][\d,]+ +[1-9][\d,]+ +\d/m)
+  assert.match(stdout, /^deliveries +\d[\d.]* %, [\d,]+ +\d/m)
+  assert.doesNotMatch(stdout, /failed|aim at/)
+})
+
 it('an unknown benchmark or an unbounded load is refused with the usage', () => {
   const unbounded = ['--events', '1e9']
   const wrongs = [['speed'], [], ['delivery', ...unbounded], ['delivery', '--events', '']]

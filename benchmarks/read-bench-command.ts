@@ -19,15 +19,18 @@ const USAGE = `Usage: npm run bench -- ${BENCH_NAMES.join('|')} [options]
   --rounds N           how often everything is measured; the median counts (3; of delivery
                        only plain, the others 1)
   --write              append the findings to benchmarks/results.md
-of acceptance, workers and retention:
+of acceptance, workers, retention and growth:
   --seconds S          measured time of each load (5)
   --warm-up S          time before it, which does not count (1.5)
-  --connections N,N    the aims are for the last (64,256)
+  --connections N,N    the aims are for the last (64,256; growth has none)
 of workers:
   --workers N,N        HTTP workers of serve (1,2,4)
-of fresh:
+of fresh and growth:
   --history N,N        events that are in the store before (0,1000000,10000000)
-  --minutes M          how long each load lasts (3)
+  --minutes M          how long each load lasts; of growth, each interval at most (3)
+of growth:
+  --interval N         events accepted and delivered between two checkpoints (200000)
+  --failures N         failed deliveries that a replay chooses from (100000)
 of delivery:
   --scenario NAME      only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
   --events N           stored deliveries a round of plain, faults and lanes (50000)
@@ -66,6 +69,8 @@ const LIMITS = {
   persons: { min: 1, max: 3_000 },
   payloads: { min: 1, max: 5_000_000 },
   'old-events': { min: 1, max: 5_000_000 },
+  interval: { min: 1, max: 5_000_000 },
+  failures: { min: 1, max: 1_000_000 },
 } as const
 
 const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes']
@@ -85,22 +90,27 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
     const name = BENCH_NAMES.find(known => known === positionals[0])
     if (name === undefined || positionals.length > 1) return { problem: USAGE }
     const sizes = values.sizes.split(',').map(text => number('sizes', text))
+    const history = values.history.split(',').map(text => number('history', text))
+    const minutes = number('minutes', values.minutes)
     const plan = {
       connections: values.connections.split(',').map(text => number('connections', text)),
       rounds: values.rounds === undefined ? ROUNDS : number('rounds', values.rounds),
       warmUpSeconds: number('warm-up', values['warm-up']),
       seconds: number('seconds', values.seconds),
       workers: values.workers.split(',').map(text => number('workers', text)),
-      fresh: {
-        history: values.history.split(',').map(text => number('history', text)),
-        seconds: number('minutes', values.minutes) * 60,
-      },
+      fresh: { history, seconds: minutes * 60 },
       delivery: deliveryPlan(values),
       list: { events: sizes, requests: number('requests', values.requests) },
       erasure: { events: sizes, persons: number('persons', values.persons) },
       retention: {
         payloads: number('payloads', values.payloads),
         events: number('old-events', values['old-events']),
+      },
+      growth: {
+        history: history.toSorted((a, b) => a - b),
+        intervalEvents: number('interval', values.interval),
+        intervalSeconds: minutes * 60,
+        failures: number('failures', values.failures),
       },
     }
     return { name, plan, write: values.write }
@@ -147,6 +157,8 @@ function parse(args: readonly string[]) {
       persons: { type: 'string', default: '300' },
       payloads: { type: 'string', default: '1000000' },
       'old-events': { type: 'string', default: '300000' },
+      interval: { type: 'string', default: '200000' },
+      failures: { type: 'string', default: '100000' },
       write: { type: 'boolean', default: false },
     },
   })

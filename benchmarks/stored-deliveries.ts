@@ -34,7 +34,7 @@ export async function storeDeliveries(
   { trackerIds, count, overSeconds = 0 }: DeliveriesToStore,
 ): Promise<StoredLane[]> {
   const run = randomBytes(6).toString('hex')
-  const commit = committer(database)
+  const commit = purchaseCommitter(database)
   const lanes = trackerIds.map((trackerId): StoredLane => ({ trackerId, eventIds: [] }))
   const commitEvents =
     overSeconds > 0
@@ -57,7 +57,8 @@ export async function storeDeliveries(
   return lanes
 }
 
-function committer(database: Database) {
+/** Commits groups of purchases as acceptance does. */
+export function purchaseCommitter(database: Database) {
   return eventCommitter({
     database,
     platform: metaPlatform({

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { type Database, openDatabase } from '../service/db/database.ts'
 
 /** A statement as PostgreSQL really executed it, with the plan that it used. */
@@ -46,13 +45,14 @@ export function recordPlans(connectionString: string): RecordedDatabase {
     onIdleError: () => {},
   })
   let plans: RecordedPlan[] = []
-  database.pool.on('connect', client => {
+  // The pool waits for it before it lends the connection out.
+  database.pool.options.onConnect = client => {
     client.on('notice', ({ message }) => {
       const plan = recordedPlan(message ?? '')
       if (plan) plans.push(plan)
     })
-    void (client as pg.PoolClient).query(RECORD)
-  })
+    return client.query(RECORD)
+  }
   const takePlans = () => {
     const taken = plans
     plans = []

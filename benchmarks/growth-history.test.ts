@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { replayFailed } from '../service/delivery/replay-store.ts'
+import { findPayloadsByDigest } from '../service/ledger/erase-store.ts'
+import { listEvents } from '../service/ledger/list-store.ts'
+import { findEvents } from '../service/ledger/store.ts'
+import { makeTrackers, GROWN_TRACKER as trackerId } from '../testing/grown-store.ts'
+import { testStore } from '../testing/test-store.ts'
+import { type CopiedRows, keepPatterns, storeFailures, storeHistory } from './growth-history.ts'
+import { GROWTH_NOW, growthLoad } from './growth-load.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+const COUNT = 300
+const HISTORY: CopiedRows = {
+  trackerId,
+  count: COUNT,
+  from: new Date(GROWTH_NOW.getTime() - 3 * DAY_MILLISECONDS),
+  until: GROWTH_NOW,
+  salt: 'history',
+  firstDeliveryId: 1_000_000_000,
+}
+
+it('copies rows that the service reads as its own, and builds every index again', async test => {
+  const { database, connectionString } = await testStore(test)
+  await makeTrackers(database)
+  const load = growthLoad(database)
+  const { events } = await load.accept(accepted => accepted.events > 0)
+  assert.equal(await load.deliver(events), events)
+  await keepPatterns(database, trackerId)
+  // The partitions are there before, so that the same indexes are looked at.
+  await storeHistory(connectionString, { ...HISTORY, count: 1, salt: 'partitions' })
+  const indexes = await findIndexes(database)
+  await storeHistory(connectionString, HISTORY)
+  assert.deepEqual(await findIndexes(database), indexes)
+  assert.ok(indexes.some(({ definition }) => definition.includes('gin')))
+
+  const limit = events + COUNT + 1
+  const { total, eventIds } = await listEvents(database, { trackerId, offset: 0, limit })
+  assert.equal(total, limit)
+  assert.equal(new Set(eventIds).size, limit)
+  const stored = await findEvents(database, trackerId, eventIds)
+  assert.equal(stored.filter(({ payload }) => payload?.digests.em).length, limit)
+
+  await storeFailures(connectionString, { ...HISTORY, count: 20, salt: 'failures' })
+  const window = { at: GROWTH_NOW, windowEndsAfter: GROWTH_NOW }
+  const replay = { trackerId, deliveryIds: null, eventName: 'Purchase', limit: 15, ...window }
+  const counts = await database.query
+    .transaction()
+    .execute(query => replayFailed({ query }, replay))
+  assert.deepEqual(counts, { queued: 15, expired: 0, payloadExpired: 0, isCapped: true })
+  assert.equal(await load.deliver(100), 15)
+
+  const [named] = stored
+  const digest = named?.payload?.digests.em?.[0] as string
+  const found = await findPayloadsByDigest(database, { trackerId, digest, limit: 10, after: null })
+  assert.ok(found.some(({ eventId }) => eventId === named?.eventId))
+})
+
+async function findIndexes({ pool }: Awaited<ReturnType<typeof testStore>>['database']) {
+  const { rows } = await pool.query(
+    `select tablename || ' ' || indexname as name, indexdef as definition
+     from pg_indexes where schemaname <> 'patterns' order by 1`,
+  )
+  return rows as { name: string; definition: string }[]
+}

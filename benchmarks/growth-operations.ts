@@ -1,0 +1,218 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { REPLAY_LIMIT_DEFAULT } from '@signalbox/contract/replays.ts'
+import type { Database } from '../service/db/database.ts'
+import { replayFailed } from '../service/delivery/replay-store.ts'
+import { erasePerson } from '../service/erasure/erase-person.ts'
+import { IDENTIFYING_KEYS } from '../service/ledger/identifiers.ts'
+import { listEvents } from '../service/ledger/list-store.ts'
+import { listEvents as listWithMetrics } from '../service/reports/list-events.ts'
+import { readEvent } from '../service/reports/read-event.ts'
+import { GROWN_TRACKER, growStore } from '../testing/grown-store.ts'
+import { HOT_STATEMENTS } from '../testing/hot-statements.ts'
+import { recordPlans } from '../testing/recorded-plans.ts'
+import type { BenchDatabase } from './bench-store.ts'
+import { settleStore, storeFailures } from './growth-history.ts'
+import { GROWTH_NOW } from './growth-load.ts'
+import { purchaseDraft } from './purchase-draft.ts'
+import { purchaseCommitter } from './stored-deliveries.ts'
+
+export interface Operation {
+  name: string
+  /** Null when it failed, or took longer than a statement may. */
+  buffers: number | null
+  failure: string | null
+  isListPage: boolean
+}
+
+interface Measured {
+  run: (database: Database) => Promise<unknown>
+  isListPage?: boolean
+  /** Opens transactions of its own, so nothing is taken back; the next run has another person. */
+  isKept?: boolean
+}
+
+export interface OperationsPlan {
+  connectionString: string
+  failures: number
+  /** Whose people are erased, beside the payloads of the large tracker. */
+  eraserId: string
+}
+
+const PER_PAGE = 25
+const DEEP_PAGE = 1_000
+/** The first run reads what the second finds in memory and as it will stay. */
+const RUNS = 2
+/** Rows of `growStore`, which the hot statements ask for. */
+const GROWN_EVENTS = 5_000
+const PERSON_EVENTS = 30
+const DAY_MILLISECONDS = 86_400_000
+const FAILURE_DAYS = 5
+const FIRST_FAILURE_ID = 2_000_000_000
+const OWNER = { trackerId: GROWN_TRACKER, workspaceId: 1 }
+
+/** Adds what the operations ask for to a store with history, and counts the buffers of each. */
+export async function measureOperations(
+  database: Database,
+  plan: OperationsPlan,
+): Promise<Operation[]> {
+  const persons = await storeAskedRows(database, plan)
+  const total = await countListed(database)
+  const [eventId] = await listedIds(database, { page: Math.ceil(total / PER_PAGE / 2), total })
+  return measureBuffers(plan.connectionString, {
+    ...listPages('list', { total }),
+    'list page 1 with deliveries and metrics': { run: recorded => listPage(recorded, 1) },
+    [`list page ${DEEP_PAGE} with deliveries and metrics`]: {
+      run: recorded => listPage(recorded, DEEP_PAGE),
+    },
+    'read one event': { run: recorded => readEvent(recorded, OWNER, String(eventId)) },
+    ...replays(plan.failures),
+    'erase an unknown person': {
+      isKept: true,
+      run: recorded => erase(recorded, plan.eraserId, randomBytes(32).toString('hex')),
+    },
+    [`erase a person of ${PERSON_EVENTS} events`]: {
+      isKept: true,
+      run: recorded => erase(recorded, plan.eraserId, persons.pop() as string),
+    },
+    // Last, because what they write and take back is left for vacuum.
+    ...Object.fromEntries(Object.entries(HOT_STATEMENTS).map(([name, run]) => [name, { run }])),
+  })
+}
+
+/** The pages of a store that holds a single day. */
+export async function measureDayPages({
+  connectionString,
+  database,
+}: BenchDatabase): Promise<Operation[]> {
+  const total = await countListed(database)
+  return measureBuffers(connectionString, listPages('a single day', { total }))
+}
+
+function listPages(list: string, { total }: { total: number }): Record<string, Measured> {
+  const pages = Math.max(1, Math.ceil(total / PER_PAGE))
+  const page = (number: number) => ({
+    isListPage: true,
+    run: (database: Database) => listedIds(database, { page: number, total }),
+  })
+  return {
+    [`${list}: page 1`]: page(1),
+    [`${list}: page ${DEEP_PAGE}`]: page(Math.min(DEEP_PAGE, pages)),
+    [`${list}: page in the middle`]: page(Math.ceil(pages / 2)),
+    [`${list}: last page`]: page(pages),
+  }
+}
+
+function replays(failures: number): Record<string, Measured> {
+  const replay = (eventName: string | null) => ({
+    run: (database: Database) =>
+      replayFailed(database, {
+        trackerId: GROWN_TRACKER,
+        deliveryIds: null,
+        eventName,
+        limit: REPLAY_LIMIT_DEFAULT,
+        at: GROWTH_NOW,
+        windowEndsAfter: GROWTH_NOW,
+      }),
+  })
+  const title = `replay ${REPLAY_LIMIT_DEFAULT} of ${failures} failures`
+  return {
+    [title]: replay(null),
+    [`${title} by name`]: replay('Purchase'),
+    [`${title} by a name that none has`]: replay('Lead'),
+  }
+}
+
+/** Returns the digest of each person, one a run. */
+async function storeAskedRows(database: Database, plan: OperationsPlan): Promise<string[]> {
+  await storeFailures(plan.connectionString, {
+    trackerId: GROWN_TRACKER,
+    count: plan.failures,
+    from: new Date(GROWTH_NOW.getTime() - FAILURE_DAYS * DAY_MILLISECONDS),
+    until: GROWTH_NOW,
+    salt: 'failure',
+    firstDeliveryId: FIRST_FAILURE_ID,
+  })
+  await growStore(database, { from: 1, until: GROWN_EVENTS + 1 })
+  const persons: string[] = []
+  for (let number = 0; number < RUNS; number += 1) {
+    persons.push(await storePerson(database, plan.eraserId, number))
+  }
+  await settleStore(plan.connectionString)
+  return persons
+}
+
+/** Purchases of one visitor, a day apart, accepted by the service itself. */
+async function storePerson(database: Database, trackerId: string, number: number): Promise<string> {
+  const run = randomBytes(6).toString('hex')
+  const drafts = Array.from({ length: PERSON_EVENTS }, (_, day) => {
+    const at = new Date(GROWTH_NOW.getTime() - day * DAY_MILLISECONDS)
+    return {
+      ...purchaseDraft({ trackerId, count: number, run, at }),
+      eventId: randomUUID(),
+    }
+  })
+  await purchaseCommitter(database)(drafts)
+  return drafts[0]?.digests.em?.[0] as string
+}
+
+async function erase(database: Database, trackerId: string, digest: string): Promise<void> {
+  const scope = { database, now: () => GROWTH_NOW }
+  await erasePerson(scope, { trackerId, digest, keys: IDENTIFYING_KEYS })
+}
+
+async function countListed(database: Database): Promise<number> {
+  const page = { trackerId: GROWN_TRACKER, offset: 0, limit: 1 }
+  return (await listEvents(database, page)).total
+}
+
+/** Throws when the page is not as full as it should be: that would be cheap for a wrong reason. */
+async function listedIds(
+  database: Database,
+  { page, total }: { page: number; total: number },
+): Promise<string[]> {
+  const offset = (page - 1) * PER_PAGE
+  const { eventIds } = await listEvents(database, {
+    trackerId: GROWN_TRACKER,
+    offset,
+    limit: PER_PAGE,
+  })
+  if (eventIds.length === Math.min(PER_PAGE, total - offset)) return eventIds
+  throw new Error(`page ${page} of ${total} events has ${eventIds.length}`)
+}
+
+function listPage(database: Database, page: number): Promise<unknown> {
+  return listWithMetrics(database, {
+    tracker: OWNER,
+    page: { page, perPage: PER_PAGE },
+    path: 'https://signalbox.example/api/v1/dashboard/events',
+    at: GROWTH_NOW,
+  })
+}
+
+/** One after the other on one connection, which reports the plan of everything it executes. */
+async function measureBuffers(
+  connectionString: string,
+  measured: Record<string, Measured>,
+): Promise<Operation[]> {
+  const { database, takePlans } = recordPlans(connectionString)
+  const operations: Operation[] = []
+  try {
+    for (const [name, { run, isKept, isListPage = false }] of Object.entries(measured)) {
+      let failure: string | null = null
+      for (let number = 0; number < RUNS; number += 1) {
+        takePlans()
+        if (!isKept) await database.pool.query('begin')
+        failure = await run(database).then(
+          () => null,
+          error => (error as Error).message,
+        )
+        if (!isKept) await database.pool.query('rollback')
+      }
+      const buffers = takePlans().reduce((sum, plan) => sum + plan.buffers, 0)
+      operations.push({ name, buffers: failure === null ? buffers : null, failure, isListPage })
+    }
+  } finally {
+    await database.close()
+  }
+  return operations
+}

@@ -1,0 +1,249 @@
+import { GROWN_ON, GROWN_TRACKER, makeTrackers } from '../testing/grown-store.ts'
+import type { BenchPlan, Closers, GrowthPlan } from './bench-plan.ts'
+import { type BenchDatabase, type BenchStore, openBenchStore } from './bench-store.ts'
+import { keepPatterns, LISTED_TABLES, settleStore, storeHistory } from './growth-history.ts'
+import { GROWTH_NOW, type GrowthLoad, growthLoad } from './growth-load.ts'
+import { measureDayPages, measureOperations, type Operation } from './growth-operations.ts'
+import { describeMachine } from './machine.ts'
+import { familySeconds } from './process-cost.ts'
+import {
+  storeBytes,
+  type TableUpdates,
+  tableUpdates,
+  type WalPosition,
+  walPosition,
+} from './store-figures.ts'
+
+export interface GrowthFigures {
+  machine: string
+  plan: GrowthPlan
+  rounds: number
+  /** One a size of history, the smallest first. */
+  sizes: GrowthSize[]
+}
+
+export interface GrowthSize {
+  history: number
+  historySeconds: number
+  acceptance: AcceptanceFigures[]
+  intervals: Interval[]
+  /** Bytes that all intervals together added, by table and index. */
+  addedBytes: Map<string, number>
+  /** What all intervals together updated. */
+  updates: Map<string, TableUpdates>
+  operations: Operation[]
+  /** Of a day with as many events as there are of history. */
+  dayPages: Operation[]
+}
+
+export interface AcceptanceFigures {
+  eventsPerSecond: number
+  /** Of PostgreSQL, for a thousand events; null where there is no /proc. */
+  cpuSeconds: number | null
+}
+
+/** From one checkpoint to the next, or on from where one came by itself. */
+export interface Interval {
+  isAfterCheckpoint: boolean
+  slices: Slice[]
+  /** Checkpoints that came in between by themselves. */
+  checkpoints: number
+}
+
+/** Some events that were accepted, and then as many that were delivered. */
+export interface Slice {
+  accepted: number
+  delivered: number
+  acceptance: WalBytes
+  delivery: WalBytes
+}
+
+export interface WalBytes {
+  bytes: number
+  fullPages: number
+}
+
+const DAY_MILLISECONDS = 86_400_000
+const HISTORY_DAYS = 30
+const HISTORY_FROM = new Date(GROWTH_NOW.getTime() - HISTORY_DAYS * DAY_MILLISECONDS)
+const DAY_FROM = new Date(`${GROWN_ON}T00:00:00.000Z`)
+const DAY_UNTIL = new Date(DAY_FROM.getTime() + DAY_MILLISECONDS)
+/** One commit: as many patterns of rows. */
+const PATTERNS = 512
+const FIRST_HISTORY_ID = 1_000_000_000
+const INTERVALS = 2
+/** After a checkpoint, so many events are looked at apart. */
+const SLICE_EVENTS = 5_120
+
+/** Accepts, delivers and asks in stores that are alike but for their history, on one server. */
+export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<GrowthFigures> {
+  const store = await openBenchStore()
+  closers.push(store.close)
+  const machine = await describeMachine(store.database, store.dataDirectory)
+  const stages: Stage[] = []
+  for (const history of plan.growth.history) stages.push(await makeStage(store, history))
+  for (let round = 0; round < plan.rounds; round += 1) {
+    for (const stage of stages)
+      stage.size.acceptance.push(await measureAcceptance(store, stage, plan))
+  }
+  for (const stage of stages) {
+    await measureIntervals(stage, plan.growth)
+    const { bench, size } = stage
+    const { connectionString, tracker } = bench
+    const operations = { connectionString, failures: plan.growth.failures }
+    const eraserId = tracker.trackerId
+    size.operations = await measureOperations(bench.database, { ...operations, eraserId })
+  }
+  for (const { size } of stages) size.dayPages = await measureDay(store, size.history)
+  return { machine, plan: plan.growth, rounds: plan.rounds, sizes: stages.map(({ size }) => size) }
+}
+
+interface Stage {
+  bench: BenchDatabase
+  load: GrowthLoad
+  size: GrowthSize
+}
+
+/** A database with so many events of the last 30 days, all of them delivered. */
+async function makeStage(store: BenchStore, history: number): Promise<Stage> {
+  const bench = await makeTrackedDatabase(store, `history_${history}`)
+  const start = performance.now()
+  const load = growthLoad(bench.database)
+  await storePatterns(bench, load)
+  if (history > 0) {
+    await storeHistory(bench.connectionString, {
+      ...historyRows(history),
+      from: HISTORY_FROM,
+      until: GROWTH_NOW,
+    })
+  }
+  const size: GrowthSize = {
+    history,
+    historySeconds: (performance.now() - start) / 1_000,
+    acceptance: [],
+    intervals: [],
+    addedBytes: new Map(),
+    updates: new Map(),
+    operations: [],
+    dayPages: [],
+  }
+  return { bench, load, size }
+}
+
+function historyRows(count: number) {
+  return {
+    trackerId: GROWN_TRACKER,
+    count,
+    salt: 'history',
+    firstDeliveryId: FIRST_HISTORY_ID,
+  }
+}
+
+/** With autovacuum on, which `makeTrackers` ends for the sake of its tests. */
+async function makeTrackedDatabase(store: BenchStore, name: string): Promise<BenchDatabase> {
+  const bench = await store.newDatabase(name)
+  await makeTrackers(bench.database)
+  const { rows } = await bench.database.pool.query(
+    `select oid::regclass::text as name from pg_class
+     where relkind = 'r' and 'autovacuum_enabled=off' = any(reloptions)`,
+  )
+  for (const table of rows) {
+    await bench.database.pool.query(`alter table ${table.name} reset (autovacuum_enabled)`)
+  }
+  return bench
+}
+
+async function storePatterns({ database }: BenchDatabase, load: GrowthLoad): Promise<void> {
+  await load.accept(({ events }) => events >= PATTERNS)
+  await load.deliver(PATTERNS)
+  await keepPatterns(database, GROWN_TRACKER)
+}
+
+async function measureAcceptance(
+  { processId }: BenchStore,
+  { load }: Stage,
+  { warmUpSeconds, seconds }: BenchPlan,
+): Promise<AcceptanceFigures> {
+  const lasting = (lastSeconds: number) =>
+    load.accept(({ milliseconds }) => milliseconds >= lastSeconds * 1_000)
+  await lasting(warmUpSeconds)
+  const before = familySeconds(processId)
+  const { events, milliseconds } = await lasting(seconds)
+  const after = familySeconds(processId)
+  return {
+    eventsPerSecond: (events * 1_000) / milliseconds,
+    cpuSeconds: before === null || after === null ? null : ((after - before) * 1_000) / events,
+  }
+}
+
+async function measureIntervals(
+  { bench: { database, connectionString }, load, size }: Stage,
+  plan: GrowthPlan,
+): Promise<void> {
+  await load.deliver(Number.POSITIVE_INFINITY)
+  await settleStore(connectionString)
+  const [bytesBefore, updatesBefore] = [await storeBytes(database), await tableUpdates(database)]
+  for (let number = 0; number < INTERVALS; number += 1) {
+    // Where they come by themselves, one more would make them look closer together than they are.
+    const isAfterCheckpoint = (size.intervals.at(-1)?.checkpoints ?? 0) === 0
+    if (isAfterCheckpoint) await database.pool.query('checkpoint')
+    const measured = await measureInterval({ bench: { database }, load }, plan)
+    size.intervals.push({ ...measured, isAfterCheckpoint })
+  }
+  await database.pool.query('checkpoint')
+  for (const [name, bytes] of await storeBytes(database)) {
+    size.addedBytes.set(name, bytes - (bytesBefore.get(name) ?? 0))
+  }
+  for (const [name, { updates, heapOnly, deadRows }] of await tableUpdates(database)) {
+    const before = updatesBefore.get(name) ?? { updates: 0, heapOnly: 0 }
+    size.updates.set(name, {
+      updates: updates - before.updates,
+      heapOnly: heapOnly - before.heapOnly,
+      deadRows,
+    })
+  }
+}
+
+async function measureInterval(
+  { bench: { database }, load }: { bench: Pick<BenchDatabase, 'database'>; load: GrowthLoad },
+  { intervalEvents, intervalSeconds }: GrowthPlan,
+): Promise<Omit<Interval, 'isAfterCheckpoint'>> {
+  const endsAt = performance.now() + intervalSeconds * 1_000
+  const slices: Slice[] = []
+  const first = await walPosition(database)
+  let [start, accepted] = [first, 0]
+  while (accepted < intervalEvents && performance.now() < endsAt) {
+    const sliceMax = Math.min(SLICE_EVENTS, intervalEvents - accepted)
+    const { events } = await load.accept(acceptedNow => acceptedNow.events >= sliceMax)
+    const between = await walPosition(database)
+    const delivered = await load.deliver(events)
+    const end = await walPosition(database)
+    slices.push({
+      accepted: events,
+      delivered,
+      acceptance: walBetween(start, between),
+      delivery: walBetween(between, end),
+    })
+    accepted += events
+    start = end
+  }
+  return { slices, checkpoints: start.checkpoints - first.checkpoints }
+}
+
+function walBetween(before: WalPosition, after: WalPosition): WalBytes {
+  return { bytes: after.bytes - before.bytes, fullPages: after.fullPages - before.fullPages }
+}
+
+/** Events of one day and nothing else, in a database that is gone afterwards. */
+async function measureDay(store: BenchStore, events: number): Promise<Operation[]> {
+  if (events === 0) return []
+  const name = `day_${events}`
+  const bench = await makeTrackedDatabase(store, name)
+  await storePatterns(bench, growthLoad(bench.database))
+  const rows = { ...historyRows(events), from: DAY_FROM, until: DAY_UNTIL }
+  await storeHistory(bench.connectionString, rows, LISTED_TABLES)
+  const pages = await measureDayPages(bench)
+  await bench.database.close()
+  await store.database.pool.query(`drop database ${name} with (force)`)
+  return pages
+}
