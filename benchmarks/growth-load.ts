@@ -112,11 +112,12 @@ async function deliverRequest(
 }
 
 function acceptedSettlement(
-  { eventId, id }: ClaimedDelivery,
+  { eventId, createdAt, id }: ClaimedDelivery,
   { attemptId, traceId }: { attemptId: string; traceId: string },
 ) {
   return {
     eventId,
+    createdAt,
     id,
     status: 'accepted',
     reason: 'accepted',

@@ -64,7 +64,7 @@ export async function measureOperations(
     [`list page ${DEEP_PAGE} with deliveries and metrics`]: {
       run: recorded => listPage(recorded, DEEP_PAGE),
     },
-    'read one event': { run: recorded => readEvent(recorded, OWNER, String(eventId)) },
+    'read one event': { run: recorded => readEvent(recorded, OWNER, { eventId: String(eventId), space: null }) },
     ...replays(plan.failures),
     'erase an unknown person': {
       isKept: true,
@@ -171,11 +171,12 @@ async function listedIds(
   { page, total }: { page: number; total: number },
 ): Promise<string[]> {
   const offset = (page - 1) * PER_PAGE
-  const { eventIds } = await listEvents(database, {
+  const { events } = await listEvents(database, {
     trackerId: GROWN_TRACKER,
     offset,
     limit: PER_PAGE,
   })
+  const eventIds = events.map(({ eventId }) => eventId)
   if (eventIds.length === Math.min(PER_PAGE, total - offset)) return eventIds
   throw new Error(`page ${page} of ${total} events has ${eventIds.length}`)
 }
