@@ -87,6 +87,7 @@ it('list knows how many events it lists, and reaches its last page', () => {
   assert.equal(stderr, '')
   assert.equal(status, 0)
   assert.match(stdout, /^last page, of 2,000 events +[\d.]+ +[\d.]+$/m)
+  assert.match(stdout, /^buffers of the middle page, of 2,000 events: \d+; aim at most 500: met$/m)
   assert.match(stdout, /^first page: p99 grows [\d.]+ times/m)
 })
 

@@ -64,7 +64,9 @@ export async function measureOperations(
     [`list page ${DEEP_PAGE} with deliveries and metrics`]: {
       run: recorded => listPage(recorded, DEEP_PAGE),
     },
-    'read one event': { run: recorded => readEvent(recorded, OWNER, { eventId: String(eventId), space: null }) },
+    'read one event': {
+      run: recorded => readEvent(recorded, OWNER, { eventId: String(eventId), space: null }),
+    },
     ...replays(plan.failures),
     'erase an unknown person': {
       isKept: true,

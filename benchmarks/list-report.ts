@@ -4,17 +4,19 @@ import { aimText } from './measure.ts'
 import { figureText, textTable } from './text-table.ts'
 
 const AIM = { limit: 20, direction: 'at most' } as const
+const BUFFERS_AIM = { limit: 500, direction: 'at most' } as const
 const GROWTH_AIM = { limit: 2, direction: 'at most' } as const
 
 const READS: [name: string, read: (size: ListSize) => Latency, isAimed: boolean][] = [
   ['first page', ({ firstPage }) => firstPage, true],
   ['page 1,000', ({ deepPage }) => deepPage, true],
+  ['middle page', ({ middlePage }) => middlePage, true],
   ['last page', ({ lastPage }) => lastPage, false],
   ['/readyz, for comparison', ({ readiness }) => readiness, false],
 ]
 
 /** A row a kind of page and size. Each page comes with the metrics of the dashboard. */
-export function reportList({ machine, sizes }: ListFigures): BenchFindings {
+export function reportList({ machine, positionSeconds, sizes }: ListFigures): BenchFindings {
   const rows = sizes.flatMap(size =>
     READS.map(([name, read, isAimed]) => {
       const { p50, p99 } = read(size)
@@ -29,6 +31,12 @@ export function reportList({ machine, sizes }: ListFigures): BenchFindings {
     '',
     textTable([['', 'p50', 'p99', ''], ...rows]),
     '',
+    `list positions written in ${figureText(positionSeconds, 1)} s`,
+    ...sizes.map(({ events, middleBuffers }) => {
+      const aim = aimText(BUFFERS_AIM, middleBuffers)
+      const size = figureText(events, 0)
+      return `buffers of the middle page, of ${size} events: ${middleBuffers}; ${aim}`
+    }),
     ...growth(sizes),
   ].join('\n')
   return { text, faults: sizes.flatMap(faultsOf) }

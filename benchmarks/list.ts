@@ -1,3 +1,7 @@
+import type { Database } from '../service/db/database.ts'
+import { indexLists } from '../service/ledger/list-index.ts'
+import { listEvents } from '../service/ledger/list-store.ts'
+import { recordPlans } from '../testing/recorded-plans.ts'
 import type { BenchPlan, Closers } from './bench-plan.ts'
 import { openBenchStore } from './bench-store.ts'
 import { settleStore, storeListedEvents } from './listed-events.ts'
@@ -6,6 +10,8 @@ import { startServiceProcess } from './service-process.ts'
 
 export interface ListFigures {
   machine: string
+  /** To write the list positions of all trackers. */
+  positionSeconds: number
   /** One a size, the smallest first. */
   sizes: ListSize[]
 }
@@ -16,6 +22,10 @@ export interface ListSize {
   total: number
   firstPage: Latency
   deepPage: Latency
+  /** In the middle of the list, and in the middle of its day. */
+  middlePage: Latency
+  /** What the store touches to find the events of that page, a hundred of them. */
+  middleBuffers: number
   lastPage: Latency
   /** A request that asks the store nothing but whether it is there. */
   readiness: Latency
@@ -29,6 +39,7 @@ export interface Latency {
 
 const DEEP_PAGE = 1_000
 const PER_PAGE = 25
+const BUFFERS_PAGE = 100
 
 /** Lists trackers of different sizes in one store, through the service as a user starts it. */
 export async function measureList({ list }: BenchPlan, closers: Closers): Promise<ListFigures> {
@@ -42,11 +53,14 @@ export async function measureList({ list }: BenchPlan, closers: Closers): Promis
     await storeListedEvents(database, tracker, { count: events })
     trackers.push({ ...tracker, events })
   }
+  const positionsFrom = performance.now()
+  await indexLists({ database, signal: new AbortController().signal })
+  const positionSeconds = (performance.now() - positionsFrom) / 1_000
   await settleStore(database)
   const service = await startServiceProcess({ role: 'serve', dataDirectory })
   closers.push(service.stop)
   const sizes: ListSize[] = []
-  for (const { trackerSecret, events } of trackers) {
+  for (const { trackerId, trackerSecret, events } of trackers) {
     const ask = asker(service.url, trackerSecret)
     const measure = (path: string) => latencyOf(() => ask(path), list.requests)
     const pageOf = (page: number) => measure(`/api/v1/dashboard/events?page=${page}`)
@@ -56,11 +70,26 @@ export async function measureList({ list }: BenchPlan, closers: Closers): Promis
       total: first.events.total,
       firstPage: await pageOf(1),
       deepPage: await pageOf(Math.min(DEEP_PAGE, Math.ceil(events / PER_PAGE))),
+      middlePage: await pageOf(Math.ceil(events / 2 / PER_PAGE)),
+      middleBuffers: await buffersOf(database, trackerId, Math.floor(events / 2)),
       lastPage: await pageOf(first.events.last_page),
       readiness: await measure('/readyz'),
     })
   }
-  return { machine, sizes }
+  return { machine, positionSeconds, sizes }
+}
+
+async function buffersOf({ pool }: Database, trackerId: string, offset: number): Promise<number> {
+  const { database, takePlans } = recordPlans(pool.options.connectionString as string)
+  try {
+    // The first one of a connection also reads the catalog.
+    await listEvents(database, { trackerId, offset, limit: BUFFERS_PAGE })
+    takePlans()
+    await listEvents(database, { trackerId, offset, limit: BUFFERS_PAGE })
+    return takePlans().reduce((sum, { buffers }) => sum + buffers, 0)
+  } finally {
+    await database.close()
+  }
 }
 
 function asker(origin: string, trackerSecret: string) {

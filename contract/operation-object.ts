@@ -47,6 +47,7 @@ function pathParameters(schema: DocumentedOperation['schema'], hoist: Hoist): Js
 }
 
 const QUERY_EXAMPLES: Record<string, unknown> = {
+  space: 'publishable',
   date: '2026-11-20',
   key: `sbx_pk_${'0'.repeat(72)}`,
   page: 1,

@@ -23,14 +23,16 @@ export interface RecordedDatabase {
   takePlans(): RecordedPlan[]
 }
 
-const RECORD = `
-  load 'auto_explain';
-  set auto_explain.log_min_duration = 0;
-  set auto_explain.log_analyze = on;
-  set auto_explain.log_buffers = on;
-  set auto_explain.log_timing = off;
-  set auto_explain.log_format = json;
-  set auto_explain.log_level = notice;`
+/** Start-up options, so that no connection is used before they are set. */
+const RECORD = [
+  'session_preload_libraries=auto_explain',
+  'auto_explain.log_min_duration=0',
+  'auto_explain.log_analyze=on',
+  'auto_explain.log_buffers=on',
+  'auto_explain.log_timing=off',
+  'auto_explain.log_format=json',
+  'auto_explain.log_level=notice',
+].map(setting => `-c ${setting}`)
 
 /**
  * Opens the store as the service does, on a single connection that reports the plan of everything
@@ -44,15 +46,15 @@ export function recordPlans(connectionString: string): RecordedDatabase {
     applicationName: 'signalbox plans',
     onIdleError: () => {},
   })
+  const { options } = database.pool
+  options.options = [options.options, ...RECORD].join(' ')
   let plans: RecordedPlan[] = []
-  // The pool waits for it before it lends the connection out.
-  database.pool.options.onConnect = client => {
+  database.pool.on('connect', client => {
     client.on('notice', ({ message }) => {
       const plan = recordedPlan(message ?? '')
       if (plan) plans.push(plan)
     })
-    return client.query(RECORD)
-  }
+  })
   const takePlans = () => {
     const taken = plans
     plans = []

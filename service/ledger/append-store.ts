@@ -180,7 +180,8 @@ export function appendExpressions(firstParameter: number): string {
         click_ids = (sessions.click_ids::jsonb || excluded.click_ids::jsonb || case
           when split_part(sessions.click_ids ->> 'fbc', '.', 4) =
                split_part(excluded.click_ids ->> 'fbc', '.', 4)
-          then jsonb_build_object('fbc', sessions.click_ids ->> 'fbc') else '{}' end)::json
+          then jsonb_set('{}', '{fbc}', coalesce(sessions.click_ids::jsonb -> 'fbc', 'null'))
+          else '{}' end)::json
     ),
     withdrawals as (
       insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)

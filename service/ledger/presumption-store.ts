@@ -34,8 +34,9 @@ export const PRESUMPTION_PARAMETERS =
  * would cost every commit a round trip, for almost nobody. And only the statement's own snapshot
  * can answer: an erasure makes itself known and then waits for the statements that began before,
  * so no identity slips in between (docs/decisions/0011). A tracker that has erased nobody, as most
- * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the
- * parameter with the tracker of each entry.
+ * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the
+ * tracker of each entry. `distinct` keeps each look-up one of its own, as `limit` does elsewhere:
+ * Citus refuses a limit where several trackers are asked at once.
  */
 export function misjudgedExpression(trackerIds: string, firstParameter: number): string {
   const unerasedParameter = firstParameter + CONSENTING_COLUMNS.length
@@ -45,15 +46,15 @@ export function misjudgedExpression(trackerIds: string, firstParameter: number):
       select presumed.number
       from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
       cross join lateral (
-        select true from consent_withdrawals
-        where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id limit 1
+        select distinct tracker_id from consent_withdrawals
+        where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id
       ) withdrawal
       union
       select presumed.number
       from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
       cross join lateral (
-        select true from erased_identifiers
-        where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest limit 1
+        select distinct tracker_id from erased_identifiers
+        where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest
       ) erased
       union
       select entry.number
@@ -61,7 +62,8 @@ export function misjudgedExpression(trackerIds: string, firstParameter: number):
       join unnest(${trackerIds}::uuid[]) with ordinality as entry(tracker_id, number)
         using (tracker_id)
       cross join lateral (
-        select true from erased_identifiers where tracker_id = presumed.tracker_id limit 1
+        select distinct tracker_id from erased_identifiers
+        where tracker_id = presumed.tracker_id
       ) erased
     )`
 }

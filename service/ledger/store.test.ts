@@ -38,6 +38,7 @@ it('gives back every member of an event as it was stored', async test => {
   const { pageUrl: _, ...payload } = entry.payload ?? {}
   assert.deepEqual(stored, {
     eventId: entry.eventId,
+    space: 0,
     createdAt: STORED_AT,
     eventTime: entry.eventTime,
     eventName: 'Purchase',

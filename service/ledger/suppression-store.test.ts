@@ -40,7 +40,7 @@ it('leaves an entry out that presumes too much, and says which', async test => {
   ]
   // The first one is asked for by its tracker, and the others are of the same one.
   const alone = await insertEvents(database, entries.slice(0, 1), [])
-  assert.deepEqual([...alone.misjudged], [`${TRACKER_ID} a`])
+  assert.deepEqual([...alone.misjudged], [`${TRACKER_ID} secret a`])
   const { inserted, misjudged } = await insertEvents(database, entries.slice(1), [])
   assert.deepEqual([...inserted], [`${TRACKER_ID} secret c`, `${TRACKER_ID} secret d`])
   assert.deepEqual([...misjudged], [`${TRACKER_ID} secret b`])
