@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { testStore } from '../../testing/test-store.ts'
+import { PLACED_TABLES, placementOf } from './citus-tables.ts'
+import type { Database } from './database.ts'
+import { listTables } from './distribute-tables.ts'
+
+async function unlisted(database: Database): Promise<string[]> {
+  const tables = await listTables(database)
+  return tables
+    .filter(({ schema, name }) => placementOf(schema, name) === null)
+    .map(({ table }) => table)
+}
+
+async function columnsOf({ pool }: Database, table: string): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select attname from pg_attribute
+     where attrelid = $1::text::regclass and attnum > 0 and not attisdropped`,
+    [table],
+  )
+  return rows.map(row => row.attname)
+}
+
+it('has a place in a cluster for every table, and for each one only', async test => {
+  const { database } = await testStore(test)
+  assert.deepEqual(await unlisted(database), [], 'name it in service/db/citus-tables.ts')
+  const names = PLACED_TABLES.map(({ name }) => name)
+  assert.deepEqual(names, [...new Set(names)])
+  assert.ok((await listTables(database)).length > 40)
+})
+
+it('finds a table that is in no list, in each of the schemas', async test => {
+  const { database } = await testStore(test)
+  await database.pool.query(
+    `create schema if not exists signalbox;
+     create table signalbox.unheard_of (tracker_id uuid primary key);
+     create table public.unheard_of (tracker_id uuid primary key);
+     create table people.unheard_of (id integer primary key)`,
+  )
+  assert.deepEqual(await unlisted(database), [
+    'people.unheard_of',
+    'public.unheard_of',
+    'signalbox.unheard_of',
+  ])
+})
+
+it('keeps every row of a tracker on one node, beside copies of what is not a tracker’s', async test => {
+  const { database } = await testStore(test)
+  for (const { schema, name, table } of await listTables(database)) {
+    const columns = await columnsOf(database, table)
+    const placement = placementOf(schema, name)
+    if (columns.includes('tracker_id')) {
+      assert.ok(placement === 'distributed' || placement === 'reference', table)
+    } else {
+      assert.notEqual(placement, 'distributed', table)
+    }
+  }
+})
+
+it('has tracker_id in every unique index of a distributed table and its partitions', async test => {
+  const { database } = await testStore(test)
+  assert.deepEqual(await unshardable(database), [])
+})
+
+/** Every distributed table and partition needs a key of its own too: a shard without cannot move. */
+async function unshardable(database: Database): Promise<string[]> {
+  const tables = (await listTables(database))
+    .filter(({ schema, name }) => placementOf(schema, name) === 'distributed')
+    .map(({ table }) => table)
+  const { rows } = await database.pool.query(
+    `with members as (
+       select distinct relid::regclass as member
+       from unnest($1::text[]) parent, lateral (
+         select parent::regclass as relid
+         union all select relid from pg_partition_tree(parent::regclass)
+       ) tree
+     )
+     select member::text || ' has no primary key' as problem
+     from members join pg_class on pg_class.oid = member
+     where relkind = 'r' and not exists (
+       select from pg_index where indrelid = member and indisprimary
+     )
+     union all
+     select indexrelid::regclass::text
+     from members join pg_index on indrelid = member
+     join pg_attribute on attrelid = member and attname = 'tracker_id'
+     where indisunique and not attnum = any(indkey::int2[])
+     order by 1`,
+    [tables],
+  )
+  return rows.map(row => row.problem)
+}

@@ -1,0 +1,93 @@
+/**
+ * Where each table lives on a Citus cluster; on one PostgreSQL this says nothing. A table that is
+ * in none of these lists fails a test (`citus-tables.test.ts`).
+ *
+ * Names without a schema are those of `signalbox` and `public`; a table may be in either.
+ * Partitions go with their parent and are not listed.
+ */
+export type TablePlacement = 'reference' | 'distributed' | 'managed_local' | 'local'
+
+/**
+ * Copied to every node, so that a node answers for its trackers alone. A table comes after those
+ * that it references. Writing one needs every node, so nothing here is written per event.
+ */
+const REFERENCE = ['workspaces', 'trackers', 'tracker_keys', 'ad_accounts']
+
+/** Sharded by `tracker_id`, with all rows of a tracker on one node. */
+const DISTRIBUTED = [
+  'destinations',
+  'delivery_id_counters',
+  'event_keys',
+  'events',
+  'event_payloads',
+  'sessions',
+  'consent_withdrawals',
+  'delivery_queue',
+  'deliveries',
+  'send_attempts',
+  'forwarded_signatures',
+  'event_counts',
+  'delivery_counts',
+  'sent_counts',
+  'sent_key_counts',
+  'reconciliation_reports',
+  'emq_snapshots',
+  'emq_readings',
+  'alerts',
+  'erased_identifiers',
+  'deletion_requests',
+  'tracker_key_uses',
+]
+
+/** On the coordinator, and known to every node: statements may join them to the tables above. */
+const MANAGED_LOCAL = [
+  'people.users',
+  'people.sessions',
+  'people.accounts',
+  'people.verifications',
+  'members',
+  'invitations',
+  'oauth_clients',
+  'agent_connections',
+  'execution_tokens',
+  'audit_entries',
+  'audit_heads',
+  'agent_policies',
+  'agent_batches',
+  'agent_actions',
+  'agent_receipts',
+  'agent_tool_uses',
+  'ad_entities',
+  'erasure_keys',
+]
+
+/** On the coordinator alone: asked by themselves, through it. */
+const LOCAL = ['job_records', 'oauth_artifacts', 'kysely_migration', 'kysely_migration_lock']
+
+export interface PlacedTable {
+  /** As in the lists above. */
+  name: string
+  placement: TablePlacement
+}
+
+/** In the order in which they are to be distributed. */
+export const PLACED_TABLES: readonly PlacedTable[] = [
+  ...placed(REFERENCE, 'reference'),
+  ...placed(DISTRIBUTED, 'distributed'),
+  ...placed(MANAGED_LOCAL, 'managed_local'),
+  ...placed(LOCAL, 'local'),
+]
+
+const PLACEMENTS = new Map(PLACED_TABLES.map(({ name, placement }) => [name, placement]))
+
+/** Schemas whose tables are named without them. */
+export const OWN_SCHEMAS = ['signalbox', 'public']
+
+/** Null for a table that is in no list. */
+export function placementOf(schema: string, table: string): TablePlacement | null {
+  return PLACEMENTS.get(OWN_SCHEMAS.includes(schema) ? table : `${schema}.${table}`) ?? null
+}
+
+function placed(names: readonly string[], placement: TablePlacement): PlacedTable[] {
+  return names.map(name => ({ name, placement }))
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# A Citus cluster on this machine, for tests: a coordinator and two workers on PostgreSQL 15
+# (Debian's) with Citus 13.0.5.
+#   cluster.sh start FOLDER [FIRST_PORT]   prints the coordinator's DATABASE_URL
+#   cluster.sh stop FOLDER
+#   cluster.sh kill FOLDER NODE            ends a node (0 to 2) without a word
+#   cluster.sh again FOLDER NODE           starts it again
+# Needs root (PostgreSQL runs as the user postgres) and Debian 12 on x64. Citus comes from the
+# archive at SIGNALBOX_CITUS_ARCHIVE; it is under the AGPL and is not part of this project. fsync is
+# on unless CITUS_FSYNC=off.
+set -euo pipefail
+archive=${SIGNALBOX_CITUS_ARCHIVE:-/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz}
+bin=/usr/lib/postgresql/15/bin
+verb=${1:?start, stop, kill or again}; folder=${2:?a folder}
+as() { runuser -u postgres -- "$@"; }
+sql() { as $bin/psql -h 127.0.0.1 -p "$1" -U postgres -d "$2" -v ON_ERROR_STOP=1 -qAtc "$3"; }
+launch() { # NODE
+  local data=$folder/node$1
+  as $bin/pg_ctl -D "$data" -l "$folder/node$1.log" -w start >/dev/null
+}
+prepare() { # NODE PORT
+  local data=$folder/node$1
+  as $bin/initdb -D "$data" -U postgres --auth=trust -E UTF8 --locale=C >/dev/null
+  as tee -a "$data/postgresql.conf" >/dev/null <<SETTINGS
+port = $2
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+shared_preload_libraries = 'citus'
+wal_level = logical
+max_connections = 300
+max_prepared_transactions = 300
+max_worker_processes = 64
+fsync = ${CITUS_FSYNC:-on}
+citus.node_conninfo = 'sslmode=disable'
+SETTINGS
+}
+case $verb in
+start)
+  first=${3:-5600}
+  if [ ! -x $bin/initdb ]; then
+    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql-15) \
+      >/dev/null 2>&1
+  fi
+  [ -e /usr/share/postgresql/15/extension/citus.control ] || tar -xJf "$archive" -C /
+  mkdir -p "$folder"; chmod 755 "$folder"; chown postgres "$folder"
+  for i in 0 1 2; do
+    [ -d "$folder/node$i" ] || prepare $i $((first + i))
+    launch $i
+  done
+  for i in 0 1 2; do
+    port=$((first + i))
+    found=$(sql $port postgres "select count(*) from pg_database where datname = 'signalbox'")
+    [ "$found" = 1 ] || sql $port postgres 'create database signalbox'
+    sql $port signalbox 'create extension if not exists citus'
+  done
+  sql "$first" signalbox "select citus_set_coordinator_host('127.0.0.1', $first)" >/dev/null
+  for i in 1 2; do
+    sql "$first" signalbox "select citus_add_node('127.0.0.1', $((first + i)))" >/dev/null
+  done
+  echo "postgres://postgres@127.0.0.1:$first/signalbox" ;;
+stop)
+  for i in 2 1 0; do as $bin/pg_ctl -D "$folder/node$i" -m fast stop >/dev/null || true; done ;;
+kill) as $bin/pg_ctl -D "$folder/node${3:?a node}" -m immediate stop >/dev/null ;;
+again) launch "${3:?a node}" ;;
+*) echo "start, stop, kill or again" >&2; exit 2 ;;
+esac

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const SCRIPT = join(import.meta.dirname, 'cluster.sh')
+const DEFAULT_ARCHIVE = '/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz'
+const INSTALLED = '/usr/share/postgresql/15/extension/citus.control'
+const NODES = 3
+
+export interface CitusCluster {
+  /** The coordinator's, with an empty database that has the extension. */
+  connectionString: string
+  /** The coordinator's port first, then those of the two workers. */
+  ports: readonly number[]
+  /** Ends a node (0 is the coordinator) as a power cut does. */
+  kill(node: number): Promise<void>
+  /** Starts a killed node again. */
+  startAgain(node: number): Promise<void>
+  /** Ends all nodes and removes what they kept. */
+  stop(): Promise<void>
+}
+
+/** Why there can be no cluster on this machine, for the suites that need one; null if there can. */
+export function whyNoCitus(): string | null {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'Citus needs Linux on x64'
+  if (process.getuid?.() !== 0) return 'the Citus cluster is started as root'
+  if (!/^VERSION_CODENAME=bookworm$/m.test(osRelease())) return 'the Citus archive is for Debian 12'
+  const archive = process.env.SIGNALBOX_CITUS_ARCHIVE ?? DEFAULT_ARCHIVE
+  if (!existsSync(INSTALLED) && !existsSync(archive)) {
+    return `there is no Citus archive at ${archive} (SIGNALBOX_CITUS_ARCHIVE)`
+  }
+  return null
+}
+
+/**
+ * Starts a coordinator and two workers on free ports, in a temporary folder, without disk flushes.
+ * Throws where `whyNoCitus` says why.
+ */
+export async function startCitusCluster(): Promise<CitusCluster> {
+  const reason = whyNoCitus()
+  if (reason) throw new Error(`No Citus cluster: ${reason}.`)
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-citus-'))
+  const stop = async () => {
+    await runScript('stop', folder)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const first = await firstOfFreePorts()
+    const connectionString = await runScript('start', folder, String(first))
+    return {
+      connectionString,
+      ports: Array.from({ length: NODES }, (_, node) => first + node),
+      kill: async node => void (await runScript('kill', folder, String(node))),
+      startAgain: async node => void (await runScript('again', folder, String(node))),
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function runScript(...words: string[]): Promise<string> {
+  const env = { ...process.env, CITUS_FSYNC: 'off' }
+  const { stdout } = await promisify(execFile)('bash', [SCRIPT, ...words], { env })
+  return stdout.trim()
+}
+
+function osRelease(): string {
+  return existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : ''
+}
+
+const PORT_TRIES_MAX = 100
+
+/** Below the ports that the system gives to outgoing connections. */
+async function firstOfFreePorts(): Promise<number> {
+  for (let tries = 0; tries < PORT_TRIES_MAX; tries += 1) {
+    const first = 20_000 + Math.floor(Math.random() * 4_000) * NODES
+    const ports = Array.from({ length: NODES }, (_, node) => first + node)
+    const free = await Promise.all(ports.map(isFree))
+    if (free.every(Boolean)) return first
+  }
+  throw new Error('there are no three free ports in a row')
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
