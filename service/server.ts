@@ -18,6 +18,7 @@ import { seedSimulatedAccount } from './agents/executor/seed-simulated-account.t
 import { simulatedPlatform } from './agents/executor/simulated-platform.ts'
 import { agentsRoutes } from './agents/routes.ts'
 import type { Database } from './db/database.ts'
+import { type StoreNodes, singleNode } from './db/store-nodes.ts'
 import type { CircuitCounts } from './delivery/circuit-moves.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
 import { DestinationRoutes } from './delivery/destination-routes.ts'
@@ -39,10 +40,9 @@ import {
   type ServiceApp,
   type ServiceLogger,
 } from './http/service-app.ts'
-import { eventCommitter } from './ingestion/commit-events.ts'
 import { type CommitHealth, healthOfCommits } from './ingestion/commit-health.ts'
 import type { ErasureKeySource } from './ingestion/erasure-watch.ts'
-import { GroupCommit } from './ingestion/group-commit.ts'
+import { eventCommits } from './ingestion/event-commits.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
 import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
 import { verifyIngestion } from './ingestion/verify-ingestion.ts'
@@ -61,6 +61,8 @@ import type { Network } from './settings/networks.ts'
 
 export interface ServerOptions {
   database: Database
+  /** Where trackers live; left out, in the database. */
+  nodes?: StoreNodes
   platform: Platform
   /** For a test purchase, which is sent at once; null where the platform is not known. */
   delivery: DeliveryContext | null
@@ -123,8 +125,10 @@ export function createServer(options: ServerOptions): Server {
   const announce = limitedAnnouncements(options)
   const { credentialKeys } = options
   const erasureKey = erasureKeySource({ database, credentialKeys, now })
-  const commitHealth = healthOfCommits({ steadySeconds, ...options })
-  const commits = eventCommits(options, { routes, announce, erasureKey }, commitHealth)
+  const nodes = options.nodes ?? singleNode(database)
+  const commitHealth = healthOfCommits({ steadySeconds, ...options, nodes })
+  const parts = { nodes, routes, announce, erasureKey }
+  const commits = eventCommits({ ...options, ...parts, health: commitHealth, onPlanned: announce })
   let pause: string | null = 'start'
 
   const limits = limitAndGuard(app, options)
@@ -138,7 +142,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const keys = auditKeys(credentialKeys)
   const written = { auditKeys: keys, audit: auditTrail(keys) }
-  registerRooms(app, options, { routes, announce, erasureKey, commits, limits, ...written })
+  registerRooms(app, options, { ...parts, commits, limits, ...written })
 
   const close = async () => {
     pause = 'shutdown'
@@ -239,44 +243,10 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
 }
 
 interface CommitParts {
+  nodes: StoreNodes
   routes: DestinationRoutes
   announce: () => void
   erasureKey: ErasureKeySource
-}
-
-function eventCommits(
-  options: ServerOptions,
-  { routes, announce, erasureKey }: CommitParts,
-  health: CommitHealth,
-) {
-  const { database, platform, logger, onCommitted } = options
-  const commit = eventCommitter({
-    database,
-    platform,
-    routes,
-    erasureKey,
-    onPlanned: announce,
-    onNoteError: err => logger.warn({ err }, 'a repeated submission was not noted'),
-  })
-  return new GroupCommit({
-    commit: health.watch(onCommitted ? toldCommits(commit, onCommitted) : commit),
-    itemsMax: options.commitEventsMax,
-    queueMax: options.ingestQueueMax,
-  })
-}
-
-type Commit = ReturnType<typeof eventCommitter>
-
-/** The same commits, each told of once it is durable. */
-function toldCommits(commit: Commit, onCommitted: (group: CommittedGroup) => void): Commit {
-  return async drafts => {
-    const start = performance.now()
-    const outcomes = await commit(drafts)
-    const newCount = outcomes.filter(({ isNew }) => isNew).length
-    const seconds = (performance.now() - start) / 1_000
-    onCommitted({ eventCount: drafts.length, newCount, seconds })
-    return outcomes
-  }
 }
 
 const ANNOUNCEMENT_MILLISECONDS = 100

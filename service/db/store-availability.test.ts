@@ -53,6 +53,13 @@ for (const [code, meaning] of Object.entries(LASTING)) {
   })
 }
 
+it('knows what Citus says about a node that went away, from its other internal errors', () => {
+  const internal = (sentence: string) => Object.assign(new Error(sentence), { code: 'XX000' })
+  const away = internal('failure on connection marked as essential: 127.0.0.1:5602')
+  assert.equal(isStoreUnavailable(away), true)
+  assert.equal(isStoreUnavailable(internal('operation is not allowed on this node')), false)
+})
+
 it('takes nothing but errors for a sign', () => {
   for (const value of [undefined, null, 'ECONNREFUSED', { code: '08006' }, 57]) {
     assert.equal(isStoreUnavailable(value), false)

@@ -17,6 +17,9 @@ const SYSTEM_CODES = new Set([
  */
 const SQLSTATE_PREFIXES = ['08', '53', '57P', '57014', '58', '25006']
 
+/** What Citus says, as an internal error, when a node went away that it had a connection to. */
+const CITUS_SENTENCE = /^failure on connection marked as essential/
+
 /** What the driver says about a connection without giving it a code. */
 const DRIVER_SENTENCES =
   /timeout exceeded when trying to connect|Connection terminated|is not queryable|read timeout/
@@ -28,6 +31,7 @@ export function isStoreUnavailable(error: unknown): boolean {
   if (typeof code === 'string') {
     if (SYSTEM_CODES.has(code)) return true
     if (/^[0-9A-Z]{5}$/.test(code)) {
+      if (CITUS_SENTENCE.test(error.message)) return true
       return SQLSTATE_PREFIXES.some(prefix => code.startsWith(prefix))
     }
   }

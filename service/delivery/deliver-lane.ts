@@ -25,11 +25,13 @@ const TRIAL_EVENTS_MAX = 10
  * brings the deliveries back; they go out again under the same id and time.
  */
 export async function deliverLane(
-  context: DeliveryContext,
+  { nodeOf, ...anywhere }: DeliveryContext,
   lane: Lane,
   onClaimed: (isFull: boolean) => void,
 ): Promise<LaneRun> {
-  const { database, platform, now, leaseSeconds } = context
+  const database = nodeOf ? await nodeOf(lane.trackerId) : anywhere.database
+  const context = { ...anywhere, database }
+  const { platform, now, leaseSeconds } = context
   const leaseEndsAtSeconds = steadySeconds() + leaseSeconds
   const batchMax = Math.min(context.batchMax, platform.batchMax)
   const limit = Math.min(batchMax, lane.isProbe ? 1 : lane.isTrial ? TRIAL_EVENTS_MAX : batchMax)

@@ -6,6 +6,8 @@ import type { Settlement } from './settlement.ts'
 /** What delivering needs from outside. Times are seconds, sizes are counts. */
 export interface DeliveryContext {
   database: Database
+  /** The node that owns a tracker, where its deliveries are claimed and settled. */
+  nodeOf?: (trackerId: string) => Promise<Database>
   platform: Platform
   credentialKeys: CredentialKeys
   batchMax: number

@@ -5,10 +5,10 @@ import type { EventSpace } from '../ledger/event-space.ts'
 import { checkSubmission } from './check-submission.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
-import type { GroupCommit } from './group-commit.ts'
+import type { Commits } from './group-commit.ts'
 
 export interface AcceptanceContext {
-  commits: GroupCommit<EventDraft, CommitOutcome>
+  commits: Commits<EventDraft, CommitOutcome>
   /** A visitor withdrew: what still waits for them must not leave. */
   stopWaiting: (visitor: { trackerId: string; visitorId: string; at: Date }) => Promise<unknown>
 }

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.ts'
 import { isStoreUnavailable } from '../db/store-availability.ts'
+import type { StoreNodes } from '../db/store-nodes.ts'
 import { oneAtATime } from '../http/one-at-a-time.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import { probeCommit } from './commit-probe-store.ts'
@@ -38,7 +40,8 @@ export class CommitHealth {
   readonly failures: CommitFailures = { store: 0, event: 0 }
   readonly #options: CommitHealthOptions
   readonly #probe: () => Promise<void>
-  #failuresInRow = 0
+  /** One for each node of the store. */
+  readonly #streaks: FailureStreak[] = []
   #probedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: CommitHealthOptions) {
@@ -46,22 +49,24 @@ export class CommitHealth {
     this.#probe = oneAtATime(options.probe)
   }
 
-  /** Commits that the store refused since the last one that it took. */
+  /** Commits that the store refused since the last one that it took: those of the worst node. */
   get failuresInRow(): number {
-    return this.#failuresInRow
+    return Math.max(0, ...this.#streaks.map(({ failures }) => failures))
   }
 
-  /** The same commits, each counted. */
+  /** The same commits, each counted. To be called once for each node of the store. */
   watch<Items, Outcome>(
     commit: (items: Items) => Promise<Outcome>,
   ): (items: Items) => Promise<Outcome> {
+    const streak = { failures: 0 }
+    this.#streaks.push(streak)
     return async items => {
       try {
         const outcome = await commit(items)
-        this.#succeeded()
+        this.#endStreaks([streak])
         return outcome
       } catch (error) {
-        this.#failed(error)
+        this.#failed(streak, error)
         throw error
       }
     }
@@ -77,46 +82,76 @@ export class CommitHealth {
     if (now - this.#probedAt < PROBE_SECONDS) throw new Error('commits fail')
     this.#probedAt = now
     await this.#probe()
-    this.#succeeded()
+    this.#endStreaks(this.#streaks)
   }
 
+  /** A process serves the trackers of every node that works. */
   get #isReady(): boolean {
-    return this.#failuresInRow < UNREADY_FAILURES_MIN
+    return this.#streaks.length === 0 || this.#streaks.some(isShort)
   }
 
-  #succeeded(): void {
-    if (this.#failuresInRow === 0) return
+  #endStreaks(streaks: readonly FailureStreak[]): void {
     const wasReady = this.#isReady
-    this.#failuresInRow = 0
+    for (const streak of streaks) streak.failures = 0
     if (!wasReady) this.#options.onReady()
   }
 
-  #failed(error: unknown): void {
+  #failed(streak: FailureStreak, error: unknown): void {
     if (!isStoreUnavailable(error)) {
       this.failures.event += 1
       return
     }
     this.failures.store += 1
-    this.#failuresInRow += 1
-    if (this.#failuresInRow === 1) this.#options.onFailed(error)
-    if (this.#failuresInRow === UNREADY_FAILURES_MIN) this.#options.onUnready(error)
+    const wasReady = this.#isReady
+    streak.failures += 1
+    if (streak.failures === 1) this.#options.onFailed(error)
+    if (wasReady && !this.#isReady) this.#options.onUnready(error)
   }
 }
 
+/** Commits of one node that failed since the last that worked. */
+interface FailureStreak {
+  failures: number
+}
+
+function isShort({ failures }: FailureStreak): boolean {
+  return failures < UNREADY_FAILURES_MIN
+}
+
 export interface CommitStore {
-  database: Database
+  nodes: StoreNodes
   logger: ServiceLogger
   now: () => Date
   steadySeconds: () => number
 }
 
 /** Whether commits to this store work; the log hears of the beginning and the end of a trouble. */
-export function healthOfCommits({ database, logger, now, steadySeconds }: CommitStore) {
+export function healthOfCommits({ nodes, logger, now, steadySeconds }: CommitStore) {
   return new CommitHealth({
-    probe: () => probeCommit(database, now()),
+    probe: () => probeNodes(nodes, now()),
     steadySeconds,
     onFailed: err => logger.warn({ err }, 'the store refused a commit'),
     onUnready: err => logger.error({ err }, 'no commit works; /readyz answers 503 until one does'),
     onReady: () => logger.info('commits work again'),
   })
+}
+
+/** Throws when no node takes a commit. */
+async function probeNodes(nodes: StoreNodes, at: Date): Promise<void> {
+  if (!nodes.isCluster) return probeCommit(await nodes.nodeOf(randomUUID()), at)
+  await Promise.any(
+    nodes.all().map(async node => probeCommit(node, at, await trackerIdOn(nodes, node))),
+  )
+}
+
+/** A node that has a sixteenth of the shards is missed once in 60 probes. */
+const TRACKER_IDS_MAX = 64
+
+/** An id that no tracker has, and that this node would own. */
+async function trackerIdOn(nodes: StoreNodes, node: Database): Promise<string> {
+  for (let tries = 0; tries < TRACKER_IDS_MAX; tries += 1) {
+    const id = randomUUID()
+    if ((await nodes.nodeOf(id)) === node) return id
+  }
+  throw new Error('the node owns hardly any trackers')
 }

@@ -13,12 +13,16 @@ const PROBE_BYTES = 65_536
  * Stores one event as acceptance does, with the largest payload there may be, and takes it back:
  * throws when no event could be stored. It belongs to no tracker, and nobody ever sees it.
  */
-export async function probeCommit(database: Database, at: Date): Promise<void> {
+export async function probeCommit(
+  database: Database,
+  at: Date,
+  trackerId: string = NO_TRACKER,
+): Promise<void> {
   const client = await database.pool.connect()
   let isBroken = true
   try {
     await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
-    await insertEvents({ pool: client as unknown as pg.Pool }, [probeEntry(at)], [])
+    await insertEvents({ pool: client as unknown as pg.Pool }, [probeEntry(trackerId, at)], [])
     isBroken = false
   } finally {
     const ended = await client.query('rollback').catch((error: Error) => error)
@@ -28,10 +32,10 @@ export async function probeCommit(database: Database, at: Date): Promise<void> {
 
 const NO_TRACKER = '00000000-0000-0000-0000-000000000000'
 
-function probeEntry(at: Date): LedgerEntry {
+function probeEntry(trackerId: string, at: Date): LedgerEntry {
   const pageUrl = randomBytes(PROBE_BYTES / 2).toString('hex')
   return {
-    trackerId: NO_TRACKER,
+    trackerId,
     eventId: randomBytes(16).toString('hex'),
     space: 'secret',
     createdAt: at,

@@ -10,6 +10,18 @@ export interface GroupCommitOptions<Item, Outcome> {
   pendingBytesMax?: number
 }
 
+/** Takes items that are committed together with others, as far as there is room for them. */
+export interface Commits<Item, Outcome> {
+  /** Items that wait for a commit. */
+  readonly queued: number
+  /** Items that found the queue full, since the start. */
+  readonly refusals: number
+  /** Resolves when the item is durable. Throws a 503 refusal when the queue is full. */
+  submit(item: Item, bytes?: number): Promise<Outcome>
+  /** Resolves when everything that was submitted is settled. */
+  drain(): Promise<void>
+}
+
 interface Waiting<Item, Outcome> {
   item: Item
   bytes: number
@@ -21,7 +33,11 @@ const RETRY_SECONDS = 1
 const QUEUE_FULL = 'Too many events are waiting; try again.'
 
 /** 512 bodies of 64 KiB; 256 of them, read, drafted and written as rows, take 160 MB at most. */
-const PENDING_BYTES_MAX = 33_554_432
+export const PENDING_BYTES_MAX = 33_554_432
+
+export function queueFull(): Refusal {
+  return Refusal.unavailable(QUEUE_FULL, RETRY_SECONDS, 'queue_full')
+}
 
 /**
  * Gathers items that arrive while a commit is in flight and commits them together. One commit is
@@ -29,7 +45,7 @@ const PENDING_BYTES_MAX = 33_554_432
  * carries fewer rows to the same disk flush (docs/decisions/0005). Nobody waits for a timer: an
  * item that comes alone is committed at once.
  */
-export class GroupCommit<Item, Outcome> {
+export class GroupCommit<Item, Outcome> implements Commits<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>
   #queue: Waiting<Item, Outcome>[] = []
   #pendingBytes = 0
@@ -42,6 +58,11 @@ export class GroupCommit<Item, Outcome> {
 
   get queued(): number {
     return this.#queue.length
+  }
+
+  /** Bytes of the items that are not settled yet. */
+  get pendingBytes(): number {
+    return this.#pendingBytes
   }
 
   /** Items that found the queue full, since the start. */
@@ -57,7 +78,7 @@ export class GroupCommit<Item, Outcome> {
   submit(item: Item, bytes = 0): Promise<Outcome> {
     if (this.#isFull(bytes)) {
       this.#refusals += 1
-      throw Refusal.unavailable(QUEUE_FULL, RETRY_SECONDS, 'queue_full')
+      throw queueFull()
     }
     this.#pendingBytes += bytes
     return new Promise((resolve, reject) => {

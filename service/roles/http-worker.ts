@@ -1,6 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../db/database.ts'
+import { openStoreNodes } from '../db/store-nodes.ts'
 import type { CircuitCounts } from '../delivery/circuit-moves.ts'
+import { steadySeconds } from '../delivery/steady-seconds.ts'
 import { destinationMetrics } from '../metrics/delivery-metrics.ts'
 import { meteredPlatform } from '../metrics/metered-platform.ts'
 import { metricsRegistry, metricsSnapshot } from '../metrics/metrics-registry.ts'
@@ -55,12 +57,15 @@ port.on('message', async (message: MessageToWorker) => {
 async function start(order: HttpWorkerOrder) {
   const { settings, connectionString, role, id } = order
   const context = workerContext(order)
-  const database = openDatabase({
+  const store = {
     connectionString,
     connectionsMax: settings.databaseConnectionsMax,
     applicationName: `signalbox ${role} ${id}`,
-    onIdleError: err => context.logger.warn({ err }, 'a store connection broke'),
-  })
+    onIdleError: (err: Error) => context.logger.warn({ err }, 'a store connection broke'),
+    steadySeconds,
+  }
+  const database = openDatabase(store)
+  const nodes = await openStoreNodes(database, store)
   connectionMetrics(registry, database.pool)
   const keys = credentialKeys(context.settings)
   const platform = meteredPlatform(registry, platformOf(context, order.platformUrl ?? NO_PLATFORM))
@@ -69,6 +74,7 @@ async function start(order: HttpWorkerOrder) {
   const circuits = () => circuitQuestions.ask(question => send({ kind: 'circuits', question }))
   const service = await startHttp(context, {
     database,
+    nodes,
     platform,
     delivery: order.platformUrl ? deliveryContext(context, { database }, sending) : null,
     credentialKeys: keys,
@@ -78,7 +84,7 @@ async function start(order: HttpWorkerOrder) {
     shared: order.shared,
     ...(order.hasCircuits && { circuits }),
   })
-  return { service, close: () => closeAll([database.close, service.close]) }
+  return { service, close: () => closeAll([database.close, () => nodes.close(), service.close]) }
 }
 
 function workerContext({ settings, id }: HttpWorkerOrder): RoleContext {

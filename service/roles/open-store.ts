@@ -4,12 +4,16 @@ import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../db/embedded-postgres.ts'
+import { openStoreNodes, type StoreNodes } from '../db/store-nodes.ts'
+import { steadySeconds } from '../delivery/steady-seconds.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { Settings } from '../settings/settings.ts'
 import { StartError } from './start-error.ts'
 
 export interface Store {
   database: Database
+  /** Where trackers live: the database itself, or nodes of its cluster. */
+  nodes: StoreNodes
   connectionString: string
   embedded: EmbeddedPostgres | null
   close(): Promise<void>
@@ -30,23 +34,28 @@ export async function openStore(request: StoreRequest): Promise<Store> {
   const embedded = await embeddedOf(request)
   const connectionString =
     settings.databaseUrl ?? embedded?.connectionString ?? (await runningStore(settings))
-  const database = openDatabase({
+  const options = {
     connectionString,
     connectionsMax: settings.databaseConnectionsMax,
     applicationName: `signalbox ${role}`,
-    onIdleError: err => logger.warn({ err }, 'a store connection broke'),
-  })
+    onIdleError: (err: Error) => logger.warn({ err }, 'a store connection broke'),
+    steadySeconds,
+  }
+  const database = openDatabase(options)
+  let nodes: StoreNodes | null = null
   const close = async () => {
+    await nodes?.close()
     await database.close()
     await embedded?.stop()
   }
   try {
     await database.reach()
+    nodes = await openStoreNodes(database, options)
+    return { database, nodes, connectionString, embedded, close }
   } catch (error) {
     await close()
     throw settings.databaseUrl === undefined ? error : unreachable(settings.databaseUrl, error)
   }
-  return { database, connectionString, embedded, close }
 }
 
 async function embeddedOf({ settings, embedded }: StoreRequest): Promise<EmbeddedPostgres | null> {

@@ -104,10 +104,10 @@ async function startServiceAndWorker(
     closers.push(service.close)
     return service
   }
-  const { database } = store
+  const { database, nodes } = store
   const { startHttp } = await import('./start-http.ts')
-  const parts = { database, platform, delivery, credentialKeys, onPlanned, circuits, registry }
-  const service = await startHttp(context, parts)
+  const parts = { database, nodes, platform, delivery, credentialKeys, onPlanned }
+  const service = await startHttp(context, { ...parts, circuits, registry })
   closers.push(service.close)
   return service
 }

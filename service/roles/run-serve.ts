@@ -66,6 +66,7 @@ async function serveHere(
   const sending = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
   return startHttp(context, {
     database: store.database,
+    nodes: store.nodes,
     platform,
     delivery: platformUrl ? deliveryContext(context, store, sending) : null,
     credentialKeys,

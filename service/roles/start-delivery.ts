@@ -42,11 +42,12 @@ export interface DeliveryOptions {
 /** What delivering needs, for a worker and for whoever sends at once. */
 export function deliveryContext(
   { settings, logger, now }: RoleContext,
-  { database }: Pick<Store, 'database'>,
+  { database, nodes }: Pick<Store, 'database'> & Partial<Pick<Store, 'nodes'>>,
   { platform, credentialKeys, onMoved }: DeliveryOptions,
 ): DeliveryContext {
   return {
     database,
+    ...(nodes && { nodeOf: (trackerId: string) => nodes.nodeOf(trackerId) }),
     platform,
     credentialKeys,
     batchMax: settings.deliveryBatchMax,

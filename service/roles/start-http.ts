@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../db/database.ts'
+import type { StoreNodes } from '../db/store-nodes.ts'
 import type { CircuitCounts } from '../delivery/circuit-moves.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
@@ -33,6 +34,7 @@ const DRAIN_MILLISECONDS_MAX = 5_000
 
 export interface HttpOptions {
   database: Database
+  nodes: StoreNodes
   platform: Platform
   /** Null where the platform is not known. */
   delivery: DeliveryContext | null

@@ -7,7 +7,7 @@
 #   cluster.sh again FOLDER NODE           starts it again
 # Needs root (PostgreSQL runs as the user postgres) and Debian 12 on x64. Citus comes from the
 # archive at SIGNALBOX_CITUS_ARCHIVE; it is under the AGPL and is not part of this project. fsync is
-# on unless CITUS_FSYNC=off.
+# on unless CITUS_FSYNC=off; CITUS_SHARDS is how many shards a table has (32).
 set -euo pipefail
 archive=${SIGNALBOX_CITUS_ARCHIVE:-/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz}
 bin=/usr/lib/postgresql/15/bin
@@ -31,6 +31,7 @@ max_connections = 300
 max_prepared_transactions = 300
 max_worker_processes = 64
 fsync = ${CITUS_FSYNC:-on}
+citus.shard_count = ${CITUS_SHARDS:-32}
 citus.node_conninfo = 'sslmode=disable'
 SETTINGS
 }

@@ -1,0 +1,167 @@
+import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { hasCitus } from './distribute-tables.ts'
+
+/**
+ * The nodes that hold the trackers. On one PostgreSQL there is one node, and nothing is asked. On a
+ * Citus cluster a statement costs half as much at the node that owns its trackers as through the
+ * coordinator; any node answers for any tracker, so a node that was right a moment ago never gives
+ * a wrong answer, only a slower one.
+ */
+export interface StoreNodes {
+  /** False on one PostgreSQL. */
+  readonly isCluster: boolean
+  /** The node that owns this tracker. Throws when that is not known and cannot be asked. */
+  nodeOf(trackerId: string): Promise<Database>
+  /** Those that own a tracker, as far as is known; never none. */
+  all(): Database[]
+  close(): Promise<void>
+}
+
+/** A store that is one PostgreSQL. Closing this leaves the database open: it has its own handle. */
+export function singleNode(database: Database): StoreNodes {
+  const nodeOf = async () => database
+  return { isCluster: false, nodeOf, all: () => [database], close: async () => {} }
+}
+
+export interface StoreNodesOptions extends DatabaseOptions {
+  /** Seconds of a clock that only goes forward. */
+  steadySeconds: () => number
+}
+
+/**
+ * Opens the nodes of the store behind `coordinator`, which is what `options` opened: connections to
+ * the others are made as they are used, with the same database, account and limits, as many to each
+ * node as to the coordinator.
+ */
+export async function openStoreNodes(
+  coordinator: Database,
+  options: StoreNodesOptions,
+): Promise<StoreNodes> {
+  return (await hasCitus(coordinator))
+    ? new CitusNodes(coordinator, options)
+    : singleNode(coordinator)
+}
+
+/** A moved shard is found within this time; until then its statements take the longer way. */
+const SHARD_MAP_SECONDS_MAX = 5
+
+/** A hash is 4 bytes and never changes; beyond this they are asked for again. */
+const HASHES_MAX = 100_000
+
+interface ShardRange {
+  min: number
+  max: number
+  /** `host:port`; null for the coordinator. */
+  address: string | null
+}
+
+class CitusNodes implements StoreNodes {
+  readonly isCluster = true
+  readonly #coordinator: Database
+  readonly #options: StoreNodesOptions
+  readonly #hashes = new Map<string, Promise<number>>()
+  readonly #nodes = new Map<string, Database>()
+  #shards: ShardRange[] | null = null
+  #readAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<ShardRange[]> | null = null
+
+  constructor(coordinator: Database, options: StoreNodesOptions) {
+    this.#coordinator = coordinator
+    this.#options = options
+  }
+
+  async nodeOf(trackerId: string): Promise<Database> {
+    const [hash, shards] = await Promise.all([this.#hashOf(trackerId), this.#currentShards()])
+    const shard = shards.find(({ min, max }) => min <= hash && hash <= max)
+    // Not distributed yet: the coordinator has everything.
+    return shard ? this.#nodeAt(shard.address) : this.#coordinator
+  }
+
+  all(): Database[] {
+    const addresses = new Set(this.#shards?.map(({ address }) => address))
+    if (addresses.size === 0) return [this.#coordinator]
+    return [...addresses].map(address => this.#nodeAt(address))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#nodes.values()].map(node => node.close()))
+  }
+
+  #nodeAt(address: string | null): Database {
+    if (address === null) return this.#coordinator
+    const known = this.#nodes.get(address)
+    if (known) return known
+    const url = new URL(this.#options.connectionString)
+    url.host = address
+    const node = openDatabase({ ...this.#options, connectionString: url.href })
+    this.#nodes.set(address, node)
+    return node
+  }
+
+  #hashOf(trackerId: string): Promise<number> {
+    const known = this.#hashes.get(trackerId)
+    if (known) return known
+    if (this.#hashes.size >= HASHES_MAX) this.#hashes.clear()
+    const asked = askHash(this.#coordinator, trackerId)
+    this.#hashes.set(trackerId, asked)
+    asked.catch(() => this.#hashes.delete(trackerId))
+    return asked
+  }
+
+  /** Only the first call waits; later ones take what is known while it is read again. */
+  async #currentShards(): Promise<ShardRange[]> {
+    const age = this.#options.steadySeconds() - this.#readAt
+    if (this.#shards && age < SHARD_MAP_SECONDS_MAX) return this.#shards
+    const reading = this.#readShards()
+    if (!this.#shards) return reading
+    // Without the coordinator the nodes go on as they are known.
+    reading.catch(() => {})
+    return this.#shards
+  }
+
+  #readShards(): Promise<ShardRange[]> {
+    this.#reading ??= readShards(this.#coordinator)
+      .then(shards => {
+        this.#shards = shards
+        this.#readAt = this.#options.steadySeconds()
+        return shards
+      })
+      .finally(() => {
+        this.#reading = null
+      })
+    return this.#reading
+  }
+}
+
+async function askHash({ pool }: Database, trackerId: string): Promise<number> {
+  const { rows } = await pool.query({
+    name: 'hash-tracker',
+    text: 'select worker_hash($1::uuid) as hash',
+    values: [trackerId],
+  })
+  return rows[0].hash
+}
+
+/** The ranges of one distributed table; all the others lie beside it. */
+async function readShards({ pool }: Database): Promise<ShardRange[]> {
+  const { rows } = await pool.query({
+    name: 'read-shards',
+    text: `select shard.shardminvalue::integer as min, shard.shardmaxvalue::integer as max,
+             case when node.groupid <> 0 then
+               case when node.nodename like '%:%' then '[' || node.nodename || ']'
+                    else node.nodename end || ':' || node.nodeport
+             end as address
+           from pg_dist_shard shard
+           join pg_dist_placement place using (shardid)
+           join pg_dist_node node on node.groupid = place.groupid and node.noderole = 'primary'
+           where shard.logicalrelid = (
+             select logicalrelid from pg_dist_partition
+             where partmethod = 'h' and logicalrelid::oid = any(array[
+               to_regclass('signalbox.destinations')::oid, to_regclass('public.destinations')::oid
+             ])
+             limit 1
+           )
+           order by 1`,
+  })
+  return rows
+}
