@@ -34,7 +34,7 @@ export interface EventCommitsOptions {
   onCommitted?: ((group: CommittedEvents) => void) | undefined
 }
 
-/** Commits events in groups: one group at a time on one PostgreSQL, or at each node of a cluster. */
+/** Commits events in groups: one at a time on one PostgreSQL, or at each node of a cluster. */
 export function eventCommits(options: EventCommitsOptions): Commits<EventDraft, CommitOutcome> {
   const { nodes, database, health, logger, onCommitted } = options
   const onNoteError = (err: unknown) => logger.warn({ err }, 'a repeated submission was not noted')
