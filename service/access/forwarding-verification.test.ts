@@ -223,7 +223,8 @@ it('keeps when a forwarding secret was last used', async test => {
   const service = await serviceUnderTest(test)
   const usedAt = async () => {
     const { rows } = await service.database.pool.query(
-      "select last_used_at from tracker_keys where kind = 'forwarding'",
+      `select last_used_at from tracker_keys
+       left join tracker_key_uses using (tracker_id, key_digest) where kind = 'forwarding'`,
     )
     return rows[0].last_used_at as Date | null
   }

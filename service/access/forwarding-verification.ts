@@ -9,11 +9,11 @@ import {
 } from './forwarding-signature.ts'
 import { rememberSignature } from './forwarding-store.ts'
 import { KEY_CACHE } from './known-tokens.ts'
-import { listLiveKeys } from './store.ts'
+import { listLiveKeys, type UsedKey } from './store.ts'
 
 export interface VerificationOptions {
   now: () => Date
-  onUsed: (digest: Buffer) => void
+  onUsed: (key: UsedKey) => void
 }
 
 /**
@@ -46,7 +46,7 @@ export function forwardingVerification(
         isSignedBy(digest, forwarding, body),
       )
       if (!fitting[0]) throw refused(WRONG_SIGNATURE)
-      onUsed(fitting[0])
+      onUsed({ trackerId, digest: fitting[0] })
       if (!(await isNew(database, trackerId, forwarding))) throw refused(REPLAYED)
     }
   }

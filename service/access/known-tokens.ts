@@ -1,20 +1,21 @@
 import { BriefCache } from '../db/brief-cache.ts'
 import { Refusal } from '../http/refusal.ts'
+import type { UsedKey } from './store.ts'
 import { type TokenKind, tokenDigestText, tokenKind } from './token-format.ts'
 
 /** A revoked key is refused at the latest after this long, in every process. */
 export const KEY_CACHE = { lifeMilliseconds: 500, entriesMax: 10_000 }
 
-export interface TokenLookup<Identity> {
+export interface TokenLookup<Identity extends { trackerId: string }> {
   find: (digest: Buffer) => Promise<Identity | null>
-  onUsed: (digest: Buffer) => void
+  onUsed: (key: UsedKey) => void
 }
 
 /**
  * Resolves tokens of one kind to whom they speak for. Every other kind of credential, a mistyped
  * one and an unknown one get the same 401 (spec: Authentication, rules 1 and 2).
  */
-export function knownTokens<Identity>(
+export function knownTokens<Identity extends { trackerId: string }>(
   kind: TokenKind,
   { find, onUsed }: TokenLookup<Identity>,
 ): (token: string | null) => Promise<Identity> {
@@ -32,7 +33,7 @@ export function knownTokens<Identity>(
     if (!known.has(digest) && tokenKind(token) !== kind) throw Refusal.unauthenticated()
     const found = await known.get(digest)
     if (!found) throw Refusal.unauthenticated()
-    onUsed(found.digest)
+    onUsed({ trackerId: found.identity.trackerId, digest: found.digest })
     return found.identity
   }
 }

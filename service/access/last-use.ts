@@ -1,8 +1,9 @@
 import type { Database } from '../db/database.ts'
-import { touchKey } from './store.ts'
+import { touchKeys, type UsedKey } from './store.ts'
 
 const TOUCH_MILLISECONDS = 60_000
 const KEYS_MAX = 10_000
+const BATCH_KEYS_MAX = 1_000
 
 export interface LastUseOptions {
   now: () => Date
@@ -10,16 +11,34 @@ export interface LastUseOptions {
   onTouchError: (error: unknown) => void
 }
 
-/** Notes that a key was used, at most once a minute for each key. Nobody waits for it. */
+/**
+ * Notes that a key was used, at most once a minute for each key. Nobody waits for it. One statement
+ * is under way at a time, with all keys that came since: a thousand trackers that begin at once
+ * must not take the connections of those whose requests wait.
+ */
 export function lastUse(
   database: Database,
   { now, onTouchError }: LastUseOptions,
-): (digest: Buffer) => void {
+): (key: UsedKey) => void {
   const touchedAt = new Map<string, number>()
-  return digest => {
-    if (isDue(touchedAt, digest.toString('base64'))) {
-      touchKey(database, digest, now()).catch(onTouchError)
+  /** By key, since a statement may not write a row twice. */
+  const due = new Map<string, UsedKey>()
+  let isWriting = false
+  const write = async () => {
+    isWriting = true
+    while (due.size > 0) {
+      const batch = [...due].slice(0, BATCH_KEYS_MAX)
+      for (const [text] of batch) due.delete(text)
+      const keys = batch.map(([, key]) => key)
+      await touchKeys(database, keys, now()).catch(onTouchError)
     }
+    isWriting = false
+  }
+  return key => {
+    const text = key.digest.toString('base64')
+    if (!isDue(touchedAt, text)) return
+    due.set(text, key)
+    if (!isWriting) write()
   }
 }
 

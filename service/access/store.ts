@@ -76,7 +76,7 @@ export async function insertKey({ query }: Transaction, key: NewKey): Promise<vo
 export async function listLiveKeys({ query }: Database, trackerId: string, kind: TokenKind) {
   return query
     .selectFrom('tracker_keys')
-    .select(['key_digest', 'last_characters', 'created_at', 'last_used_at'])
+    .select(['key_digest', 'last_characters', 'created_at'])
     .where('tracker_id', '=', trackerId)
     .where('kind', '=', kind)
     .where('revoked_at', 'is', null)
@@ -110,9 +110,12 @@ const KEYS_LISTED_MAX = 200
 /** A tracker's keys, live and revoked, the newest first. */
 export async function listKeys({ query }: Database, trackerId: string) {
   return query
-    .selectFrom('tracker_keys')
+    .selectFrom('tracker_keys as keys')
+    .leftJoin('tracker_key_uses as uses', join =>
+      join.on('uses.tracker_id', '=', trackerId).onRef('uses.key_digest', '=', 'keys.key_digest'),
+    )
     .select(['kind', 'last_characters', 'created_at', 'last_used_at', 'revoked_at', 'origins'])
-    .where('tracker_id', '=', trackerId)
+    .where('keys.tracker_id', '=', trackerId)
     .orderBy('created_at', 'desc')
     .orderBy('kind')
     .limit(KEYS_LISTED_MAX)
@@ -142,12 +145,28 @@ export async function revokeKey(
   return revoked !== undefined
 }
 
-export async function touchKey({ query }: Database, digest: Buffer, usedAt: Date): Promise<void> {
-  await query
-    .updateTable('tracker_keys')
-    .set({ last_used_at: usedAt })
-    .where('key_digest', '=', digest)
-    .execute()
+/** One key of one tracker. */
+export interface UsedKey {
+  trackerId: string
+  digest: Buffer
+}
+
+/** In the order of the keys, so that processes wait for each other instead of dead-locking. */
+export async function touchKeys(
+  { pool }: Database,
+  keys: readonly UsedKey[],
+  usedAt: Date,
+): Promise<void> {
+  await pool.query({
+    name: 'touch-keys',
+    text: `insert into tracker_key_uses (tracker_id, key_digest, last_used_at)
+           select tracker_id, key_digest, $3::timestamptz
+           from unnest($1::uuid[], $2::bytea[]) as used(tracker_id, key_digest)
+           order by tracker_id, key_digest
+           on conflict (tracker_id, key_digest) do update
+             set last_used_at = greatest(tracker_key_uses.last_used_at, excluded.last_used_at)`,
+    values: [keys.map(({ trackerId }) => trackerId), keys.map(({ digest }) => digest), usedAt],
+  })
 }
 
 export interface NewTracker {

@@ -11,7 +11,7 @@ export type TablePlacement = 'reference' | 'distributed' | 'managed_local' | 'lo
  * Copied to every node, so that a node answers for its trackers alone. A table comes after those
  * that it references. Writing one needs every node, so nothing here is written per event.
  */
-const REFERENCE = ['workspaces', 'trackers', 'tracker_keys', 'ad_accounts']
+const REFERENCE = ['workspaces', 'trackers', 'tracker_keys', 'ad_accounts', 'legacy_events']
 
 /** Sharded by `tracker_id`, with all rows of a tracker on one node. */
 const DISTRIBUTED = [

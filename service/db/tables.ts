@@ -51,8 +51,12 @@ export interface Tables extends PeopleTables, OauthTables, AgentTables {
     last_characters: string
     created_at: Date
     revoked_at: Date | null
-    last_used_at: Date | null
     origins: Generated<string[]>
+  }
+  tracker_key_uses: {
+    tracker_id: string
+    key_digest: Buffer
+    last_used_at: Date
   }
   forwarded_signatures: {
     tracker_id: string
