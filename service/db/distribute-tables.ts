@@ -135,8 +135,8 @@ async function firstDistributed(pool: Database['pool']): Promise<string | null> 
 }
 
 /**
- * Repeats on the shards how much is remembered of a column, as the migrations said of its table:
- * Citus refuses `set statistics` on a table, and a partition that is made or a shard that is moved
+ * Repeats on the shards how much is remembered of a column, as the migrations said of its table or
+ * of one of its partitions: Citus refuses `set statistics` on a table, and a partition that is made or a shard that is moved
  * begins with the default. On the partitions named, or on all tables. Not to be called in the
  * transaction that makes the partition: its shards are changed over other connections.
  */
@@ -147,18 +147,25 @@ export async function setStatisticsTargets(
   const { rows } = await pool.query(
     `select table_name as table, run.shardid as shard, run.result
      from (
-       select format('%I.%I', space.nspname, relation.relname) as table_name, relation.oid,
-         'alter table %s ' || string_agg(
-           format('alter column %I set statistics %s', col.attname, col.attstattarget), ', '
+       select table_name, oid, 'alter table %s ' || string_agg(
+           format('alter column %I set statistics %s', attname, target), ', '
          ) as command
-       from pg_dist_partition place
-       join pg_class relation on relation.oid = place.logicalrelid
-       join pg_namespace space on space.oid = relation.relnamespace
-       join pg_attribute col
-         on col.attrelid = coalesce(pg_partition_root(relation.oid)::oid, relation.oid)
+       from (
+         select format('%I.%I', space.nspname, relation.relname) as table_name, relation.oid,
+           col.attname, min(col.attstattarget) as target
+         from pg_dist_partition place
+         join pg_class relation on relation.oid = place.logicalrelid
+         join pg_namespace space on space.oid = relation.relnamespace
+         cross join lateral (
+           select relation.oid as relid
+           union select relid from pg_partition_tree(pg_partition_root(relation.oid))
+         ) sibling
+         join pg_attribute col on col.attrelid = sibling.relid
            and col.attnum > 0 and not col.attisdropped and col.attstattarget >= 0
-       where place.partmethod = 'h' and relation.relkind = 'r'
-         and ($1::text[] is null or relation.oid = any($1::text[]::regclass[]))
+         where place.partmethod = 'h' and relation.relkind = 'r'
+           and ($1::text[] is null or relation.oid = any($1::text[]::regclass[]))
+         group by 1, 2, 3
+       ) kept
        group by 1, 2
      ) wanted
      cross join lateral run_command_on_shards(wanted.oid::regclass, wanted.command) run
