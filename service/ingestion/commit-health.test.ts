@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { CommitHealth } from './commit-health.ts'
 
 const EVERY_TABLE = ['events', 'event_payloads', 'sessions', 'event_counts', 'deliveries']
 
@@ -92,4 +93,33 @@ it('a probe keeps nothing', async test => {
     const { rows } = await service.database.pool.query(`select count(*) from ${table}`)
     assert.equal(rows[0].count, 0, table)
   }
+})
+
+it('is ready as long as one node of the store takes commits, and tells of the worst', async () => {
+  const told: string[] = []
+  const away = Object.assign(new Error('away'), { code: '08006' })
+  const health = new CommitHealth({
+    probe: () => Promise.reject(away),
+    steadySeconds: () => 0,
+    onFailed: () => told.push('failed'),
+    onUnready: () => told.push('unready'),
+    onReady: () => told.push('ready'),
+  })
+  let isAway = false
+  const commit = () => (isAway ? Promise.reject(away) : Promise.resolve())
+  const first = health.watch(commit)
+  const second = health.watch(commit)
+  isAway = true
+  for (let count = 0; count < 5; count += 1) await assert.rejects(first(null))
+  await health.check()
+  assert.equal(health.failuresInRow, 5)
+  for (let count = 0; count < 3; count += 1) await assert.rejects(second(null))
+  await assert.rejects(health.check(), /away/)
+  isAway = false
+  await second(null)
+  await health.check()
+  assert.equal(health.failuresInRow, 5)
+  await first(null)
+  assert.equal(health.failuresInRow, 0)
+  assert.deepEqual(told, ['failed', 'failed', 'unready', 'ready'])
 })

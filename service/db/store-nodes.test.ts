@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { testStore } from '../../testing/test-store.ts'
+import { distributeTables } from './distribute-tables.ts'
+import { openStoreNodes } from './store-nodes.ts'
+
+it('has one node on one PostgreSQL, and asks nothing to find it', async test => {
+  const { database, connectionString } = await testStore(test)
+  const nodes = await openStoreNodes(database, {
+    connectionString,
+    connectionsMax: 1,
+    applicationName: 'store nodes test',
+    onIdleError: () => {},
+    steadySeconds: () => 0,
+  })
+  assert.equal(nodes.isCluster, false)
+  let asked = 0
+  database.pool.on('acquire', () => {
+    asked += 1
+  })
+  assert.equal(await nodes.nodeOf('0190aaaa-0000-7000-8000-000000000001'), database)
+  assert.deepEqual(nodes.all(), [database])
+  assert.equal(asked, 0)
+  await nodes.close()
+  await database.reach()
+})
+
+it('distributes nothing on one PostgreSQL', async test => {
+  const { database } = await testStore(test)
+  assert.deepEqual(await distributeTables(database), [])
+})
