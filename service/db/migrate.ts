@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration'
 import type { Database } from './database.ts'
+import { distributeTables } from './distribute-tables.ts'
 import { migrateJobs, stateOfJobs } from './jobs-schema.ts'
 import {
   LEDGER_UPGRADE,
@@ -57,6 +58,7 @@ async function migrateInTurn(database: Database): Promise<string[]> {
     })
   }
   await migrateJobs(database).catch(refuseMissingRight)
+  await distributeTables(database)
   return [...(earlier.results ?? []), ...results].map(result => result.migrationName)
 }
 
