@@ -9,6 +9,7 @@ import {
   LEDGER_UPGRADE,
   needsLedgerUpgrade,
   prepareLedgerUpgrade,
+  releaseBound,
 } from './ledger-upgrade/ledger-upgrade.ts'
 import type { Tables } from './tables.ts'
 
@@ -48,9 +49,10 @@ export async function migrate(database: Database): Promise<string[]> {
 async function migrateInTurn(database: Database): Promise<string[]> {
   const migrator = migratorOf(database.query)
   await refuseNewerSchema(migrator, database)
-  const earlier = await upgradeLedger(migrator, database)
+  const earlier = await prepareStoreInUse(migrator, database)
   const { results = [], error } = earlier.error ? earlier : await migrator.migrateToLatest()
   if (error) {
+    if (earlier.isPrepared) await releaseBound(database)
     if (lacksRight(error)) refuseMissingRight(error)
     const failed = results.find(result => result.status === 'Error')?.migrationName
     throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
@@ -62,13 +64,18 @@ async function migrateInTurn(database: Database): Promise<string[]> {
   return [...(earlier.results ?? []), ...results].map(result => result.migrationName)
 }
 
-/** A store that holds events is brought to the version before, and prepared while it is in use. */
-async function upgradeLedger(migrator: Migrator, database: Database): Promise<MigrationResultSet> {
-  if (!(await pendingMigrations(migrator)).includes(LEDGER_UPGRADE.to)) return {}
-  if (!(await needsLedgerUpgrade(database))) return {}
+/** A store in use is brought to the version before, and prepared while that goes on. */
+async function prepareStoreInUse(
+  migrator: Migrator,
+  database: Database,
+): Promise<MigrationResultSet & { isPrepared: boolean }> {
+  const isPrepared = false
+  if (!(await pendingMigrations(migrator)).includes(LEDGER_UPGRADE.to)) return { isPrepared }
+  if (!(await needsLedgerUpgrade(database))) return { isPrepared }
   const brought = await migrator.migrateTo(LEDGER_UPGRADE.from)
-  if (!brought.error) await prepareLedgerUpgrade(database)
-  return brought
+  if (brought.error) return { ...brought, isPrepared }
+  await prepareLedgerUpgrade(database)
+  return { ...brought, isPrepared: true }
 }
 
 /** For roles that do not migrate: throws a SchemaError unless the schema is exactly ours. */

@@ -1,8 +1,8 @@
 -- The delivery queue apart from its history, and a ledger in weekly partitions (docs/decisions/0023).
 --
 -- The tables are in the schema signalbox, which stands first in the search path of this version. A
--- store that holds events was prepared by service/db/ledger-upgrade/ while it was in use: this file only
--- switches over, so it takes seconds whatever the size of the store.
+-- store in use was prepared by service/db/ledger-upgrade/ while the version before went on: this file
+-- only switches over, so it takes seconds whatever the size of the store.
 
 set local lock_timeout = '20s';
 create schema if not exists signalbox;
@@ -57,7 +57,7 @@ create index events_by_parent on signalbox.events (tracker_id, parent_event_id)
 
 -- Deliveries that wait or are being sent. A row leaves for signalbox.deliveries when it is final, in
 -- the same statement; a claim writes columns that no index covers, so it stays a heap-only update.
-create table signalbox.delivery_queue (
+create table if not exists signalbox.delivery_queue (
   created_at timestamptz not null,
   id bigint not null,
   next_attempt_at timestamptz not null,
@@ -79,7 +79,7 @@ create table signalbox.delivery_queue (
   attempt_ids uuid[] not null default '{}',
   primary key (tracker_id, created_at, id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-create index delivery_queue_by_due_time
+create index if not exists delivery_queue_by_due_time
   on signalbox.delivery_queue (tracker_id, destination_id, next_attempt_at);
 
 -- Final deliveries. created_at is the event's own, so the two are dropped together.
@@ -122,12 +122,15 @@ create table if not exists signalbox.legacy_events (until timestamptz not null);
 
 do $switch$
 begin
-  if exists (select 1 from public.events limit 1) then
-    if not exists (select 1 from signalbox.legacy_events) then
-      raise exception 'this store holds events and was not prepared: run "npm run migrate"';
-    end if;
+  if exists (select 1 from signalbox.legacy_events) then
     call signalbox.switch_over();
+    drop procedure signalbox.switch_over, signalbox.lock_earlier_tables;
   else
+    -- Not between the look and the end of the tables may the first event come in.
+    lock table public.trackers, public.events in access exclusive mode;
+    if exists (select 1 from public.events limit 1) then
+      raise exception 'this store is in use and was not prepared: run "npm run migrate" again';
+    end if;
     drop table public.events, public.event_payloads, public.deliveries,
       public.delivery_id_counters;
     create table signalbox.event_payloads (

@@ -1,31 +1,42 @@
 -- The last step, called by 0016-queue-and-history.sql in its transaction: seconds, whatever the size
--- of the store. What processes of the version before send from then on is refused as if the store
--- were away, so that their callers try again: 57P03, which they answer with 503.
+-- of the store. From then on views that refuse everything stand under the names that the version
+-- before uses, so that it answers 503 and its callers try again.
+
+-- Everything that comes meanwhile waits behind a lock that is waited for, so each try is short. It is
+-- longer than `deadlock_timeout`, after which PostgreSQL ends an autovacuum that is in the way.
+create or replace procedure signalbox.lock_earlier_tables() language plpgsql as $lock$
+begin
+  perform set_config('lock_timeout', '1500ms', true);
+  for tries in 1..60 loop
+    begin
+      lock table public.events, signalbox.events_legacy, public.event_payloads, public.deliveries,
+        public.delivery_id_counters in access exclusive mode;
+      return;
+    exception when lock_not_available or deadlock_detected then
+      perform pg_sleep(1);
+    end;
+  end loop;
+  raise exception 'something holds the tables of this store, such as a backup'
+    using errcode = 'lock_not_available';
+end $lock$;
+
 create or replace procedure signalbox.switch_over() language plpgsql as $switch$
 declare
   bound timestamptz := (select until from signalbox.legacy_events);
   part record;
 begin
-  lock table public.events, public.event_payloads, public.deliveries, public.delivery_id_counters
-    in access exclusive mode;
-
-  create table signalbox.earlier_events (like public.events including defaults including indexes);
-  create table signalbox.earlier_event_payloads
-    (like public.event_payloads including defaults including indexes);
-  create table signalbox.earlier_deliveries
-    (like public.deliveries including defaults including indexes);
+  call signalbox.lock_earlier_tables();
 
   -- Events: the table becomes a partition as it lies.
-  drop trigger copy_event_keys on public.events;
-  drop trigger delete_event_keys on public.events;
-  alter table public.events drop constraint events_pkey;
-  alter table public.events
+  create or replace view public.events as
+    select * from signalbox.earlier_events where signalbox.refuse_earlier_version();
+  drop trigger copy_event_keys on signalbox.events_legacy;
+  drop trigger delete_event_keys on signalbox.events_legacy;
+  alter table signalbox.events_legacy drop constraint events_legacy_by_id;
+  alter table signalbox.events_legacy
     add constraint events_legacy_pkey primary key using index events_legacy_key;
-  drop index public.events_by_receipt;
-  alter index public.events_by_parent rename to events_legacy_by_parent;
-  alter table public.events alter column space drop default;
-  alter table public.events rename to events_legacy;
-  alter table public.events_legacy set schema signalbox;
+  drop index signalbox.events_legacy_by_receipt;
+  alter table signalbox.events_legacy alter column space drop default;
   execute format('alter table signalbox.events attach partition signalbox.events_legacy
     for values from (minvalue) to (%L)', bound);
   alter table signalbox.events_legacy drop constraint events_legacy_until;
@@ -51,46 +62,28 @@ begin
   end loop;
   alter table signalbox.event_payloads
     alter column created_at drop default, alter column space drop default;
+  create view public.event_payloads as
+    select * from signalbox.earlier_event_payloads where signalbox.refuse_earlier_version();
+  create view public.event_payloads_default as
+    select *, ctid from signalbox.earlier_event_payloads_default
+    where signalbox.refuse_earlier_version();
 
-  -- Deliveries: what waits goes into the queue; what is final was copied.
-  insert into signalbox.delivery_queue (created_at, id, next_attempt_at, leased_until,
-    first_sent_at, updated_at, replayed_at, attempt_count, attempts_before_replay, space, is_test,
-    tracker_id, destination_id, event_id, status, status_reason, platform_trace_id, last_error,
-    attempt_ids)
-  select created_at, id, next_attempt_at, leased_until, first_sent_at, updated_at, replayed_at,
-    attempt_count, attempts_before_replay, 2, is_test, tracker_id, destination_id, event_id, status,
-    status_reason, platform_trace_id, last_error, attempt_ids
-  from public.deliveries where next_attempt_at is not null;
-  delete from signalbox.deliveries_legacy copied using signalbox.delivery_queue waiting
-  where copied.tracker_id = waiting.tracker_id and copied.created_at = waiting.created_at
-    and copied.id = waiting.id;
-  drop function signalbox.copy_delivery, signalbox.copy_final_delivery, signalbox.copy_event_keys
-    cascade;
+  -- Deliveries were copied.
+  drop trigger copy_delivery on public.deliveries;
+  drop function signalbox.copy_delivery, signalbox.copy_waiting_delivery,
+    signalbox.copy_final_delivery;
   drop table public.deliveries;
   execute format('alter table signalbox.deliveries attach partition signalbox.deliveries_legacy
     for values from (minvalue) to (%L)', bound);
   alter table signalbox.deliveries_legacy drop constraint deliveries_legacy_until;
+  -- Claims name rows by where they lie, which a view does not have of itself.
+  create view public.deliveries as
+    select *, ctid from signalbox.earlier_deliveries where signalbox.refuse_earlier_version();
+
+  -- The earlier counters stay where they are: an id is taken before the event is refused.
   insert into signalbox.delivery_id_counters (tracker_id, last_id)
   select tracker_id, last_id from public.delivery_id_counters;
 
-  -- The version gate. The next version drops it.
-  create function signalbox.refuse_earlier_version() returns boolean language plpgsql stable as $$
-  begin
-    raise exception 'the store was upgraded: start the newer version of Signalbox'
-      using errcode = 'cannot_connect_now';
-  end $$;
-  create function signalbox.refuse_earlier_statement() returns trigger language plpgsql as $$
-  begin
-    return signalbox.refuse_earlier_version();
-  end $$;
-  for part in
-    select name, 'earlier_' || name as gate
-    from unnest(array['events', 'event_payloads', 'deliveries']) as gated(name)
-  loop
-    execute format('create trigger refuse_earlier_version before insert or update or delete
-      on signalbox.%I for each statement execute function signalbox.refuse_earlier_statement()',
-      part.gate);
-    execute format('create view public.%I as
-      select * from signalbox.%I where signalbox.refuse_earlier_version()', part.name, part.gate);
-  end loop;
+  drop function signalbox.copy_event_keys;
+  drop table signalbox.upgrade_progress;
 end $switch$;
