@@ -43,7 +43,7 @@ export async function storeListedEvents(
 export async function settleStore({ pool }: Database): Promise<void> {
   const { rows: days } = await pool.query(
     `select oid::regclass::text as name from pg_class
-     where relkind = 'r' and relnamespace = 'signalbox'::regnamespace`,
+     where relkind = 'r' and relnamespace = 'signalbox_store'::regnamespace`,
   )
   const tables = ['event_counts', 'delivery_counts', 'sessions']
   for (const table of [...tables, ...days.map(({ name }) => name)]) {

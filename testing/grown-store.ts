@@ -66,7 +66,7 @@ async function grownTables({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
     `select oid::regclass::text as name from pg_class
      where relkind = 'r'
-       and relnamespace in ('public'::regnamespace, 'signalbox'::regnamespace) order by 1`,
+       and relnamespace in ('public'::regnamespace, 'signalbox_store'::regnamespace) order by 1`,
   )
   return rows.map(({ name }) => name)
 }

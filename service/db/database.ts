@@ -47,7 +47,7 @@ const LIMITS = {
 const PLANNING = ['enable_seqscan=off', 'enable_mergejoin=off', 'random_page_cost=1.1', 'jit=off']
 
 /** The ledger and the deliveries, then everything else (docs/decisions/0023). */
-const SEARCH_PATH = 'search_path=signalbox,public'
+const SEARCH_PATH = 'search_path=signalbox_store,public'
 
 const SESSION = [...PLANNING, SEARCH_PATH].map(setting => `-c ${setting}`).join(' ')
 

@@ -23,7 +23,7 @@ async function emptyStore(test: TestContext, count: number): Promise<Database[]>
 async function tableNames({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
     `select table_name from information_schema.tables
-     where table_schema in ('public', 'signalbox') and table_name not like 'kysely%' order by table_name`,
+     where table_schema in ('public', 'signalbox_store') and table_name not like 'kysely%' order by table_name`,
   )
   return rows.map(row => row.table_name)
 }

@@ -61,7 +61,7 @@ async function migratedColumns({ pool }: Database): Promise<Map<string, Column>>
      from pg_attribute attribute
      join pg_class relation on relation.oid = attribute.attrelid
      where relation.relnamespace in
-         ('public'::regnamespace, 'signalbox'::regnamespace, 'people'::regnamespace)
+         ('public'::regnamespace, 'signalbox_store'::regnamespace, 'people'::regnamespace)
        and relation.relkind in ('r', 'p') and not relation.relispartition
        and relation.relname not like 'kysely%'
        and attribute.attnum > 0 and not attribute.attisdropped`,

@@ -15,7 +15,7 @@ export const BOTH_SPACES = 2
 
 const DIGEST_HEX_DIGITS = 32
 
-/** The first 128 bits of SHA-256 of an event id; `signalbox.event_id_digest` in SQL. */
+/** The first 128 bits of SHA-256 of an event id; `signalbox_store.event_id_digest` in SQL. */
 export function eventIdDigest(eventId: string): string {
   return createHash('sha256').update(eventId).digest('hex').slice(0, DIGEST_HEX_DIGITS)
 }

@@ -68,7 +68,7 @@ const SAME_KEY = `event_keys.tracker_id = key.tracker_id and event_keys.space = 
 export async function findRowwisePartitions({ pool }: Database): Promise<RowwisePartition[]> {
   const { rows } = await pool.query(
     `select relname from pg_class
-     where relnamespace = 'signalbox'::regnamespace and relname = any($1::text[])`,
+     where relnamespace = 'signalbox_store'::regnamespace and relname = any($1::text[])`,
     [ROWWISE_PARTITIONS],
   )
   const found = new Set(rows.map(({ relname }) => relname))
@@ -149,7 +149,7 @@ export async function findExpiredWeeks({ pool }: Database, keptSince: string): P
   const { rows } = await pool.query(
     `select partition.relname as name
      from pg_inherits join pg_class partition on partition.oid = pg_inherits.inhrelid
-     where pg_inherits.inhparent = 'signalbox.events'::regclass
+     where pg_inherits.inhparent = 'signalbox_store.events'::regclass
      order by partition.relname`,
   )
   const latestStart = Date.parse(keptSince) - WEEK_MILLISECONDS
@@ -181,12 +181,12 @@ export async function detachWeek({ query }: Database, start: string): Promise<bo
       await sql`delete from delivery_queue where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(
         transaction,
       )
-      const events = sql.table(`signalbox.events_${suffix}`)
-      await sql`alter table signalbox.events detach partition ${events}`.execute(transaction)
+      const events = sql.table(`signalbox_store.events_${suffix}`)
+      await sql`alter table signalbox_store.events detach partition ${events}`.execute(transaction)
       await sql`alter table ${events} rename to ${sql.ref(`expired_events_${suffix}`)}`.execute(
         transaction,
       )
-      await sql`drop table if exists ${sql.table(`signalbox.deliveries_${suffix}`)}`.execute(
+      await sql`drop table if exists ${sql.table(`signalbox_store.deliveries_${suffix}`)}`.execute(
         transaction,
       )
     })
@@ -201,7 +201,7 @@ export async function detachWeek({ query }: Database, start: string): Promise<bo
 export async function findDetachedWeeks({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
     `select relname from pg_class
-     where relnamespace = 'signalbox'::regnamespace and relkind = 'r'
+     where relnamespace = 'signalbox_store'::regnamespace and relkind = 'r'
        and relname ~ '^expired_events_\\d{4}_\\d{2}_\\d{2}$'
      order by relname`,
   )
@@ -255,5 +255,5 @@ export async function deleteExpiredKeys(
 }
 
 export async function dropDetachedWeek({ query }: Database, table: string): Promise<void> {
-  await sql`drop table if exists ${sql.table(`signalbox.${table}`)}`.execute(query)
+  await sql`drop table if exists ${sql.table(`signalbox_store.${table}`)}`.execute(query)
 }

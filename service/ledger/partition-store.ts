@@ -97,11 +97,11 @@ async function ensurePartition(
   const from = boundOf(start, key)
   const until = boundOf(end, key)
   const { rows } = await sql<{ is_there: boolean }>`
-    select to_regclass(${`signalbox.${name}`}) is not null
+    select to_regclass(${`signalbox_store.${name}`}) is not null
       or exists (
         select 1 from pg_inherits
-        where inhparent = to_regclass(${`signalbox.${table}`})
-          and inhrelid = to_regclass(${`signalbox.${table}_legacy`})
+        where inhparent = to_regclass(${`signalbox_store.${table}`})
+          and inhrelid = to_regclass(${`signalbox_store.${table}_legacy`})
           and ${from}::timestamptz < (select until from legacy_events)
       )
       or exists (
@@ -114,11 +114,11 @@ async function ensurePartition(
     await sql`set local lock_timeout = ${wait}`.execute(transaction)
     // Two processes at the same span take turns: "if not exists" alone lets both try, and one fail.
     await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}))`.execute(transaction)
-    await sql`create table if not exists ${sql.table(`signalbox.${name}`)}
-      partition of ${sql.table(`signalbox.${table}`)}
+    await sql`create table if not exists ${sql.table(`signalbox_store.${name}`)}
+      partition of ${sql.table(`signalbox_store.${table}`)}
       for values from (${sql.lit(from)}) to (${sql.lit(until)})`.execute(transaction)
     for (const column of unsampled) {
-      await sql`alter table ${sql.table(`signalbox.${name}`)}
+      await sql`alter table ${sql.table(`signalbox_store.${name}`)}
         alter column ${sql.ref(column)} set statistics 0`.execute(transaction)
     }
   })

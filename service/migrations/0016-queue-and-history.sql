@@ -1,15 +1,16 @@
 -- The delivery queue apart from its history, and a ledger in weekly partitions (docs/decisions/0023).
 --
--- The tables are in the schema signalbox, which stands first in the search path of this version. A
--- store in use was prepared by service/db/ledger-upgrade/ while the version before went on: this file
--- only switches over, so it takes seconds whatever the size of the store.
+-- The tables are in the schema signalbox_store, which stands first in the search path of this
+-- version. It has the name of no account: connections of the version before look into a schema that
+-- is called like their account first. A store in use was prepared by service/db/ledger-upgrade/
+-- while that version went on: this file only switches over, so it takes seconds whatever the size.
 
 set local lock_timeout = '20s';
-create schema if not exists signalbox;
+create schema if not exists signalbox_store;
 
 -- The one place that keeps event ids unique. The digest is the first 128 bits of SHA-256 of the id;
 -- created_at leads to the event, whose own key follows the time of receipt.
-create table if not exists signalbox.event_keys (
+create table if not exists signalbox_store.event_keys (
   created_at timestamptz not null,
   tracker_id uuid not null,
   id_digest uuid not null,
@@ -18,12 +19,12 @@ create table if not exists signalbox.event_keys (
   primary key (tracker_id, space, id_digest)
 );
 
-create or replace function signalbox.event_id_digest(event_id text) returns uuid
+create or replace function signalbox_store.event_id_digest(event_id text) returns uuid
 language sql immutable parallel safe as $$
   select encode(substring(sha256(convert_to(event_id, 'UTF8')) from 1 for 16), 'hex')::uuid
 $$;
 
-create table signalbox.events (
+create table signalbox_store.events (
   created_at timestamptz not null,
   event_time timestamptz not null,
   consent_captured_at timestamptz,
@@ -52,12 +53,12 @@ create table signalbox.events (
   body_digest bytea not null,
   primary key (tracker_id, created_at, event_id, space)
 ) partition by range (created_at);
-create index events_by_parent on signalbox.events (tracker_id, parent_event_id)
+create index events_by_parent on signalbox_store.events (tracker_id, parent_event_id)
   where parent_event_id is not null;
 
--- Deliveries that wait or are being sent. A row leaves for signalbox.deliveries when it is final, in
--- the same statement; a claim writes columns that no index covers, so it stays a heap-only update.
-create table if not exists signalbox.delivery_queue (
+-- Deliveries that wait or are being sent. A row leaves for the history when it is final, in the same
+-- statement; a claim writes columns that no index covers, so it stays a heap-only update.
+create table if not exists signalbox_store.delivery_queue (
   created_at timestamptz not null,
   id bigint not null,
   next_attempt_at timestamptz not null,
@@ -80,10 +81,10 @@ create table if not exists signalbox.delivery_queue (
   primary key (tracker_id, created_at, id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index if not exists delivery_queue_by_due_time
-  on signalbox.delivery_queue (tracker_id, destination_id, next_attempt_at);
+  on signalbox_store.delivery_queue (tracker_id, destination_id, next_attempt_at);
 
 -- Final deliveries. created_at is the event's own, so the two are dropped together.
-create table signalbox.deliveries (
+create table signalbox_store.deliveries (
   created_at timestamptz not null,
   id bigint not null,
   first_sent_at timestamptz,
@@ -105,26 +106,26 @@ create table signalbox.deliveries (
   attempt_ids uuid[] not null default '{}',
   primary key (tracker_id, created_at, id)
 ) partition by range (created_at);
-create index deliveries_by_failure on signalbox.deliveries (tracker_id, replayable_until)
+create index deliveries_by_failure on signalbox_store.deliveries (tracker_id, replayable_until)
   where replayable_until is not null;
-create index deliveries_by_failed_id on signalbox.deliveries (tracker_id, id)
+create index deliveries_by_failed_id on signalbox_store.deliveries (tracker_id, id)
   where replayable_until is not null;
 
 -- Counted per tracker, up to 2^53 - 1. A process takes ids in blocks, in a statement of its own.
-create table signalbox.delivery_id_counters (
+create table signalbox_store.delivery_id_counters (
   tracker_id uuid primary key references trackers (id),
   last_id bigint not null
 );
 
 -- One row in a store that held events before: until when its legacy partition reaches. Payloads of
 -- days up to then may have index keys of that time.
-create table if not exists signalbox.legacy_events (until timestamptz not null);
+create table if not exists signalbox_store.legacy_events (until timestamptz not null);
 
 do $switch$
 begin
-  if exists (select 1 from signalbox.legacy_events) then
-    call signalbox.switch_over();
-    drop procedure signalbox.switch_over, signalbox.lock_earlier_tables;
+  if exists (select 1 from signalbox_store.legacy_events) then
+    call signalbox_store.switch_over();
+    drop procedure signalbox_store.switch_over, signalbox_store.lock_earlier_tables;
   else
     -- Not between the look and the end of the tables may the first event come in.
     lock table public.trackers, public.events in access exclusive mode;
@@ -133,7 +134,7 @@ begin
     end if;
     drop table public.events, public.event_payloads, public.deliveries,
       public.delivery_id_counters;
-    create table signalbox.event_payloads (
+    create table signalbox_store.event_payloads (
       created_at timestamptz not null,
       received_on date not null,
       space smallint not null,
@@ -147,28 +148,28 @@ begin
       primary key (tracker_id, created_at, event_id, space, received_on)
     ) partition by range (received_on);
     create index event_payloads_by_identifier
-      on signalbox.event_payloads using gin (identifier_keys);
+      on signalbox_store.event_payloads using gin (identifier_keys);
   end if;
 end $switch$;
 
-create table if not exists signalbox.event_payloads_default
-  partition of signalbox.event_payloads default;
-create table signalbox.events_default partition of signalbox.events default;
-create table signalbox.deliveries_default partition of signalbox.deliveries default;
+create table if not exists signalbox_store.event_payloads_default
+  partition of signalbox_store.event_payloads default;
+create table signalbox_store.events_default partition of signalbox_store.events default;
+create table signalbox_store.deliveries_default partition of signalbox_store.deliveries default;
 
 -- No samples of what identifies a person are kept; see 0006-erasure.sql.
-alter table signalbox.event_payloads
+alter table signalbox_store.event_payloads
   alter column visitor_id set statistics 0, alter column page_url set statistics 0;
-alter table signalbox.events
+alter table signalbox_store.events
   alter column event_source set statistics 0, alter column body_digest set statistics 0;
 
-create view signalbox.all_deliveries as
+create view signalbox_store.all_deliveries as
 select tracker_id, created_at, id, event_id, space, destination_id, status, status_reason, is_test,
   attempt_count, attempts_before_replay, next_attempt_at, leased_until, first_sent_at, updated_at,
   replayed_at, null::timestamptz as replayable_until, platform_trace_id, last_error, attempt_ids
-from signalbox.delivery_queue
+from signalbox_store.delivery_queue
 union all
 select tracker_id, created_at, id, event_id, space, destination_id, status, status_reason, is_test,
   attempt_count, attempts_before_replay, null, null, first_sent_at, updated_at,
   replayed_at, replayable_until, platform_trace_id, last_error, attempt_ids
-from signalbox.deliveries;
+from signalbox_store.deliveries;

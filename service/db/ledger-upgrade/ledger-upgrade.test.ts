@@ -57,7 +57,7 @@ async function schemaOf({ pool }: Database): Promise<unknown[]> {
      from pg_class
      join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
      left join pg_attrdef on adrelid = attrelid and adnum = attnum
-     where relnamespace = 'signalbox'::regnamespace and relkind in ('r', 'p')
+     where relnamespace = 'signalbox_store'::regnamespace and relkind in ('r', 'p')
        and relname !~ '^earlier_|_legacy$|_\\d{4}_\\d{2}_\\d{2}$'
      group by pg_class.oid, relname order by relname`,
   )

@@ -43,7 +43,7 @@ export async function prepareLedgerUpgrade(database: Database): Promise<void> {
   await copyDeliveries(database)
   await withShortLocks(database, readSql('bound.sql'))
   for (const table of ['events_legacy', 'deliveries_legacy']) {
-    const validate = `alter table signalbox.${table} validate constraint ${table}_until`
+    const validate = `alter table signalbox_store.${table} validate constraint ${table}_until`
     await withShortLocks(database, validate)
   }
   await database.pool.query(readSql('switch-over.sql'))
@@ -53,8 +53,9 @@ export async function prepareLedgerUpgrade(database: Database): Promise<void> {
 export async function releaseBound(database: Database): Promise<void> {
   await withShortLocks(
     database,
-    `alter table signalbox.events_legacy drop constraint if exists events_legacy_until;
-     alter table signalbox.deliveries_legacy drop constraint if exists deliveries_legacy_until`,
+    `alter table signalbox_store.events_legacy drop constraint if exists events_legacy_until;
+     alter table signalbox_store.deliveries_legacy
+       drop constraint if exists deliveries_legacy_until`,
   )
 }
 
@@ -88,9 +89,9 @@ async function buildKeys({ pool }: Database): Promise<void> {
     columns: 'tracker_id, created_at, event_id, space, received_on',
   }))
   builds.push({
-    table: 'signalbox.events_legacy',
+    table: 'signalbox_store.events_legacy',
     index: 'events_legacy_key',
-    schema: 'signalbox',
+    schema: 'signalbox_store',
     columns: 'tracker_id, created_at, event_id, space',
   })
   for (const { table, index, schema, columns } of builds) {
@@ -122,12 +123,12 @@ async function enterEventIds(database: Database): Promise<void> {
 
 const ENTER_EVENT_IDS = `
   with batch as materialized (
-    select tracker_id, created_at, event_id from signalbox.events_legacy
+    select tracker_id, created_at, event_id from signalbox_store.events_legacy
     where (tracker_id, created_at, event_id) > ($1::uuid, $2::timestamptz, $3::text)
     order by tracker_id, created_at, event_id limit ${BATCH_ROWS}
   ), entered as (
-    insert into signalbox.event_keys (tracker_id, space, id_digest, created_at)
-    select tracker_id, space, signalbox.event_id_digest(event_id), created_at
+    insert into signalbox_store.event_keys (tracker_id, space, id_digest, created_at)
+    select tracker_id, space, signalbox_store.event_id_digest(event_id), created_at
     from batch cross join (values (0::smallint), (1::smallint)) as both_spaces(space)
     on conflict (tracker_id, space, id_digest) do nothing
   )
@@ -163,12 +164,13 @@ const COPY_DELIVERIES = `
       limit 1 for no key update skip locked
     ) delivery
   ), queued as (
-    insert into signalbox.delivery_queue (${COPIED_COLUMNS}, next_attempt_at, leased_until, space)
+    insert into signalbox_store.delivery_queue
+      (${COPIED_COLUMNS}, next_attempt_at, leased_until, space)
     select ${COPIED_COLUMNS}, next_attempt_at, leased_until, 2
     from locked where next_attempt_at is not null
     on conflict (tracker_id, created_at, id) do nothing
   ), kept as (
-    insert into signalbox.deliveries_legacy (${COPIED_COLUMNS}, replayable_until, space)
+    insert into signalbox_store.deliveries_legacy (${COPIED_COLUMNS}, replayable_until, space)
     select ${COPIED_COLUMNS}, replayable_until, 2
     from locked where next_attempt_at is null
     on conflict (tracker_id, created_at, id) do nothing
@@ -191,7 +193,7 @@ async function inBatches(
 ): Promise<void> {
   const { pool } = database
   const { rows } = await pool.query(
-    'select after from signalbox.upgrade_progress where step = $1::text',
+    'select after from signalbox_store.upgrade_progress where step = $1::text',
     [step],
   )
   let after: string[] = rows[0]?.after ?? [...start]
@@ -207,7 +209,7 @@ async function inBatches(
     tries = 1
     after = batch.last
     await pool.query(
-      `insert into signalbox.upgrade_progress (step, after) values ($1::text, $2::text[])
+      `insert into signalbox_store.upgrade_progress (step, after) values ($1::text, $2::text[])
        on conflict (step) do update set after = excluded.after`,
       [step, after],
     )

@@ -1,23 +1,23 @@
 -- Run once before 0016-queue-and-history.sql in a store that is in use, while the version before goes
 -- on writing. May be repeated. Everything here takes locks for a moment only.
 
-create schema if not exists signalbox;
-create table if not exists signalbox.legacy_events (until timestamptz not null);
+create schema if not exists signalbox_store;
+create table if not exists signalbox_store.legacy_events (until timestamptz not null);
 
 -- How far each copy has come, so that one that was interrupted goes on from there.
-create table if not exists signalbox.upgrade_progress (
+create table if not exists signalbox_store.upgrade_progress (
   step text primary key,
   after text[] not null
 );
 
-create table if not exists signalbox.event_keys (
+create table if not exists signalbox_store.event_keys (
   created_at timestamptz not null,
   tracker_id uuid not null,
   id_digest uuid not null,
   space smallint not null,
   primary key (tracker_id, space, id_digest)
 );
-create or replace function signalbox.event_id_digest(event_id text) returns uuid
+create or replace function signalbox_store.event_id_digest(event_id text) returns uuid
 language sql immutable parallel safe as $$
   select encode(substring(sha256(convert_to(event_id, 'UTF8')) from 1 for 16), 'hex')::uuid
 $$;
@@ -25,28 +25,28 @@ $$;
 -- The version gate: what the version before sends after the switch is refused as if the store were
 -- away. These tables have the columns and unique indexes of that version, so that its statements
 -- are understood, and stay empty.
-create or replace function signalbox.refuse_earlier_version() returns boolean
+create or replace function signalbox_store.refuse_earlier_version() returns boolean
 language plpgsql stable as $$
 begin
   raise exception 'the store was upgraded: start the newer version of Signalbox'
     using errcode = 'cannot_connect_now';
 end $$;
-create or replace function signalbox.refuse_earlier_statement() returns trigger
+create or replace function signalbox_store.refuse_earlier_statement() returns trigger
 language plpgsql as $$
 begin
-  perform signalbox.refuse_earlier_version();
+  perform signalbox_store.refuse_earlier_version();
   return null;
 end $$;
 do $$ declare name text;
 begin
   foreach name in array array['events', 'event_payloads', 'event_payloads_default', 'deliveries']
   loop
-    if to_regclass('signalbox.earlier_' || name) is null then
-      execute format('create table signalbox.%I
+    if to_regclass('signalbox_store.earlier_' || name) is null then
+      execute format('create table signalbox_store.%I
         (like public.%I including defaults including indexes)', 'earlier_' || name, name);
       execute format('create trigger refuse_earlier_version before insert or update or delete
-        on signalbox.%I for each statement execute function signalbox.refuse_earlier_statement()',
-        'earlier_' || name);
+        on signalbox_store.%I for each statement
+        execute function signalbox_store.refuse_earlier_statement()', 'earlier_' || name);
     end if;
   end loop;
 end $$;
@@ -56,39 +56,39 @@ end $$;
 do $$ begin
   if (select relkind from pg_class where oid = 'public.events'::regclass) = 'r' then
     alter table public.events rename to events_legacy;
-    alter table public.events_legacy set schema signalbox;
-    alter index signalbox.events_pkey rename to events_legacy_by_id;
-    alter index signalbox.events_by_parent rename to events_legacy_by_parent;
-    alter index signalbox.events_by_receipt rename to events_legacy_by_receipt;
-    create view public.events as select * from signalbox.events_legacy;
-    alter table signalbox.events_legacy add column space smallint not null default 2;
+    alter table public.events_legacy set schema signalbox_store;
+    alter index signalbox_store.events_pkey rename to events_legacy_by_id;
+    alter index signalbox_store.events_by_parent rename to events_legacy_by_parent;
+    alter index signalbox_store.events_by_receipt rename to events_legacy_by_receipt;
+    create view public.events as select * from signalbox_store.events_legacy;
+    alter table signalbox_store.events_legacy add column space smallint not null default 2;
   end if;
 end $$;
 
 -- An id that was stored before there were spaces is taken in both. The lock: a deletion whose event
 -- the copy of ids has still seen waits for that copy, and then finds the keys.
-create or replace function signalbox.copy_event_keys() returns trigger language plpgsql as $$
+create or replace function signalbox_store.copy_event_keys() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
-    insert into signalbox.event_keys (tracker_id, space, id_digest, created_at)
-    select tracker_id, both_spaces.space, signalbox.event_id_digest(event_id), created_at
+    insert into signalbox_store.event_keys (tracker_id, space, id_digest, created_at)
+    select tracker_id, both_spaces.space, signalbox_store.event_id_digest(event_id), created_at
     from changed cross join (values (0::smallint), (1::smallint)) as both_spaces(space)
     order by 1, 2, 3
     on conflict do nothing;
   else
     perform pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'));
-    delete from signalbox.event_keys using changed
+    delete from signalbox_store.event_keys using changed
     where event_keys.tracker_id = changed.tracker_id and event_keys.space in (0, 1)
-      and event_keys.id_digest = signalbox.event_id_digest(changed.event_id);
+      and event_keys.id_digest = signalbox_store.event_id_digest(changed.event_id);
   end if;
   return null;
 end $$;
-create or replace trigger copy_event_keys after insert on signalbox.events_legacy
+create or replace trigger copy_event_keys after insert on signalbox_store.events_legacy
   referencing new table as changed for each statement
-  execute function signalbox.copy_event_keys();
-create or replace trigger delete_event_keys after delete on signalbox.events_legacy
+  execute function signalbox_store.copy_event_keys();
+create or replace trigger delete_event_keys after delete on signalbox_store.events_legacy
   referencing old table as changed for each statement
-  execute function signalbox.copy_event_keys();
+  execute function signalbox_store.copy_event_keys();
 
 alter table public.event_payloads
   add column if not exists created_at timestamptz not null default '-infinity',
@@ -96,7 +96,7 @@ alter table public.event_payloads
 
 -- Deliveries are copied, since their ids become 64 bits wide and those that wait lie apart: what
 -- there is batch by batch, and what changes by a trigger.
-create table if not exists signalbox.delivery_queue (
+create table if not exists signalbox_store.delivery_queue (
   created_at timestamptz not null,
   id bigint not null,
   next_attempt_at timestamptz not null,
@@ -119,9 +119,9 @@ create table if not exists signalbox.delivery_queue (
   primary key (tracker_id, created_at, id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index if not exists delivery_queue_by_due_time
-  on signalbox.delivery_queue (tracker_id, destination_id, next_attempt_at);
+  on signalbox_store.delivery_queue (tracker_id, destination_id, next_attempt_at);
 
-create table if not exists signalbox.deliveries_legacy (
+create table if not exists signalbox_store.deliveries_legacy (
   created_at timestamptz not null,
   id bigint not null,
   first_sent_at timestamptz,
@@ -143,13 +143,14 @@ create table if not exists signalbox.deliveries_legacy (
   primary key (tracker_id, created_at, id)
 );
 create index if not exists deliveries_legacy_by_failure
-  on signalbox.deliveries_legacy (tracker_id, replayable_until) where replayable_until is not null;
+  on signalbox_store.deliveries_legacy (tracker_id, replayable_until)
+  where replayable_until is not null;
 create index if not exists deliveries_legacy_by_failed_id
-  on signalbox.deliveries_legacy (tracker_id, id) where replayable_until is not null;
+  on signalbox_store.deliveries_legacy (tracker_id, id) where replayable_until is not null;
 
-create or replace function signalbox.copy_waiting_delivery(delivery public.deliveries)
+create or replace function signalbox_store.copy_waiting_delivery(delivery public.deliveries)
 returns void language sql as $$
-  insert into signalbox.delivery_queue (created_at, id, next_attempt_at, leased_until,
+  insert into signalbox_store.delivery_queue (created_at, id, next_attempt_at, leased_until,
     first_sent_at, updated_at, replayed_at, attempt_count, attempts_before_replay, space, is_test,
     tracker_id, destination_id, event_id, status, status_reason, platform_trace_id, last_error,
     attempt_ids)
@@ -166,10 +167,10 @@ returns void language sql as $$
     status_reason = excluded.status_reason, platform_trace_id = excluded.platform_trace_id,
     last_error = excluded.last_error, attempt_ids = excluded.attempt_ids
 $$;
-create or replace function signalbox.copy_final_delivery(delivery public.deliveries)
+create or replace function signalbox_store.copy_final_delivery(delivery public.deliveries)
 returns void language sql as $$
-  insert into signalbox.deliveries_legacy (created_at, id, first_sent_at, updated_at, replayed_at,
-    replayable_until, attempt_count, attempts_before_replay, space, is_test, tracker_id,
+  insert into signalbox_store.deliveries_legacy (created_at, id, first_sent_at, updated_at,
+    replayed_at, replayable_until, attempt_count, attempts_before_replay, space, is_test, tracker_id,
     destination_id, event_id, status, status_reason, platform_trace_id, last_error, attempt_ids)
   values (delivery.created_at, delivery.id, delivery.first_sent_at, delivery.updated_at,
     delivery.replayed_at, delivery.replayable_until, delivery.attempt_count,
@@ -185,28 +186,28 @@ returns void language sql as $$
     last_error = excluded.last_error, attempt_ids = excluded.attempt_ids
 $$;
 
-create or replace function signalbox.copy_delivery() returns trigger language plpgsql as $$
+create or replace function signalbox_store.copy_delivery() returns trigger language plpgsql as $$
 declare
   is_waiting boolean := tg_op <> 'DELETE' and new.next_attempt_at is not null;
   is_final boolean := tg_op <> 'DELETE' and new.next_attempt_at is null;
 begin
   if tg_op <> 'INSERT' then
     if old.next_attempt_at is not null and not is_waiting then
-      delete from signalbox.delivery_queue copied
+      delete from signalbox_store.delivery_queue copied
       where copied.tracker_id = old.tracker_id and copied.created_at = old.created_at
         and copied.id = old.id;
     elsif old.next_attempt_at is null and not is_final then
-      delete from signalbox.deliveries_legacy copied
+      delete from signalbox_store.deliveries_legacy copied
       where copied.tracker_id = old.tracker_id and copied.created_at = old.created_at
         and copied.id = old.id;
     end if;
   end if;
   if is_waiting then
-    perform signalbox.copy_waiting_delivery(new);
+    perform signalbox_store.copy_waiting_delivery(new);
   elsif is_final then
-    perform signalbox.copy_final_delivery(new);
+    perform signalbox_store.copy_final_delivery(new);
   end if;
   return null;
 end $$;
 create or replace trigger copy_delivery after insert or update or delete on public.deliveries
-  for each row execute function signalbox.copy_delivery();
+  for each row execute function signalbox_store.copy_delivery();

@@ -4,13 +4,13 @@
 
 -- Everything that comes meanwhile waits behind a lock that is waited for, so each try is short. It is
 -- longer than `deadlock_timeout`, after which PostgreSQL ends an autovacuum that is in the way.
-create or replace procedure signalbox.lock_earlier_tables() language plpgsql as $lock$
+create or replace procedure signalbox_store.lock_earlier_tables() language plpgsql as $lock$
 begin
   perform set_config('lock_timeout', '1500ms', true);
   for tries in 1..60 loop
     begin
-      lock table public.events, signalbox.events_legacy, public.event_payloads, public.deliveries,
-        public.delivery_id_counters in access exclusive mode;
+      lock table public.events, signalbox_store.events_legacy, public.event_payloads,
+        public.deliveries, public.delivery_id_counters in access exclusive mode;
       return;
     exception when lock_not_available or deadlock_detected then
       perform pg_sleep(1);
@@ -20,70 +20,72 @@ begin
     using errcode = 'lock_not_available';
 end $lock$;
 
-create or replace procedure signalbox.switch_over() language plpgsql as $switch$
+create or replace procedure signalbox_store.switch_over() language plpgsql as $switch$
 declare
-  bound timestamptz := (select until from signalbox.legacy_events);
+  bound timestamptz := (select until from signalbox_store.legacy_events);
   part record;
 begin
-  call signalbox.lock_earlier_tables();
+  call signalbox_store.lock_earlier_tables();
 
   -- Events: the table becomes a partition as it lies.
   create or replace view public.events as
-    select * from signalbox.earlier_events where signalbox.refuse_earlier_version();
-  drop trigger copy_event_keys on signalbox.events_legacy;
-  drop trigger delete_event_keys on signalbox.events_legacy;
-  alter table signalbox.events_legacy drop constraint events_legacy_by_id;
-  alter table signalbox.events_legacy
+    select * from signalbox_store.earlier_events where signalbox_store.refuse_earlier_version();
+  drop trigger copy_event_keys on signalbox_store.events_legacy;
+  drop trigger delete_event_keys on signalbox_store.events_legacy;
+  alter table signalbox_store.events_legacy drop constraint events_legacy_by_id;
+  alter table signalbox_store.events_legacy
     add constraint events_legacy_pkey primary key using index events_legacy_key;
-  drop index signalbox.events_legacy_by_receipt;
-  alter table signalbox.events_legacy alter column space drop default;
-  execute format('alter table signalbox.events attach partition signalbox.events_legacy
+  drop index signalbox_store.events_legacy_by_receipt;
+  alter table signalbox_store.events_legacy alter column space drop default;
+  execute format('alter table signalbox_store.events attach partition signalbox_store.events_legacy
     for values from (minvalue) to (%L)', bound);
-  alter table signalbox.events_legacy drop constraint events_legacy_until;
+  alter table signalbox_store.events_legacy drop constraint events_legacy_until;
 
   -- Payloads: every day stays, under a key that begins with the time of receipt.
   alter table public.event_payloads drop constraint event_payloads_pkey;
-  alter table public.event_payloads set schema signalbox;
-  alter table only signalbox.event_payloads add constraint event_payloads_pkey
+  alter table public.event_payloads set schema signalbox_store;
+  alter table only signalbox_store.event_payloads add constraint event_payloads_pkey
     primary key (tracker_id, created_at, event_id, space, received_on);
   for part in
     select relname as name, relname || '_key' as key from pg_inherits
     join pg_class on pg_class.oid = inhrelid
-    where inhparent = 'signalbox.event_payloads'::regclass
+    where inhparent = 'signalbox_store.event_payloads'::regclass
   loop
     -- A day that was made since the keys were built is as good as empty.
     execute format('create unique index if not exists %I on public.%I
       (tracker_id, created_at, event_id, space, received_on)', part.key, part.name);
     execute format('alter table public.%I add constraint %I primary key using index %I',
       part.name, part.name || '_pkey', part.key);
-    execute format('alter table public.%I set schema signalbox', part.name);
-    execute format('alter index signalbox.event_payloads_pkey attach partition signalbox.%I',
-      part.name || '_pkey');
+    execute format('alter table public.%I set schema signalbox_store', part.name);
+    execute format('alter index signalbox_store.event_payloads_pkey
+      attach partition signalbox_store.%I', part.name || '_pkey');
   end loop;
-  alter table signalbox.event_payloads
+  alter table signalbox_store.event_payloads
     alter column created_at drop default, alter column space drop default;
   create view public.event_payloads as
-    select * from signalbox.earlier_event_payloads where signalbox.refuse_earlier_version();
+    select * from signalbox_store.earlier_event_payloads
+    where signalbox_store.refuse_earlier_version();
   create view public.event_payloads_default as
-    select *, ctid from signalbox.earlier_event_payloads_default
-    where signalbox.refuse_earlier_version();
+    select *, ctid from signalbox_store.earlier_event_payloads_default
+    where signalbox_store.refuse_earlier_version();
 
   -- Deliveries were copied.
   drop trigger copy_delivery on public.deliveries;
-  drop function signalbox.copy_delivery, signalbox.copy_waiting_delivery,
-    signalbox.copy_final_delivery;
+  drop function signalbox_store.copy_delivery, signalbox_store.copy_waiting_delivery,
+    signalbox_store.copy_final_delivery;
   drop table public.deliveries;
-  execute format('alter table signalbox.deliveries attach partition signalbox.deliveries_legacy
-    for values from (minvalue) to (%L)', bound);
-  alter table signalbox.deliveries_legacy drop constraint deliveries_legacy_until;
+  execute format('alter table signalbox_store.deliveries
+    attach partition signalbox_store.deliveries_legacy for values from (minvalue) to (%L)', bound);
+  alter table signalbox_store.deliveries_legacy drop constraint deliveries_legacy_until;
   -- Claims name rows by where they lie, which a view does not have of itself.
   create view public.deliveries as
-    select *, ctid from signalbox.earlier_deliveries where signalbox.refuse_earlier_version();
+    select *, ctid from signalbox_store.earlier_deliveries
+    where signalbox_store.refuse_earlier_version();
 
   -- The earlier counters stay where they are: an id is taken before the event is refused.
-  insert into signalbox.delivery_id_counters (tracker_id, last_id)
+  insert into signalbox_store.delivery_id_counters (tracker_id, last_id)
   select tracker_id, last_id from public.delivery_id_counters;
 
-  drop function signalbox.copy_event_keys;
-  drop table signalbox.upgrade_progress;
+  drop function signalbox_store.copy_event_keys;
+  drop table signalbox_store.upgrade_progress;
 end $switch$;
