@@ -5,8 +5,17 @@
 -- is called like their account first. A store in use was prepared by service/db/ledger-upgrade/
 -- while that version went on: this file only switches over, so it takes seconds whatever the size.
 
-set local lock_timeout = '20s';
 create schema if not exists signalbox_store;
+
+-- One row in a store that was in use: until when its legacy partition reaches. Payloads of days up
+-- to then may have index keys of that time.
+create table if not exists signalbox_store.legacy_events (until timestamptz not null);
+
+do $$ begin
+  if exists (select 1 from signalbox_store.legacy_events) then
+    call signalbox_store.lock_earlier_tables();
+  end if;
+end $$;
 
 -- The one place that keeps event ids unique. The digest is the first 128 bits of SHA-256 of the id;
 -- created_at leads to the event, whose own key follows the time of receipt.
@@ -117,10 +126,6 @@ create table signalbox_store.delivery_id_counters (
   last_id bigint not null
 );
 
--- One row in a store that held events before: until when its legacy partition reaches. Payloads of
--- days up to then may have index keys of that time.
-create table if not exists signalbox_store.legacy_events (until timestamptz not null);
-
 do $switch$
 begin
   if exists (select 1 from signalbox_store.legacy_events) then
@@ -156,6 +161,10 @@ create table if not exists signalbox_store.event_payloads_default
   partition of signalbox_store.event_payloads default;
 create table signalbox_store.events_default partition of signalbox_store.events default;
 create table signalbox_store.deliveries_default partition of signalbox_store.deliveries default;
+
+-- Expiry looks up days there. An upgraded store has it already.
+create index if not exists event_payloads_default_by_day
+  on signalbox_store.event_payloads_default (received_on);
 
 -- No samples of what identifies a person are kept; see 0006-erasure.sql.
 alter table signalbox_store.event_payloads

@@ -2,6 +2,9 @@
 -- that comes in belongs to it. The last thing before the switch, since the version before could
 -- store nothing any more if it went on beyond the bound.
 
+lock table public.events, public.deliveries, signalbox_store.deliveries_legacy
+  in access exclusive mode;
+
 alter table signalbox_store.events_legacy drop constraint if exists events_legacy_until;
 alter table signalbox_store.deliveries_legacy drop constraint if exists deliveries_legacy_until;
 delete from signalbox_store.legacy_events;

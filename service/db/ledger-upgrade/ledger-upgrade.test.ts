@@ -1,11 +1,26 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
+import type { EarlierEvent } from '../../../testing/earlier-version/accept-events.ts'
 import {
   addPayloadDay,
   addTrackers,
   type EarlierStore,
   earlierStore,
 } from '../../../testing/earlier-version/earlier-store.ts'
+import {
+  type Acknowledged,
+  accept,
+  deliver,
+  emptyAcknowledged,
+  erase,
+  expire,
+  rememberDeliveries,
+  replay,
+  untilRefused,
+} from '../../../testing/earlier-version/earlier-writers.ts'
+import { assertUpgraded } from '../../../testing/earlier-version/upgraded-ledger.ts'
+import { eventually } from '../../../testing/program-under-test.ts'
 import { testStore } from '../../../testing/test-store.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { migrate, requireCurrentSchema } from '../migrate.ts'
@@ -24,6 +39,127 @@ function openNew(test: TestContext, { connectionString }: EarlierStore): Databas
 }
 
 const TRACKER = '0190aaaa-0000-7000-8000-000000000001'
+const OTHER = '0190aaaa-0000-7000-8000-000000000002'
+const OLD = '0190aaaa-0000-7000-8000-000000000003'
+const STORED_AT = new Date('2026-11-21T12:00:00.000Z')
+const ERASED = hash('sha256', 'erased@example.com')
+const STATUSES = ['queued', 'queued', 'queued', 'skipped:consent'] as const
+const HOUR_MILLISECONDS = 3_600_000
+
+/** The n-th event of a tracker; its delivery has the same number. */
+function earlierEvent(trackerId: string, n: number): EarlierEvent {
+  return {
+    trackerId,
+    eventId: `event-${n}`,
+    createdAt: new Date(STORED_AT.getTime() - (n % 240) * HOUR_MILLISECONDS - n),
+    visitorId: `visitor-${n % 500}`,
+    email: n % 100 === 7 ? ERASED : hash('sha256', `${n}@example.com`),
+    deliveries: [
+      { id: n, destinationId: trackerId, status: STATUSES[n % STATUSES.length] as string },
+    ],
+    isWithdrawal: n % 50 === 3,
+    isUnindexed: n % 10 === 7,
+  }
+}
+
+function numbers(from: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => from + index)
+}
+
+/** Three trackers with a thousand events each, in every state that a delivery can have. */
+async function filledStore(test: TestContext) {
+  const store = await earlierStore(test)
+  const known = emptyAcknowledged()
+  await addTrackers(store, [TRACKER, OTHER, OLD])
+  for (const day of ['2026-11-19', '2026-11-20', '2026-11-21']) await addPayloadDay(store, day)
+  for (const trackerId of [TRACKER, OTHER, OLD]) {
+    const events = numbers(1, 1_000).map(n => earlierEvent(trackerId, n))
+    await accept(store, events, known)
+    for (let claims = 0; claims < 15; claims += 1) await deliver(store, trackerId, known)
+    await replay(store, { trackerId, limit: 20 }, known)
+  }
+  await store.pool.query('update delivery_id_counters set last_id = 1000000')
+  await rememberDeliveries(store, known)
+  return { store, known }
+}
+
+/** What processes of the version before do until they are refused. */
+async function writeUntilRefused(
+  { signal }: TestContext,
+  { store, known }: { store: EarlierStore; known: Acknowledged },
+): Promise<void> {
+  const acceptInto = (trackerId: string, from: number) =>
+    untilRefused(signal, async times => {
+      const fresh = numbers(from + times * 20, 20)
+      // A repeated one among them.
+      const events = [5, ...fresh].map(n => earlierEvent(trackerId, n))
+      assert.equal(await accept(store, events, known), 1)
+    })
+  await Promise.all([
+    acceptInto(TRACKER, 10_000),
+    acceptInto(TRACKER, 500_000),
+    acceptInto(OTHER, 10_000),
+    untilRefused(signal, () => deliver(store, TRACKER, known)),
+    untilRefused(signal, () => replay(store, { trackerId: OTHER, limit: 1 }, known)),
+    untilRefused(signal, () =>
+      expire(store, { trackerId: OLD, keptSince: '2026-11-17', limit: 5 }, known),
+    ),
+  ])
+}
+
+it('keeps all that was acknowledged, while the version before goes on writing', async test => {
+  const { store, known } = await filledStore(test)
+  const database = openNew(test, store)
+  const writers = writeUntilRefused(test, { store, known })
+  await erase(store, { trackerId: OTHER, email: ERASED }, known)
+  assert.deepEqual(await migrate(database), [LEDGER_UPGRADE.to])
+  await writers
+  assert.ok(known.events.size > 3_000 && known.erased.size === 10)
+  await assertUpgraded(database, known)
+  await requireCurrentSchema(database)
+  assert.deepEqual(await migrate(database), [])
+})
+
+/** What stops the preparation at a step, and the statement with which it waits there. */
+const INTERRUPTIONS = [
+  {
+    hold: 'begin isolation level repeatable read; select 1 from trackers',
+    waitsWith: 'create unique index%',
+  },
+  {
+    hold: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
+    waitsWith: 'select pg_advisory_xact_lock(%',
+  },
+  {
+    hold: `begin; select 1 from deliveries where tracker_id = '${OTHER}' and id = 500 for update`,
+    waitsWith: 'select pg_sleep(0.05)',
+  },
+]
+
+it('goes on where it was when its connections break', async test => {
+  const { store, known } = await filledStore(test)
+  const writers = writeUntilRefused(test, { store, known })
+  for (const { hold, waitsWith } of INTERRUPTIONS) {
+    const holder = await store.pool.connect()
+    await holder.query(hold)
+    const broken = assert.rejects(migrate(openNew(test, store)))
+    await eventually(`it waits with ${waitsWith}`, async () => {
+      const { rows } = await store.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'upgrade test'
+           and query like $1 and state = 'active'`,
+        [waitsWith],
+      )
+      return rows.length > 0
+    })
+    await broken
+    holder.release(true)
+  }
+  const database = openNew(test, store)
+  assert.deepEqual(await migrate(database), [LEDGER_UPGRADE.to])
+  await writers
+  await assertUpgraded(database, known)
+})
 
 it('upgrades a store without trackers as it is', async test => {
   const store = await earlierStore(test)
@@ -43,6 +179,8 @@ it('upgrades a store that has trackers and no events, with a gate for the versio
   assert.deepEqual(await migrate(database), [LEDGER_UPGRADE.to])
   assert.deepEqual(await migrate(database), [])
   await requireCurrentSchema(database)
+  const { database: fresh } = await testStore(test)
+  assert.deepEqual(await schemaOf(database), await schemaOf(fresh))
   await assert.rejects(store.pool.query('select from events'), { code: '57P03' })
 })
 

@@ -9,9 +9,10 @@ export const LEDGER_UPGRADE = {
   to: '0016-queue-and-history',
 } as const
 
-const LOCK_MILLISECONDS_MAX = 2_000
-const PASSING_ERRORS = ['55P03', '40P01']
-const LOCK_TRIES_MAX = 150
+const LOCK_MILLISECONDS_MAX = 200
+const AUTOVACUUM_LOCK_MILLISECONDS_MAX = 60_000
+const LOCK_NOT_AVAILABLE = '55P03'
+const LOCK_TRIES_MAX = 600
 const BATCH_ROWS = 5_000
 const BATCH_TRIES_MAX = 1_000
 const NO_ID = '00000000-0000-0000-0000-000000000000'
@@ -59,19 +60,26 @@ export async function releaseBound(database: Database): Promise<void> {
   )
 }
 
-/** Waits for a lock for a moment only, since everything behind it waits too, and then tries again. */
+/**
+ * Waits for locks for a moment only, since everything behind them waits too, and then tries again: for
+ * less than PostgreSQL's `deadlock_timeout`, after which it could end a statement of the version
+ * before for our sake. Only an autovacuum is given the time to make room.
+ */
 async function withShortLocks(database: Database, statements: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await inTransaction(database, async client => {
+        await client.query(`set local lock_timeout = ${AUTOVACUUM_LOCK_MILLISECONDS_MAX}`)
+        await client.query(`lock table public.events, public.event_payloads, public.deliveries
+          in share update exclusive mode`)
         await client.query(`set local lock_timeout = ${LOCK_MILLISECONDS_MAX}`)
         await client.query(statements)
       })
       return
     } catch (error) {
-      const isPassing = PASSING_ERRORS.includes((error as { code?: string }).code ?? '')
-      if (!isPassing || tries === LOCK_TRIES_MAX) throw error
-      await database.pool.query('select pg_sleep(0.5)')
+      const isHeld = (error as { code?: string }).code === LOCK_NOT_AVAILABLE
+      if (!isHeld || tries === LOCK_TRIES_MAX) throw error
+      await database.pool.query('select pg_sleep(0.3)')
     }
   }
 }

@@ -1,5 +1,7 @@
 -- Run once before 0016-queue-and-history.sql in a store that is in use, while the version before goes
--- on writing. May be repeated. Everything here takes locks for a moment only.
+-- on writing. May be repeated. Everything here takes a moment only, once it has its locks.
+
+lock table public.events, public.event_payloads, public.deliveries in access exclusive mode;
 
 create schema if not exists signalbox_store;
 create table if not exists signalbox_store.legacy_events (until timestamptz not null);

@@ -1,19 +1,23 @@
--- The last step, called by 0016-queue-and-history.sql in its transaction: seconds, whatever the size
--- of the store. From then on views that refuse everything stand under the names that the version
+-- The last steps, called by 0016-queue-and-history.sql in its transaction, the lock before anything
+-- else: seconds, whatever the size of the store. From then on views that refuse everything stand under the names that the version
 -- before uses, so that it answers 503 and its callers try again.
 
--- Everything that comes meanwhile waits behind a lock that is waited for, so each try is short. It is
--- longer than `deadlock_timeout`, after which PostgreSQL ends an autovacuum that is in the way.
+-- A lock that is waited for holds up everything that comes behind it, so each try is shorter than
+-- `deadlock_timeout`, after which a statement of the version before could be ended for our sake. The
+-- first lock is in the way of no statement: it ends an autovacuum, and keeps it away.
 create or replace procedure signalbox_store.lock_earlier_tables() language plpgsql as $lock$
 begin
-  perform set_config('lock_timeout', '1500ms', true);
-  for tries in 1..60 loop
+  perform set_config('lock_timeout', '60s', true);
+  lock table signalbox_store.events_legacy, public.event_payloads, public.deliveries
+    in share update exclusive mode;
+  perform set_config('lock_timeout', '200ms', true);
+  for tries in 1..600 loop
     begin
       lock table public.events, signalbox_store.events_legacy, public.event_payloads,
         public.deliveries, public.delivery_id_counters in access exclusive mode;
       return;
-    exception when lock_not_available or deadlock_detected then
-      perform pg_sleep(1);
+    exception when lock_not_available then
+      perform pg_sleep(0.3);
     end;
   end loop;
   raise exception 'something holds the tables of this store, such as a backup'
@@ -25,8 +29,6 @@ declare
   bound timestamptz := (select until from signalbox_store.legacy_events);
   part record;
 begin
-  call signalbox_store.lock_earlier_tables();
-
   -- Events: the table becomes a partition as it lies.
   create or replace view public.events as
     select * from signalbox_store.earlier_events where signalbox_store.refuse_earlier_version();
