@@ -121,45 +121,67 @@ it('keeps all that was acknowledged, while the version before goes on writing', 
 })
 
 /** What stops the preparation at a step, and the statement with which it waits there. */
-const INTERRUPTIONS = [
-  {
-    hold: 'begin isolation level repeatable read; select 1 from trackers',
-    waitsWith: 'create unique index%',
-  },
-  {
-    hold: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
-    waitsWith: 'select pg_advisory_xact_lock(%',
-  },
-  {
-    hold: `begin; select 1 from deliveries where tracker_id = '${OTHER}' and id = 500 for update`,
-    waitsWith: 'select pg_sleep(0.05)',
-  },
-]
+const AT_KEYS = {
+  hold: 'begin isolation level repeatable read; select 1 from trackers',
+  waitsWith: 'create unique index%',
+}
+const AT_EVENT_IDS = {
+  hold: `begin; select pg_advisory_xact_lock_shared(hashtext('signalbox_event_keys'))`,
+  waitsWith: 'select pg_advisory_xact_lock(%',
+}
+const AT_DELIVERIES = {
+  hold: `begin; select 1 from deliveries where tracker_id = '${OTHER}' and id = 500 for update`,
+  waitsWith: 'select pg_sleep(0.05)',
+}
+/** A row can only be held once the tables are prepared, so the last one stops before. */
+const INTERRUPTIONS = [[AT_KEYS], [AT_EVENT_IDS], [AT_EVENT_IDS, AT_DELIVERIES]]
 
 it('goes on where it was when its connections break', async test => {
   const { store, known } = await filledStore(test)
   const writers = writeUntilRefused(test, { store, known })
-  for (const { hold, waitsWith } of INTERRUPTIONS) {
-    const holder = await store.pool.connect()
-    await holder.query(hold)
-    const broken = assert.rejects(migrate(openNew(test, store)))
-    await eventually(`it waits with ${waitsWith}`, async () => {
-      const { rows } = await store.pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and application_name = 'upgrade test'
-           and query like $1 and state = 'active'`,
-        [waitsWith],
-      )
-      return rows.length > 0
+  for (const stops of INTERRUPTIONS) {
+    let migrated: Promise<void> | undefined
+    let earlier: Awaited<ReturnType<typeof holdBy>> | undefined
+    for (const { hold, waitsWith } of stops) {
+      const holder = await holdBy(store, hold)
+      earlier?.release(true)
+      earlier = holder
+      migrated ??= assert.rejects(migrate(openNew(test, store)), { code: '57P01' })
+      await eventually(waitsWith, async () => (await waiting(store, waitsWith)).length > 0)
+    }
+    const last = stops.at(-1)?.waitsWith ?? ''
+    await eventually('it is ended there', async () => {
+      const [processId] = await waiting(store, last)
+      if (processId === undefined) return false
+      await store.pool.query('select pg_terminate_backend($1)', [processId])
+      return true
     })
-    await broken
-    holder.release(true)
+    await migrated
+    earlier?.release(true)
   }
   const database = openNew(test, store)
   assert.deepEqual(await migrate(database), [LEDGER_UPGRADE.to])
   await writers
   await assertUpgraded(database, known)
 })
+
+async function holdBy({ pool }: EarlierStore, statements: string) {
+  const client = await pool.connect()
+  client.on('error', () => {})
+  await client.query(statements)
+  return client
+}
+
+/** The processes of the server that work for the upgrade on such a statement. */
+async function waiting({ pool }: EarlierStore, statement: string): Promise<number[]> {
+  const { rows } = await pool.query(
+    `select pid from pg_stat_activity
+     where datname = current_database() and application_name = 'upgrade test'
+       and query like $1 and state = 'active'`,
+    [statement],
+  )
+  return rows.map(({ pid }) => pid)
+}
 
 it('upgrades a store without trackers as it is', async test => {
   const store = await earlierStore(test)
