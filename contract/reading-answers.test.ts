@@ -40,7 +40,7 @@ it('500 on a fault of ours, by every reading operation as documented', async tes
   const { rows } = await pool.query(
     `select oid::regclass::text as name from pg_class
      where relkind in ('r', 'p') and not relispartition
-       and relnamespace in ('public'::regnamespace, 'signalbox'::regnamespace)
+       and relnamespace in ('public'::regnamespace, 'signalbox_store'::regnamespace)
        and relname not in ('trackers', 'tracker_keys')`,
   )
   await pool.query(`drop table ${rows.map(({ name }) => name).join(', ')} cascade`)

@@ -32,15 +32,15 @@ it('has a place in a cluster for every table, and for each one only', async test
 it('finds a table that is in no list, in each of the schemas', async test => {
   const { database } = await testStore(test)
   await database.pool.query(
-    `create schema if not exists signalbox;
-     create table signalbox.unheard_of (tracker_id uuid primary key);
+    `create schema if not exists signalbox_store;
+     create table signalbox_store.unheard_of (tracker_id uuid primary key);
      create table public.unheard_of (tracker_id uuid primary key);
      create table people.unheard_of (id integer primary key)`,
   )
   assert.deepEqual(await unlisted(database), [
     'people.unheard_of',
     'public.unheard_of',
-    'signalbox.unheard_of',
+    'signalbox_store.unheard_of',
   ])
 })
 

@@ -2,7 +2,7 @@
  * Where each table lives on a Citus cluster; on one PostgreSQL this says nothing. A table that is
  * in none of these lists fails a test (`citus-tables.test.ts`).
  *
- * Names without a schema are those of `signalbox` and `public`; a table may be in either.
+ * Names without a schema are those of `signalbox_store` and `public`; a table may be in either.
  * Partitions go with their parent and are not listed.
  */
 export type TablePlacement = 'reference' | 'distributed' | 'managed_local' | 'local'
@@ -81,7 +81,7 @@ export const PLACED_TABLES: readonly PlacedTable[] = [
 const PLACEMENTS = new Map(PLACED_TABLES.map(({ name, placement }) => [name, placement]))
 
 /** Schemas whose tables are named without them. */
-export const OWN_SCHEMAS = ['signalbox', 'public']
+export const OWN_SCHEMAS = ['signalbox_store', 'public']
 
 /** Null for a table that is in no list. */
 export function placementOf(schema: string, table: string): TablePlacement | null {

@@ -221,7 +221,7 @@ describe('events in weekly partitions', () => {
     const service = await serviceWithWeeks(test)
     const backup = await service.database.pool.connect()
     try {
-      await backup.query('begin; lock table signalbox.events in access share mode')
+      await backup.query('begin; lock table signalbox_store.events in access share mode')
       assert.deepEqual(await expire(service), { ...NOTHING, isHeld: true })
       assert.equal(await assertCountsAreTrue(service), 20)
     } finally {

@@ -193,7 +193,7 @@ async function withdraw(service: ServiceUnderTest, name: string): Promise<void> 
   assert.equal(reply.status, 202, reply.text)
 }
 
-const OTHERS = /^(public|signalbox)\.\S+ .*other-/
+const OTHERS = /^(public|signalbox_store)\.\S+ .*other-/
 
 function rowsOfOthers(dump: Dump): string[] {
   const rows = dump.filter(line => OTHERS.test(line))

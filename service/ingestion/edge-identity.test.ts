@@ -129,7 +129,7 @@ it('202 keeps what the edge saw in the expiring payload alone, and shows it nowh
   const { rows: tables } = await pool.query(
     `select oid::regclass::text as name from pg_class
      where relkind = 'r'
-       and relnamespace in ('public'::regnamespace, 'signalbox'::regnamespace)`,
+       and relnamespace in ('public'::regnamespace, 'signalbox_store'::regnamespace)`,
   )
   const holding: string[] = []
   for (const { name } of tables) {
