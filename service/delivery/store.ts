@@ -218,7 +218,7 @@ const deliveriesOfErased = (
 
 /** Those of them that are to be changed and that nobody holds, locked in order. */
 const lockedOf = (table: 'delivery_queue' | 'deliveries', concerned: string) => `
-  select delivery.tracker_id, delivery.created_at, delivery.id
+  select delivery.tracker_id, delivery.created_at, delivery.id, ${IS_WAITING} as is_waiting
   from (
     select * from ${concerned} where is_open order by created_at, id
   ) concerned
@@ -248,14 +248,14 @@ const STOP_ERASED = `
     ${lockedOf('deliveries', 'concerned_history')}
   ), stopped as (
     delete from delivery_queue delivery using reached_queue reached
-    where ${SAME_ROW} and ${IS_WAITING}
+    where ${SAME_ROW} and reached.is_waiting
     returning delivery.*
   ), kept as (
     ${keepSkipped('stopped', { reason: "'erased'", lastError: WITHOUT_WORDS, at: '$2' })}
   ), silenced as (
     update delivery_queue delivery set last_error = ${WITHOUT_WORDS}, updated_at = $2::timestamptz
     from reached_queue reached
-    where ${SAME_ROW} and not (${IS_WAITING})
+    where ${SAME_ROW} and not reached.is_waiting
   ), silenced_history as (
     update deliveries delivery set last_error = ${WITHOUT_WORDS}, updated_at = $2::timestamptz
     from reached_history reached

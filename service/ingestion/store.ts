@@ -7,13 +7,11 @@ import type { LedgerEntry } from '../ledger/ledger-entry.ts'
 /**
  * One statement is one transaction and one round trip: the events, their payloads, sessions and
  * withdrawals, and their deliveries are all there or none is. It answers with the numbers of the
- * entries that are not new, because almost all are.
+ * entries that are new, and of those that were not tried.
  */
 const INSERT_EVENTS = `with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
-  select number::integer as number, true as is_misjudged from misjudged
-  union all
-  select entry.number::integer, false from entry
-  where not exists (select 1 from accepted where accepted.number = entry.number)`
+  select array(select number::integer from accepted) as accepted,
+    array(select number::integer from misjudged) as misjudged`
 
 export interface EventKey {
   trackerId: string
@@ -53,12 +51,7 @@ export async function insertEvents(
     text: INSERT_EVENTS,
     values: [...appendValues(entries), ...planValues(numbered)],
   })
-  const inserted = new Set(keys)
-  const misjudged = new Set<string>()
-  for (const { number, is_misjudged } of rows) {
-    const key = keys[number - 1] as string
-    inserted.delete(key)
-    if (is_misjudged) misjudged.add(key)
-  }
-  return { inserted, misjudged }
+  const [{ accepted, misjudged }] = rows
+  const keysOf = (found: number[]) => new Set(found.map(number => keys[number - 1] as string))
+  return { inserted: keysOf(accepted), misjudged: keysOf(misjudged) }
 }

@@ -131,7 +131,8 @@ export const APPEND_PARAMETERS =
  * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not taken:
  * everything is inserted from it, so a repeated event leaves no trace. Keys are taken in their
  * order, so that two processes with the same events or visitors wait for each other instead of
- * dead-locking. A click that is seen again keeps the time at which it was first seen (domain
+ * dead-locking. `is true` keeps PostgreSQL from making a join of the look-up in `keyed`: it takes both
+ * lists for ten rows, and compared a thousand with each other. A click that is seen again keeps the time at which it was first seen (domain
  * reference B3).
  */
 export function appendExpressions(firstParameter: number): string {
@@ -143,17 +144,20 @@ export function appendExpressions(firstParameter: number): string {
     ${misjudgedExpression(`$${firstParameter}`, presumptionParameter)},
     entry as materialized (
       select * from ${unnestOf(ENTRY_COLUMNS, { alias: 'given', firstParameter, number: 'number' })}
-      where not exists (select 1 from misjudged where misjudged.number = given.number)
     ),
     keyed as (
       insert into event_keys (tracker_id, space, id_digest, created_at)
       select tracker_id, space, id_digest, created_at
-      from entry order by tracker_id, space, id_digest
+      from entry where number <> all(array(select number from misjudged))
+      order by tracker_id, space, id_digest
       on conflict (tracker_id, space, id_digest) do nothing
       returning tracker_id, space, id_digest
     ),
     accepted as materialized (
-      select entry.* from entry join keyed using (tracker_id, space, id_digest)
+      select * from entry
+      where ((tracker_id, space, id_digest) in (
+        select tracker_id, space, id_digest from keyed
+      )) is true
     ),
     inserted as (
       insert into events (${eventNames}) select ${eventValues} from accepted
