@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import type { EarlierEvent } from '../../../testing/earlier-version/accept-events.ts'
 import {
   addPayloadDay,
   addTrackers,
@@ -12,76 +10,27 @@ import {
   type Acknowledged,
   accept,
   deliver,
-  emptyAcknowledged,
   erase,
   expire,
-  rememberDeliveries,
   replay,
   untilRefused,
 } from '../../../testing/earlier-version/earlier-writers.ts'
+import {
+  ERASED,
+  earlierEvent,
+  filledStore,
+  numbers,
+  OLD,
+  OTHER,
+  openNew,
+  TRACKER,
+} from '../../../testing/earlier-version/filled-store.ts'
 import { assertUpgraded } from '../../../testing/earlier-version/upgraded-ledger.ts'
 import { eventually } from '../../../testing/program-under-test.ts'
 import { testStore } from '../../../testing/test-store.ts'
-import { type Database, openDatabase } from '../database.ts'
+import type { Database } from '../database.ts'
 import { migrate, requireCurrentSchema } from '../migrate.ts'
 import { LEDGER_UPGRADE } from './ledger-upgrade.ts'
-
-function openNew(test: TestContext, { connectionString }: EarlierStore): Database {
-  const database = openDatabase({
-    connectionString,
-    connectionsMax: 6,
-    applicationName: 'upgrade test',
-    onIdleError: () => {},
-    isPatient: true,
-  })
-  test.after(() => database.close())
-  return database
-}
-
-const TRACKER = '0190aaaa-0000-7000-8000-000000000001'
-const OTHER = '0190aaaa-0000-7000-8000-000000000002'
-const OLD = '0190aaaa-0000-7000-8000-000000000003'
-const STORED_AT = new Date('2026-11-21T12:00:00.000Z')
-const ERASED = hash('sha256', 'erased@example.com')
-const STATUSES = ['queued', 'queued', 'queued', 'skipped:consent'] as const
-const HOUR_MILLISECONDS = 3_600_000
-
-/** The n-th event of a tracker; its delivery has the same number. */
-function earlierEvent(trackerId: string, n: number): EarlierEvent {
-  return {
-    trackerId,
-    eventId: `event-${n}`,
-    createdAt: new Date(STORED_AT.getTime() - (n % 240) * HOUR_MILLISECONDS - n),
-    visitorId: `visitor-${n % 500}`,
-    email: n % 100 === 7 ? ERASED : hash('sha256', `${n}@example.com`),
-    deliveries: [
-      { id: n, destinationId: trackerId, status: STATUSES[n % STATUSES.length] as string },
-    ],
-    isWithdrawal: n % 50 === 3,
-    isUnindexed: n % 10 === 7,
-  }
-}
-
-function numbers(from: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => from + index)
-}
-
-/** Three trackers with a thousand events each, in every state that a delivery can have. */
-async function filledStore(test: TestContext) {
-  const store = await earlierStore(test)
-  const known = emptyAcknowledged()
-  await addTrackers(store, [TRACKER, OTHER, OLD])
-  for (const day of ['2026-11-19', '2026-11-20', '2026-11-21']) await addPayloadDay(store, day)
-  for (const trackerId of [TRACKER, OTHER, OLD]) {
-    const events = numbers(1, 1_000).map(n => earlierEvent(trackerId, n))
-    await accept(store, events, known)
-    for (let claims = 0; claims < 15; claims += 1) await deliver(store, trackerId, known)
-    await replay(store, { trackerId, limit: 20 }, known)
-  }
-  await store.pool.query('update delivery_id_counters set last_id = 1000000')
-  await rememberDeliveries(store, known)
-  return { store, known }
-}
 
 /** What processes of the version before do until they are refused. */
 async function writeUntilRefused(

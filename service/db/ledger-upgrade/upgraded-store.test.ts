@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import type { EarlierStore } from '../../../testing/earlier-version/earlier-store.ts'
+import { accept, REFUSED } from '../../../testing/earlier-version/earlier-writers.ts'
+import {
+  earlierEvent,
+  filledStore,
+  OLD,
+  OTHER,
+  openNew,
+  STORED_AT,
+  TRACKER,
+} from '../../../testing/earlier-version/filled-store.ts'
+import { assertKeptCounts } from '../../../testing/kept-counts.ts'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../../testing/stored-events.ts'
+import { claimDeliveries } from '../../delivery/claim-store.ts'
+import { reserveIds } from '../../delivery/id-store.ts'
+import { replayFailed } from '../../delivery/replay-store.ts'
+import { settleDeliveries } from '../../delivery/settlement-store.ts'
+import { erasePerson } from '../../erasure/erase-person.ts'
+import { expireLedger } from '../../erasure/expire-ledger.ts'
+import { findEvents } from '../../ledger/store.ts'
+import type { Database } from '../database.ts'
+import { migrate } from '../migrate.ts'
+import { prepareLedgerUpgrade } from './ledger-upgrade.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+
+async function upgradedStore(test: TestContext) {
+  const { store, known } = await filledStore(test)
+  const database = openNew(test, store)
+  await migrate(database)
+  return { store, known, database }
+}
+
+it('takes an earlier id for a duplicate in both spaces', async test => {
+  const { database } = await upgradedStore(test)
+  for (const space of ['secret', 'publishable'] as const) {
+    const repeated = ledgerEntry({ trackerId: TRACKER, eventId: 'event-5', space })
+    const fresh = ledgerEntry({ trackerId: TRACKER, eventId: 'fresh', space })
+    assert.deepEqual(await storeEntries(database, [repeated, fresh]), ['fresh'])
+  }
+})
+
+it('stores new events in the legacy partition up to its bound and in others after it', async test => {
+  const { database } = await upgradedStore(test)
+  const { rows } = await database.pool.query('select until from legacy_events')
+  const until: Date = rows[0].until
+  const before = new Date(until.getTime() - 1)
+  const entries = [
+    ledgerEntry({ trackerId: TRACKER, eventId: 'after', createdAt: until }),
+    ledgerEntry({ trackerId: TRACKER, eventId: 'before', createdAt: before }),
+  ]
+  assert.deepEqual(await storeEntries(database, entries), ['after', 'before'])
+  const { rows: found } = await database.pool.query(
+    `select event_id, tableoid::regclass::text as partition from events
+     where event_id in ('before', 'after') order by 1`,
+  )
+  assert.deepEqual(found, [
+    { event_id: 'after', partition: 'events_default' },
+    { event_id: 'before', partition: 'events_legacy' },
+  ])
+  assert.equal(await reserveIds(database, TRACKER, 10), 1_000_010)
+})
+
+it('erases a person from events of before and after the upgrade', async test => {
+  const { database } = await upgradedStore(test)
+  const digest = hash('sha256', '12@example.com')
+  const unindexed = hash('sha256', '17@example.com')
+  const payload = { visitorId: 'new-visitor', digests: { em: [digest] }, plain: {}, clickIds: {} }
+  await storeEntries(database, [ledgerEntry({ trackerId: TRACKER, eventId: 'fresh', payload })])
+  const scope = { database, now: () => STORED_AT }
+  const keys = ['em'] as const
+  const erased = await erasePerson(scope, { trackerId: TRACKER, digest, keys })
+  // The visitor of event-12 has another event, which names another person.
+  assert.equal(erased.events, 2)
+  const other = await erasePerson(scope, { trackerId: TRACKER, digest: unindexed, keys })
+  assert.equal(other.events, 1)
+  const events = await findEvents(database, TRACKER, ['event-12', 'event-17', 'fresh'])
+  assert.deepEqual(
+    events.map(event => event.payload),
+    [null, null, null],
+  )
+})
+
+it('replays, claims and settles a delivery that failed before', async test => {
+  const { database } = await upgradedStore(test)
+  const { rows } = await database.pool.query(
+    `select id, created_at, attempt_count from deliveries
+     where tracker_id = $1 and replayable_until is not null order by id limit 1`,
+    [TRACKER],
+  )
+  const [failed] = rows
+  const at = new Date()
+  const counts = await database.query.transaction().execute(query =>
+    replayFailed(
+      { query },
+      {
+        trackerId: TRACKER,
+        deliveryIds: [failed.id],
+        eventName: null,
+        limit: 10,
+        at,
+        windowEndsAfter: at,
+      },
+    ),
+  )
+  assert.equal(counts.queued, 1)
+  await database.pool.query(
+    `update delivery_queue set next_attempt_at = $2
+    where tracker_id = $1 and id <> $3`,
+    [TRACKER, new Date(at.getTime() + DAY_MILLISECONDS), failed.id],
+  )
+  const lane = { trackerId: TRACKER, destinationId: TRACKER, isProbe: false }
+  const claimed = await claimDeliveries(database, {
+    lane,
+    limit: 10,
+    claimedAt: at,
+    leaseSeconds: 60,
+  })
+  const [delivery] = claimed.deliveries
+  assert.ok(delivery && claimed.deliveries.length === 1)
+  assert.deepEqual(
+    [delivery.id, delivery.attemptCount, delivery.createdAt],
+    [failed.id, failed.attempt_count + 1, failed.created_at],
+  )
+  const settled = await settleDeliveries(database, {
+    trackerId: TRACKER,
+    destinationId: TRACKER,
+    leaseEndsAt: claimed.leaseEndsAt,
+    at,
+    settlements: [
+      {
+        eventId: delivery.eventId,
+        createdAt: delivery.createdAt,
+        id: delivery.id,
+        status: 'accepted',
+        reason: 'accepted',
+        nextAttemptAt: null,
+        replayableUntil: null,
+        isUnburnt: false,
+        error: null,
+        traceId: null,
+        attemptId: null,
+      },
+    ],
+    sent: { groups: [], marks: new Map() },
+  })
+  assert.equal(settled, 1)
+  assert.deepEqual(await statusOf(database, failed.id), ['accepted'])
+})
+
+async function statusOf({ pool }: Database, id: number): Promise<string[]> {
+  const { rows } = await pool.query(
+    'select status from all_deliveries where tracker_id = $1 and id = $2',
+    [TRACKER, id],
+  )
+  return rows.map(({ status }) => status)
+}
+
+it('expires earlier events row by row, with their keys and deliveries', async test => {
+  const { database } = await upgradedStore(test)
+  const now = new Date('2027-01-17T12:00:00.000Z')
+  const { rows } = await database.pool.query(
+    `select count(*) as old from events where created_at < '2026-11-17T00:00:00Z'`,
+  )
+  const expired = await expireLedger({ database, now, ledgerMonths: 2 })
+  assert.ok(rows[0].old > 0)
+  assert.equal(expired.events, rows[0].old)
+  const { rows: left } = await database.pool.query(
+    `select (select count(*) from events) as events, (select count(*) from event_keys) as keys,
+       (select count(*) from all_deliveries) as deliveries`,
+  )
+  const events = 3_000 - rows[0].old
+  assert.deepEqual(left, [{ events, keys: 2 * events, deliveries: events }])
+  await assertKeptCounts(database)
+  const again = ledgerEntry({ trackerId: OLD, eventId: 'event-200', createdAt: now })
+  const plan = plannedDelivery({ trackerId: OLD, eventId: 'event-200', id: 2_000_000 })
+  assert.deepEqual(await storeEntries(database, [again], [plan]), ['event-200'])
+})
+
+/** Statements of version 0.5 in every form in which it reaches the tables. */
+const EARLIER_STATEMENTS = [
+  `select events.* from unnest(array['event-1']) as asked(event_id) cross join lateral (
+     select * from events where tracker_id = '${TRACKER}' and event_id = asked.event_id limit 1
+   ) events`,
+  `select * from event_payloads where identifier_keys && array[1] offset 0`,
+  `select event_id from event_payloads_default where received_on < current_date`,
+  `update deliveries set status = 'sent' where tracker_id = '${TRACKER}'`,
+  `with due as materialized (
+     select ctid as place from deliveries where tracker_id = '${TRACKER}' for update skip locked
+   ) update deliveries set status = 'sent' from due where deliveries.ctid = due.place`,
+  `delete from deliveries where tracker_id = '${TRACKER}'`,
+  `update events set body_digest = '' where tracker_id = '${TRACKER}'`,
+  `delete from event_payloads where tracker_id = '${TRACKER}'`,
+]
+
+it('refuses what the version before sends, as if the store were away', async test => {
+  const { store, known } = await filledStore(test)
+  await assertKeptStatementRefused(test, store)
+  await assert.rejects(accept(store, [earlierEvent(TRACKER, 5_000)], known), { code: REFUSED })
+  for (const statement of EARLIER_STATEMENTS) {
+    await assert.rejects(store.pool.query(statement), { code: REFUSED }, statement)
+  }
+})
+
+/** A prepared statement that returns all columns goes on through the preparation, up to the switch. */
+async function assertKeptStatementRefused(test: TestContext, store: EarlierStore): Promise<void> {
+  const client = await store.pool.connect()
+  const text = 'select events.* from events where tracker_id = $1 limit 1'
+  const read = () => client.query({ name: 'kept', text, values: [OTHER] })
+  const database = openNew(test, store)
+  try {
+    assert.equal((await read()).rows.length, 1)
+    await prepareLedgerUpgrade(database)
+    assert.equal((await read()).rows.length, 1)
+    await migrate(database)
+    await assert.rejects(read(), { code: REFUSED })
+  } finally {
+    client.release(true)
+  }
+}
