@@ -10,7 +10,7 @@ import {
   needsLedgerUpgrade,
   prepareLedgerUpgrade,
   releaseBound,
-} from './ledger-upgrade/ledger-upgrade.ts'
+} from './ledger-upgrade/upgrade-store.ts'
 import type { Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')

@@ -30,7 +30,7 @@ import { eventually } from '../../../testing/program-under-test.ts'
 import { testStore } from '../../../testing/test-store.ts'
 import type { Database } from '../database.ts'
 import { migrate, requireCurrentSchema } from '../migrate.ts'
-import { LEDGER_UPGRADE } from './ledger-upgrade.ts'
+import { LEDGER_UPGRADE } from './upgrade-store.ts'
 
 /** What processes of the version before do until they are refused. */
 async function writeUntilRefused(

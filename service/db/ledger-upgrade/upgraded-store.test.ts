@@ -23,7 +23,7 @@ import { expireLedger } from '../../erasure/expire-ledger.ts'
 import { findEvents } from '../../ledger/store.ts'
 import type { Database } from '../database.ts'
 import { migrate } from '../migrate.ts'
-import { prepareLedgerUpgrade } from './ledger-upgrade.ts'
+import { prepareLedgerUpgrade } from './upgrade-store.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 
@@ -205,7 +205,7 @@ it('refuses what the version before sends, as if the store were away', async tes
   }
 })
 
-/** A prepared statement that returns all columns goes on through the preparation, up to the switch. */
+/** A prepared statement that returns all columns works until the switch. */
 async function assertKeptStatementRefused(test: TestContext, store: EarlierStore): Promise<void> {
   const client = await store.pool.connect()
   const text = 'select events.* from events where tracker_id = $1 limit 1'

@@ -61,8 +61,8 @@ export async function releaseBound(database: Database): Promise<void> {
 }
 
 /**
- * Waits for locks for a moment only, since everything behind them waits too, and then tries again: for
- * less than PostgreSQL's `deadlock_timeout`, after which it could end a statement of the version
+ * Waits for locks for a moment only, since everything behind them waits too, and then tries again:
+ * for less than PostgreSQL's `deadlock_timeout`, after which it could end a statement of the version
  * before for our sake. Only an autovacuum is given the time to make room.
  */
 async function withShortLocks(database: Database, statements: string): Promise<void> {
@@ -116,8 +116,8 @@ async function buildKeys({ pool }: Database): Promise<void> {
 
 /**
  * In the order of the key, batch by batch. The lock keeps out deletions, which do not see keys that
- * are being entered: prepare.sql. It is taken in a statement of its own, so that the batch sees what
- * those before it have deleted.
+ * are being entered (prepare.sql). It is taken in a statement of its own, so that the batch sees
+ * what those before it have deleted.
  */
 async function enterEventIds(database: Database): Promise<void> {
   await inBatches(database, { step: 'event ids', start: [NO_ID, '-infinity', ''] }, after =>
@@ -144,9 +144,9 @@ const ENTER_EVENT_IDS = `
   order by tracker_id desc, created_at desc, event_id desc limit 1`
 
 /**
- * In the order of the earlier key. A row that is being changed is left to the trigger, and the batch
- * is repeated for the sake of those that were only locked: waiting for one while others are held
- * could dead-lock with a worker that settles several.
+ * In the order of the earlier key. A row that is being changed is left to the trigger, and the
+ * batch is repeated for the sake of those that were only locked: waiting for one while others are
+ * held could dead-lock with a worker that settles several.
  */
 async function copyDeliveries(database: Database): Promise<void> {
   await inBatches(database, { step: 'deliveries', start: [NO_ID, '', '0'] }, async after => {
@@ -155,7 +155,7 @@ async function copyDeliveries(database: Database): Promise<void> {
   })
 }
 
-/** In the order in which `select *` finds them in neither table. */
+/** What both tables hold. */
 const COPIED_COLUMNS = `created_at, id, first_sent_at, updated_at, replayed_at, attempt_count,
   attempts_before_replay, is_test, tracker_id, destination_id, event_id, status, status_reason,
   platform_trace_id, last_error, attempt_ids`
