@@ -62,8 +62,8 @@ export async function releaseBound(database: Database): Promise<void> {
 
 /**
  * Waits for locks for a moment only, since everything behind them waits too, and then tries again:
- * for less than PostgreSQL's `deadlock_timeout`, after which it could end a statement of the version
- * before for our sake. Only an autovacuum is given the time to make room.
+ * for less than PostgreSQL's `deadlock_timeout`, after which it could end a statement of the
+ * version before for our sake. Only an autovacuum is given the time to make room.
  */
 async function withShortLocks(database: Database, statements: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
