@@ -40,7 +40,7 @@ export async function drain(database: Database, draining: Draining): Promise<Dra
   const isReceived = async () => (await simulatorSummary(simulatorUrl)).unique_events >= events
   const isSettled = async () => {
     const waiting = await pool.query(
-      `select from all_deliveries where tracker_id = any($1) and next_attempt_at is not null limit 1`,
+      'select from delivery_queue where tracker_id = any($1) limit 1',
       [trackerIds],
     )
     return waiting.rowCount === 0

@@ -23,9 +23,10 @@ const INSERT_PAYLOADS = `
   insert into event_payloads
     (tracker_id, event_id, space, created_at, received_on, visitor_id, user_data, click_ids,
      identifier_keys)
-  select $1, md5(number::text), 0, $2::date + number * interval '1 millisecond', $2::date, 'visitor-' || number,
+  select $1::uuid, md5(number::text), 0, $2::date + number * interval '1 millisecond', $2::date,
+    'visitor-' || number,
     json_build_object('digests', json_build_object('em', array[digest], 'ph', array[digest]),
       'plain', json_build_object('client_user_agent', 'Mozilla/5.0')), '{}',
-    array[${indexKeyExpression('$1', 'digest')}]
+    array[${indexKeyExpression('$1::uuid', 'digest')}]
   from generate_series($3::bigint, $4::bigint) as number
   cross join lateral (select md5(number::text) || md5(number::text) as digest) digested`

@@ -28,7 +28,8 @@ it('copies rows that the service reads as its own, and builds every index again'
   assert.equal(await load.deliver(events), events)
   await keepPatterns(database, trackerId)
   // The partitions are there before, so that the same indexes are looked at.
-  await storeHistory(connectionString, { ...HISTORY, count: 1, salt: 'partitions' })
+  const made = { count: 1, salt: 'partitions', firstDeliveryId: 900_000_000 }
+  await storeHistory(connectionString, { ...HISTORY, ...made })
   const indexes = await findIndexes(database)
   await storeHistory(connectionString, HISTORY)
   assert.deepEqual(await findIndexes(database), indexes)
@@ -41,7 +42,12 @@ it('copies rows that the service reads as its own, and builds every index again'
   const stored = await findEventsAt(database, trackerId, places)
   assert.equal(stored.filter(({ payload }) => payload?.digests.em).length, limit)
 
-  await storeFailures(connectionString, { ...HISTORY, count: 20, salt: 'failures' })
+  await storeFailures(connectionString, {
+    ...HISTORY,
+    count: 20,
+    salt: 'failures',
+    firstDeliveryId: 950_000_000,
+  })
   const window = { at: GROWTH_NOW, windowEndsAfter: GROWTH_NOW }
   const replay = { trackerId, deliveryIds: null, eventName: 'Purchase', limit: 15, ...window }
   const counts = await database.query

@@ -43,7 +43,7 @@ const VALUES: Record<string, string> = {
   last_seen_at: 'numbered.created_at',
   received_on: `(numbered.created_at at time zone 'UTC')::date`,
   identifier_keys: `array[${[1, 9, 17, 25]
-    .map(place => indexKeyExpression('$1', `substr(numbered.hash, ${place}, 8)`))
+    .map(place => indexKeyExpression('$1::uuid', `substr(numbered.hash, ${place}, 8)`))
     .join(', ')}]`,
 }
 

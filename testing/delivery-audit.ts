@@ -19,8 +19,8 @@ export interface AuditedMove {
 
 /**
  * Lets the store write down every move of a status and every claim. What is read at the end cannot
- * tell what happened on the way. A delivery that goes from the queue into the history, or back, moves
- * from the status that it had. A lease that a test ends is no move.
+ * tell what happened on the way. A delivery that goes from the queue into the history, or back,
+ * moves from the status that it had. A lease that a test ends is no move.
  */
 export async function auditDeliveries({ pool }: Database): Promise<void> {
   await pool.query(

@@ -10,8 +10,8 @@ export async function finishDeliveries(
     `with gone as (delete from delivery_queue where event_id = any($1::text[]) returning *)
      insert into deliveries (tracker_id, created_at, id, event_id, space, destination_id, status,
        status_reason, is_test, updated_at)
-     select tracker_id, created_at, id, event_id, space, destination_id, $2::text, $2::text, is_test,
-       $3::timestamptz
+     select tracker_id, created_at, id, event_id, space, destination_id, $2::text, $2::text,
+       is_test, $3::timestamptz
      from gone`,
     [eventIds, status, updatedAt],
   )

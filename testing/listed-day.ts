@@ -27,7 +27,8 @@ export async function storeRun(
 ): Promise<void> {
   await pool.query(
     `with accepted as (
-       insert into events (tracker_id, event_id, space, created_at, event_time, event_name, event_class,
+       insert into events (tracker_id, event_id, space, created_at, event_time, event_name,
+         event_class,
          action_source, consent_basis, measurement_class, attribution_join, enforcement_scope,
          consent_normalization_version, body_digest)
        select $1::uuid, $2::text || md5(number::text), 0, moment, moment, 'Purchase', 'conversion',

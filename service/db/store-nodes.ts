@@ -157,7 +157,8 @@ async function readShards({ pool }: Database): Promise<ShardRange[]> {
            where shard.logicalrelid = (
              select logicalrelid from pg_dist_partition
              where partmethod = 'h' and logicalrelid::oid = any(array[
-               to_regclass('signalbox_store.destinations')::oid, to_regclass('public.destinations')::oid
+               to_regclass('signalbox_store.destinations')::oid,
+               to_regclass('public.destinations')::oid
              ])
              limit 1
            )

@@ -32,7 +32,13 @@ const TYPES: Record<string, string> = {
 
 /** Reads the interfaces as they are written: four spaces before a column, two before a table. */
 function declaredColumns(): Map<string, Column> {
-  const source = ['tables.ts', 'people-tables.ts', 'oauth-tables.ts', 'agent-tables.ts']
+  const source = [
+    'tables.ts',
+    'ledger-tables.ts',
+    'people-tables.ts',
+    'oauth-tables.ts',
+    'agent-tables.ts',
+  ]
     .map(file => readFileSync(join(import.meta.dirname, file), 'utf8'))
     .join('\n')
   const columns = new Map<string, Column>()

@@ -50,15 +50,16 @@ export function planExpressions(firstParameter: number): string {
     ),
     queued as (
       insert into delivery_queue
-        (tracker_id, created_at, id, event_id, space, destination_id, status, status_reason, is_test,
-         next_attempt_at)
+        (tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
+         is_test, next_attempt_at)
       select tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
         is_test, coalesce(due_at, created_at)
       from planned where status = 'queued'
     ),
     final as (
       insert into deliveries
-        (tracker_id, created_at, id, event_id, space, destination_id, status, status_reason, is_test)
+        (tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
+         is_test)
       select tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
         is_test
       from planned where status <> 'queued'

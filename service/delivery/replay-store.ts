@@ -23,8 +23,8 @@ export interface ReplayCounts {
 }
 
 /**
- * Moves failed deliveries back into the queue, those of the newest events first: those that can never be sent
- * again thus never crowd out the others. One statement, so that all of it happens or nothing; rows
+ * Moves failed deliveries back into the queue, those of the newest events first: those that can
+ * never be sent again thus never crowd out the others. One statement, so that all of it happens or nothing; rows
  * that a second replay has locked belong to that one. Needs a transaction of its own.
  */
 export async function replayFailed(

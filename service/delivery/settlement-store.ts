@@ -22,9 +22,9 @@ export interface SettledBatch {
 }
 
 /**
- * Writes what became of claimed deliveries: what is final leaves the queue for the history, and what
- * is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker whose lease
- * ran out, and whose rows another worker has taken, changes nothing. A delivery that was never
+ * Writes what became of claimed deliveries: what is final leaves the queue for the history, and
+ * what is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker whose
+ * lease ran out, and whose rows another worker has taken, changes nothing. A delivery that was never
  * really sent has no time of first sending. Returns how many it settled.
  *
  * Not prepared: it is planned for the table as it is now. A plan that was kept from when there were
@@ -138,9 +138,14 @@ const OWN_ROW = `queue.tracker_id = settlement.tracker_id
       and queue.created_at = settlement.created_at and queue.id = settlement.id
       and queue.leased_until = settlement.leased_until`
 
+const GIVEN = unnestOf(SETTLEMENT_COLUMNS, {
+  alias: 'given',
+  firstParameter: SETTLEMENTS_FROM,
+})
+
 const SETTLE = `
   with settlement as materialized (
-    select * from ${unnestOf(SETTLEMENT_COLUMNS, { alias: 'given', firstParameter: SETTLEMENTS_FROM })}
+    select * from ${GIVEN}
   ), finished as (
     delete from delivery_queue queue using settlement
     where ${OWN_ROW} and settlement.next_attempt_at is null

@@ -121,7 +121,7 @@ export async function skipWaitingOfVisitor(
          and queue.id = found.id and queue.status = any($4::text[])
        returning queue.*
      ), kept as (
-       ${keepSkipped('skipped', { reason: "'consent_withdrawn'", lastError: 'last_error', at: '$3' })}
+       ${keepSkipped('skipped', WITHDRAWN)}
      ), counted as (
        ${uncountSkipped('skipped')}
      )
@@ -137,6 +137,8 @@ export async function skipWaitingOfVisitor(
   )
   return rows[0].count
 }
+
+const WITHDRAWN = { reason: `'consent_withdrawn'`, lastError: 'last_error', at: '$3' }
 
 /** Inserts rows that left the queue into the history as skipped, as SQL. */
 function keepSkipped(

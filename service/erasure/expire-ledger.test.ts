@@ -270,7 +270,8 @@ it('forgets old reports, snapshots, sent counts and resolved alerts, and keeps r
     const values = [trackerId, destinationId, day, id]
     const insert = (text: string) => pool.query(text, values)
     await insert(`insert into reconciliation_reports values
-      ($1, $4::integer, $2, $3::date, 0, 0, '{}', '{}', 0, 'complete', $3::date, $3::date, $3::date)`)
+      ($1, $4::integer, $2, $3::date, 0, 0, '{}', '{}', 0, 'complete', $3::date, $3::date,
+       $3::date)`)
     await insert(`insert into emq_snapshots values
       ($1, $4::integer, $2, $3::date, 6.5, null, false, null, $3::date, $3::date, $3::date)`)
     await insert(`insert into sent_counts values
@@ -280,7 +281,8 @@ it('forgets old reports, snapshots, sent counts and resolved alerts, and keeps r
     await insert(`insert into alerts values
       ($1, $4::integer, $2, 'score', 'Look.', '{}', $3::date, $3::date)`)
     await insert(`insert into deletion_requests values
-      ($1, decode(lpad($4::integer::text, 2, '0'), 'hex'), 'del_' || $2::text || $4::integer::text, 1, 0, 0, $3::date, $3::date)`)
+      ($1, decode(lpad($4::integer::text, 2, '0'), 'hex'),
+       'del_' || $2::text || $4::integer::text, 1, 0, 0, $3::date, $3::date)`)
   }
   await pool.query(
     `insert into alerts values ($1, 9, $2, 'other', 'Look.', '{}', '2026-01-01', null)`,

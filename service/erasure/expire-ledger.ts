@@ -50,8 +50,8 @@ const KEY_BATCHES_MAX = 20_000
 
 /**
  * Expires what came in weeks that ended more than `ledgerMonths` ago: events with their deliveries
- * and counts, reports, snapshots and resolved alerts. A week is dropped whole, so an event stays for
- * up to six days longer. Lists and their totals are exact at every moment. May be repeated,
+ * and counts, reports, snapshots and resolved alerts. A week is dropped whole, so an event stays
+ * for up to six days longer. Lists and their totals are exact at every moment. May be repeated,
  * interrupted, and run by several processes. The receipts of deletions stay.
  */
 export async function expireLedger(expiry: LedgerExpiry): Promise<ExpiredLedger> {

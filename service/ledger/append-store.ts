@@ -128,15 +128,19 @@ export const APPEND_PARAMETERS =
  * The ledger's part of the acceptance statement, as common table expressions. `entry` has a row for
  * each entry with its `number`, from 1 on; `misjudged` holds the numbers of those that were made as
  * if their person had neither withdrawn consent nor been erased, and wrongly so
- * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not taken:
- * everything is inserted from it, so a repeated event leaves no trace. Keys are taken in their
+ * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not
+ * taken: everything is inserted from it, so a repeated event leaves no trace. Keys are taken in their
  * order, so that two processes with the same events or visitors wait for each other instead of
- * dead-locking. `is true` keeps PostgreSQL from making a join of the look-up in `keyed`: it takes both
- * lists for ten rows, and compared a thousand with each other. A click that is seen again keeps the time at which it was first seen (domain
- * reference B3).
+ * dead-locking. `is true` keeps PostgreSQL from making a join of the look-up in `keyed`: it takes
+ * both lists for ten rows, and compared a thousand with each other. A click that is seen again keeps
+ * the time at which it was first seen (domain reference B3).
  */
 export function appendExpressions(firstParameter: number): string {
   const withdrawalParameter = firstParameter + ENTRY_COLUMNS.length
+  const withdrawals = unnestOf(WITHDRAWAL_COLUMNS, {
+    alias: 'withdrawal',
+    firstParameter: withdrawalParameter,
+  })
   const presumptionParameter = withdrawalParameter + WITHDRAWAL_COLUMNS.length
   const eventNames = EVENT_COLUMNS.map(({ name }) => name).join(', ')
   const eventValues = eventNames.replace('event_time', 'coalesce(event_time, created_at)')
@@ -190,7 +194,7 @@ export function appendExpressions(firstParameter: number): string {
     withdrawals as (
       insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
       select accepted.tracker_id, withdrawal.visitor_id, max(accepted.created_at)
-      from ${unnestOf(WITHDRAWAL_COLUMNS, { alias: 'withdrawal', firstParameter: withdrawalParameter })}
+      from ${withdrawals}
       join accepted using (number)
       group by 1, 2 order by 1, 2
       on conflict (tracker_id, visitor_id) do update

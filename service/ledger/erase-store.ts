@@ -71,8 +71,8 @@ export async function findPayloadsOfVisitor(
 /**
  * The payloads of a tracker that have an index key, as a table called `payload`, with the time of
  * their event as `event_created_at`. `offset 0` keeps other conditions out of the scan. Payloads of
- * the days up to the one on which the store was upgraded may have the key of that time, or 0 for one
- * that is not indexed. Callers do not name the statement: a plan that is kept from when today's
+ * the days up to the one on which the store was upgraded may have the key of that time, or 0 for
+ * one that is not indexed. Callers do not name the statement: a plan that is kept from when today's
  * partition was empty reads all of it.
  */
 export function payloadsByKey({ trackerId, key, legacyKey }: PayloadSearch): string {

@@ -75,7 +75,7 @@ export async function findRowwisePartitions({ pool }: Database): Promise<Rowwise
   return ROWWISE_PARTITIONS.filter(name => found.has(name))
 }
 
-/** The trackers that have events before `keptSince` in the partition. One look an index a tracker. */
+/** The trackers that have events before `keptSince` in the partition. */
 export async function findExpiringTrackers(
   { pool }: Database,
   partition: RowwisePartition,
@@ -178,9 +178,8 @@ export async function detachWeek({ query }: Database, start: string): Promise<bo
       await sql`delete from list_positions where received_on < ${end}::date`.execute(transaction)
       await sql`delete from event_counts where received_on < ${end}::date`.execute(transaction)
       await sql`delete from delivery_counts where planned_on < ${end}::date`.execute(transaction)
-      await sql`delete from delivery_queue where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(
-        transaction,
-      )
+      await sql`delete from delivery_queue
+        where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(transaction)
       const events = sql.table(`signalbox_store.events_${suffix}`)
       await sql`alter table signalbox_store.events detach partition ${events}`.execute(transaction)
       await sql`alter table ${events} rename to ${sql.ref(`expired_events_${suffix}`)}`.execute(

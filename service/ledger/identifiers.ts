@@ -48,8 +48,8 @@ export function visitorDigest(visitorId: string): string {
 }
 
 /**
- * The key under which the index of payloads knows a digest of a tracker: 32 bits of the digest, which
- * are random, with the tracker's own mixed in, so that a search costs the same however much other
+ * The key under which the index of payloads knows a digest of a tracker: 32 bits of the digest,
+ * which are random, with the tracker's own mixed in, so that a search costs the same however much other
  * trackers store. Events that share a key by chance (one search in a hundred among ten million) are
  * told apart when they are read. 0 is for rows that are not indexed.
  */

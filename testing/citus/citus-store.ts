@@ -11,7 +11,7 @@ const TEMPLATE = 'signalbox_citus_template'
 const COPY_TRIES_MAX = 20
 const COPY_PAUSE_MILLISECONDS = 100
 
-/** A migrated and distributed database, which tests copy on every node: making one takes seconds. */
+/** A migrated and distributed database, which tests copy on every node: one takes seconds. */
 export async function prepareCitusTemplate(cluster: CitusCluster): Promise<void> {
   await onEachNode(cluster, `create database ${TEMPLATE}`)
   for (const port of cluster.ports) {
