@@ -32,7 +32,6 @@ import {
   findPayloadsOfVisitor,
   findWithoutPayload,
 } from '../service/ledger/erase-store.ts'
-import type { EventPlace } from '../service/ledger/event-space.ts'
 import { findExpiringTrackers } from '../service/ledger/expire-store.ts'
 import { listEvents } from '../service/ledger/list-store.ts'
 import { deleteStrayPayloads } from '../service/ledger/payload-expiry-store.ts'
@@ -51,6 +50,7 @@ import {
 import { findWithdrawals } from '../service/ledger/withdrawal-store.ts'
 import { findSenders } from '../service/reports/reconciliation-store.ts'
 import { findDueSnapshots } from '../service/reports/snapshot-store.ts'
+import { createdAtOf, grownIds, grownPlaces, idOf, numbers, ROWS } from './grown-rows.ts'
 import {
   CHILD_EVERY,
   GROWN_DESTINATION as DESTINATION,
@@ -59,7 +59,6 @@ import {
 } from './grown-store.ts'
 import { ledgerEntry, plannedDelivery } from './stored-events.ts'
 
-const ROWS = 1_000
 const NOW = new Date(`${GROWN_ON}T20:00:00.000Z`)
 const TOMORROW = new Date(NOW.getTime() + 86_400_000)
 /** Ids of deliveries that `growStore` does not use. */
@@ -189,32 +188,6 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
 const GROWN_DAY = { trackerId: TRACKER, day: GROWN_ON }
 const PAGE = { trackerId: TRACKER, limit: 100 }
 const DIGEST = 'f'.repeat(64)
-
-function numbers(count = ROWS): number[] {
-  return Array.from({ length: count }, (_, index) => index + 1)
-}
-
-/** The id of an event that `growStore` made. */
-function idOf(number: number): string {
-  return createHash('md5').update(String(number)).digest('hex')
-}
-
-function grownIds(count = ROWS): string[] {
-  return numbers(count)
-    .filter(number => number % 100 !== 0)
-    .map(idOf)
-}
-
-/** When `growStore` has the event come in. */
-function createdAtOf(number: number): Date {
-  return new Date(Date.parse(`${GROWN_ON}T00:00:00.000Z`) + number * 100)
-}
-
-function grownPlaces(count = ROWS): EventPlace[] {
-  return numbers(count)
-    .filter(number => number % 100 !== 0)
-    .map(number => ({ eventId: idOf(number), createdAt: createdAtOf(number), space: 0 }))
-}
 
 function attemptIds(): string[] {
   return numbers(100).map(number => idOf(number % 100))

@@ -99,7 +99,7 @@ const LANE_SIGNS = `
   select (${LAST_ACCEPTED}) as last_accepted_at,
     (${DELIVERY_COUNTS}) as deliveries,
     (
-      select next_attempt_at from deliveries
+      select next_attempt_at from delivery_queue
       where ${OF_LANE} and next_attempt_at <= $3::timestamptz
       order by next_attempt_at limit 1
     ) as oldest_due_at,
