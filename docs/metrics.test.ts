@@ -34,7 +34,7 @@ it('the page names each figure of each running role, with its type and labels', 
 })
 
 it('each alert reads figures that are on the page', () => {
-  assert.equal(alerts.match(/^ +- alert: \w+$/gm)?.length, 16)
+  assert.equal(alerts.match(/^ +- alert: \w+$/gm)?.length, 18)
   const read = [...alerts.matchAll(/\b(signalbox|nodejs|process)_\w+/g)].map(([name]) => name)
   assert.ok(read.length >= 6)
   const known = [...ours, ...ofProcess].map(({ name }) => name)

@@ -26,7 +26,7 @@ export async function claimGate(test: TestContext, store: TestStore): Promise<Cl
      end $$`,
   )
   await keeper.query(
-    `create trigger wait_at_gate before update on delivery_queue
+    `create trigger wait_at_gate before update on signalbox_store.delivery_queue
      for each statement execute function wait_at_gate()`,
   )
   await keeper.query(`select pg_advisory_lock(${LOCK})`)

@@ -36,6 +36,7 @@ const DISTRIBUTED = [
   'alerts',
   'erased_identifiers',
   'deletion_requests',
+  'list_positions',
   'tracker_key_uses',
 ]
 

@@ -113,3 +113,38 @@ export function waitingMetrics(
     },
   })
 }
+
+export interface StoreLimits {
+  /** Days by which expiry is behind, by what expires. */
+  readLag: () => Promise<Record<string, number>>
+  readLastDeliveryId: () => Promise<number>
+}
+
+/** Shows what tells in time that expiry or the ids of deliveries come to an end. */
+export function limitMetrics(
+  registry: MetricsRegistry,
+  { readLag, readLastDeliveryId }: StoreLimits,
+): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'signalbox_retention_days_behind',
+    help: 'Days since the oldest partition that is still there should have been dropped.',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      this.reset()
+      const lag = await readLag().catch(() => ({}))
+      for (const [kind, days] of Object.entries(lag)) this.set({ kind }, days)
+    },
+  })
+  new Gauge({
+    name: 'signalbox_delivery_id_last',
+    help: 'The highest delivery id of any tracker; they end at 2^53 - 1.',
+    registers,
+    async collect() {
+      this.reset()
+      const last = await readLastDeliveryId().catch(() => null)
+      if (last !== null) this.set(last)
+    },
+  })
+}

@@ -1,6 +1,8 @@
 import { countPending } from '../agents/proposals/action-store.ts'
 import { readBacklog, readWaiting } from '../delivery/backlog-store.ts'
+import { keptSince } from '../erasure/kept-since.ts'
 import { type MetricsPage, type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
+import { readLastDeliveryId, readRetentionLag } from '../ledger/retention-lag-store.ts'
 import { pendingActionMetrics } from '../metrics/agent-metrics.ts'
 import { openAlertMetrics } from '../metrics/alert-metrics.ts'
 import {
@@ -9,7 +11,12 @@ import {
   metricsPageOfThreads,
   metricsRegistry,
 } from '../metrics/metrics-registry.ts'
-import { backlogMetrics, connectionMetrics, waitingMetrics } from '../metrics/store-metrics.ts'
+import {
+  backlogMetrics,
+  connectionMetrics,
+  limitMetrics,
+  waitingMetrics,
+} from '../metrics/store-metrics.ts'
 import { countOpenAlerts } from '../reports/alert-store.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
@@ -40,6 +47,10 @@ export async function startMetrics(
   connectionMetrics(registry, database.pool)
   backlogMetrics(registry, () => readBacklog(database, context.now()))
   waitingMetrics(registry, () => readWaiting(database, context.now()))
+  limitMetrics(registry, {
+    readLag: () => readRetentionLag(database, retentionCutoffs(context)),
+    readLastDeliveryId: () => readLastDeliveryId(database),
+  })
   openAlertMetrics(registry, () => countOpenAlerts(database))
   pendingActionMetrics(registry, () => countPending(database))
   let threads = async (): Promise<MetricsSnapshot[]> => []
@@ -76,4 +87,12 @@ function portBeside({ port }: Settings): number {
 function refusal(cause: unknown, { metricsHost }: Settings, port: number) {
   const variables = { host: 'SIGNALBOX_METRICS_HOST', port: 'SIGNALBOX_METRICS_PORT' } as const
   return listenError(cause, { host: metricsHost, port, variables })
+}
+
+function retentionCutoffs({ settings, now }: RoleContext) {
+  const at = now()
+  return {
+    payloads: keptSince(at, { days: settings.payloadRetentionDays }),
+    ledger: keptSince(at, { months: settings.ledgerRetentionMonths }),
+  }
 }
