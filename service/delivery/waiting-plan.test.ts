@@ -12,7 +12,7 @@ const NOTHING = { deliveries: 0, oldestSeconds: 0 }
 async function storeOfTrackers(test: TestContext): Promise<Database> {
   const { database } = await testStore(test)
   await database.pool.query(
-    `alter table deliveries set (autovacuum_enabled = off);
+    `alter table delivery_queue set (autovacuum_enabled = off);
      alter table destinations set (autovacuum_enabled = off);
      with workspace as (
        insert into workspaces (name, created_at) values ('Many', now()) returning id

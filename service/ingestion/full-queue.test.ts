@@ -55,7 +55,10 @@ async function lockEvents(
   { connectionString }: ServiceUnderTest,
   mode: 'exclusive' | 'access exclusive' = 'access exclusive',
 ): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString })
+  const client = new pg.Client({
+    connectionString,
+    options: '-c search_path=signalbox_store,public',
+  })
   client.on('error', () => {})
   await client.connect()
   test.after(() => client.end())

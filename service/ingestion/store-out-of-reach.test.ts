@@ -9,7 +9,7 @@ import {
   serviceUnderTest,
 } from '../../testing/service-under-test.ts'
 
-const TABLES = ['events', 'event_payloads', 'sessions', 'deliveries']
+const TABLES = ['events', 'event_payloads', 'sessions', 'delivery_queue']
 
 it('503 answers everybody while the store is out of reach, and 202 once it is back', async test => {
   const service = await serviceUnderTest(test)
@@ -47,7 +47,7 @@ it('503 leaves nothing half-written when the store goes away in mid-commit', asy
   const admin = await adminOf(test, service)
   const lock = await adminOf(test, service)
   // The last table that the statement writes: everything before it has been written by then.
-  await lock.query('begin; lock table deliveries in access exclusive mode')
+  await lock.query('begin; lock table delivery_queue in access exclusive mode')
   const answer = service.submit(samplePurchase())
   await someoneWaits(admin)
   await disconnect(admin, lock)
@@ -96,7 +96,10 @@ async function adminOf(
   test: TestContext,
   { connectionString }: ServiceUnderTest,
 ): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString })
+  const client = new pg.Client({
+    connectionString,
+    options: '-c search_path=signalbox_store,public',
+  })
   client.on('error', () => {})
   await client.connect()
   test.after(() => client.end())

@@ -103,14 +103,18 @@ async function assertExactlyOnce(test: TestContext, { place, simulatorUrl, load 
 
 const STORED_EVENTS = `
   select event_id, array(
-    select status from all_deliveries where tracker_id = events.tracker_id and event_id = events.event_id
+    select status from all_deliveries
+    where tracker_id = events.tracker_id and event_id = events.event_id
   ) as deliveries
   from events order by event_id collate "C"`
 
 /** What the store holds once nothing is under way any more. */
 async function settledEvents(place: Installation): Promise<StoredEvent[]> {
   const connectionString = await findRunningEmbeddedPostgres(place.dataFolder)
-  const client = new pg.Client({ connectionString: connectionString ?? '' })
+  const client = new pg.Client({
+    connectionString: connectionString ?? '',
+    options: '-c search_path=signalbox_store,public',
+  })
   await client.connect()
   try {
     await eventually('every delivery is settled', async () => {
