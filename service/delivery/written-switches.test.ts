@@ -135,7 +135,7 @@ it('a replay and a switch that are rolled back are not written down', async test
   const service = await serviceUnderTest(test)
   const { database, tracker } = service
   await withFailures(service, 2)
-  for (const table of ['deliveries', 'destinations']) await failCommitsOf(database, table)
+  for (const table of ['delivery_queue', 'destinations']) await failCommitsOf(database, table)
   assert.equal((await replay(service)).status, 500)
   assert.equal((await switchTo(service, { enabled: true })).status, 500)
   const written = await entriesOf(database, tracker.workspaceId)
