@@ -3,6 +3,8 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
+import { citusStore } from './citus/citus-store.ts'
+import { sharedCluster } from './citus/cluster.ts'
 
 export const TEMPLATE_DATABASE = 'signalbox_template'
 
@@ -18,8 +20,10 @@ export interface TestStore {
   connectionString: string
 }
 
-/** A migrated, empty database of the test's own; gone when the test ends. */
+/** A migrated, empty database of the test's own, on the cluster if there is one; gone when the test ends. */
 export async function testStore(test: TestContext): Promise<TestStore> {
+  const cluster = sharedCluster()
+  if (cluster) return citusStore(test, cluster)
   const connectionString = await testDatabaseUrl(test, TEMPLATE_DATABASE)
   const database = openDatabase({
     connectionString,

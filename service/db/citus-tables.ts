@@ -27,6 +27,7 @@ const DISTRIBUTED = [
   'send_attempts',
   'forwarded_signatures',
   'event_counts',
+  'list_positions',
   'delivery_counts',
   'sent_counts',
   'sent_key_counts',

@@ -46,13 +46,13 @@ export async function findDeliveries(
            ) deliveries
            left join lateral (
              select answer from send_attempts
-             where tracker_id = deliveries.tracker_id
+             where tracker_id = $1::uuid
                and id = deliveries.attempt_ids[cardinality(deliveries.attempt_ids)]
              limit 1
            ) attempt on true
            left join lateral (
              select status, status_reason from destinations
-             where tracker_id = deliveries.tracker_id and id = deliveries.destination_id limit 1
+             where tracker_id = $1::uuid and id = deliveries.destination_id limit 1
            ) destination on true
            order by deliveries.id`,
     values: [trackerId, ...placeArrays(events)],

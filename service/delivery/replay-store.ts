@@ -38,7 +38,7 @@ export async function replayFailed(
        from deliveries delivery
        cross join lateral (
          select event_name from events
-         where tracker_id = delivery.tracker_id and created_at = delivery.created_at
+         where tracker_id = $1::uuid and created_at = delivery.created_at
            and event_id = delivery.event_id and space = delivery.space
          limit 1
        ) event
@@ -60,7 +60,8 @@ export async function replayFailed(
        ) payload on true
      ), moved as (
        delete from deliveries using judged
-       where judged.verdict = 'queued' and deliveries.tracker_id = judged.tracker_id
+       where judged.verdict = 'queued' and deliveries.tracker_id = $1::uuid
+         and deliveries.tracker_id = judged.tracker_id
          and deliveries.created_at = judged.created_at and deliveries.id = judged.id
        returning deliveries.*
      ), queued as (

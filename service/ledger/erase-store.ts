@@ -92,7 +92,7 @@ export function payloadsByKey({ trackerId, key, legacyKey }: PayloadSearch): str
     ) payload
     left join lateral (
       select created_at from event_keys
-      where payload.space = 2 and tracker_id = payload.tracker_id and space = 0
+      where payload.space = 2 and tracker_id = ${trackerId}::uuid and space = 0
         and id_digest = event_id_digest(payload.event_id)
       limit 1
     ) legacy on true
@@ -167,7 +167,7 @@ export async function eraseEvents(
        ) visitor
        cross join lateral (
          select tracker_id, visitor_id from sessions
-         where tracker_id = visitor.tracker_id and visitor_id = visitor.visitor_id
+         where tracker_id = $1::uuid and visitor_id = visitor.visitor_id
          limit 1 for update
        ) session
      ), ended as (

@@ -84,10 +84,9 @@ export async function findExpiringTrackers(
   const { rows } = await pool.query(
     `select trackers.id from trackers
      cross join lateral (
-       select 1 from ${partition}
+       select distinct tracker_id from ${partition}
        where tracker_id = trackers.id
          and created_at < $1::date::timestamp at time zone 'UTC'
-       limit 1
      ) old
      order by trackers.id`,
     [keptSince],
@@ -103,8 +102,8 @@ export async function findTrackersOfOldCounts(
   const { rows } = await pool.query(
     `select trackers.id from trackers
      cross join lateral (
-       select 1 from event_counts
-       where tracker_id = trackers.id and received_on < $1::date limit 1
+       select distinct tracker_id from event_counts
+       where tracker_id = trackers.id and received_on < $1::date
      ) old
      order by trackers.id`,
     [keptSince],

@@ -112,14 +112,15 @@ async function deleteInvalidPositions(
 
 /**
  * Goes from position to position. When there may be more than it writes, the counts keep a time
- * after the last one, so that the day is found again.
+ * after the last one, so that the day is found again. It reads in a statement of its own: Citus
+ * takes no recursion beside a write.
  */
 async function insertPositions(
   query: Database['query'],
   { trackerId, day }: TrackerDay,
   { slots, positionsMax }: { slots: number[]; positionsMax: number },
 ): Promise<IndexedEvents> {
-  const { rows } = await sql<IndexedEvents>`
+  const { rows } = await sql<Position>`
     with recursive reached as (
       (
         select 0 as steps, position, created_at, event_id, space from (
@@ -142,29 +143,36 @@ async function insertPositions(
         order by created_at, event_id, space offset ${INTERVAL} - 1 limit 1
       ) next
       where steps < ${positionsMax}::integer
-    ),
-    written as (
-      insert into list_positions
-        (tracker_id, received_on, position, created_at, event_id, space)
-      select ${trackerId}::uuid, ${day}::date, position, created_at, event_id, space
-      from reached where steps > 0
-      returning position
-    ),
-    progress as (
-      select max(steps) as positions, max(steps) = ${positionsMax}::integer as more,
-        max(created_at) as last_at
-      from reached
-    ),
-    reset as (
-      update event_counts set unindexed_since = case
-        when progress.more then progress.last_at + interval '1 microsecond'
-        else 'infinity'::timestamptz end
-      from progress
-      where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
-        and slot = any(${slots}::smallint[])
     )
-    select positions, more from progress`.execute(query)
-  return rows[0] as IndexedEvents
+    select position, created_at::text as created_at, event_id, space,
+      (created_at + interval '1 microsecond')::text as next_at
+    from reached where steps > 0 order by steps`.execute(query)
+  if (rows.length > 0) {
+    await sql`
+      insert into list_positions (tracker_id, received_on, position, created_at, event_id, space)
+      select ${trackerId}::uuid, ${day}::date, position, created_at, event_id, space
+      from unnest(${rows.map(row => row.position)}::integer[],
+        ${rows.map(row => row.created_at)}::timestamptz[],
+        ${rows.map(row => row.event_id)}::text[], ${rows.map(row => row.space)}::smallint[])
+        as reached(position, created_at, event_id, space)`.execute(query)
+  }
+  const more = rows.length === positionsMax
+  await sql`
+    update event_counts
+    set unindexed_since = ${more ? rows.at(-1)?.next_at : 'infinity'}::timestamptz
+    where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
+      and slot = any(${slots}::smallint[])`.execute(query)
+  return { positions: rows.length, more }
+}
+
+interface Position {
+  position: number
+  /** As PostgreSQL writes it. */
+  created_at: string
+  event_id: string
+  space: number
+  /** A microsecond after it. */
+  next_at: string
 }
 
 const INTERVAL = sql.raw(String(POSITION_INTERVAL))

@@ -52,11 +52,13 @@ export interface StoredSession {
 const CHILDREN_MAX = 100
 
 /**
- * That a row of `event_payloads` belongs to an event or a delivery, as SQL. Payloads that were
- * stored before there were spaces have no time of their own.
+ * That a row of `event_payloads` belongs to an event or a delivery of the tracker `$1`, as SQL.
+ * Payloads that were stored before there were spaces have no time of their own. Every table of a
+ * statement names the tracker by its parameter: on Citus the statement then goes to one shard as it
+ * is, and may look up one key at a time with a limit (docs/decisions/0024).
  */
 export function payloadOf(event: string): string {
-  return `tracker_id = ${event}.tracker_id
+  return `tracker_id = $1::uuid
       and created_at = case ${event}.space when 2 then '-infinity' else ${event}.created_at end
       and event_id = ${event}.event_id and space = ${event}.space
       and received_on = (${event}.created_at at time zone 'UTC')::date`
@@ -75,7 +77,7 @@ const readEvents = (source: string) => `
   ) payload on true
   left join lateral (
     select * from sessions
-    where tracker_id = payload.tracker_id and visitor_id = payload.visitor_id limit 1
+    where tracker_id = $1::uuid and visitor_id = payload.visitor_id limit 1
   ) session on true`
 
 /** `$3` are the spaces that are looked into; where both have the id, the first of them counts. */
@@ -182,16 +184,14 @@ export async function noteDifferingSubmissions(
              from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[])
                as repeated(tracker_id, event_id, body_digest, at, space)
              cross join lateral (
-               select created_at, space from event_keys
+               select distinct tracker_id, created_at, space from event_keys
                where tracker_id = repeated.tracker_id and space = repeated.space
                  and id_digest = event_id_digest(repeated.event_id)
-               limit 1
              ) key
              cross join lateral (
-               select tracker_id, created_at, event_id, space, body_digest from events
-               where tracker_id = repeated.tracker_id and created_at = key.created_at
+               select distinct tracker_id, created_at, event_id, space, body_digest from events
+               where tracker_id = key.tracker_id and created_at = key.created_at
                  and event_id = repeated.event_id and space in (key.space, 2)
-               limit 1
              ) first
              where first.body_digest <> repeated.body_digest and first.body_digest <> ''
              group by 1, 2, 3, 4

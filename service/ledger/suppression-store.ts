@@ -31,8 +31,8 @@ export async function findSuppressed(
     text: `select asked.tracker_id, encode(asked.keyed_digest, 'hex') as keyed
            from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
            cross join lateral (
-             select true from erased_identifiers
-             where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest limit 1
+             select distinct tracker_id from erased_identifiers
+             where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest
            ) erased`,
     values: [
       arrayLiteral(digests.map(({ trackerId }) => trackerId)),
@@ -51,7 +51,8 @@ export async function findErasingTrackers(
     name: 'find-erasing-trackers',
     text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
            cross join lateral (
-             select true from erased_identifiers where tracker_id = asked.tracker_id limit 1
+             select distinct tracker_id from erased_identifiers
+             where tracker_id = asked.tracker_id
            ) erased`,
     values: [arrayLiteral(trackerIds)],
   })

@@ -19,11 +19,11 @@ export async function findWithdrawals(
 ): Promise<WithdrawalLookup> {
   if (visitors.length === 0) return () => null
   const { rows } = await pool.query({
-    text: `select asked.tracker_id, asked.visitor_id, withdrawn_at
+    text: `select asked.tracker_id, asked.visitor_id, withdrawal.withdrawn_at
            from unnest($1::uuid[], $2::text[]) as asked(tracker_id, visitor_id)
            cross join lateral (
-             select withdrawn_at from consent_withdrawals
-             where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id limit 1
+             select distinct tracker_id, withdrawn_at from consent_withdrawals
+             where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id
            ) withdrawal`,
     values: [
       arrayLiteral(visitors.map(({ trackerId }) => trackerId)),

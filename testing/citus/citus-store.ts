@@ -5,14 +5,14 @@ import { openDatabase } from '../../service/db/database.ts'
 import { distributeTables } from '../../service/db/distribute-tables.ts'
 import { migrate } from '../../service/db/migrate.ts'
 import type { TestStore } from '../test-store.ts'
-import type { CitusCluster } from './cluster.ts'
+import type { CitusAddresses } from './cluster.ts'
 
 const TEMPLATE = 'signalbox_citus_template'
 const COPY_TRIES_MAX = 20
 const COPY_PAUSE_MILLISECONDS = 100
 
 /** A migrated and distributed database, which tests copy on every node: one takes seconds. */
-export async function prepareCitusTemplate(cluster: CitusCluster): Promise<void> {
+export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<void> {
   await onEachNode(cluster, `create database ${TEMPLATE}`)
   for (const port of cluster.ports) {
     await runAt(urlOf(cluster, port, TEMPLATE), 'create extension citus')
@@ -34,7 +34,7 @@ export async function prepareCitusTemplate(cluster: CitusCluster): Promise<void>
 }
 
 /** A migrated, empty database of the test's own on every node; gone when the test ends. */
-export async function citusStore(test: TestContext, cluster: CitusCluster): Promise<TestStore> {
+export async function citusStore(test: TestContext, cluster: CitusAddresses): Promise<TestStore> {
   const name = `test_${randomBytes(8).toString('hex')}`
   await Promise.all(cluster.ports.map(port => copyTemplate(cluster, port, name)))
   test.after(() => onEachNode(cluster, `drop database if exists ${name} with (force)`))
@@ -45,7 +45,7 @@ export async function citusStore(test: TestContext, cluster: CitusCluster): Prom
 }
 
 /** The maintenance daemon of Citus comes back to the template, and a copy needs it to be gone. */
-async function copyTemplate(cluster: CitusCluster, port: number, name: string): Promise<void> {
+async function copyTemplate(cluster: CitusAddresses, port: number, name: string): Promise<void> {
   const server = urlOf(cluster, port, 'postgres')
   for (let tries = 1; ; tries += 1) {
     try {
@@ -62,15 +62,15 @@ async function copyTemplate(cluster: CitusCluster, port: number, name: string): 
   }
 }
 
-async function onEachNode(cluster: CitusCluster, statement: string): Promise<void> {
+async function onEachNode(cluster: CitusAddresses, statement: string): Promise<void> {
   for (const port of cluster.ports) await runAt(urlOf(cluster, port, 'postgres'), statement)
 }
 
-function coordinatorPort({ ports: [first] }: CitusCluster): number {
+function coordinatorPort({ ports: [first] }: CitusAddresses): number {
   return first as number
 }
 
-function urlOf({ connectionString }: CitusCluster, port: number, name: string): string {
+function urlOf({ connectionString }: CitusAddresses, port: number, name: string): string {
   const url = new URL(connectionString)
   url.port = String(port)
   url.pathname = `/${name}`

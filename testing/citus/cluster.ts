@@ -12,11 +12,17 @@ const NODES = 3
 /** Two on each worker: a table of 32 takes eight times as long to make and to copy. */
 const SHARDS = 4
 
-export interface CitusCluster {
+/** The environment variable with the addresses of the cluster that all test files share. */
+export const CITUS_CLUSTER = 'SIGNALBOX_TEST_CITUS'
+
+export interface CitusAddresses {
   /** The coordinator's, with an empty database that has the extension. */
   connectionString: string
   /** The coordinator's port first, then those of the two workers. */
   ports: readonly number[]
+}
+
+export interface CitusCluster extends CitusAddresses {
   /** Ends a node (0 is the coordinator) as a power cut does. */
   kill(node: number): Promise<void>
   /** Starts a killed node again. */
@@ -35,6 +41,12 @@ export function whyNoCitus(): string | null {
     return `there is no Citus archive at ${archive} (SIGNALBOX_CITUS_ARCHIVE)`
   }
   return null
+}
+
+/** The cluster that all test files share; null when they run on one PostgreSQL. */
+export function sharedCluster(): CitusAddresses | null {
+  const addresses = process.env[CITUS_CLUSTER]
+  return addresses ? JSON.parse(addresses) : null
 }
 
 /**
