@@ -24,8 +24,10 @@ export interface ReplayCounts {
 
 /**
  * Moves failed deliveries back into the queue, those of the newest events first: those that can
- * never be sent again thus never crowd out the others. One statement, so that all of it happens or nothing; rows
- * that a second replay has locked belong to that one. Needs a transaction of its own.
+ * never be sent again thus never crowd out the others. One statement, so that all of it happens or
+ * nothing; rows that a second replay has locked belong to that one. Needs a transaction of its own.
+ * The lock is in a sub-select because Citus 13.0 misreads the result of a common table expression
+ * that locks.
  */
 export async function replayFailed(
   { query }: Transaction,
@@ -33,21 +35,23 @@ export async function replayFailed(
 ): Promise<ReplayCounts> {
   const statement = CompiledQuery.raw(
     `with failed as materialized (
-       select delivery.tracker_id, delivery.created_at, delivery.id, delivery.event_id,
-         delivery.space, delivery.replayable_until
-       from deliveries delivery
-       cross join lateral (
-         select event_name from events
-         where tracker_id = $1::uuid and created_at = delivery.created_at
-           and event_id = delivery.event_id and space = delivery.space
-         limit 1
-       ) event
-       where delivery.tracker_id = $1::uuid and delivery.replayable_until is not null
-         and delivery.status = any($2::text[])
-         and ${deliveryIds ? 'delivery.id = any($6::bigint[])' : '$6::bigint[] is null'}
-         and ($7::text is null or event.event_name = $7::text)
-       order by delivery.replayable_until desc limit $3::integer + 1
-       for update of delivery skip locked
+       select * from (
+         select delivery.tracker_id, delivery.created_at, delivery.id, delivery.event_id,
+           delivery.space, delivery.replayable_until
+         from deliveries delivery
+         cross join lateral (
+           select event_name from events
+           where tracker_id = $1::uuid and created_at = delivery.created_at
+             and event_id = delivery.event_id and space = delivery.space
+           limit 1
+         ) event
+         where delivery.tracker_id = $1::uuid and delivery.replayable_until is not null
+           and delivery.status = any($2::text[])
+           and ${deliveryIds ? 'delivery.id = any($6::bigint[])' : '$6::bigint[] is null'}
+           and ($7::text is null or event.event_name = $7::text)
+         order by delivery.replayable_until desc limit $3::integer + 1
+         for update of delivery skip locked
+       ) locked
      ), judged as materialized (
        select failed.*, case
          when failed.replayable_until <= $5::timestamptz then 'expired'
@@ -60,8 +64,7 @@ export async function replayFailed(
        ) payload on true
      ), moved as (
        delete from deliveries using judged
-       where judged.verdict = 'queued' and deliveries.tracker_id = $1::uuid
-         and deliveries.tracker_id = judged.tracker_id
+       where judged.verdict = 'queued' and deliveries.tracker_id = judged.tracker_id
          and deliveries.created_at = judged.created_at and deliveries.id = judged.id
        returning deliveries.*
      ), queued as (
