@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import type { Database } from '../service/db/database.ts'
+import { openStoreNodes, singleNode } from '../service/db/store-nodes.ts'
 import { deliverLane } from '../service/delivery/deliver-lane.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import { findDueLanes } from '../service/delivery/store.ts'
@@ -15,12 +16,13 @@ import {
 import { serviceLog } from '../service/roles/service-log.ts'
 import { createServer, type Server, type ServerOptions } from '../service/server.ts'
 import { readNetworks } from '../service/settings/networks.ts'
+import { sharedCluster } from './citus/cluster.ts'
 import { newContractKeys } from './contract-keys.ts'
 import { SHOP_ORIGIN } from './page-view.ts'
 import { noteAnswer } from './reached-answers.ts'
 import { type RegisteredRoute, registeredRoutes } from './registered-routes.ts'
 import { TestClock } from './test-clock.ts'
-import { testStore } from './test-store.ts'
+import { type TestStore, testStore } from './test-store.ts'
 
 /** A service with its store and simulator, all real and listening, on one clock. */
 export interface ServiceUnderTest {
@@ -96,6 +98,21 @@ export const WIDE_LIMITS = {
   agentRatePerMinute: 0,
   eventLoopDelayMillisecondsMax: 0,
 }
+
+/** Those of the cluster on which the tests run, if they do (`npm run test:citus`). */
+async function nodesOf(test: TestContext, { database, connectionString }: TestStore) {
+  if (!sharedCluster()) return singleNode(database)
+  const nodes = await openStoreNodes(database, {
+    connectionString,
+    connectionsMax: 10,
+    applicationName: 'signalbox test',
+    onIdleError: () => {},
+    steadySeconds: () => performance.now() / 1_000,
+  })
+  test.after(() => nodes.close())
+  return nodes
+}
+
 const ROUNDS_MAX = 100
 const SHOP_ORIGINS = [SHOP_ORIGIN]
 
@@ -106,6 +123,7 @@ export async function serviceUnderTest(
 ): Promise<ServiceUnderTest> {
   const clock = new TestClock(options.startAt)
   const { database, connectionString } = await testStore(test)
+  const nodes = await nodesOf(test, { database, connectionString })
   const simulator = await startSimulator({ host: '127.0.0.1', port: 0, now: clock.now })
   test.after(() => simulator.close())
   const lines: string[] = []
@@ -121,6 +139,7 @@ export async function serviceUnderTest(
   let origin = ''
   const delivery: DeliveryContext = {
     database,
+    nodeOf: trackerId => nodes.nodeOf(trackerId),
     platform,
     credentialKeys,
     batchMax: options.batchMax ?? 1_000,
@@ -130,6 +149,7 @@ export async function serviceUnderTest(
   }
   const server = createServer({
     database,
+    nodes,
     platform,
     delivery: options.knowsPlatform === false ? null : delivery,
     testModeSeconds: 86_400,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import { hasCitus, setStatisticsTargets } from '../db/distribute-tables.ts'
 import { dayOf } from './ledger-entry.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -47,14 +48,14 @@ interface Span {
  * us wait too, and partitions are made long before they are needed.
  */
 export async function ensurePartitions(
-  { query }: Database,
+  database: Database,
   from: Date,
   days: number,
 ): Promise<void> {
   for (const partitioned of PARTITIONED_TABLES) {
     for (const span of spansOf(from, days, partitioned.days)) {
       try {
-        await ensurePartition(query, partitioned, span)
+        await ensurePartition(database, partitioned, span)
       } catch (error) {
         const { code } = error as { code?: string }
         if (code === LOCK_NOT_AVAILABLE) return
@@ -89,26 +90,21 @@ function mondayOf(midnight: Date): Date {
 }
 
 async function ensurePartition(
-  query: Database['query'],
+  database: Database,
   { table, key, unsampled }: PartitionedTable,
   { start, end }: Span,
 ): Promise<void> {
+  const { query } = database
   const name = `${table}_${dayOf(start).replaceAll('-', '_')}`
   const from = boundOf(start, key)
   const until = boundOf(end, key)
-  const { rows } = await sql<{ is_there: boolean }>`
-    select to_regclass(${`signalbox_store.${name}`}) is not null
-      or exists (
-        select 1 from pg_inherits
-        where inhparent = to_regclass(${`signalbox_store.${table}`})
-          and inhrelid = to_regclass(${`signalbox_store.${table}_legacy`})
-          and ${from}::timestamptz < (select until from legacy_events)
-      )
-      or exists (
-        select 1 from ${sql.table(`${table}_default`)}
-        where ${sql.ref(key)} >= ${sql.lit(from)} and ${sql.ref(key)} < ${sql.lit(until)}
-      ) as is_there`.execute(query)
-  if (rows[0]?.is_there) return
+  if (await isCovered(database, { table, name, from })) return
+  const { rows } = await sql`
+    select 1 from ${sql.table(`${table}_default`)}
+    where ${sql.ref(key)} >= ${sql.lit(from)} and ${sql.ref(key)} < ${sql.lit(until)}
+    limit 1`.execute(query)
+  if (rows.length > 0) return
+  const isCluster = await hasCitus(database)
   await query.transaction().execute(async transaction => {
     const wait = sql.lit(PARTITION_LOCK_MILLISECONDS_MAX)
     await sql`set local lock_timeout = ${wait}`.execute(transaction)
@@ -117,11 +113,35 @@ async function ensurePartition(
     await sql`create table if not exists ${sql.table(`signalbox_store.${name}`)}
       partition of ${sql.table(`signalbox_store.${table}`)}
       for values from (${sql.lit(from)}) to (${sql.lit(until)})`.execute(transaction)
-    for (const column of unsampled) {
+    for (const column of isCluster ? [] : unsampled) {
       await sql`alter table ${sql.table(`signalbox_store.${name}`)}
         alter column ${sql.ref(column)} set statistics 0`.execute(transaction)
     }
   })
+  // Citus changes the shards over connections that see the partition only now. A process that ends
+  // in between leaves it to the next `migrate`: samples are taken of what it stores until then.
+  if (isCluster) await setStatisticsTargets(database, [`signalbox_store.${name}`])
+}
+
+/**
+ * Is the span's partition there, or does the one from before there were weeks reach into it? Asked
+ * apart from the rows: Citus joins no catalogue with its tables.
+ */
+async function isCovered(
+  { query }: Database,
+  { table, name, from }: { table: string; name: string; from: string },
+): Promise<boolean> {
+  const { rows } = await sql<{ is_there: boolean; has_legacy: boolean }>`
+    select to_regclass(${`signalbox_store.${name}`}) is not null as is_there,
+      exists (
+        select 1 from pg_inherits
+        where inhparent = to_regclass(${`signalbox_store.${table}`})
+          and inhrelid = to_regclass(${`signalbox_store.${table}_legacy`})
+      ) as has_legacy`.execute(query)
+  if (rows[0]?.is_there || !rows[0]?.has_legacy) return rows[0]?.is_there === true
+  const legacy = await sql`
+    select 1 from legacy_events where until > ${from}::timestamptz`.execute(query)
+  return legacy.rows.length > 0
 }
 
 /** Who makes or drops partitions takes turns by this name. */

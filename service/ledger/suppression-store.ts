@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { hasCitus } from '../db/distribute-tables.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 
 /** A digest under the key of this store; see keyed-digest.ts. */
@@ -65,28 +66,44 @@ const POLLS_MAX = 2_000
  * Waits until every statement that stores payloads at this moment has ended, and holds up none that
  * begins later. A statement takes its locks before its snapshot: one that does not hold the lock on
  * `event_payloads` now will see what is committed now, and one that holds it has ended, or is
- * waited for, before we return. Backups and reports hold another lock and are not waited for.
+ * waited for, before we return. Backups and reports hold another lock and are not waited for. On a
+ * Citus cluster it holds the lock on the node that took it, so every node is asked; while one is
+ * away, an erasure cannot be completed.
  * False when that takes more than about ten seconds.
  */
 export async function awaitPayloadWriters(database: Database): Promise<boolean> {
-  const writers = async () => {
-    const { rows } = await database.pool.query({ name: 'payload-writers', text: PAYLOAD_WRITERS })
-    return rows.map(({ writer }) => String(writer))
-  }
-  let earlier = await writers()
+  const writers = (await hasCitus(database)) ? findWritersOfNodes : findWriters
+  let earlier = await writers(database)
   for (let polls = 0; earlier.length > 0; polls += 1) {
     if (polls === POLLS_MAX) return false
     await pauseBriefly(database)
-    const still = new Set(await writers())
+    const still = new Set(await writers(database))
     earlier = earlier.filter(writer => still.has(writer))
   }
   return true
 }
 
+async function findWriters({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query({ name: 'payload-writers', text: PAYLOAD_WRITERS })
+  return rows.map(({ writer }) => String(writer))
+}
+
+async function findWritersOfNodes({ pool }: Database): Promise<string[]> {
+  const { rows } = await pool.query(
+    `select nodeid, success, result from run_command_on_all_nodes($1::text)`,
+    [`select string_agg(writer, ' ') from (${PAYLOAD_WRITERS}) writers`],
+  )
+  const failed = rows.find(({ success }) => !success)
+  if (failed) throw new Error(`node ${failed.nodeid} does not say who writes: ${failed.result}`)
+  return rows.flatMap(({ nodeid, result }) =>
+    result ? result.split(' ').map((writer: string) => `${nodeid} ${writer}`) : [],
+  )
+}
+
 /** A virtual transaction is one transaction of one connection, and is never used again. */
 const PAYLOAD_WRITERS = `
   select virtualtransaction as writer from pg_locks
-  where locktype = 'relation' and relation = 'event_payloads'::regclass
+  where locktype = 'relation' and relation = 'signalbox.event_payloads'::regclass
     and database = (select oid from pg_database where datname = current_database())
     and mode = 'RowExclusiveLock' and granted`
 
