@@ -29,4 +29,4 @@ const MERGE_SHARDS = `
     join pg_am method on method.oid = index.relam
     where pg_index.indrelid = '%s'::regclass and method.amname = 'gin'
   $command$) run
-  where day.inhparent = 'signalbox.event_payloads'::regclass and not run.success`
+  where day.inhparent = 'signalbox_store.event_payloads'::regclass and not run.success`

@@ -103,7 +103,7 @@ async function findWritersOfNodes({ pool }: Database): Promise<string[]> {
 /** A virtual transaction is one transaction of one connection, and is never used again. */
 const PAYLOAD_WRITERS = `
   select virtualtransaction as writer from pg_locks
-  where locktype = 'relation' and relation = 'signalbox.event_payloads'::regclass
+  where locktype = 'relation' and relation = 'signalbox_store.event_payloads'::regclass
     and database = (select oid from pg_database where datname = current_database())
     and mode = 'RowExclusiveLock' and granted`
 
