@@ -132,7 +132,7 @@ it('growth delivers what it accepts, and counts the buffers of every operation',
     assert.match(stdout, new RegExp(`^${name} +${figures}`, 'm'))
   }
   assert.match(stdout, /^erase a person of 30 events +[1-9][\d,]+ +[1-9][\d,]+ +\d/m)
-  assert.match(stdout, /^deliveries +\d[\d.]* %, [\d,]+ +\d/m)
+  assert.match(stdout, /^delivery_queue +\d[\d.]* %, [\d,]+ +\d/m)
   assert.doesNotMatch(stdout, /failed|aim at/)
 })
 

@@ -91,7 +91,8 @@ const INSERT_PAYLOADS = `
   select $1::uuid, event_id, 0, created_at, (created_at at time zone 'UTC')::date, visitor_id,
     json_build_object('digests', json_build_object('em', array[event_id || event_id]),
       'plain', json_build_object('client_user_agent', 'Mozilla/5.0')), '{}',
-    array[${indexKeyExpression('$1::uuid', 'event_id')}, ${indexKeyExpression('$1::uuid', 'visitor_digest')}]
+    array[${indexKeyExpression('$1::uuid', 'event_id')},
+      ${indexKeyExpression('$1::uuid', 'visitor_digest')}]
   from (${NUMBERED}) numbered
   cross join lateral (select 'visitor-' || number % 100000 as visitor_id) visitor
   cross join lateral (

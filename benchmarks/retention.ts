@@ -47,6 +47,7 @@ const PAYLOAD_DAYS = 90
 const LEDGER_MONTHS = 25
 /** Of which every event is older than that. */
 const LEDGER_DAYS = 800
+const WEEK_DAYS = 7
 /** Of the top speed, so that there is room for what else a process does. */
 const HALF = 0.5
 /** Between two looks at the time. */
@@ -109,7 +110,8 @@ async function storeExpired(store: BenchStore, { retention }: BenchPlan): Promis
   const tracker = await store.newTracker()
   const receivedAt = new Date(Date.now() - (PAYLOAD_DAYS + 1) * DAY_MILLISECONDS)
   await storeExpiredPayloads(database, tracker, { count: retention.payloads, receivedAt })
-  const until = new Date(Date.now() - LEDGER_DAYS * DAY_MILLISECONDS)
+  // A week goes once its last day is due.
+  const until = new Date(Date.now() - (LEDGER_DAYS + WEEK_DAYS) * DAY_MILLISECONDS)
   await storeListedEvents(database, tracker, { count: retention.events, until })
   await settleStore(database)
 }
@@ -132,20 +134,29 @@ async function expireBeside(
     more = expired.more || expired.isHeld
   }
   const between = performance.now()
-  let events = 0
+  const eventsBefore = await countOldEvents(database)
+  const ledgerStart = performance.now()
   for (let more = true; more; ) {
     const ledger = { database, now, ledgerMonths: LEDGER_MONTHS, batchesMax: BATCHES }
     const expired = await expireLedger(ledger)
-    events += expired.events
-    more = expired.more && performance.now() < endsAt
+    more = (expired.more || expired.isHeld) && performance.now() < endsAt
   }
+  const eventsMilliseconds = performance.now() - ledgerStart
   return {
     partitions,
     payloadMilliseconds: between - start,
-    events,
-    eventsMilliseconds: performance.now() - between,
+    events: eventsBefore - (await countOldEvents(database)),
+    eventsMilliseconds,
     payloadsLeft: await countOldPayloads(database),
   }
+}
+
+async function countOldEvents({ pool }: Database): Promise<number> {
+  const { rows } = await pool.query(
+    `select count(*) as count from events where created_at < now() - make_interval(days => $1)`,
+    [LEDGER_DAYS],
+  )
+  return rows[0].count
 }
 
 async function countOldPayloads({ pool }: Database): Promise<number> {

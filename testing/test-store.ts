@@ -20,7 +20,7 @@ export interface TestStore {
   connectionString: string
 }
 
-/** A migrated, empty database of the test's own, on the cluster if there is one; gone when the test ends. */
+/** A migrated, empty database of the test's own, on the cluster if there is one. */
 export async function testStore(test: TestContext): Promise<TestStore> {
   const cluster = sharedCluster()
   if (cluster) return citusStore(test, cluster)

@@ -37,7 +37,6 @@ const DISTRIBUTED = [
   'alerts',
   'erased_identifiers',
   'deletion_requests',
-  'list_positions',
   'tracker_key_uses',
 ]
 

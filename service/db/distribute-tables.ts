@@ -136,9 +136,10 @@ async function firstDistributed(pool: Database['pool']): Promise<string | null> 
 
 /**
  * Repeats on the shards how much is remembered of a column, as the migrations said of its table or
- * of one of its partitions: Citus refuses `set statistics` on a table, and a partition that is made
- * or a shard that is moved begins with the default. On the partitions named, or on all tables. Not to be called in the
- * transaction that makes the partition: its shards are changed over other connections.
+ * of one of its partitions: Citus refuses `set statistics` on a table, and a partition that is
+ * made or a shard that is moved begins with the default. On the partitions named, or on all
+ * tables. Not to be called in the transaction that makes the partition: its shards are changed
+ * over other connections.
  */
 export async function setStatisticsTargets(
   { pool }: Database,

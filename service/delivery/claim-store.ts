@@ -35,8 +35,8 @@ export interface Claimed {
  * lease is in an index, so a claim is a heap-only update.
  *
  * The rows are locked by the index of due times and then updated where they lie. Joined by their
- * key instead, PostgreSQL 18 read all deliveries there are for each claim, since it expects a claim to
- * take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that somebody changed
+ * key instead, PostgreSQL 18 read all deliveries there are for each claim, since it expects a claim
+ * to take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that somebody changed
  * after this statement began is not found where it was; the next claim takes it.
  *
  * The lease is written and compared on the store's clock alone. The clocks of two machines may

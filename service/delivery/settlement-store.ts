@@ -23,13 +23,13 @@ export interface SettledBatch {
 
 /**
  * Writes what became of claimed deliveries: what is final leaves the queue for the history, and
- * what is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker whose
- * lease ran out, and whose rows another worker has taken, changes nothing. A delivery that was never
- * really sent has no time of first sending. Returns how many it settled.
+ * what is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker
+ * whose lease ran out, and whose rows another worker has taken, changes nothing. A delivery that
+ * was never really sent has no time of first sending. Returns how many it settled.
  *
- * Not prepared: it is planned for the table as it is now. A plan that was kept from when there were
- * few deliveries compared every settlement with every row of the tracker, for up to 7 s. Not by
- * ctid either: a row that an erasure is changing at this moment would be missed.
+ * Not prepared: it is planned for the table as it is now. A plan that was kept from when there
+ * were few deliveries compared every settlement with every row of the tracker, for up to 7 s. Not
+ * by ctid either: a row that an erasure is changing at this moment would be missed.
  */
 export async function settleDeliveries(
   { pool }: Database,

@@ -125,15 +125,15 @@ export const APPEND_PARAMETERS =
   ENTRY_COLUMNS.length + WITHDRAWAL_COLUMNS.length + PRESUMPTION_PARAMETERS
 
 /**
- * The ledger's part of the acceptance statement, as common table expressions. `entry` has a row for
- * each entry with its `number`, from 1 on; `misjudged` holds the numbers of those that were made as
- * if their person had neither withdrawn consent nor been erased, and wrongly so
+ * The ledger's part of the acceptance statement, as common table expressions. `entry` has a row
+ * for each entry with its `number`, from 1 on; `misjudged` holds the numbers of those that were
+ * made as if their person had neither withdrawn consent nor been erased, and wrongly so
  * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not
- * taken: everything is inserted from it, so a repeated event leaves no trace. Keys are taken in their
- * order, so that two processes with the same events or visitors wait for each other instead of
- * dead-locking. `is true` keeps PostgreSQL from making a join of the look-up in `keyed`: it takes
- * both lists for ten rows, and compared a thousand with each other. A click that is seen again keeps
- * the time at which it was first seen (domain reference B3).
+ * taken: everything is inserted from it, so a repeated event leaves no trace. Keys are taken in
+ * their order, so that two processes with the same events or visitors wait for each other instead
+ * of dead-locking. `is true` keeps PostgreSQL from making a join of the look-up in `keyed`: it
+ * takes both lists for ten rows, and compared a thousand with each other. A click that is seen
+ * again keeps the time at which it was first seen (domain reference B3).
  */
 export function appendExpressions(firstParameter: number): string {
   const withdrawalParameter = firstParameter + ENTRY_COLUMNS.length

@@ -49,9 +49,9 @@ export function visitorDigest(visitorId: string): string {
 
 /**
  * The key under which the index of payloads knows a digest of a tracker: 32 bits of the digest,
- * which are random, with the tracker's own mixed in, so that a search costs the same however much other
- * trackers store. Events that share a key by chance (one search in a hundred among ten million) are
- * told apart when they are read. 0 is for rows that are not indexed.
+ * which are random, with the tracker's own mixed in, so that a search costs the same however much
+ * other trackers store. Events that share a key by chance (one search in a hundred among ten
+ * million) are told apart when they are read. 0 is for rows that are not indexed.
  */
 export function indexKey(trackerId: string, digest: string): number {
   const key = Number.parseInt(digest.slice(0, 8), 16) ^ Number.parseInt(trackerId.slice(-8), 16)

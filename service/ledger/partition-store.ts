@@ -43,9 +43,9 @@ interface Span {
 
 /**
  * Makes the partitions for the days from `from` on, so that the default ones stay empty. A span
- * that already has rows in the default partition keeps them there. When a backup or a long report holds
- * a table, the rest is left for a later call: waiting for it would make every read and write behind
- * us wait too, and partitions are made long before they are needed.
+ * that already has rows in the default partition keeps them there. When a backup or a long report
+ * holds a table, the rest is left for a later call: waiting for it would make every read and write
+ * behind us wait too, and partitions are made long before they are needed.
  */
 export async function ensurePartitions(
   database: Database,

@@ -4,7 +4,8 @@ import { CITUS_CLUSTER, type CitusCluster, startCitusCluster, whyNoCitus } from 
 let cluster: CitusCluster | undefined
 
 /**
- * One Citus cluster for all test files instead of one PostgreSQL: `testStore` hands out databases of
+ * One Citus cluster for all test files instead of one PostgreSQL: `testStore` hands out databases
+ * of
  * it. Where there can be none, it says why and no test runs.
  */
 export async function globalSetup(): Promise<void> {
