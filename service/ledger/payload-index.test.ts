@@ -29,7 +29,7 @@ it('has it merged once for twenty thousand events, and never twice at once', asy
   const { database } = await testStore(test)
   let merges = 0
   const query = (text: string) => {
-    merges += 1
+    if (text.includes('gin_clean_pending_list')) merges += 1
     return database.pool.query(text)
   }
   const pool = { query } as unknown as Database['pool']

@@ -63,7 +63,9 @@ it('keeps all that was acknowledged, while the version before goes on writing', 
   await erase(store, { trackerId: OTHER, email: ERASED }, known)
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
   await writers
-  assert.ok(known.events.size > 3_000 && known.erased.size === 10)
+  const written = [...known.events.keys()].filter(key => /event-(1\d{4}|5\d{5})$/.test(key))
+  assert.ok(written.length > 0, 'nothing was acknowledged beside the upgrade')
+  assert.equal(known.erased.size, 10)
   await assertUpgraded(database, known)
   await requireCurrentSchema(database)
   assert.deepEqual(await migrate(database), [])
