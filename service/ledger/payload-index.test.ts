@@ -39,6 +39,7 @@ it('has it merged once for twenty thousand events, and never twice at once', asy
   assert.equal(merges, 0)
   index.stored(1)
   index.stored(50_000)
+  await eventually('it is being merged', async () => merges > 0)
   assert.equal(merges, 1)
   await eventually('it is merged', async () => {
     index.stored(0)
