@@ -37,7 +37,7 @@ export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<voi
 export async function citusStore(test: TestContext, cluster: CitusAddresses): Promise<TestStore> {
   const name = `test_${randomBytes(8).toString('hex')}`
   await Promise.all(cluster.ports.map(port => copyTemplate(cluster, port, name)))
-  test.after(() => onEachNode(cluster, `drop database if exists ${name} with (force)`))
+  test.after(() => dropDatabases(cluster, name))
   const connectionString = urlOf(cluster, coordinatorPort(cluster), name)
   const database = open(connectionString, 10)
   test.after(() => database.close())
@@ -54,6 +54,19 @@ async function copyTemplate(cluster: CitusAddresses, port: number, name: string)
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${TEMPLATE}'`,
       )
       await runAt(server, `create database ${name} template ${TEMPLATE} strategy file_copy`)
+      return
+    } catch (error) {
+      if (tries === COPY_TRIES_MAX) throw error
+      await new Promise(resolve => setTimeout(resolve, COPY_PAUSE_MILLISECONDS))
+    }
+  }
+}
+
+/** Citus comes back to a database for a moment after its connections were ended. */
+async function dropDatabases(cluster: CitusAddresses, name: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await onEachNode(cluster, `drop database if exists ${name} with (force)`)
       return
     } catch (error) {
       if (tries === COPY_TRIES_MAX) throw error

@@ -5,13 +5,14 @@
 #   cluster.sh stop FOLDER
 #   cluster.sh kill FOLDER NODE            ends a node (0 to 2) without a word
 #   cluster.sh again FOLDER NODE           starts it again
+#   cluster.sh add FOLDER NODE PORT        makes and starts another node; the cluster is not told
 # Needs root (PostgreSQL runs as the user postgres) and Debian 12 on x64. Citus comes from the
 # archive at SIGNALBOX_CITUS_ARCHIVE; it is under the AGPL and is not part of this project. fsync is
 # on unless CITUS_FSYNC=off; CITUS_SHARDS is how many shards a table has (32).
 set -euo pipefail
 archive=${SIGNALBOX_CITUS_ARCHIVE:-/work/shared/citus/citus-13.0.5-pg15-linux-x64.tar.xz}
 bin=/usr/lib/postgresql/15/bin
-verb=${1:?start, stop, kill or again}; folder=${2:?a folder}
+verb=${1:?start, stop, kill, again or add}; folder=${2:?a folder}
 as() { runuser -u postgres -- "$@"; }
 sql() { as $bin/psql -h 127.0.0.1 -p "$1" -U postgres -d "$2" -v ON_ERROR_STOP=1 -qAtc "$3"; }
 launch() { # NODE
@@ -60,8 +61,11 @@ start)
   done
   echo "postgres://postgres@127.0.0.1:$first/signalbox" ;;
 stop)
-  for i in 2 1 0; do as $bin/pg_ctl -D "$folder/node$i" -m fast stop >/dev/null || true; done ;;
+  for data in "$folder"/node?; do as $bin/pg_ctl -D "$data" -m fast stop >/dev/null || true; done ;;
+add)
+  prepare "${3:?a node}" "${4:?a port}"
+  launch "$3" ;;
 kill) as $bin/pg_ctl -D "$folder/node${3:?a node}" -m immediate stop >/dev/null ;;
 again) launch "${3:?a node}" ;;
-*) echo "start, stop, kill or again" >&2; exit 2 ;;
+*) echo "start, stop, kill, again or add" >&2; exit 2 ;;
 esac

@@ -27,6 +27,8 @@ export interface CitusCluster extends CitusAddresses {
   kill(node: number): Promise<void>
   /** Starts a killed node again. */
   startAgain(node: number): Promise<void>
+  /** Starts a fourth node, which is not one of the cluster yet. Returns its port. */
+  startAnother(): Promise<number>
   /** Ends all nodes and removes what they kept. */
   stop(): Promise<void>
 }
@@ -69,6 +71,11 @@ export async function startCitusCluster(): Promise<CitusCluster> {
       ports: Array.from({ length: NODES }, (_, node) => first + node),
       kill: async node => void (await runScript('kill', folder, String(node))),
       startAgain: async node => void (await runScript('again', folder, String(node))),
+      startAnother: async () => {
+        const port = first + NODES
+        await runScript('add', folder, String(NODES), String(port))
+        return port
+      },
       stop,
     }
   } catch (error) {
@@ -92,12 +99,12 @@ const PORT_TRIES_MAX = 100
 /** Below the ports that the system gives to outgoing connections. */
 async function firstOfFreePorts(): Promise<number> {
   for (let tries = 0; tries < PORT_TRIES_MAX; tries += 1) {
-    const first = 20_000 + Math.floor(Math.random() * 4_000) * NODES
-    const ports = Array.from({ length: NODES }, (_, node) => first + node)
+    const first = 20_000 + Math.floor(Math.random() * 3_000) * (NODES + 1)
+    const ports = Array.from({ length: NODES + 1 }, (_, node) => first + node)
     const free = await Promise.all(ports.map(isFree))
     if (free.every(Boolean)) return first
   }
-  throw new Error('there are no three free ports in a row')
+  throw new Error('there are no four free ports in a row')
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { placementOf } from '../../service/db/citus-tables.ts'
+import { insertAttempt } from '../../service/delivery/attempt-store.ts'
+import { expireAttempts } from '../../service/erasure/expire-attempts.ts'
+import { expireLedger } from '../../service/erasure/expire-ledger.ts'
+import { expirePayloads } from '../../service/erasure/expire-payloads.ts'
+import { releaseAbandonedJobs, requestJob } from '../../service/jobs/store.ts'
+import { ensurePartitions } from '../../service/ledger/partition-store.ts'
+import { mergePayloadIndex } from '../../service/ledger/payload-index-store.ts'
+import { awaitPayloadWriters, suppressDigest } from '../../service/ledger/suppression-store.ts'
+import { insertAlert, renewAlert } from '../../service/reports/alert-store.ts'
+import { deleteReports } from '../../service/reports/expire-store.ts'
+import { findSenders } from '../../service/reports/reconciliation-store.ts'
+import { samplePurchase } from '../sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../service-under-test.ts'
+import { scriptFaults } from '../simulator-controls.ts'
+import { whyNoCitus } from './cluster.ts'
+import { trackersOnEachNode } from './tracker-places.ts'
+
+const skip = whyNoCitus() ?? false
+const REFUSE_ALL = [{ respond: { status: 400, code: 100, subcode: 2_804_048 } }]
+
+interface Shop {
+  trackerId: string
+  destinationId: string
+  secret: string
+}
+
+async function withShops(service: ServiceUnderTest): Promise<Shop[]> {
+  const trackers = await trackersOnEachNode(service, 2)
+  return trackers.map(({ trackerId, destinationId, trackerSecret }) => ({
+    trackerId,
+    destinationId,
+    secret: trackerSecret,
+  }))
+}
+
+function submit(service: ServiceUnderTest, { secret }: Shop, changes: Record<string, unknown>) {
+  return service.request('POST', '/api/v1/events', { secret, body: samplePurchase(changes) })
+}
+
+async function read(service: ServiceUnderTest, { secret }: Shop, eventId: string) {
+  return (await service.request('GET', `/api/v1/events/${eventId}`, { secret })).body
+}
+
+it('does the main job for four trackers on two nodes', { skip }, async test => {
+  const service = await serviceUnderTest(test)
+  const { database, clock } = service
+  await ensurePartitions(database, clock.now(), 3)
+  const shops = await withShops(service)
+  for (const shop of shops) {
+    const purchases = Array.from({ length: 20 }, (_, n) => ({
+      event_id: `order-${n}`,
+      visitor_id: `visitor-${n}`,
+      user_data: { em: `p${n}@example.com`, client_user_agent: 'Mozilla/5.0' },
+    }))
+    const replies = await Promise.all(purchases.map(changes => submit(service, shop, changes)))
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [202])
+    assert.equal((await submit(service, shop, purchases[0] as object as never)).status, 200)
+    const differing = { ...purchases[0], event_name: 'Lead' }
+    assert.equal((await submit(service, shop, differing)).status, 200)
+  }
+
+  await scriptFaults(service.simulatorUrl, REFUSE_ALL)
+  assert.equal(await service.deliver(), 80)
+  await scriptFaults(service.simulatorUrl, [])
+  for (const { secret } of shops) {
+    const { body } = await service.request('POST', '/api/v1/deliveries/replay', { secret })
+    assert.equal(body.queued, 20)
+  }
+  for (const shop of shops) {
+    const withdrawal = await submit(service, shop, {
+      event_id: 'withdrawal',
+      event_name: 'consent_withdrawal',
+      visitor_id: 'visitor-3',
+      consent: undefined,
+      consent_basis: 'legitimate_interest',
+      user_data: undefined,
+      value_data: undefined,
+    })
+    assert.equal(withdrawal.status, 202, withdrawal.text)
+    const body = { identifier_hash: hash('sha256', 'p4@example.com') }
+    const erased = await service.request('DELETE', '/api/v1/user-data', {
+      secret: shop.secret,
+      body,
+    })
+    assert.equal(erased.status, 200, erased.text)
+    assert.equal(erased.body.events_updated, 1)
+    assert.equal(erased.body.sessions_updated, 1)
+  }
+  await service.deliver()
+  for (const shop of shops) {
+    const statusOf = async (id: string) => (await read(service, shop, id)).deliveries[0].status
+    assert.equal(await statusOf('order-1'), 'accepted')
+    assert.equal(await statusOf('order-3'), 'skipped:consent')
+    assert.equal(await statusOf('order-4'), 'skipped:consent')
+    const { event } = await read(service, shop, 'order-4')
+    assert.equal(event.payload_expired, true)
+    const page = `/api/v1/events?page=1&per_page=10`
+    const { status, body } = await service.request('GET', page, { secret: shop.secret })
+    assert.equal(status, 200)
+    assert.equal(JSON.stringify(body).includes('"order-1'), true)
+  }
+  const senders = await findSenders(database, { sentSince: '2026-11-20', after: null, limit: 10 })
+  assert.deepEqual(
+    senders.map(({ trackerId }) => trackerId).sort(),
+    shops.map(({ trackerId }) => trackerId).sort(),
+  )
+})
+
+it('expires payloads, sessions, attempts and weeks of every node', { skip }, async test => {
+  const service = await serviceUnderTest(test)
+  const { database, clock } = service
+  await ensurePartitions(database, clock.now(), 3)
+  const shops = await withShops(service)
+  for (const shop of shops) assert.equal((await submit(service, shop, {})).status, 202)
+  await service.deliver()
+  const count = async (table: string) => {
+    const { rows } = await database.pool.query(`select count(*) as count from ${table}`)
+    return rows[0].count
+  }
+  assert.equal(await count('sessions'), 4)
+  assert.equal(await count('event_payloads'), 4)
+
+  const later = new Date(clock.now().getTime() + 100 * 86_400_000)
+  await expirePayloads({ database, now: later, payloadDays: 90 })
+  assert.equal(await count('event_payloads'), 0)
+  assert.equal(await count('sessions'), 0)
+  await expireAttempts({ database, now: later, attemptDays: 90 })
+  assert.equal(await count('send_attempts'), 0)
+  assert.equal(await count('events'), 4)
+
+  const muchLater = new Date(clock.now().getTime() + 800 * 86_400_000)
+  const expired = await expireLedger({ database, now: muchLater, ledgerMonths: 25 })
+  assert.equal(expired.weeks, 1)
+  for (const table of ['events', 'event_keys', 'all_deliveries', 'event_counts']) {
+    assert.equal(await count(table), 0, table)
+  }
+  assert.equal(await deleteReports(database, '2029-01-01'), 0)
+})
+
+it('counts a repeated insert as none, at every node', { skip }, async test => {
+  const service = await serviceUnderTest(test)
+  const { database, clock } = service
+  for (const { trackerId, destinationId } of await withShops(service)) {
+    const alert = {
+      trackerId,
+      destinationId,
+      kind: 'match_quality_drop',
+      sentence: 'It fell.',
+      details: {},
+    } as never
+    assert.equal(await renewAlert(database, alert), false)
+    assert.equal(await insertAlert(database, alert, clock.now()), true)
+    assert.equal(await insertAlert(database, alert, clock.now()), false)
+    assert.equal(await renewAlert(database, alert), true)
+    const attempt = {
+      trackerId,
+      id: '00000000-0000-4000-8000-000000000009',
+      destinationId,
+      startedAt: clock.now(),
+      durationMilliseconds: 1,
+      eventCount: 1,
+      isTest: false,
+      result: { outcome: 'accepted', httpStatus: 200, traceId: null, answer: null },
+    } as never
+    await insertAttempt(database, attempt)
+    await insertAttempt(database, attempt)
+  }
+})
+
+it('merges what waits in the index of every shard', { skip }, async test => {
+  const service = await serviceUnderTest(test)
+  const { database, clock } = service
+  await ensurePartitions(database, clock.now(), 1)
+  for (const shop of await withShops(service)) await submit(service, shop, {})
+  const pendingPages = async () => {
+    const { rows } = await database.pool.query(
+      `select sum(run.result::integer) as pages from pg_inherits day
+       cross join lateral run_command_on_shards(day.inhrelid::regclass, $command$
+         select coalesce(sum(gin_clean_pending_list(index.oid)), 0)
+         from pg_index join pg_class index on index.oid = pg_index.indexrelid
+         join pg_am method on method.oid = index.relam
+         where pg_index.indrelid = '%s'::regclass and method.amname = 'gin' $command$) run
+       where day.inhparent = 'signalbox.event_payloads'::regclass`,
+    )
+    return Number(rows[0].pages)
+  }
+  await mergePayloadIndex(database)
+  assert.equal(await pendingPages(), 0)
+  for (const shop of await withShops(service)) await submit(service, shop, { event_id: 'next' })
+  assert.ok((await pendingPages()) > 0)
+})
+
+it('waits for writers of every node before it erases', { skip }, async test => {
+  const service = await serviceUnderTest(test)
+  const { database, clock, delivery } = service
+  for (const { trackerId } of await withShops(service)) {
+    const node = (await delivery.nodeOf?.(trackerId)) ?? database
+    const writer = await node.pool.connect()
+    await writer.query('begin')
+    await writer.query(
+      `insert into event_payloads (tracker_id, event_id, space, created_at, received_on, user_data,
+         click_ids, identifier_keys)
+       values ($1::uuid, 'slow', 0, $2::timestamptz, $2::date, '{}', '{}', '{}')`,
+      [trackerId, clock.now()],
+    )
+    await suppressDigest(database, { trackerId, keyed: '00'.repeat(32), at: clock.now() })
+    let isOver = false
+    const barrier = awaitPayloadWriters(database).then(result => {
+      isOver = true
+      return result
+    })
+    await new Promise(resolve => setTimeout(resolve, 300))
+    assert.equal(isOver, false)
+    await writer.query('commit')
+    writer.release()
+    assert.equal(await barrier, true)
+  }
+})
+
+it('keeps jobs on the coordinator', { skip }, async test => {
+  const { database } = await serviceUnderTest(test)
+  assert.equal(placementOf('signalbox', 'job_records'), 'local')
+  await requestJob(database, 'expire-payloads')
+  assert.equal(await releaseAbandonedJobs(database, [{ name: 'x', leaseSeconds: 1 }]), 0)
+})
