@@ -2,9 +2,21 @@ import { OWN_SCHEMAS, PLACED_TABLES, placementOf, type TablePlacement } from './
 import type { Database } from './database.ts'
 
 /** Is this database one of a Citus cluster? */
-export async function hasCitus({ pool }: Database): Promise<boolean> {
+export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
   const { rows } = await pool.query(`select 1 from pg_extension where extname = 'citus'`)
   return rows.length > 0
+}
+
+const KNOWN = new WeakMap<Database['pool'], Promise<boolean>>()
+
+/** The same, asked once for each pool: for statements that are sent often. */
+export function isOfCluster({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
+  const known = KNOWN.get(pool)
+  if (known) return known
+  const asked = hasCitus({ pool })
+  KNOWN.set(pool, asked)
+  asked.catch(() => KNOWN.delete(pool))
+  return asked
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { Database } from '../db/database.ts'
+import { isOfCluster } from '../db/distribute-tables.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
 import { type PlannedDelivery, planExpressions, planValues } from '../delivery/plan-store.ts'
 import { APPEND_PARAMETERS, appendExpressions, appendValues } from '../ledger/append-store.ts'
 import type { EventSpace } from '../ledger/event-space.ts'
@@ -9,9 +11,13 @@ import type { LedgerEntry } from '../ledger/ledger-entry.ts'
  * withdrawals, and their deliveries are all there or none is. It answers with the numbers of the
  * entries that are new, and of those that were not tried.
  */
-const INSERT_EVENTS = `with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
+const insertStatement = (ownTrackers: string | null) => `
+  with ${appendExpressions(1, ownTrackers)},${planExpressions(APPEND_PARAMETERS + 1)}
   select array(select number::integer from accepted) as accepted,
     array(select number::integer from misjudged) as misjudged`
+
+const INSERT_EVENTS = insertStatement(null)
+const INSERT_EVENTS_ON_CITUS = insertStatement(`$${APPEND_PARAMETERS + planValues([]).length + 1}`)
 
 export interface EventKey {
   trackerId: string
@@ -46,11 +52,11 @@ export async function insertEvents(
     ...delivery,
     number: numbers.get(ledgerKey(delivery)) as number,
   }))
-  const { rows } = await pool.query({
-    name: 'insert-events',
-    text: INSERT_EVENTS,
-    values: [...appendValues(entries), ...planValues(numbered)],
-  })
+  const values = [...appendValues(entries), ...planValues(numbered)]
+  const isCluster = await isOfCluster({ pool })
+  if (isCluster) values.push(arrayLiteral([...new Set(entries.map(entry => entry.trackerId))]))
+  const text = isCluster ? INSERT_EVENTS_ON_CITUS : INSERT_EVENTS
+  const { rows } = await pool.query({ name: 'insert-events', text, values })
   const [{ accepted, misjudged }] = rows
   const keysOf = (found: number[]) => new Set(found.map(number => keys[number - 1] as string))
   return { inserted: keysOf(accepted), misjudged: keysOf(misjudged) }

@@ -135,7 +135,7 @@ export const APPEND_PARAMETERS =
  * takes both lists for ten rows, and compared a thousand with each other. A click that is seen
  * again keeps the time at which it was first seen (domain reference B3).
  */
-export function appendExpressions(firstParameter: number): string {
+export function appendExpressions(firstParameter: number, ownTrackers: string | null): string {
   const withdrawalParameter = firstParameter + ENTRY_COLUMNS.length
   const withdrawals = unnestOf(WITHDRAWAL_COLUMNS, {
     alias: 'withdrawal',
@@ -145,7 +145,7 @@ export function appendExpressions(firstParameter: number): string {
   const eventNames = EVENT_COLUMNS.map(({ name }) => name).join(', ')
   const eventValues = eventNames.replace('event_time', 'coalesce(event_time, created_at)')
   return `
-    ${misjudgedExpression(`$${firstParameter}`, presumptionParameter)},
+    ${misjudgedExpression(`$${firstParameter}`, presumptionParameter, ownTrackers)},
     entry as materialized (
       select * from ${unnestOf(ENTRY_COLUMNS, { alias: 'given', firstParameter, number: 'number' })}
     ),

@@ -36,9 +36,15 @@ export const PRESUMPTION_PARAMETERS =
  * so no identity slips in between (docs/decisions/0011). A tracker that has erased nobody, as most
  * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the
  * tracker of each entry. `distinct` keeps each look-up one of its own, as `limit` does elsewhere:
- * Citus refuses a limit where several trackers are asked at once.
+ * Citus refuses a limit where several trackers are asked at once. `ownTrackers` is a parameter with
+ * the trackers of the entries, each once, on Citus: without, it asks the shards of all nodes.
  */
-export function misjudgedExpression(trackerIds: string, firstParameter: number): string {
+export function misjudgedExpression(
+  trackerIds: string,
+  firstParameter: number,
+  ownTrackers: string | null,
+): string {
+  const isOwn = ownTrackers === null ? '' : `and tracker_id = any(${ownTrackers}::uuid[])`
   const unerasedParameter = firstParameter + CONSENTING_COLUMNS.length
   const trackerParameter = unerasedParameter + UNERASED_COLUMNS.length
   return `
@@ -47,14 +53,14 @@ export function misjudgedExpression(trackerIds: string, firstParameter: number):
       from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
       cross join lateral (
         select distinct tracker_id from consent_withdrawals
-        where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id
+        where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id ${isOwn}
       ) withdrawal
       union
       select presumed.number
       from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
       cross join lateral (
         select distinct tracker_id from erased_identifiers
-        where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest
+        where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest ${isOwn}
       ) erased
       union
       select entry.number
@@ -63,7 +69,7 @@ export function misjudgedExpression(trackerIds: string, firstParameter: number):
         using (tracker_id)
       cross join lateral (
         select distinct tracker_id from erased_identifiers
-        where tracker_id = presumed.tracker_id
+        where tracker_id = presumed.tracker_id ${isOwn}
       ) erased
     )`
 }

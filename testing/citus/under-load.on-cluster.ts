@@ -155,6 +155,8 @@ it('loses nothing when a node is added and shards are rebalanced', { skip }, asy
   const name = url.pathname.slice(1)
   url.pathname = '/postgres'
   await runAt(url.href, `create database ${name}`)
+  // Citus wants to name its owner: the copies know the database that they were made from.
+  await runAt(url.href, 'create database signalbox_citus_template')
   url.pathname = `/${name}`
   await runAt(url.href, 'create extension citus')
   const { pool } = service.database
