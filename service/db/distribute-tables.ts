@@ -115,6 +115,7 @@ async function currentPlacement({ pool }: Database, table: string): Promise<Tabl
 async function placeTable({ pool }: Database, table: string, placement: Misplaced['placement']) {
   switch (placement) {
     case 'reference':
+      await identifyRows(pool, table)
       return pool.query('select create_reference_table($1::text::regclass)', [table])
     case 'managed_local':
       return pool.query(
@@ -129,6 +130,15 @@ async function placeTable({ pool }: Database, table: string, placement: Misplace
         [table, await firstDistributed(pool)],
       )
   }
+}
+
+/** A table without a primary key cannot be copied to a node that is added. */
+async function identifyRows(pool: Database['pool'], table: string): Promise<void> {
+  const { rows } = await pool.query(
+    `select 1 from pg_index where indrelid = $1::text::regclass and indisprimary`,
+    [table],
+  )
+  if (rows.length === 0) await pool.query(`alter table ${table} replica identity full`)
 }
 
 /** A table that the next one is put beside; null for the first. */
