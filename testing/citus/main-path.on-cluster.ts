@@ -7,6 +7,7 @@ import { expireAttempts } from '../../service/erasure/expire-attempts.ts'
 import { expireLedger } from '../../service/erasure/expire-ledger.ts'
 import { expirePayloads } from '../../service/erasure/expire-payloads.ts'
 import { releaseAbandonedJobs, requestJob } from '../../service/jobs/store.ts'
+import { listEvents } from '../../service/ledger/list-store.ts'
 import { ensurePartitions } from '../../service/ledger/partition-store.ts'
 import { mergePayloadIndex } from '../../service/ledger/payload-index-store.ts'
 import { awaitPayloadWriters, suppressDigest } from '../../service/ledger/suppression-store.ts'
@@ -98,10 +99,9 @@ it('does the main job for four trackers on two nodes', { skip }, async test => {
     assert.equal(await statusOf('order-4'), 'skipped:consent')
     const { event } = await read(service, shop, 'order-4')
     assert.equal(event.payload_expired, true)
-    const page = `/api/v1/events?page=1&per_page=10`
-    const { status, body } = await service.request('GET', page, { secret: shop.secret })
-    assert.equal(status, 200)
-    assert.equal(JSON.stringify(body).includes('"order-1'), true)
+    const page = await listEvents(database, { trackerId: shop.trackerId, offset: 0, limit: 10 })
+    assert.equal(page.total, 21)
+    assert.equal(page.events.length, 10)
   }
   const senders = await findSenders(database, { sentSince: '2026-11-20', after: null, limit: 10 })
   assert.deepEqual(
@@ -134,7 +134,7 @@ it('expires payloads, sessions, attempts and weeks of every node', { skip }, asy
 
   const muchLater = new Date(clock.now().getTime() + 800 * 86_400_000)
   const expired = await expireLedger({ database, now: muchLater, ledgerMonths: 25 })
-  assert.equal(expired.weeks, 1)
+  assert.equal(expired.weeks, 2)
   for (const table of ['events', 'event_keys', 'all_deliveries', 'event_counts']) {
     assert.equal(await count(table), 0, table)
   }
