@@ -184,7 +184,7 @@ it('merges what waits in the index of every shard', { skip }, async test => {
          from pg_index join pg_class index on index.oid = pg_index.indexrelid
          join pg_am method on method.oid = index.relam
          where pg_index.indrelid = '%s'::regclass and method.amname = 'gin' $command$) run
-       where day.inhparent = 'signalbox.event_payloads'::regclass`,
+       where day.inhparent = 'signalbox_store.event_payloads'::regclass`,
     )
     return Number(rows[0].pages)
   }
@@ -223,7 +223,7 @@ it('waits for writers of every node before it erases', { skip }, async test => {
 
 it('keeps jobs on the coordinator', { skip }, async test => {
   const { database } = await serviceUnderTest(test)
-  assert.equal(placementOf('signalbox', 'job_records'), 'local')
+  assert.equal(placementOf('signalbox_store', 'job_records'), 'local')
   await requestJob(database, 'expire-payloads')
   assert.equal(await releaseAbandonedJobs(database, [{ name: 'x', leaseSeconds: 1 }]), 0)
 })
