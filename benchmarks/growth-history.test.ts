@@ -65,7 +65,7 @@ it('copies rows that the service reads as its own, and builds every index again'
 async function findIndexes({ pool }: Awaited<ReturnType<typeof testStore>>['database']) {
   const { rows } = await pool.query(
     `select tablename || ' ' || indexname as name, indexdef as definition
-     from pg_indexes where schemaname <> 'patterns' order by 1`,
+     from pg_indexes where schemaname <> 'patterns' order by 1, 2`,
   )
   return rows as { name: string; definition: string }[]
 }

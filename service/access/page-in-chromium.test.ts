@@ -43,7 +43,7 @@ it('202, 401, 403 and 422 reach the script of a page on another origin', async t
   const ask = (key: string, body: unknown = pageView()) => page.evaluate(seenBy(service, key, body))
   assert.deepEqual(await ask(publishableKey), {
     status: 202,
-    location: `${service.url}${EVENTS}/view-1`,
+    location: `${service.url}${EVENTS}/view-1?space=publishable`,
     isNamed: true,
     message: undefined,
   })
