@@ -139,7 +139,8 @@ export async function serviceUnderTest(
   let origin = ''
   const delivery: DeliveryContext = {
     database,
-    nodeOf: trackerId => nodes.nodeOf(trackerId),
+    // On one PostgreSQL a worker has only its own connections, which a test may take away.
+    ...(nodes.isCluster && { nodeOf: trackerId => nodes.nodeOf(trackerId) }),
     platform,
     credentialKeys,
     batchMax: options.batchMax ?? 1_000,
