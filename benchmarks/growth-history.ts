@@ -221,7 +221,8 @@ const COUNT_EVENTS = `
   insert into event_counts (tracker_id, received_on, slot, events)
   select $1::uuid, day, 0, events from (${BY_DAY}) counted
   on conflict (tracker_id, received_on, slot)
-    do update set events = event_counts.events + excluded.events`
+    do update set events = event_counts.events + excluded.events,
+      unindexed_since = excluded.unindexed_since`
 
 const COUNT_DELIVERIES = `
   insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)

@@ -67,7 +67,8 @@ async function waitingIn({ pool }: Database): Promise<number> {
 /** Every row of every table as text, and where every sequence stands. */
 async function rowsOf({ pool }: Database): Promise<string> {
   const tables = await pool.query(
-    `select format('%I', tablename) as name from pg_tables where schemaname = 'public' order by 1`,
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname in ('public', 'signalbox_store') order by 1`,
   )
   const parts: string[] = []
   for (const { name } of tables.rows) {
