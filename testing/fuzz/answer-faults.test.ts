@@ -58,7 +58,7 @@ it('finds a failure of the service, documented or not', () => {
 
 it('finds a status that the document does not name for the operation', () => {
   assert.deepEqual(faultsOf({ status: 418 }), ['418 of getEvent is not documented'])
-  assert.deepEqual(faultsOf({ status: 422 }), ['422 of getEvent is not documented'])
+  assert.deepEqual(faultsOf({ status: 409 }), ['409 of getEvent is not documented'])
   const [fault = ''] = faultsOf({ status: 404, target: '/api/v1/dashboard/events' })
   assert.equal(fault, '404 of listEvents is not documented')
 })
