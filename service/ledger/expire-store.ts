@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
-import { PARTITION_TURN } from './partition-store.ts'
+import { changePartitions } from './partition-store.ts'
 import { deletePositions } from './position-store.ts'
 
 /** Events that one statement expires at most; a batch takes some tens of milliseconds. */
@@ -158,41 +158,27 @@ export async function findExpiredWeeks({ pool }: Database, keptSince: string): P
     .filter(day => Date.parse(day) <= latestStart)
 }
 
-const LOCK_MILLISECONDS_MAX = 500
-const LOCK_NOT_AVAILABLE = '55P03'
-
 /**
  * Takes a week out of the ledger: its events, their deliveries, and the counts of its days, all at
  * once. The events are kept apart until their keys are deleted (`deleteExpiredKeys`). False when
- * somebody holds the tables for longer than half a second, such as a backup: nothing has happened.
+ * the tables are held for longer than half a second, as by a backup: nothing has changed then.
  */
-export async function detachWeek({ query }: Database, start: string): Promise<boolean> {
+export async function detachWeek(database: Database, start: string): Promise<boolean> {
   const suffix = start.replaceAll('-', '_')
   const end = new Date(Date.parse(start) + WEEK_MILLISECONDS).toISOString().slice(0, 10)
-  try {
-    await query.transaction().execute(async transaction => {
-      const wait = sql.lit(LOCK_MILLISECONDS_MAX)
-      await sql`set local lock_timeout = ${wait}`.execute(transaction)
-      await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}))`.execute(transaction)
-      await sql`delete from list_positions where received_on < ${end}::date`.execute(transaction)
-      await sql`delete from event_counts where received_on < ${end}::date`.execute(transaction)
-      await sql`delete from delivery_counts where planned_on < ${end}::date`.execute(transaction)
-      await sql`delete from delivery_queue
-        where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(transaction)
-      const events = sql.table(`signalbox_store.events_${suffix}`)
-      await sql`alter table signalbox_store.events detach partition ${events}`.execute(transaction)
-      await sql`alter table ${events} rename to ${sql.ref(`expired_events_${suffix}`)}`.execute(
-        transaction,
-      )
-      await sql`drop table if exists ${sql.table(`signalbox_store.deliveries_${suffix}`)}`.execute(
-        transaction,
-      )
-    })
-    return true
-  } catch (error) {
-    if ((error as { code?: string }).code === LOCK_NOT_AVAILABLE) return false
-    throw error
-  }
+  return changePartitions(database, async transaction => {
+    await sql`delete from list_positions where received_on < ${end}::date`.execute(transaction)
+    await sql`delete from event_counts where received_on < ${end}::date`.execute(transaction)
+    await sql`delete from delivery_counts where planned_on < ${end}::date`.execute(transaction)
+    await sql`delete from delivery_queue
+      where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(transaction)
+    const events = sql.table(`signalbox_store.events_${suffix}`)
+    const expired = sql.ref(`expired_events_${suffix}`)
+    const deliveries = sql.table(`signalbox_store.deliveries_${suffix}`)
+    await sql`alter table signalbox_store.events detach partition ${events}`.execute(transaction)
+    await sql`alter table ${events} rename to ${expired}`.execute(transaction)
+    await sql`drop table if exists ${deliveries}`.execute(transaction)
+  })
 }
 
 /** The tables of detached weeks, in order. */

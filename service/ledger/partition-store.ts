@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { hasCitus, setStatisticsTargets } from '../db/distribute-tables.ts'
+import { isOfCluster, setStatisticsTargets } from '../db/distribute-tables.ts'
+import { withLockTimeout } from '../db/lock-timeout.ts'
 import { dayOf } from './ledger-entry.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 const WEEK_DAYS = 7
 const MONDAY = 1
-const PARTITION_LOCK_MILLISECONDS_MAX = 500
-const LOCK_NOT_AVAILABLE = '55P03'
+const PARTITION_TURN = 'signalbox_partitions'
 const CHECK_VIOLATION = '23514'
 
 /** A table that is partitioned by time, and what of it no samples are kept (0006-erasure.sql). */
@@ -55,12 +55,10 @@ export async function ensurePartitions(
   for (const partitioned of PARTITIONED_TABLES) {
     for (const span of spansOf(from, days, partitioned.days)) {
       try {
-        await ensurePartition(database, partitioned, span)
+        if (!(await ensurePartition(database, partitioned, span))) return
       } catch (error) {
-        const { code } = error as { code?: string }
-        if (code === LOCK_NOT_AVAILABLE) return
         // A row of that span came into the default partition since we looked.
-        if (code !== CHECK_VIOLATION) throw error
+        if ((error as { code?: string }).code !== CHECK_VIOLATION) throw error
       }
     }
   }
@@ -89,27 +87,42 @@ function mondayOf(midnight: Date): Date {
   return new Date(midnight.getTime() - daysSince * DAY_MILLISECONDS)
 }
 
+/**
+ * Changes partitions in a transaction of its own, one process at a time: two that create the same
+ * partition would both try, in spite of `if not exists`, and one would fail. False when another
+ * process has the turn, or a transaction such as a backup has the tables, for longer than half a
+ * second: nothing has changed then.
+ */
+export async function changePartitions(
+  database: Pick<Database, 'query'>,
+  change: (transaction: Database['query']) => Promise<void>,
+): Promise<boolean> {
+  const changed = await withLockTimeout(database, async transaction => {
+    await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}::text))`.execute(transaction)
+    await change(transaction)
+    return true
+  })
+  return changed ?? false
+}
+
+/** False when the tables are held: see `changePartitions`. */
 async function ensurePartition(
   database: Database,
   { table, key, unsampled }: PartitionedTable,
   { start, end }: Span,
-): Promise<void> {
+): Promise<boolean> {
   const { query } = database
   const name = `${table}_${dayOf(start).replaceAll('-', '_')}`
   const from = boundOf(start, key)
   const until = boundOf(end, key)
-  if (await isCovered(database, { table, name, from })) return
+  if (await isCovered(database, { table, name, from })) return true
   const { rows } = await sql`
     select 1 from ${sql.table(`${table}_default`)}
     where ${sql.ref(key)} >= ${sql.lit(from)} and ${sql.ref(key)} < ${sql.lit(until)}
     limit 1`.execute(query)
-  if (rows.length > 0) return
-  const isCluster = await hasCitus(database)
-  await query.transaction().execute(async transaction => {
-    const wait = sql.lit(PARTITION_LOCK_MILLISECONDS_MAX)
-    await sql`set local lock_timeout = ${wait}`.execute(transaction)
-    // Two processes at the same span take turns: "if not exists" alone lets both try, and one fail.
-    await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_TURN}))`.execute(transaction)
+  if (rows.length > 0) return true
+  const isCluster = await isOfCluster(database)
+  const isMade = await changePartitions(database, async transaction => {
     await sql`create table if not exists ${sql.table(`signalbox_store.${name}`)}
       partition of ${sql.table(`signalbox_store.${table}`)}
       for values from (${sql.lit(from)}) to (${sql.lit(until)})`.execute(transaction)
@@ -120,7 +133,8 @@ async function ensurePartition(
   })
   // Citus changes the shards over connections that see the partition only now. A process that ends
   // in between leaves it to the next `migrate`: samples are taken of what it stores until then.
-  if (isCluster) await setStatisticsTargets(database, [`signalbox_store.${name}`])
+  if (isCluster && isMade) await setStatisticsTargets(database, [`signalbox_store.${name}`])
+  return isMade
 }
 
 /**
@@ -143,9 +157,6 @@ async function isCovered(
     select 1 from legacy_events where until > ${from}::timestamptz`.execute(query)
   return legacy.rows.length > 0
 }
-
-/** Who makes or drops partitions takes turns by this name. */
-export const PARTITION_TURN = 'signalbox_partitions'
 
 function boundOf(moment: Date, key: PartitionedTable['key']): string {
   return key === 'received_on' ? dayOf(moment) : moment.toISOString()

@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import { changePartitions } from './partition-store.ts'
 
-/** Rows that one statement deletes at most, so that nobody waits for it for long. */
+/** Rows that one statement deletes at most, so that no other waits for it for long. */
 export const EXPIRY_ROWS = 1_000
-
-const LOCK_MILLISECONDS_MAX = 500
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /** The day partitions of days before `keptSince` (YYYY-MM-DD), the oldest first. */
 export async function findExpiredPartitions(
@@ -25,24 +23,15 @@ export async function findExpiredPartitions(
 }
 
 /**
- * Drops a day. Dropping takes the whole table for a few milliseconds, and who stores or reads
- * payloads meanwhile waits as long as we wait for those before us: at most half a second, and only
- * when somebody holds the table that long, such as a backup. Then it is false, and nothing has
- * happened. PostgreSQL cannot detach concurrently from a table that has a default partition. Taken
- * in turns with those who make partitions (`ensurePartitions`).
+ * Drops a day. Dropping locks the whole table for a few milliseconds, and statements that store or
+ * read payloads wait as long as we wait for the lock: at most half a second, and only while a
+ * transaction such as a backup holds the table that long. False then, and nothing has changed.
+ * PostgreSQL cannot detach concurrently from a table that has a default partition.
  */
-export async function dropPartition({ query }: Database, name: string): Promise<boolean> {
-  try {
-    await query.transaction().execute(async transaction => {
-      await sql`set local lock_timeout = ${sql.lit(LOCK_MILLISECONDS_MAX)}`.execute(transaction)
-      await sql`select pg_advisory_xact_lock(hashtext('event_payloads'))`.execute(transaction)
-      await sql`drop table if exists ${sql.table(name)}`.execute(transaction)
-    })
-    return true
-  } catch (error) {
-    if ((error as { code?: string }).code === LOCK_NOT_AVAILABLE) return false
-    throw error
-  }
+export async function dropPartition(database: Database, name: string): Promise<boolean> {
+  return changePartitions(database, async transaction => {
+    await sql`drop table if exists ${sql.table(name)}`.execute(transaction)
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { withLockTimeout } from '../db/lock-timeout.ts'
 
 /**
  * Every so many events of a day one position is kept. A page then starts at most half as many away
@@ -11,9 +12,6 @@ export const POSITION_INTERVAL = 250
 
 /** Positions that one transaction writes; it holds the counts of one day meanwhile, 5 ms or so. */
 const WRITTEN_POSITIONS = 20
-/** A day whose counts are held longer than this is left for the next run. */
-const LOCK_TIMEOUT = '500ms'
-const LOCK_NOT_AVAILABLE = '55P03'
 
 export interface TrackerDay {
   trackerId: string
@@ -61,25 +59,21 @@ export interface IndexedEvents {
  * The day's counts are locked first: acceptance that has counted its events is waited for, and what
  * is counted later lowers `unindexed_since` after us. So the statement that reads sees all that the
  * locked counts tell of, and may reset them; a count that appeared after the lock is left as it is.
- * A crash of the server may lose the newest of this, positions and reset together.
+ * A crash of the server may lose the newest of this, positions and reset together. A day whose
+ * counts are held for longer than half a second is left for the next run.
  */
 export async function indexPositions(
-  { query }: Pick<Database, 'query'>,
+  database: Pick<Database, 'query'>,
   trackerDay: TrackerDay,
   positionsMax: number = WRITTEN_POSITIONS,
 ): Promise<IndexedEvents> {
-  try {
-    return await query.transaction().execute(async transaction => {
-      await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true),
-        set_config('synchronous_commit', 'off', true)`.execute(transaction)
-      const slots = await lockCounts(transaction, trackerDay)
-      await deleteInvalidPositions(transaction, trackerDay)
-      return await insertPositions(transaction, trackerDay, { slots, positionsMax })
-    })
-  } catch (error) {
-    if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
-    return { positions: 0, more: false }
-  }
+  const indexed = await withLockTimeout(database, async transaction => {
+    await sql`set local synchronous_commit = off`.execute(transaction)
+    const slots = await lockCounts(transaction, trackerDay)
+    await deleteInvalidPositions(transaction, trackerDay)
+    return await insertPositions(transaction, trackerDay, { slots, positionsMax })
+  })
+  return indexed ?? { positions: 0, more: false }
 }
 
 async function lockCounts(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import type { Database } from '../database.ts'
+import { isLockTimeout } from '../lock-timeout.ts'
 
 /** The migration that this prepares, and the one before it. */
 export const LEDGER_UPGRADE = {
@@ -11,7 +12,6 @@ export const LEDGER_UPGRADE = {
 
 const LOCK_MILLISECONDS_MAX = 200
 const AUTOVACUUM_LOCK_MILLISECONDS_MAX = 60_000
-const LOCK_NOT_AVAILABLE = '55P03'
 const LOCK_TRIES_MAX = 600
 const BATCH_ROWS = 5_000
 const BATCH_TRIES_MAX = 1_000
@@ -19,7 +19,7 @@ const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Whether the tables of the version before are to be taken over while it goes on. A store that has
- * no tracker is in use by nobody, and is migrated as it is.
+ * no tracker is not in use, and is migrated as it is.
  */
 export async function needsLedgerUpgrade({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
@@ -77,8 +77,7 @@ async function withShortLocks(database: Database, statements: string): Promise<v
       })
       return
     } catch (error) {
-      const isHeld = (error as { code?: string }).code === LOCK_NOT_AVAILABLE
-      if (!isHeld || tries === LOCK_TRIES_MAX) throw error
+      if (!isLockTimeout(error) || tries === LOCK_TRIES_MAX) throw error
       await database.pool.query('select pg_sleep(0.3)')
     }
   }
