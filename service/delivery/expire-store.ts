@@ -1,6 +1,8 @@
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { deleteByTracker, type TrackerBatch } from '../db/delete-by-tracker.ts'
 import { IS_COUNTED } from './plan-store.ts'
+import { ADD_COUNTS } from './store.ts'
 
 /** Rows that one statement deletes at most. */
 export const EXPIRED_ROWS = 1_000
@@ -28,9 +30,7 @@ export function expireDeliveriesExpressions(): string {
       select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
         -count(*), -count(*) filter (where status = 'accepted')
       from gone_deliveries where ${IS_COUNTED} group by 2 order by 2
-      on conflict (tracker_id, planned_on, slot) do update set
-        planned = delivery_counts.planned + excluded.planned,
-        accepted = delivery_counts.accepted + excluded.accepted
+      ${ADD_COUNTS}
     )`
 }
 
@@ -43,13 +43,10 @@ const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
 export async function deleteSentCounts(database: Database, keptSince: string): Promise<number> {
   let total = 0
   for (const table of SENT_COUNT_TABLES) {
-    let deleted = 0
-    for (const trackerId of await findTrackersOfSentCounts(database, table, keptSince)) {
-      const limit = EXPIRED_ROWS - deleted
-      deleted += await deleteSentCountsOf(database, table, { trackerId, keptSince, limit })
-      if (deleted === EXPIRED_ROWS) break
-    }
-    total += deleted
+    const trackers = await findTrackersOfSentCounts(database, table, keptSince)
+    total += await deleteByTracker(trackers, EXPIRED_ROWS, batch =>
+      deleteSentCountsOf(database, table, { ...batch, keptSince }),
+    )
   }
   return total
 }
@@ -80,7 +77,7 @@ async function findTrackersOfSentCounts(
 async function deleteSentCountsOf(
   { pool }: Database,
   table: SentCountTable,
-  { trackerId, keptSince, limit }: { trackerId: string; keptSince: string; limit: number },
+  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     text: `delete from ${table} where tracker_id = $1::uuid and ctid = any(array(
@@ -139,7 +136,7 @@ export interface DeletedAttempts {
   last: AttemptPosition | null
 }
 
-/** Deletes a batch of a tracker's oldest attempts; those that somebody else holds are left. */
+/** Deletes a batch of a tracker's oldest attempts; those that are locked are left. */
 export async function deleteAttempts(
   { pool }: Database,
   { trackerId, keptSince, after }: OldAttempts,

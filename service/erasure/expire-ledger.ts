@@ -8,7 +8,6 @@ import {
   findExpiredWeeks,
   findExpiringTrackers,
   findRowwisePartitions,
-  findTrackersOfOldCounts,
   forgetCounts,
   type KeyPosition,
 } from '../ledger/expire-store.ts'
@@ -128,7 +127,7 @@ async function expireRowwise(
       } while (after !== null)
     }
   }
-  for (const trackerId of await findTrackersOfOldCounts(database, since)) {
+  for (const trackerId of await findExpiringTrackers(database, 'event_counts', since)) {
     await forgetCounts(database, trackerId, since)
   }
   return { ...total, more: false }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { BOTH_SPACES } from './event-space.ts'
 import { changePartitions } from './partition-store.ts'
 import { deletePositions } from './position-store.ts'
 
@@ -57,7 +58,8 @@ function keysOf(events: string): string {
     select tracker_id, key_space.space, event_id_digest(event_id) as id_digest, created_at
     from ${events}
     cross join lateral unnest(
-      case ${events}.space when 2 then '{0,1}'::smallint[] else array[${events}.space] end
+      case ${events}.space when ${BOTH_SPACES} then '{0,1}'::smallint[]
+        else array[${events}.space] end
     ) as key_space(space)`
 }
 
@@ -75,35 +77,27 @@ export async function findRowwisePartitions({ pool }: Database): Promise<Rowwise
   return ROWWISE_PARTITIONS.filter(name => found.has(name))
 }
 
-/** The trackers that have events before `keptSince` in the partition. */
+/** That a row is of a day before `$1`. */
+const IS_OLD = {
+  events_default: `created_at < $1::date::timestamp at time zone 'UTC'`,
+  events_legacy: `created_at < $1::date::timestamp at time zone 'UTC'`,
+  event_counts: 'received_on < $1::date',
+} as const
+
+/**
+ * The trackers that have rows of a day before `keptSince` in the table. One look into an index a
+ * tracker.
+ */
 export async function findExpiringTrackers(
   { pool }: Database,
-  partition: RowwisePartition,
+  table: keyof typeof IS_OLD,
   keptSince: string,
 ): Promise<string[]> {
   const { rows } = await pool.query(
     `select trackers.id from trackers
      cross join lateral (
-       select distinct tracker_id from ${partition}
-       where tracker_id = trackers.id
-         and created_at < $1::date::timestamp at time zone 'UTC'
-     ) old
-     order by trackers.id`,
-    [keptSince],
-  )
-  return rows.map(({ id }) => id)
-}
-
-/** The trackers that have counts of a day before `keptSince`. One look into an index a tracker. */
-export async function findTrackersOfOldCounts(
-  { pool }: Database,
-  keptSince: string,
-): Promise<string[]> {
-  const { rows } = await pool.query(
-    `select trackers.id from trackers
-     cross join lateral (
-       select distinct tracker_id from event_counts
-       where tracker_id = trackers.id and received_on < $1::date
+       select distinct tracker_id from ${table}
+       where tracker_id = trackers.id and ${IS_OLD[table]}
      ) old
      order by trackers.id`,
     [keptSince],

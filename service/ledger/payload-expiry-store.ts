@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import { deleteByTracker, type TrackerBatch } from '../db/delete-by-tracker.ts'
 import { changePartitions } from './partition-store.ts'
 
 /** Rows that one statement deletes at most, so that no other waits for it for long. */
@@ -35,17 +36,14 @@ export async function dropPartition(database: Database, name: string): Promise<b
 }
 
 /**
- * Deletes a batch of expired payloads from the default partition, where a payload lies whose day
- * nobody had made, tracker by tracker. Returns how many; rows that others hold are left.
+ * Deletes a batch of expired payloads from the default partition, which holds payloads of days
+ * without a partition, tracker by tracker. Returns how many; rows that are locked are left.
  */
 export async function deleteStrayPayloads(database: Database, keptSince: string): Promise<number> {
-  let deleted = 0
-  for (const trackerId of await findTrackersOfStrays(database, keptSince)) {
-    const limit = EXPIRY_ROWS - deleted
-    deleted += await deleteStrayPayloadsOf(database, { trackerId, keptSince, limit })
-    if (deleted === EXPIRY_ROWS) break
-  }
-  return deleted
+  const trackers = await findTrackersOfStrays(database, keptSince)
+  return deleteByTracker(trackers, EXPIRY_ROWS, batch =>
+    deleteStrayPayloadsOf(database, { ...batch, keptSince }),
+  )
 }
 
 /** The trackers of the oldest strays, as many as one batch deletes. */
@@ -65,7 +63,7 @@ async function findTrackersOfStrays({ pool }: Database, keptSince: string): Prom
 
 async function deleteStrayPayloadsOf(
   { pool }: Database,
-  { trackerId, keptSince, limit }: { trackerId: string; keptSince: string; limit: number },
+  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     name: 'delete-stray-payloads',

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { deleteByTracker, type TrackerBatch } from '../db/delete-by-tracker.ts'
 
 /** Rows that one call deletes at most. */
 export const EXPIRED_REPORTS = 1_000
@@ -18,13 +19,10 @@ type DailyTable = (typeof DAILY)[number]
 export async function deleteReports(database: Database, keptSince: string): Promise<number> {
   let total = 0
   for (const table of DAILY) {
-    let deleted = 0
-    for (const trackerId of await findTrackersOfReports(database, table, keptSince)) {
-      const limit = EXPIRED_REPORTS - deleted
-      deleted += await deleteReportsOf(database, table, { trackerId, keptSince, limit })
-      if (deleted === EXPIRED_REPORTS) break
-    }
-    total += deleted
+    const trackers = await findTrackersOfReports(database, table, keptSince)
+    total += await deleteByTracker(trackers, EXPIRED_REPORTS, batch =>
+      deleteReportsOf(database, table, { ...batch, keptSince }),
+    )
   }
   return total
 }
@@ -48,16 +46,10 @@ async function findTrackersOfReports(
   return rows.map(row => row.tracker_id)
 }
 
-interface TrackerBatch {
-  trackerId: string
-  keptSince: string
-  limit: number
-}
-
 async function deleteReportsOf(
   { pool }: Database,
   [table, day]: DailyTable,
-  { trackerId, keptSince, limit }: TrackerBatch,
+  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     text: `delete from ${table} where tracker_id = $1::uuid and ctid = any(array(
@@ -76,13 +68,10 @@ async function deleteReportsOf(
  * stay. Returns how many.
  */
 export async function deleteResolvedAlerts(database: Database, keptSince: string): Promise<number> {
-  let deleted = 0
-  for (const trackerId of await findTrackersOfResolvedAlerts(database, keptSince)) {
-    const limit = EXPIRED_REPORTS - deleted
-    deleted += await deleteResolvedAlertsOf(database, { trackerId, keptSince, limit })
-    if (deleted === EXPIRED_REPORTS) break
-  }
-  return deleted
+  const trackers = await findTrackersOfResolvedAlerts(database, keptSince)
+  return deleteByTracker(trackers, EXPIRED_REPORTS, batch =>
+    deleteResolvedAlertsOf(database, { ...batch, keptSince }),
+  )
 }
 
 /** Reads the whole table, which is small: an alert is one trouble of one destination. */
@@ -101,7 +90,7 @@ async function findTrackersOfResolvedAlerts(
 
 async function deleteResolvedAlertsOf(
   { pool }: Database,
-  { trackerId, keptSince, limit }: TrackerBatch,
+  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     text: `delete from alerts where tracker_id = $1::uuid and ctid = any(array(
