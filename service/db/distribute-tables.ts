@@ -9,7 +9,10 @@ export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolea
 
 const KNOWN = new WeakMap<Database['pool'], Promise<boolean>>()
 
-/** The same, asked once for each pool: for statements that are sent often. */
+/**
+ * The same, asked once for each pool. "No" outlives the creation of the extension, but not the
+ * process (docs/operations/scale.md); distributing tables does not change the answer.
+ */
 export function isOfCluster({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
   const known = KNOWN.get(pool)
   if (known) return known

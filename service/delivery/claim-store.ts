@@ -17,7 +17,7 @@ export interface ClaimedDelivery extends EventPlace {
   attemptCount: number
   /** Attempts since it was planned or last replayed, this one included. */
   attemptsInRow: number
-  /** Another worker had it and died: nobody knows whether the platform has the event. */
+  /** Another worker had it and died: the platform may or may not have the event. */
   isTakenUp: boolean
 }
 
@@ -36,7 +36,7 @@ export interface Claimed {
  *
  * The rows are locked by the index of due times and then updated where they lie. Joined by their
  * key instead, PostgreSQL 18 read all deliveries there are for each claim, since it expects a claim
- * to take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that somebody changed
+ * to take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that was changed
  * after this statement began is not found where it was; the next claim takes it.
  *
  * The lease is written and compared on the store's clock alone. The clocks of two machines may
@@ -57,7 +57,7 @@ export async function claimDeliveries(
                and is_test = (
                  select is_test from delivery_queue
                  where tracker_id = $1::uuid and destination_id = $2::uuid
-               and next_attempt_at <= $3::timestamptz
+                   and next_attempt_at <= $3::timestamptz
                    and (leased_until is null or leased_until <= statement_timestamp())
                  order by next_attempt_at limit 1
                )

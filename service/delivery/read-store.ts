@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { type EventPlace, placeArrays } from '../ledger/event-space.ts'
+import { type EventPlace, placeArrays, placesAs } from '../ledger/event-space.ts'
 import type { SendError } from '../platforms/send-outcome.ts'
 
 /** A delivery as it is read, with the platform's last answer and the state of its destination. */
@@ -36,8 +36,7 @@ export async function findDeliveries(
     text: `select deliveries.*, attempt.answer,
              case when destination.status = 'inactive' then destination.status_reason end
                as destination_problem
-           from unnest($2::timestamptz[], $3::text[], $4::smallint[])
-             as asked(created_at, event_id, space)
+           from ${placesAs('asked', 2)}
            cross join lateral (
              select * from all_deliveries
              where tracker_id = $1::uuid and created_at = asked.created_at

@@ -3,6 +3,7 @@ import type { Transaction } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { payloadOf } from '../ledger/store.ts'
 import { FAILED_STATUSES } from './status-moves.ts'
+import { ATTEMPT_COLUMNS, FIXED_COLUMNS } from './store.ts'
 
 export interface Replay {
   trackerId: string
@@ -21,6 +22,9 @@ export interface ReplayCounts {
   payloadExpired: number
   isCapped: boolean
 }
+
+/** What moves back into the queue as it is. */
+const KEPT_COLUMNS = [...FIXED_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error'].join(', ')
 
 /**
  * Moves failed deliveries back into the queue, those of the newest events first: those that can
@@ -68,12 +72,10 @@ export async function replayFailed(
          and deliveries.created_at = judged.created_at and deliveries.id = judged.id
        returning deliveries.*
      ), queued as (
-       insert into delivery_queue (tracker_id, created_at, id, event_id, space, destination_id,
-         is_test, attempt_count, first_sent_at, platform_trace_id, last_error, attempt_ids,
-         status, status_reason, next_attempt_at, replayed_at, attempts_before_replay, updated_at)
-       select tracker_id, created_at, id, event_id, space, destination_id, is_test, attempt_count,
-         first_sent_at, platform_trace_id, last_error, attempt_ids,
-         'queued', 'replayed', $4::timestamptz, $4::timestamptz, attempt_count, $4::timestamptz
+       insert into delivery_queue (${KEPT_COLUMNS}, status, status_reason, next_attempt_at,
+         replayed_at, attempts_before_replay, updated_at)
+       select ${KEPT_COLUMNS}, 'queued', 'replayed', $4::timestamptz,
+         $4::timestamptz, attempt_count, $4::timestamptz
        from moved
      )
      select count(*) filter (where verdict = 'queued') as queued,

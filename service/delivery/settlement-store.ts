@@ -4,7 +4,7 @@ import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 import { countSentExpressions, countSentValues } from './sent-counts-store.ts'
 import type { SentMark, SentTally } from './sent-tally.ts'
 import type { Settlement } from './settlement.ts'
-import { ADD_COUNTS } from './store.ts'
+import { ADD_COUNTS, FIXED_COLUMNS, REPLAY_COLUMNS } from './store.ts'
 
 /** With the time that begins the key of its delivery. */
 export interface PlacedSettlement extends Settlement {
@@ -22,7 +22,7 @@ export interface SettledBatch {
 }
 
 /**
- * Writes what became of claimed deliveries: what is final leaves the queue for the history, and
+ * Writes the outcome of claimed deliveries: what is final leaves the queue for the history, and
  * what is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker
  * whose lease ran out, and whose rows another worker has taken, changes nothing. A delivery that
  * was never really sent has no time of first sending. Returns how many it settled.
@@ -120,17 +120,7 @@ const SETTLED_VALUES = {
 }
 
 /** What a delivery takes along as it is. */
-const KEPT_COLUMNS = [
-  'tracker_id',
-  'created_at',
-  'id',
-  'event_id',
-  'space',
-  'destination_id',
-  'is_test',
-  'replayed_at',
-  'attempts_before_replay',
-]
+const KEPT_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS]
 
 const SETTLED_COLUMNS = [...KEPT_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
 

@@ -2,7 +2,7 @@ import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { payloadsByKey } from '../ledger/erase-store.ts'
-import { type EventPlace, placeArrays } from '../ledger/event-space.ts'
+import { type EventPlace, placeArrays, placesAs } from '../ledger/event-space.ts'
 import { indexKey, legacyIndexKey, visitorDigest } from '../ledger/identifiers.ts'
 import { WAITING_STATUSES } from './status-moves.ts'
 
@@ -21,7 +21,7 @@ export interface Lane {
 export interface DueLanes {
   now: Date
   lanesMax: number
-  /** Destinations that are not to be looked at, so that they crowd nobody out of the limit. */
+  /** Destinations that are not to be looked at, so that they crowd no others out of the limit. */
   leaveOut: readonly string[]
 }
 
@@ -59,7 +59,29 @@ export async function findDueLanes(
   }))
 }
 
-/** Whether or not anybody has planned a delivery on that day in this slot. */
+/** What a delivery keeps for good, in the queue and in the history. */
+export const FIXED_COLUMNS = [
+  'tracker_id',
+  'created_at',
+  'id',
+  'event_id',
+  'space',
+  'destination_id',
+  'is_test',
+]
+
+/** What a replay sets. */
+export const REPLAY_COLUMNS = ['replayed_at', 'attempts_before_replay']
+
+/** What attempts set, beside the status and the last error. */
+export const ATTEMPT_COLUMNS = [
+  'attempt_count',
+  'first_sent_at',
+  'platform_trace_id',
+  'attempt_ids',
+]
+
+/** Adds to the counts of a day, or begins them. */
 export const ADD_COUNTS = `
   on conflict (tracker_id, planned_on, slot) do update set
     planned = delivery_counts.planned + excluded.planned,
@@ -145,13 +167,9 @@ function keepSkipped(
   rows: string,
   { reason, lastError, at }: { reason: string; lastError: string; at: string },
 ): string {
-  return `insert into deliveries (tracker_id, created_at, id, event_id, space, destination_id,
-         is_test, attempt_count, attempts_before_replay, first_sent_at, replayed_at,
-         platform_trace_id, attempt_ids, status, status_reason, last_error, updated_at)
-       select tracker_id, created_at, id, event_id, space, destination_id,
-         is_test, attempt_count, attempts_before_replay, first_sent_at, replayed_at,
-         platform_trace_id, attempt_ids, 'skipped:consent', ${reason}, ${lastError},
-         ${at}::timestamptz
+  const kept = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS].join(', ')
+  return `insert into deliveries (${kept}, status, status_reason, last_error, updated_at)
+       select ${kept}, 'skipped:consent', ${reason}, ${lastError}, ${at}::timestamptz
        from ${rows}`
 }
 
@@ -170,7 +188,7 @@ export interface ErasedEvents {
 }
 
 export interface StoppedDeliveries {
-  /** Deliveries that somebody else is writing at this moment: to be tried again. */
+  /** Deliveries that another statement is writing at this moment: to be tried again. */
   missed: number
   /** The requests that carried these events. */
   attemptIds: string[]
@@ -210,7 +228,7 @@ const deliveriesOfErased = (
 ) => `
   select delivery.created_at, delivery.id, delivery.attempt_ids, ${isOpen} as is_open,
     ${mayBeAnswered} as may_be_answered
-  from unnest($4::timestamptz[], $5::text[], $6::smallint[]) as erased(created_at, event_id, space)
+  from ${placesAs('erased', 4)}
   cross join lateral (
     select * from ${table}
     where tracker_id = $1::uuid and created_at = erased.created_at
@@ -218,7 +236,7 @@ const deliveriesOfErased = (
     offset 0
   ) delivery`
 
-/** Those of them that are to be changed and that nobody holds, locked in order. */
+/** Those of them that are to be changed and are not locked elsewhere, locked in order. */
 const lockedOf = (table: 'delivery_queue' | 'deliveries', concerned: string) => `
   select delivery.tracker_id, delivery.created_at, delivery.id, ${IS_WAITING} as is_waiting
   from (

@@ -1,6 +1,14 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
-import { type EventPlace, placeArrays, placeKey } from './event-space.ts'
+import { arrayLiteral, arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import {
+  BOTH_SPACES,
+  type EventPlace,
+  PLACE_COLUMNS,
+  payloadTimeOf,
+  placeArrays,
+  placeKey,
+  placesAs,
+} from './event-space.ts'
 import { indexKey, legacyIndexKey, type NamedPerson, visitorDigest } from './identifiers.ts'
 import { payloadOf } from './store.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
@@ -48,7 +56,7 @@ export async function findPayloadsByDigest(
   return rows.map(foundPayload)
 }
 
-/** Payloads of a visitor, in no order: whoever has more than the limit is not one person. */
+/** Payloads of a visitor, in no order: a visitor with more than the limit is not one person. */
 export async function findPayloadsOfVisitor(
   { pool }: Database,
   { trackerId, visitorId, limit }: { trackerId: string; visitorId: string; limit: number },
@@ -80,7 +88,7 @@ export function payloadsByKey({ trackerId, key, legacyKey }: PayloadSearch): str
     select * from event_payloads
     where identifier_keys && array[${keys}] and tracker_id = ${trackerId}::uuid`
   return `(
-    select payload.*, case when payload.space <> 2 then payload.created_at
+    select payload.*, case when payload.space <> ${BOTH_SPACES} then payload.created_at
       else coalesce(legacy.created_at, payload.received_on::timestamp at time zone 'UTC')
       end as event_created_at
     from (
@@ -92,7 +100,7 @@ export function payloadsByKey({ trackerId, key, legacyKey }: PayloadSearch): str
     ) payload
     left join lateral (
       select created_at from event_keys
-      where payload.space = 2 and tracker_id = ${trackerId}::uuid and space = 0
+      where payload.space = ${BOTH_SPACES} and tracker_id = ${trackerId}::uuid and space = 0
         and id_digest = event_id_digest(payload.event_id)
       limit 1
     ) legacy on true
@@ -132,8 +140,8 @@ export interface Erased {
 
 /**
  * Erases the identity of these events: their payloads, the sessions of the visitors in them, and of
- * the events themselves what `erasedEntry` leaves out. Rows are taken in order of their keys, as
- * acceptance and other erasures take them, so that nobody dead-locks.
+ * the events themselves what `erasedEntry` leaves out. Rows are locked in order of their keys, as
+ * acceptance and other erasures lock them, so that they cannot deadlock.
  */
 export async function eraseEvents(
   { pool }: Database,
@@ -143,13 +151,12 @@ export async function eraseEvents(
   const { rows } = await pool.query(
     `with asked as materialized (
        select $1::uuid as tracker_id, created_at, event_id, space, received_on
-       from unnest($2::timestamptz[], $3::text[], $4::smallint[], $5::date[])
-         as payload(created_at, event_id, space, received_on)
+       from ${unnestOf(PAYLOAD_COLUMNS, { alias: 'payload', firstParameter: 2 })}
        order by created_at, event_id, space
      ), gone as (
        delete from event_payloads payload using asked
        where payload.tracker_id = asked.tracker_id
-         and payload.created_at = case asked.space when 2 then '-infinity' else asked.created_at end
+         and payload.created_at = ${payloadTimeOf('asked')}
          and payload.event_id = asked.event_id and payload.space = asked.space
          and payload.received_on = asked.received_on
        returning payload.tracker_id, asked.created_at, payload.event_id, payload.space,
@@ -177,14 +184,16 @@ export async function eraseEvents(
        returning sessions.visitor_id
      )
      select (select count(*) from gone) as events, (select count(*) from ended) as sessions`,
-    [
-      trackerId,
-      ...placeArrays(payloads),
-      arrayLiteral(payloads.map(({ receivedOn }) => receivedOn)),
-    ],
+    [trackerId, ...arraysOf(PAYLOAD_COLUMNS, payloads)],
   )
   return rows[0]
 }
+
+/** Where a payload lies. */
+export const PAYLOAD_COLUMNS: readonly BatchColumn<FoundPayload>[] = [
+  ...PLACE_COLUMNS,
+  { name: 'received_on', type: 'date', text: ({ receivedOn }) => receivedOn },
+]
 
 /**
  * Removes what bears the digest without any event: the session of a visitor whose id it is, and
@@ -241,8 +250,7 @@ export async function findWithoutPayload(
     text: `select event.event_id, event.space
            from (
              select $1::uuid as tracker_id, created_at, event_id, space
-             from unnest($2::timestamptz[], $3::text[], $4::smallint[])
-               as asked(created_at, event_id, space)
+             from ${placesAs('asked', 2)}
            ) event
            cross join lateral (
              select true from event_payloads where ${payloadOf('event')} limit 1

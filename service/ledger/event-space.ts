@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 
 /**
  * Event ids of secret keys and of publishable keys live apart: a page can never take the id of an
@@ -10,7 +10,7 @@ export type EventSpace = 'secret' | 'publishable'
 /** As the column `space` holds it. */
 export const SPACE_NUMBERS: Record<EventSpace, number> = { secret: 0, publishable: 1 }
 
-/** Of an event that was stored before there were spaces: its id is taken in both. */
+/** The same of an event that was stored before there were spaces: its id is taken in both. */
 export const BOTH_SPACES = 2
 
 const DIGEST_HEX_DIGITS = 32
@@ -28,13 +28,28 @@ export interface EventPlace {
   space: number
 }
 
-/** Parameters for `unnest($::timestamptz[], $::text[], $::smallint[])`. */
-export function placeArrays(places: readonly EventPlace[]): [string, string, string] {
-  return [
-    arrayLiteral(places.map(({ createdAt }) => createdAt.toISOString())),
-    arrayLiteral(places.map(({ eventId }) => eventId)),
-    arrayLiteral(places.map(({ space }) => String(space))),
-  ]
+export const PLACE_COLUMNS: readonly BatchColumn<EventPlace>[] = [
+  { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
+  { name: 'event_id', type: 'text', text: ({ eventId }) => eventId },
+  { name: 'space', type: 'smallint', text: ({ space }) => String(space) },
+]
+
+/** The places as a table of three parameters, as SQL: created_at, event_id, space. */
+export function placesAs(alias: string, firstParameter: number): string {
+  return unnestOf(PLACE_COLUMNS, { alias, firstParameter })
+}
+
+/** The three parameters of `placesAs`. */
+export function placeArrays(places: readonly EventPlace[]): string[] {
+  return arraysOf(PLACE_COLUMNS, places)
+}
+
+/**
+ * The time in the key of the payload of `event`, as SQL: payloads that were stored before there
+ * were spaces have no time of their own.
+ */
+export function payloadTimeOf(event: string): string {
+  return `case ${event}.space when ${BOTH_SPACES} then '-infinity' else ${event}.created_at end`
 }
 
 /** Tells the events of one tracker apart. */

@@ -1,13 +1,13 @@
 import type { Database } from '../db/database.ts'
-import { hasCitus } from '../db/distribute-tables.ts'
+import { isOfCluster } from '../db/distribute-tables.ts'
 
 /**
  * Merges what was stored lately into the index of payloads, on every day. Resolves when all is
- * merged; nobody who stores payloads waits for it.
+ * merged; storing payloads does not wait for it.
  */
 export async function mergePayloadIndex(database: Database): Promise<void> {
   const { pool } = database
-  if (await hasCitus(database)) {
+  if (await isOfCluster(database)) {
     const { rows } = await pool.query(MERGE_SHARDS)
     const [failed] = rows
     if (failed) throw new Error(`shard ${failed.shardid} of ${failed.name}: ${failed.result}`)

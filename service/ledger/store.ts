@@ -1,6 +1,14 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
-import { type EventPlace, type EventSpace, placeArrays, SPACE_NUMBERS } from './event-space.ts'
+import {
+  BOTH_SPACES,
+  type EventPlace,
+  type EventSpace,
+  payloadTimeOf,
+  placeArrays,
+  placesAs,
+  SPACE_NUMBERS,
+} from './event-space.ts'
 
 /** An event with its payload and session, as it lies in the store. */
 export interface StoredEvent extends EventPlace {
@@ -53,13 +61,12 @@ const CHILDREN_MAX = 100
 
 /**
  * That a row of `event_payloads` belongs to an event or a delivery of the tracker `$1`, as SQL.
- * Payloads that were stored before there were spaces have no time of their own. Every table of a
- * statement names the tracker by its parameter: on Citus the statement then goes to one shard as it
- * is, and may look up one key at a time with a limit (docs/decisions/0024).
+ * Every table of a statement names the tracker by its parameter: on Citus the statement then goes
+ * to one shard as it is, and may look up one key at a time with a limit (docs/decisions/0024).
  */
 export function payloadOf(event: string): string {
   return `tracker_id = $1::uuid
-      and created_at = case ${event}.space when 2 then '-infinity' else ${event}.created_at end
+      and created_at = ${payloadTimeOf(event)}
       and event_id = ${event}.event_id and space = ${event}.space
       and received_on = (${event}.created_at at time zone 'UTC')::date`
 }
@@ -92,12 +99,12 @@ const EVENTS_OF_IDS = readEvents(`
   cross join lateral (
     select * from events
     where tracker_id = $1::uuid and created_at = key.created_at and event_id = asked.event_id
-      and space in (key.space, 2)
+      and space in (key.space, ${BOTH_SPACES})
     limit 1
   )`)
 
 const EVENTS_AT = readEvents(`
-  unnest($2::timestamptz[], $3::text[], $4::smallint[]) as asked(created_at, event_id, space)
+  ${placesAs('asked', 2)}
   cross join lateral (
     select * from events
     where tracker_id = $1::uuid and created_at = asked.created_at and event_id = asked.event_id
@@ -109,7 +116,7 @@ const EVENTS_AT = readEvents(`
 const EVENTS_OF_PARENT = readEvents(`(
     select events.* from events
     where tracker_id = $1::uuid and parent_event_id = $2::text
-      and ($3::smallint = 2 or (space = 1) = ($3::smallint = 1) or not exists (
+      and ($3::smallint = ${BOTH_SPACES} or (space = 1) = ($3::smallint = 1) or not exists (
         select 1 from event_keys
         where tracker_id = $1::uuid and space = 1 - $3::smallint
           and id_digest = event_id_digest($2::text)))
@@ -191,7 +198,7 @@ export async function noteDifferingSubmissions(
              cross join lateral (
                select distinct tracker_id, created_at, event_id, space, body_digest from events
                where tracker_id = key.tracker_id and created_at = key.created_at
-                 and event_id = repeated.event_id and space in (key.space, 2)
+                 and event_id = repeated.event_id and space in (key.space, ${BOTH_SPACES})
              ) first
              where first.body_digest <> repeated.body_digest and first.body_digest <> ''
              group by 1, 2, 3, 4

@@ -43,7 +43,7 @@ export async function findSuppressed(
   return new Set(rows.map(({ tracker_id, keyed }) => `${tracker_id} ${keyed}`))
 }
 
-/** Which of these trackers have ever erased anybody. */
+/** Which of these trackers have ever erased a person. */
 export async function findErasingTrackers(
   { pool }: Database,
   trackerIds: readonly string[],
@@ -72,6 +72,8 @@ const POLLS_MAX = 2_000
  * False when that takes more than about ten seconds.
  */
 export async function awaitPayloadWriters(database: Database): Promise<boolean> {
+  // Asked each time: with an answer from before the extension was created, an erasure would miss
+  // the writers on other nodes.
   const writers = (await hasCitus(database)) ? findWritersOfNodes : findWriters
   let earlier = await writers(database)
   for (let polls = 0; earlier.length > 0; polls += 1) {

@@ -1,13 +1,14 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
-import type { FoundPayload } from './erase-store.ts'
-import { placeArrays } from './event-space.ts'
+import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { type FoundPayload, PAYLOAD_COLUMNS } from './erase-store.ts'
+import { payloadTimeOf } from './event-space.ts'
 import { identifiersOf, indexKey } from './identifiers.ts'
 
 /**
- * Gives payloads that a process of the version before has stored their numbers, by whoever has read
- * them: without, every erasure of the tracker would read them again, and one with too many of them
- * would never come to its end. A row that somebody else is erasing is left to them.
+ * Writes the index keys of payloads that a process of the previous version stored without them.
+ * Every erasure that reads such payloads does so: otherwise each later erasure of the tracker would
+ * read them again, and with too many of them none would ever finish. A row that another erasure has
+ * locked is left to that one.
  */
 export async function indexPayloads(
   { pool }: Database,
@@ -19,12 +20,11 @@ export async function indexPayloads(
     `with found as materialized (
        select payload.tracker_id, payload.created_at, payload.event_id, payload.space,
          payload.received_on, asked.keys
-       from unnest($2::timestamptz[], $3::text[], $4::smallint[], $5::date[], $6::text[])
-         as asked(created_at, event_id, space, received_on, keys)
+       from ${unnestOf(KEYED_COLUMNS, { alias: 'asked', firstParameter: 2 })}
        cross join lateral (
          select tracker_id, created_at, event_id, space, received_on from event_payloads
          where tracker_id = $1::uuid
-           and created_at = case asked.space when 2 then '-infinity' else asked.created_at end
+           and created_at = ${payloadTimeOf('asked')}
            and event_id = asked.event_id and space = asked.space
            and received_on = asked.received_on
          limit 1 for update skip locked
@@ -36,12 +36,18 @@ export async function indexPayloads(
        and payload.received_on = found.received_on`,
     [
       trackerId,
-      ...placeArrays(payloads),
-      arrayLiteral(payloads.map(({ receivedOn }) => receivedOn)),
-      arrayLiteral(payloads.map(payload => keysText(trackerId, payload))),
+      ...arraysOf(
+        KEYED_COLUMNS,
+        payloads.map(payload => ({ ...payload, keys: keysText(trackerId, payload) })),
+      ),
     ],
   )
 }
+
+const KEYED_COLUMNS: readonly BatchColumn<FoundPayload & { keys: string }>[] = [
+  ...PAYLOAD_COLUMNS,
+  { name: 'keys', type: 'text', text: ({ keys }) => keys },
+]
 
 function keysText(trackerId: string, payload: FoundPayload): string {
   const keys = identifiersOf(payload).map(digest => indexKey(trackerId, digest))
