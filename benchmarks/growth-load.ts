@@ -112,11 +112,10 @@ async function deliverRequest(
 }
 
 function acceptedSettlement(
-  { eventId, createdAt, id }: ClaimedDelivery,
+  { createdAt, id }: ClaimedDelivery,
   { attemptId, traceId }: { attemptId: string; traceId: string },
 ) {
   return {
-    eventId,
     createdAt,
     id,
     status: 'accepted',

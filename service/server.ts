@@ -42,11 +42,11 @@ import {
 } from './http/service-app.ts'
 import { type CommitHealth, healthOfCommits } from './ingestion/commit-health.ts'
 import type { ErasureKeySource } from './ingestion/erasure-watch.ts'
-import { eventCommits } from './ingestion/event-commits.ts'
+import { type CommittedEvents, eventCommits } from './ingestion/event-commits.ts'
 import { ingestionRoutes } from './ingestion/routes.ts'
 import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
 import { verifyIngestion } from './ingestion/verify-ingestion.ts'
-import type { CommitQueue, CommittedGroup } from './metrics/commit-metrics.ts'
+import type { CommitQueue } from './metrics/commit-metrics.ts'
 import { providerSource } from './oauth/provider-source.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { pageRoutes } from './pages/routes.ts'
@@ -97,7 +97,7 @@ export interface ServerOptions {
   onPlanned: () => void
   /** For counting. */
   onAnswered?: (answered: AnsweredRequest) => void
-  onCommitted?: (group: CommittedGroup) => void
+  onCommitted?: (group: CommittedEvents) => void
   onLimited?: (name: LimitName) => void
   onShed?: () => void
   /** How the lanes of this process are; left out where it delivers nothing. */
@@ -200,7 +200,7 @@ const withCampaigns: AdAccountWatcher = (transaction, account) => {
   return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
 }
 
-/** Nobody waits for the note of when something was used, so nobody else would hear of it. */
+/** Requests do not wait for the time of last use to be written, so its failure is logged here. */
 function touchErrorTeller(logger: ServiceLogger) {
   return (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
 }

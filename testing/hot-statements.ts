@@ -247,8 +247,7 @@ async function claimAndSettle(database: Database): Promise<void> {
     destinationId: DESTINATION,
     leaseEndsAt,
     at: NOW,
-    settlements: deliveries.map(({ eventId, createdAt, id }) => ({
-      eventId,
+    settlements: deliveries.map(({ createdAt, id }) => ({
       createdAt,
       id,
       status: 'accepted',

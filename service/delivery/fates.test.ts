@@ -6,7 +6,7 @@ import { nextStatuses } from './status-moves.ts'
 
 const AT = new Date('2026-11-21T12:00:00.000Z')
 const WINDOW_END = new Date('2026-11-28T12:00:00.000Z')
-const KEY = { eventId: 'event-1', id: 1, windowEndsAt: WINDOW_END }
+const KEY = { id: 1, windowEndsAt: WINDOW_END }
 
 const ENDS: Record<SendOutcome, string> = {
   accepted: 'accepted',

@@ -1,6 +1,5 @@
 import type { SendAnswer } from '../platforms/send-outcome.ts'
 import {
-  type DeliveryKey,
   handBack,
   type SettledDelivery,
   type Settlement,
@@ -16,18 +15,20 @@ export interface UnsentMoment {
   reason: UnsentReason
 }
 
-/** What becomes of claimed deliveries: by the platform's answer, or because there was none. */
+export type UnsentDelivery = Pick<SettledDelivery, 'id' | 'windowEndsAt'>
+
+/** How claimed deliveries are settled: by the platform's answer, or because there was none. */
 export interface Fates {
   answered: (delivery: SettledDelivery, answer: SendAnswer, moment: SettlementMoment) => Settlement
-  unsent: (delivery: DeliveryKey & { windowEndsAt: Date }, moment: UnsentMoment) => Settlement
+  unsent: (delivery: UnsentDelivery, moment: UnsentMoment) => Settlement
 }
 
 /** The fates of a lane: patient, because a worker comes back for what waits. */
 export const LANE_FATES: Fates = { answered: settleByAnswer, unsent: handBack }
 
 /**
- * The fates of a test purchase, whose caller waits for the answer: whatever the platform does not
- * accept has failed. Nothing of it goes out later, when nobody looks any more, but by a replay.
+ * The fates of a test purchase, whose caller waits for the answer: what the platform does not
+ * accept has failed. Nothing of it goes out later, after the caller has gone, but by a replay.
  */
 export const SINGLE_ATTEMPT_FATES: Fates = {
   answered(delivery, answer, moment) {
@@ -52,10 +53,10 @@ export const SINGLE_ATTEMPT_FATES: Fates = {
         return { ...settled, ...failed, status: 'failed:unknown', reason: 'single_attempt' }
     }
   },
-  unsent({ eventId, id, windowEndsAt }, moment) {
+  unsent({ id, windowEndsAt }, moment) {
     const isUnreadable = moment.reason === 'credential_unreadable'
     return {
-      ...handBack({ eventId, id }, moment),
+      ...handBack({ id }, moment),
       nextAttemptAt: null,
       replayableUntil: windowEndsAt,
       status: isUnreadable ? 'failed:auth' : 'failed:unknown',

@@ -85,7 +85,7 @@ async function settleRequest(
   const settlements = decided.map(({ id, event }) => {
     const attemptsInRow = claimed.get(id)?.attemptsInRow ?? 1
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
-    const delivery = { id, eventId: event.eventId, attemptsInRow, windowEndsAt }
+    const delivery = { id, attemptsInRow, windowEndsAt }
     return fates.answered(delivery, result, moment)
   })
   const { outcome } = result
@@ -110,7 +110,7 @@ async function settleUnsent(
   const at = context.now()
   const settlements = unsent.map(({ id, event }) => {
     const windowEndsAt = windowEnd(event, context.platform)
-    return fates.unsent({ id, eventId: event.eventId, windowEndsAt }, { at, reason })
+    return fates.unsent({ id, windowEndsAt }, { at, reason })
   })
   await settleBatch(context, batch, { settlements, request: null })
 }

@@ -21,7 +21,7 @@ function after(seconds: number): Date {
 }
 
 function delivery(attemptsInRow: number, windowSeconds = 86_400) {
-  return { eventId: 'event-1', id: 1, attemptsInRow, windowEndsAt: after(windowSeconds) }
+  return { id: 1, attemptsInRow, windowEndsAt: after(windowSeconds) }
 }
 
 function answer(outcome: SendOutcome, waitSeconds = 0): SendAnswer {
@@ -56,7 +56,6 @@ it('ends with an acceptance or a refusal, and nothing is due any more', () => {
   ] as const) {
     const settled = settleByAnswer(delivery(1), answer(outcome), MOMENT)
     assert.deepEqual(settled, {
-      eventId: 'event-1',
       id: 1,
       status,
       reason,
@@ -106,12 +105,12 @@ it('gives up when the next attempt would come after the window', () => {
 })
 
 it('burns no attempt for what was not handed over', () => {
-  const unsent = settleUnsent({ eventId: 'event-1', id: 1 }, 'expired', {
+  const unsent = settleUnsent({ id: 1 }, 'expired', {
     reason: 'outside_window',
     error: null,
     replayableUntil: null,
   })
   assert.deepEqual([unsent.isUnburnt, unsent.nextAttemptAt], [true, null])
-  const back = handBack({ eventId: 'event-1', id: 1 }, { at: AT })
+  const back = handBack({ id: 1 }, { at: AT })
   assert.deepEqual([back.status, back.isUnburnt, back.nextAttemptAt], ['queued', true, AT])
 })

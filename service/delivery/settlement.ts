@@ -2,9 +2,8 @@ import type { SendAnswer, SendError } from '../platforms/send-outcome.ts'
 import { backoffSeconds } from './backoff.ts'
 import type { StatusAfterSent } from './status-moves.ts'
 
-/** What becomes of one claimed delivery. */
+/** The outcome of one claimed delivery. */
 export interface Settlement {
-  eventId: string
   id: number
   status: StatusAfterSent
   /** Why, as a short code that the explanation turns into a sentence. */
@@ -20,7 +19,6 @@ export interface Settlement {
 }
 
 export interface SettledDelivery {
-  eventId: string
   id: number
   /** Attempts since it was planned or last replayed: where it stands in the retry schedule. */
   attemptsInRow: number
@@ -41,7 +39,7 @@ export function settleByAnswer(
   { outcome, waitSeconds, error, traceId }: SendAnswer,
   { at, attemptId, chance }: SettlementMoment,
 ): Settlement {
-  const base = { eventId: delivery.eventId, id: delivery.id, error, traceId, attemptId }
+  const base = { id: delivery.id, error, traceId, attemptId }
   const over = { ...base, nextAttemptAt: null, isUnburnt: false }
   const failed = { ...over, replayableUntil: delivery.windowEndsAt }
   switch (outcome) {
@@ -73,11 +71,6 @@ export function settleByAnswer(
   }
 }
 
-export interface DeliveryKey {
-  eventId: string
-  id: number
-}
-
 export type UnsentStatus = 'expired' | 'skipped:consent' | 'failed:permanent' | 'failed:unknown'
 
 export interface UnsentGrounds {
@@ -89,12 +82,11 @@ export interface UnsentGrounds {
 
 /** The fate of a delivery that is not handed over at all. */
 export function settleUnsent(
-  { eventId, id }: DeliveryKey,
+  { id }: Pick<Settlement, 'id'>,
   status: UnsentStatus,
   { reason, error, replayableUntil }: UnsentGrounds,
 ): Settlement {
   return {
-    eventId,
     id,
     status,
     reason,
@@ -108,9 +100,8 @@ export function settleUnsent(
 }
 
 /** Claimed and not sent after all: it waits as before, and the attempt does not count. */
-export function handBack({ eventId, id }: DeliveryKey, { at }: { at: Date }): Settlement {
+export function handBack({ id }: Pick<Settlement, 'id'>, { at }: { at: Date }): Settlement {
   return {
-    eventId,
     id,
     status: 'queued',
     reason: 'handed_back',

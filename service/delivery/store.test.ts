@@ -67,9 +67,8 @@ function idsOf({ deliveries }: Claimed): number[] {
   return deliveries.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-function accepted({ eventId, createdAt, id }: ClaimedDelivery): PlacedSettlement {
+function accepted({ createdAt, id }: ClaimedDelivery): PlacedSettlement {
   return {
-    eventId,
     createdAt,
     id,
     status: 'accepted',

@@ -1,20 +1,13 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
+import type { CommittedEvents } from '../ingestion/event-commits.ts'
 import { labelCounter } from './label-counter.ts'
 import type { MetricsRegistry } from './metrics-registry.ts'
-
-/** Events that were committed together. */
-export interface CommittedGroup {
-  eventCount: number
-  /** The others were there already. */
-  newCount: number
-  seconds: number
-}
 
 const EVENTS_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 /** Counts events as they become durable. Returns what is to be called after each commit. */
-export function commitMetrics(registry: MetricsRegistry): (group: CommittedGroup) => void {
+export function commitMetrics(registry: MetricsRegistry): (group: CommittedEvents) => void {
   const countEvents = labelCounter(registry, {
     name: 'signalbox_events_total',
     help: 'Events that were stored, and repeated ones that were stored before.',

@@ -132,7 +132,6 @@ it('replays, claims and settles a delivery that failed before', async test => {
     at,
     settlements: [
       {
-        eventId: delivery.eventId,
         createdAt: delivery.createdAt,
         id: delivery.id,
         status: 'accepted',
