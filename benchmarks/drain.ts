@@ -21,7 +21,7 @@ export interface Drained {
   lanes: DrainedLane[]
   /** Requests that the worker has kept, answered or not. */
   requests: number
-  /** Those of them that reached nobody. */
+  /** Those of them that reached no platform. */
   vainRequests: number
   /** Events in requests whose outcome it does not know: it may send them again, and no others. */
   unknownEvents: number

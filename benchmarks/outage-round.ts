@@ -33,7 +33,7 @@ export interface OutageLoad extends DeliveryLoad {
 }
 
 /**
- * A real outage: the worker runs against an address where nobody listens, and events come in all
+ * A real outage: the worker runs against an address without a listener, and events come in all
  * the while. The platform comes back right after it was asked for in vain, the worst moment: the
  * pause that the worker then makes lies before it in its whole length.
  */

@@ -68,7 +68,7 @@ export function purchaseCommitter(database: Database) {
       now: () => new Date(),
     }),
     routes: new DestinationRoutes(database, () => new Date()),
-    erasureKey: () => Promise.reject(new Error('nobody is erased here')),
+    erasureKey: () => Promise.reject(new Error('no person is erased here')),
     onPlanned: () => void announceDeliveries(database),
     onNoteError: error => {
       throw error

@@ -4,7 +4,7 @@ import { arrayLiteral } from '../service/db/row-arrays.ts'
 import { identifiersOf, indexKey } from '../service/ledger/identifiers.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 
-/** Somebody who will be erased. */
+/** A person who will be erased. */
 export interface StoredPerson {
   /** Of the e-mail address. */
   digest: string

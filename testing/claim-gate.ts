@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 import type { TestStore } from './test-store.ts'
 
-/** Keeps everybody from changing deliveries, so that several workers do it at the same moment. */
+/** Keeps all workers from changing deliveries, so that several workers do it at the same moment. */
 export interface ClaimGate {
   /** The names of those who stand before it, in order. */
   waiting(): Promise<string[]>

@@ -78,7 +78,7 @@ export async function readAudit({ pool }: Database): Promise<AuditedMove[]> {
   }))
 }
 
-/** Ends the leases of these workers and of nobody else, as if their time were over. */
+/** Ends the leases of these workers and of no others, as if their time were over. */
 export async function endLeasesOf({ pool }: Database, workers: readonly string[]): Promise<void> {
   await pool.query(
     `update delivery_queue set leased_until = statement_timestamp() - interval '1 second'

@@ -6,7 +6,7 @@ const ROUNDS_MAX = 500
 
 /**
  * Heals the platform, ends the leases of the dead, and delivers until nothing waits, moving the
- * clock on to whatever is due next. Throws when that has no end.
+ * clock on to what is due next. Throws when that has no end.
  */
 export async function drainDeliveries(
   service: ServiceUnderTest,

@@ -72,7 +72,7 @@ export interface UnderTestOptions {
   batchMax?: number
   startAt?: string
   securityContact?: string
-  /** As in SIGNALBOX_TRUSTED_PROXIES; nobody without it. */
+  /** As in SIGNALBOX_TRUSTED_PROXIES; none without it. */
   trustedProxies?: string
   /** False: the HTTP service was not told where the platform is. */
   knowsPlatform?: boolean

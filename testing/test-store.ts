@@ -60,7 +60,7 @@ export async function migratedDatabaseUrl(test: TestContext, server: string): Pr
   return connectionString
 }
 
-/** On the server itself, whatever becomes of the test's database. */
+/** On the server itself, not in the test's database. */
 export async function asAdmin(statement: string, server: string = serverUrl()): Promise<void> {
   const client = new pg.Client({ connectionString: server })
   await client.connect()

@@ -58,7 +58,7 @@ it('415 keeps text from every other caller and every other route', async test =>
   }
 })
 
-it('401 refuses whatever else stands in the query, and no log repeats it', async test => {
+it('401 refuses anything else in the query, and no log repeats it', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
   const wrong = [

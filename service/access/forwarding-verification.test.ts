@@ -67,13 +67,13 @@ it('202 takes a forwarder that knows nothing of the browser', async test => {
   assert.deepEqual(await delivered(service), [undefined, undefined])
 })
 
-it('202 signs the bytes of the body, whatever they are', async test => {
+it('202 signs the bytes of the body, text or not', async test => {
   const service = await serviceUnderTest(test)
   const body = ` ${JSON.stringify(pageView({ user_data: { fn: 'Zoë' } }))}\r\n`
   assert.equal((await post(service, signed(service, { body }), body)).status, 202)
 })
 
-it('401 says that the signature is wrong, whatever part of the request was changed', async test => {
+it('401 says that the signature is wrong, for any part of the request that was changed', async test => {
   const service = await serviceUnderTest(test)
   const other = await service.newTracker()
   const good = signed(service)
@@ -203,7 +203,7 @@ it('202 takes both secrets of a rotation, and 401 refuses the revoked one within
   assert.equal(await statusWith(newSecret), 200)
 })
 
-it('401 takes a forwarding secret for no credential, and nobody else has to sign', async test => {
+it('401 takes a forwarding secret for no credential, and no other caller has to sign', async test => {
   const service = await serviceUnderTest(test)
   const secret = service.tracker.forwardingSecret
   for (const [method, path] of [

@@ -12,7 +12,7 @@ export interface LastUseOptions {
 }
 
 /**
- * Notes that a key was used, at most once a minute for each key. Nobody waits for it. One statement
+ * Notes that a key was used, at most once a minute for each key. No request waits. One statement
  * is under way at a time, with all keys that came since: a thousand trackers that begin at once
  * must not take the connections of those whose requests wait.
  */

@@ -196,7 +196,7 @@ export async function insertTracker({ query }: Database, tracker: NewTracker): P
   })
 }
 
-/** Returns its id. Nobody belongs to it yet (people/member-store.ts). */
+/** Returns its id. It has no members yet (people/member-store.ts). */
 export async function insertWorkspace(
   { query }: Pick<Database, 'query'>,
   { name, createdAt }: { name: string; createdAt: Date },

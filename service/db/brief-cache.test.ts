@@ -25,7 +25,7 @@ it('asks once while the answer is fresh, and again when it is not', async () => 
   assert.deepEqual(calls, ['a', 'a', 'a'])
 })
 
-it('lets everybody who asks during a look-up share it', async () => {
+it('shares a look-up with all who ask while it runs', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const { calls, load } = counted(() => promise)
   const cache = new BriefCache(load, LASTING)

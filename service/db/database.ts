@@ -22,7 +22,7 @@ export interface DatabaseOptions {
   connectionsMax: number
   /** Shown in pg_stat_activity, so that an operator sees which role holds a connection. */
   applicationName: string
-  /** A connection breaks at any time, also between two statements; nobody else would hear of it. */
+  /** A connection breaks at any time, also between two statements; no caller would hear of it. */
   onIdleError: (error: Error) => void
   /** For migrations: a statement may take as long as it needs. */
   isPatient?: boolean
@@ -63,7 +63,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: { getTypeParser: parserOf },
   })
   // The pool listens only while a connection is idle. Inside a transaction, between two statements,
-  // an error that nobody listens for would end the process.
+  // an error without a listener would end the process.
   pool.on('connect', client => client.on('error', options.onIdleError))
   pool.on('error', () => {})
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

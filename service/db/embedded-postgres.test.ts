@@ -22,7 +22,7 @@ import {
 const asRoot = process.geteuid?.() === 0
 const folders: string[] = []
 
-/** A data folder that is not there yet, below a folder that everybody or only we may enter. */
+/** A data folder that is not there yet, below a folder that all accounts or only ours may enter. */
 function newDataFolder(mode: 0o755 | 0o700): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
   chmodSync(folder, mode)
@@ -63,7 +63,7 @@ it('is a PostgreSQL 18 on 127.0.0.1 only that writes each commit to the disk', a
   assert.equal(await setting('max_wal_size'), '4GB')
 })
 
-it('lets nobody in without the password', async () => {
+it('lets no one in without the password', async () => {
   const url = new URL(server.connectionString)
   assert.match(url.password, /^[\w-]{43}$/)
   url.password = 'another'
@@ -96,7 +96,7 @@ it('never writes the values of a row to its log', async () => {
   assert.doesNotMatch(log, /sesame/)
 })
 
-it('sorts text by code point and knows all of UTF-8, whatever the machine is set to', async () => {
+it('sorts text by code point and knows all of UTF-8, however the machine is set', async () => {
   const words = "(values ('b'), ('B'), ('é'), ('a')) words (word)"
   assert.deepEqual(await query(`select word from ${words} order by word`), ['B', 'a', 'b', 'é'])
   assert.deepEqual(await query("select upper('é')"), ['É'])

@@ -51,7 +51,7 @@ it('runs each migration once when several processes start together', async test 
   for (const database of databases) await requireCurrentSchema(database)
 })
 
-it('whoever starts after a migration finds it ended, with no time between', async test => {
+it('a process that starts after a migration finds it ended, with no time between', async test => {
   const [database] = (await emptyStore(test, 1)) as [Database]
   for (let again = 0; again < 20; again += 1) {
     await migrate(database)

@@ -26,7 +26,7 @@ export class SchemaError extends Error {
 /**
  * Brings the schema to the newest version that this program knows, forward only, and that of the
  * jobs beside it. Processes that start at the same time wait for each other, from the first look at
- * the tables on: Kysely's look fails on tables that somebody else is just changing. It takes two
+ * the tables on: Kysely's look fails on tables that another process is just changing. It takes two
  * connections. Returns the names of our migrations that ran. Throws a SchemaError on a database
  * that a newer program has migrated, or in which the account may not create a schema.
  */
@@ -37,7 +37,7 @@ export async function migrate(database: Database): Promise<string[]> {
     await turn.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_TURN])
     return await migrateInTurn(database)
   } finally {
-    // Given back before anybody is told that it is done: the server hears of a closed connection
+    // Given back before the caller is told that it is done: the server hears of a closed connection
     // later. Closed all the same, for a connection that can say nothing any more.
     await turn
       .query('select pg_advisory_unlock(hashtext($1::text))', [MIGRATION_TURN])

@@ -11,7 +11,7 @@ function withCode(code: string): Error {
 }
 
 const PASSING = {
-  ECONNREFUSED: 'nobody listens',
+  ECONNREFUSED: 'no listener',
   ECONNRESET: 'the connection broke',
   EPIPE: 'the connection broke while writing',
   ETIMEDOUT: 'no answer from the network',

@@ -9,7 +9,7 @@ export interface Backlog {
 
 export type BacklogByStatus = Record<'active' | 'inactive', Backlog>
 
-/** Whoever asks would rather hear nothing than wait longer. */
+/** A metrics request goes without the figure rather than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
 
 /** What waits for its end, due or not, of all processes on this store. */

@@ -43,7 +43,7 @@ export interface NewCredential {
   at: Date
 }
 
-/** A new credential is presumed to work: whatever paused the destination was about the old one. */
+/** A new credential is presumed to work: what paused the destination was about the old one. */
 export async function replaceCredential(
   { query }: Database,
   { trackerId, destinationId, sealedCredential, datasetId, at }: NewCredential,

@@ -11,7 +11,7 @@ import type { Platform } from '../platforms/platform.ts'
 /** For as long as any test lasts: a platform that takes a request and never answers. */
 const FOREVER_MILLISECONDS = 600_000
 
-/** The simulator, waited for with the patience of somebody who is not tested. */
+/** The simulator, waited for without the limits of the worker under test. */
 function patientPlatform({ simulatorUrl }: ServiceUnderTest): Platform {
   const timeoutMilliseconds = FOREVER_MILLISECONDS
   return metaPlatform({

@@ -17,7 +17,7 @@ export interface SettledRequest {
 
 /**
  * People may be erased while a request with their events is under way, and its answer may repeat
- * what was sent. So whoever has settled it looks whether their payloads are still there, and an
+ * what was sent. So the worker that settled it looks whether their payloads are still there, and an
  * erasure that began before has its second look after it took them (erase-events-whole.ts): one of
  * the two comes last. An answer that not all of its events know of could not be found again.
  */

@@ -6,7 +6,7 @@ export interface AcceptanceCounts {
   accepted: number
 }
 
-/** What became of the live deliveries that were planned on a UTC day (YYYY-MM-DD) or after it. */
+/** The outcomes of live deliveries that were planned on a UTC day (YYYY-MM-DD) or after it. */
 export async function countAcceptance(
   { pool }: Database,
   trackerId: string,

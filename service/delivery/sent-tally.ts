@@ -36,8 +36,8 @@ export interface DecidedRequest {
 
 /**
  * What deliveries of a batch add to the kept counts: those of a request, or, without one, those
- * that are settled unsent. A delivery that was taken up from a worker that died has an attempt that
- * nobody knows the end of. Grouped here, because a batch of a thousand has a handful of groups.
+ * that are settled unsent. A delivery that was taken over from a worker that died has an attempt
+ * with no known end. Grouped here, because a batch of a thousand has a handful of groups.
  */
 export function tallySent(
   batch: ClaimedBatch,

@@ -124,7 +124,7 @@ it('keeps the dataset or changes it, and leaves what else is there', async test 
   assert.equal(receipts, 1)
 })
 
-it("says that a tracker has no such destination, and touches nobody else's", async test => {
+it("says that a tracker has no such destination, and touches no other's", async test => {
   const service = await serviceUnderTest(test)
   const other = await service.newTracker()
   const { trackerId } = service.tracker

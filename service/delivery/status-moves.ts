@@ -41,7 +41,7 @@ export const BIRTH_STATUSES: readonly DeliveryStatus[] = [
   'skipped:no_destination',
 ]
 
-/** Waiting to be handed over, and with nobody who might be sending it. */
+/** Waiting to be handed over, and with no worker that might be sending it. */
 export const WAITING_STATUSES: readonly DeliveryStatus[] = ['queued', 'retrying']
 
 /** A failure: the only statuses that a replay looks at. */

@@ -103,7 +103,7 @@ it('counts what waits and how old it is, apart for paused destinations', async t
   })
 })
 
-it('reads what waits and nothing of the history, whatever the statistics say', async test => {
+it('reads what waits and nothing of the history, with any statistics', async test => {
   const database = await storeOfTrackers(test)
   const analyze = () => database.pool.query('analyze delivery_queue, deliveries, destinations')
   const expect = async (rows: number, state: string) => {
@@ -127,7 +127,7 @@ it('reads what waits and nothing of the history, whatever the statistics say', a
   await expect(2_060, 'ten times the history, analysed')
 })
 
-it('reads what waits and nothing of the history of a store that nobody ever analysed', async test => {
+it('reads what waits and nothing of the history of a store that was never analyzed', async test => {
   const database = await storeOfTrackers(test)
   await store(database, { count: 50_000, isWaiting: false, name: 'history' })
   await store(database, { count: 1_000, isWaiting: true, name: 'waits' })

@@ -84,7 +84,7 @@ it('sleeps until it is woken', async test => {
   await eventuallyStatus(service, 'accepted', { count: 1 })
 })
 
-it('looks by itself now and then when nobody wakes it', async test => {
+it('looks by itself now and then when it is not woken', async test => {
   const service = await serviceUnderTest(test)
   const looked = Promise.withResolvers<void>()
   const onPoll = async () => looked.resolve()

@@ -34,8 +34,8 @@ const VISITOR_EVENTS_MAX = 10_000
 const VISITOR_PEOPLE_MAX = 10
 
 /**
- * Erases the events that name the person, and those of the same visitors that name nobody else:
- * what somebody looked at before they said who they are. The latter go first, since afterwards
+ * Erases the events that name the person, and those of the same visitors that name no one else:
+ * what the person looked at before they said who they are. The latter go first, since afterwards
  * nothing leads to them any more. Throws a 503 refusal when one request cannot do it all.
  */
 export async function erasePerson(scope: ErasureScope, person: Person): Promise<Erased> {
@@ -100,7 +100,7 @@ function isOfMany(found: readonly FoundPayload[]): boolean {
   })
 }
 
-/** Two people at one browser: the event has an identifier of the same kind, of somebody else. */
+/** Two people at one browser: the event has an identifier of the same kind, of another person. */
 function namesAnother(
   { digests }: FoundPayload,
   { digest, namedBy }: { digest: string; namedBy: readonly IdentifyingKey[] },

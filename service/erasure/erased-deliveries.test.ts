@@ -40,7 +40,7 @@ async function counts({ database }: ServiceUnderTest) {
   return rows[0]
 }
 
-it('200 stops what waits for the person, and for nobody else', async test => {
+it('200 stops what waits for the person, and for no one else', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase({ event_id: 'tried' }))
@@ -67,7 +67,7 @@ it('200 stops what waits for the person, and for nobody else', async test => {
   assert.deepEqual(await counts(service), { events: 3, planned: 1, accepted: 1 })
 })
 
-it('200 keeps what became of earlier deliveries, and forgets what the platform said', async test => {
+it('200 keeps the outcomes of earlier deliveries, and forgets what the platform said', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
   await service.submit(samplePurchase())
@@ -150,7 +150,7 @@ it('200 looks again at what was answered before the payload was gone', async tes
   assert.equal((await deliveryOf(service)).status, 'failed:permanent')
 })
 
-/** Somebody waits for a row that somebody else has. */
+/** A statement waits for a row that another has locked. */
 async function isHeldUp({ database }: ServiceUnderTest): Promise<boolean> {
   const { rows } = await database.pool.query(
     `select from pg_stat_activity
@@ -203,7 +203,7 @@ async function deliverWhile(
   await deliverLane({ ...delivery, platform }, lane, () => {})
 }
 
-it('leaves a delivery that somebody is settling for another call, and does not wait', async test => {
+it('leaves a delivery that a worker is settling for another call, and does not wait', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker, clock } = service
   await service.submit(samplePurchase())

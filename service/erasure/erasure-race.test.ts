@@ -32,7 +32,7 @@ it('nothing of a person slips in while they are erased, from many connections at
     const erase = async () => {
       const receipts = await Promise.all(erasers.map(eraser => eraser.forget(body)))
       assert.equal(new Set(receipts.map(receipt => receipt.deletion_request_id)).size, 1)
-      // Everybody goes on writing, and what is found now would have slipped in.
+      // All writers go on, and what is found now would have slipped in.
       assert.deepEqual(tracesOf(email, body.identifier_hash, await payloads(service)), [])
     }
     await Promise.all(

@@ -135,7 +135,7 @@ it('counts are true at any moment while it runs beside new events', async test =
   await assertCountsAreTrue(service)
 })
 
-it('leaves what somebody else holds to the next run, and keeps count of it', async test => {
+it('leaves what another transaction holds to the next run, and keeps count of it', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 1_200, days: OLD_DAYS })
   const holder = await service.database.pool.connect()

@@ -34,7 +34,7 @@ export interface ExpiredLedger {
   reports: number
   /** Something is left to do at once. */
   more: boolean
-  /** A week is left because somebody holds the tables. Trying at once would hold up acceptance. */
+  /** A week is left because its tables are held. Trying again at once would hold up acceptance. */
   isHeld: boolean
 }
 
@@ -76,7 +76,7 @@ async function expireWeeks(database: Database, since: string) {
   const weeks = await findExpiredWeeks(database, since)
   let dropped = 0
   for (const week of weeks.slice(0, WEEKS_MAX)) {
-    // Trying the next one would make everybody wait once more.
+    // Trying the next one would make all statements wait once more.
     if (!(await detachWeek(database, week))) return { dropped, more: false, isHeld: true }
     dropped += 1
     await pauseBriefly(database)

@@ -76,7 +76,7 @@ it('keeps the payload of a day for ninety days, to the last moment, and not a da
   assert.deepEqual(await partitions(database), ['2026_11_22', 'default'])
 })
 
-it('keeps to the same days where nobody had made a partition', async test => {
+it('keeps to the same days where there was no partition', async test => {
   const { database } = await storeOfTracker(test)
   await storeAtMoments(database)
   const ids = Object.keys(MOMENTS)
@@ -121,7 +121,7 @@ it('keeps what stops identity from coming back, and what the ledger says', async
 })
 
 for (const mode of ['access share', 'row exclusive']) {
-  it(`skips a table that somebody holds (${mode}), and takes it up later`, async test => {
+  it(`skips a table that is held (${mode}), and takes it up later`, async test => {
     const { database } = await storeOfTracker(test)
     await ensurePartitions(database, MOMENTS.first, 2)
     await storeAtMoments(database)
@@ -131,7 +131,7 @@ for (const mode of ['access share', 'row exclusive']) {
       await holder.query(`lock table event_payloads in ${mode} mode`)
       const { rows, ...days } = await expire(database, NEXT_DAY)
       assert.deepEqual(days, { partitions: 0, more: false, isHeld: true })
-      // Who stores afterwards finds nobody in the way, while the holder still holds it.
+      // An event that is stored afterwards does not wait, while the holder still holds it.
       await storeEntries(database, [ledgerEntry({ eventId: 'meanwhile', createdAt: NEXT_DAY })])
       await holder.query('commit')
     } finally {
@@ -142,7 +142,7 @@ for (const mode of ['access share', 'row exclusive']) {
   })
 }
 
-it('makes up for missed days, whoever holds the table in between, and goes on where it stopped', async test => {
+it('makes up for missed days and goes on where it stopped', async test => {
   const { database } = await storeOfTracker(test)
   await ensurePartitions(database, MOMENTS.first, 40)
   const later = new Date(NEXT_DAY.getTime() + 60 * DAY_MILLISECONDS)

@@ -25,11 +25,11 @@ export interface ExpiredPayloads {
   rows: number
   /** Something is left to do at once. */
   more: boolean
-  /** A day is left because somebody holds the table. Trying at once would hold up acceptance. */
+  /** A day is left because its table is held. Trying again at once would hold up acceptance. */
   isHeld: boolean
 }
 
-/** A year that nobody expired is caught up in a dozen runs; each day holds everybody up briefly. */
+/** A year without expiry is caught up in a dozen runs; each day holds up statements briefly. */
 const PARTITIONS_MAX = 31
 /** Of a thousand rows: a run takes some seconds, so that a process can end between two. */
 const BATCHES_MAX = 100
@@ -58,7 +58,7 @@ async function dropDays(database: Database, since: string) {
   const names = await findExpiredPartitions(database, { keptSince: since, limit })
   let dropped = 0
   for (const name of names.slice(0, PARTITIONS_MAX)) {
-    // Trying the next day would make everybody wait once more.
+    // Trying the next day would make all statements wait once more.
     if (!(await dropPartition(database, name))) return { dropped, more: false, isHeld: true }
     dropped += 1
     await pauseBriefly(database)

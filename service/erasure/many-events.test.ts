@@ -57,7 +57,7 @@ it('503 when there is more than one request may take, and 200 when asked again',
   assert.equal(await payloadCount(service), 0)
 })
 
-it('200 follows a visitor to a thousand other events, and not an id that everybody has', async test => {
+it('200 follows a visitor to a thousand other events, and not an id that all visitors have', async test => {
   for (const [count, left] of [
     [2_500, 0],
     [10_001, 10_001],
@@ -78,7 +78,7 @@ it('200 in the end, however many events without keys an earlier version has left
   await service.database.pool.query(`insert into legacy_events values ('2026-12-07')`)
   await storePayloads(service, { count: 50_500, visitorId: 'v', digests: {}, keys: [0] })
   await service.submit(samplePurchase())
-  // It has looked at what it could, and nobody needs to look at that again.
+  // It has looked at what it could, and that need not be looked at again.
   assert.equal((await forget(service)).status, 503)
   const { body } = await forget(service)
   assert.deepEqual([body.duplicate, body.events_updated], [false, 1])

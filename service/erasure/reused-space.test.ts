@@ -47,7 +47,7 @@ async function expireAll({ database, clock }: ServiceUnderTest): Promise<void> {
  * still sees the rows that were just deleted, so that none of them could be removed.
  */
 async function vacuum({ database }: ServiceUnderTest): Promise<void> {
-  await eventually('nobody else looks at older rows', async () => {
+  await eventually('no other transaction looks at older rows', async () => {
     const { rows } = await database.pool.query(
       `select count(*) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid()

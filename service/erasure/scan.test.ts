@@ -18,7 +18,7 @@ const LATER_CLICK = 'IwZyxLater88AbCdEf'
 const BROWSER = 'fb.1.1795262000000.7070707070'
 const AGENT = 'Mozilla/5.0 (Zyx77) ScanBrowser'
 
-/** Whatever of the person would tell who they were. */
+/** All of the person that would tell who they were. */
 const NEEDLES = [
   ...[EMAIL, PHONE, EXTERNAL_ID, VISITOR, CLICK, LATER_CLICK, BROWSER, AGENT],
   ...['81.2.69.177', 'Zyxmagda', 'Zyxwaldmann', 'Zyxhausen', 'GclZyx77'],
@@ -70,7 +70,7 @@ for (const [name, identifier] of Object.entries(KEYS)) {
     assert.deepEqual(tracesIn(after, NEEDLES), [])
     assert.deepEqual(rowsOfOthers(after), rowsOfOthers(before))
 
-    // Whatever is sent again, and whatever the workers still do, brings nothing back.
+    // What is sent again, and what the workers still do, brings nothing back.
     await sendAgain(service)
     await service.deliver()
     assert.deepEqual(tracesIn(await dumpDatabase(service.database), NEEDLES), [])
@@ -83,7 +83,7 @@ for (const [name, identifier] of Object.entries(KEYS)) {
 it('the search finds every writing of every value, in text and in bytes', async test => {
   const { database } = await serviceUnderTest(test)
   await database.pool.query('create schema hidden')
-  // Without autovacuum: whatever ANALYZE samples of these rows would be found a second time.
+  // Without autovacuum: what ANALYZE samples of these rows would be found a second time.
   await database.pool.query(
     'create table hidden.planted (words text, bytes bytea) with (autovacuum_enabled = off)',
   )

@@ -18,9 +18,9 @@ export interface CommitContext {
   database: Database
   platform: Platform
   routes: DestinationRoutes
-  /** Asked for as soon as a tracker has erased somebody. */
+  /** Asked for as soon as a tracker has erased a person. */
   erasureKey: ErasureKeySource
-  /** Deliveries were planned: wake whoever sends them. */
+  /** Deliveries were planned: wake the workers that send them. */
   onPlanned: () => void
   /** Book-keeping about repeated events failed; the events themselves are safe. */
   onNoteError: (error: unknown) => void
@@ -74,13 +74,13 @@ function firstOfEachKey(drafts: readonly EventDraft[]): Map<string, EventDraft> 
   return firsts
 }
 
-/** Whoever is judged wrongly in so many rounds is erased faster than anybody could ask for it. */
+/** Erasures are not requested fast enough to need more rounds. */
 const ROUNDS_MAX = 8
 
 type DraftGrounds = (draft: EventDraft) => Pick<PlanGrounds, 'withdrawnAt' | 'erasure'>
 
 /**
- * Stores the drafts as if nobody had withdrawn consent or been erased; the statement leaves out
+ * Stores the drafts as if no one had withdrawn consent or been erased; the statement leaves out
  * those for whom that is wrong, and they are stored again with what is known of them.
  */
 async function storeAll(context: Committer, drafts: Map<string, EventDraft>): Promise<Set<string>> {

@@ -11,7 +11,7 @@ const PROBE_BYTES = 65_536
 
 /**
  * Stores one event as acceptance does, with the largest payload there may be, and takes it back:
- * throws when no event could be stored. It belongs to no tracker, and nobody ever sees it.
+ * throws when no event could be stored. It belongs to no tracker, and no one ever sees it.
  */
 export async function probeCommit(
   database: Database,

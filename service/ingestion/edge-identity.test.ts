@@ -63,7 +63,7 @@ it('202 takes null there, and everything else that names a person', async test =
   assert.deepEqual(Object.keys(body.event.user_data_hashed), ['em'])
 })
 
-it('202 takes both from a secret key as before, whoever the peer is', async test => {
+it('202 takes both from a secret key as before, from any peer', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const user_data = { ip: '1.1.1.1', user_agent: 'Visitor/1.0', em: 'jane@example.com' }
   const headers = { 'x-forwarded-for': '8.8.8.8', 'user-agent': BROWSER }
@@ -97,7 +97,7 @@ it('202 joins repeated headers of a chain before it is read', async test => {
   assert.deepEqual(await delivered(service), ['2a00:1450:4001::1', BROWSER])
 })
 
-it('202 knows no address and no user agent where nobody is trusted', async test => {
+it('202 knows no address and no user agent where no proxy is trusted', async test => {
   const service = await serviceUnderTest(test, { trustedProxies: '10.0.0.0/8' })
   const headers = { 'x-forwarded-for': '8.8.8.8', 'user-agent': BROWSER }
   assert.equal((await send(service, headers, { user_data: { em: 'a@example.com' } })).status, 202)

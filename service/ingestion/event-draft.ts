@@ -196,7 +196,7 @@ function spokenInputs(inputs: ConsentReadings): Partial<ConsentReadings> {
 
 const INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
-/** Tolerated and ignored, but somebody may wonder later why a member had no effect. */
+/** Tolerated and ignored, but a reader may wonder later why a member had no effect. */
 function unknownMembers(body: object): string[] {
   const unknown: string[] = []
   for (const name of Object.keys(body)) {

@@ -42,7 +42,7 @@ export function queueFull(): Refusal {
 /**
  * Gathers items that arrive while a commit is in flight and commits them together. One commit is
  * in flight at a time: two or three gave fewer events a second at a worse p99, because each then
- * carries fewer rows to the same disk flush (docs/decisions/0005). Nobody waits for a timer: an
+ * carries fewer rows to the same disk flush (docs/decisions/0005). No item waits for a timer: an
  * item that comes alone is committed at once.
  */
 export class GroupCommit<Item, Outcome> implements Commits<Item, Outcome> {

@@ -86,7 +86,7 @@ it('withholds a granted event whose visitor withdrew after that consent', () => 
   assert.equal(before.deliveries[0]?.status, 'queued')
 })
 
-it('keeps an event of an erased person without identity, whatever else is known', () => {
+it('keeps an event of an erased person without identity, even if more is known', () => {
   const digest = hash('sha256', 'jane@example.com')
   const erasure = { erased: new Set([digest]), keyed: ['ab'] }
   const withdrawnAt = new Date('2026-11-21T11:30:00.000Z')
@@ -102,7 +102,7 @@ it('keeps an event of an erased person without identity, whatever else is known'
   assert.deepEqual(entry.presumedUnerased, [])
 })
 
-it('presumes that nobody was erased, until it is told by which digests to ask', () => {
+it('presumes that no one was erased, until it is told by which digests to ask', () => {
   assert.equal(plan(samplePurchase()).entry.presumedUnerased, 'everybody')
   const erasure = { erased: new Set<string>(), keyed: ['ab', 'cd'] }
   const { entry } = plan(samplePurchase(), { erasure })

@@ -13,7 +13,7 @@ import type { EventDraft } from './event-draft.ts'
 export interface PlanGrounds {
   /** The latest withdrawal of the visitor, if any; `unasked` presumes that there is none. */
   withdrawnAt: Date | null | 'unasked'
-  /** Whether the person was erased; left out, it is presumed that nobody was. */
+  /** Whether the person was erased; left out, it is presumed not. */
   erasure?: ErasureGrounds
   routes: readonly DestinationRoute[]
   /** When the platform stops taking this event. */
@@ -57,10 +57,10 @@ function isWithdrawn(decision: ConsentGranted, { withdrawnAt }: PlanGrounds): bo
   return withdrawnAt !== 'unasked' && !checkWithdrawal(decision, withdrawnAt).allowed
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
+const NO_DIGESTS: ReadonlySet<string> = new Set()
 
 function erasedDigests({ erasure = 'unasked' }: PlanGrounds): ReadonlySet<string> {
-  return erasure === 'unasked' ? NOBODY : erasure.erased
+  return erasure === 'unasked' ? NO_DIGESTS : erasure.erased
 }
 
 type Presumptions = Required<Pick<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'>>
@@ -149,7 +149,7 @@ function keepsIdentity({ consentBasis }: EventDraft): boolean {
 
 /**
  * No digest of a body with a visitor that leaves no payload: an erasure would not find the event,
- * and whoever knows the rest of the body could try visitors against it.
+ * and a reader who knows the rest of the body could try visitors against it.
  */
 function bodyDigestOf(draft: EventDraft): Buffer {
   return keepsIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)

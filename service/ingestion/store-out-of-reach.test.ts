@@ -11,7 +11,7 @@ import {
 
 const TABLES = ['events', 'event_payloads', 'sessions', 'delivery_queue']
 
-it('503 answers everybody while the store is out of reach, and 202 once it is back', async test => {
+it('503 answers all while the store is out of reach, and 202 once it is back', async test => {
   const service = await serviceUnderTest(test)
   const admin = await adminOf(test, service)
   assert.equal((await service.submit(samplePurchase({ event_id: 'before' }))).status, 202)
@@ -68,7 +68,7 @@ function assertUnavailable(reply: Reply): void {
   assert.match(reply.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
 }
 
-/** Points the service at a port where nobody listens. The returned function ends that. */
+/** Points the service at a port without a listener. The returned function ends that. */
 async function cutOff({ database }: ServiceUnderTest, admin: pg.Client): Promise<() => void> {
   const options = database.pool.options as { connectionString?: string }
   const before = options.connectionString ?? ''

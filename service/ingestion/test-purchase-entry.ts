@@ -15,8 +15,8 @@ export interface TestPurchaseGrounds {
 
 /**
  * A test purchase as the ledger keeps it. It names no person: its one identifier is the digest of
- * the event's own id, because the platform refuses an event without any. Nobody's consent is asked
- * because nobody is in it.
+ * the event's own id, because the platform refuses an event without any. No consent is asked,
+ * because no person is in it.
  */
 export function testPurchaseEntry(
   { value = VALUE_DEFAULT, currency = CURRENCY_DEFAULT, order_id }: TestPurchaseSubmission,

@@ -6,7 +6,7 @@ import { JOB_ATTEMPTS_MAX, type JobPayload } from './job.ts'
 const REQUESTS_MAX = 3
 const FAILED_DAYS_KEPT = 7
 const FORGOTTEN_AT_ONCE = 1_000
-/** Whoever asks would rather hear nothing than wait longer. */
+/** A metrics request goes without the figure rather than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
 
 /**
@@ -52,7 +52,7 @@ function keyOf(name: string, payload: string): string {
 }
 
 /**
- * Gives jobs back that somebody took up longer ago than `leaseSeconds` and is not done with: that
+ * Gives jobs back that a process took longer ago than `leaseSeconds` and is not done with: that
  * process is dead. With them goes what else it had taken. Returns how many processes that were.
  */
 export async function releaseAbandonedJobs(

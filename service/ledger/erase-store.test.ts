@@ -28,7 +28,7 @@ it('finds an event on any day, page by page, in the order of days', async test =
       payload: { ...payload, clickIds: {} },
     }),
   )
-  await storeEntries(database, [...entries, ledgerEntry({ eventId: 'of-somebody-else' })])
+  await storeEntries(database, [...entries, ledgerEntry({ eventId: 'of-another-person' })])
   const search = { trackerId: TRACKER_ID, digest: DIGEST, limit: 3 }
   const first = await findPayloadsByDigest(database, { ...search, after: null })
   assert.deepEqual(

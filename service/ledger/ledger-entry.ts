@@ -40,13 +40,13 @@ export interface LedgerEntry {
    */
   presumedConsenting: string[]
   /**
-   * The same for erasure: the entry was made as if nobody of the tracker had ever been erased, or
-   * none of these keyed digests (hexadecimal). Left out of an entry that names nobody.
+   * The same for erasure: the entry was made as if no one of the tracker had ever been erased, or
+   * none of these keyed digests (hexadecimal). Left out of an entry that names no one.
    */
   presumedUnerased?: 'everybody' | readonly string[]
 }
 
-/** What was left out on the way in, for whoever asks later. Never holds a value. */
+/** What was left out on the way in, for later questions. Never holds a value. */
 export interface EventNotes {
   dropped: { field: string; reason: string }[]
   unknownMembers: string[]

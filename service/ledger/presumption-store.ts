@@ -31,9 +31,9 @@ export const PRESUMPTION_PARAMETERS =
 
 /**
  * The events of the acceptance statement that were made upon a wrong presumption. To ask before
- * would cost every commit a round trip, for almost nobody. And only the statement's own snapshot
+ * would cost every commit a round trip, mostly in vain. And only the statement's own snapshot
  * can answer: an erasure makes itself known and then waits for the statements that began before,
- * so no identity slips in between (docs/decisions/0011). A tracker that has erased nobody, as most
+ * so no identity slips in between (docs/decisions/0011). A tracker that has erased no one, as most
  * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the
  * tracker of each entry. `distinct` keeps each look-up one of its own, as `limit` does elsewhere:
  * Citus refuses a limit where several trackers are asked at once. `ownTrackers` is a parameter with

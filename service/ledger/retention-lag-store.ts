@@ -8,7 +8,7 @@ export interface RetentionCutoffs {
 
 export type RetentionLag = Record<keyof RetentionCutoffs, number>
 
-/** Whoever asks would rather hear nothing than wait longer. */
+/** A metrics request goes without the figure rather than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
 
 /**

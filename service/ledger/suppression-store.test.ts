@@ -48,7 +48,7 @@ it('leaves an entry out that presumes too much, and says which', async test => {
   assert.deepEqual(await storeEntries(database, [elsewhere]), ['event-1'])
 })
 
-it('waits for whoever stores payloads at that moment, and for nobody who begins later', async test => {
+it('waits for statements that store payloads at that moment, and for none that begin later', async test => {
   const { database } = await testStore(test)
   const writer = await database.pool.connect()
   await writer.query('begin')

@@ -12,7 +12,7 @@ export interface VisitorKey {
 /** Answers when any of these keys of a tracker was last withdrawn; null when none was. */
 export type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => Date | null
 
-/** Looks up a batch of people at once; almost always nobody of them has withdrawn. */
+/** Looks up a batch of people at once; almost always none of them has withdrawn. */
 export async function findWithdrawals(
   { pool }: Database,
   visitors: readonly VisitorKey[],

@@ -64,8 +64,8 @@ export async function findArtifact(
 }
 
 /**
- * True for exactly one of all who try at once: what may be used once is used by whoever marks it
- * first, and PostgreSQL decides who that is.
+ * True for exactly one of all requests that try at once: what may be used once is used by the one
+ * that marks it first, and PostgreSQL decides which that is.
  */
 export async function consumeArtifact(
   { pool }: Database,
@@ -114,7 +114,7 @@ export interface Poll {
 }
 
 /**
- * Notes that somebody asked for a device code's tokens, and says whether that was too early. Then
+ * Notes that a client asked for a device code's tokens, and says whether that was too early. Then
  * the time to stay away grows by an interval (RFC 8628, section 3.5).
  */
 export async function notePoll(

@@ -1,12 +1,12 @@
 import type { Database } from '../db/database.ts'
 
-/** `self_registered`: anybody made it. `device`: whoever runs this installation made it. */
+/** `self_registered`: any client may. `device`: the operator of this installation made it. */
 export type ClientKind = 'self_registered' | 'device'
 
 export interface OauthClient {
   clientId: string
   kind: ClientKind
-  /** What it calls itself; nobody checked. */
+  /** What it calls itself; unverified. */
   name: string
   redirectUris: string[]
 }
@@ -60,7 +60,7 @@ export async function listDeviceClients({ query }: Database) {
     .execute()
 }
 
-/** Forgets clients that registered themselves before then and were never approved by anybody. */
+/** Forgets clients that registered themselves before then and were never approved. */
 export async function removeUnapprovedClients(
   { query }: Database,
   createdBefore: Date,

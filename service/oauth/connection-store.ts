@@ -95,7 +95,7 @@ export interface ConnectionName {
 
 /**
  * Every code and token of a grant is forgotten and its connection is revoked, in one statement, so
- * that nobody sees one without the other. Returns the connection; null when it was revoked before.
+ * that one is never seen without the other. Returns the connection; null if revoked before.
  */
 export async function revokeGrant(
   { query }: Transaction,
@@ -166,7 +166,7 @@ export async function rebindConnection(
   return (rows[0] as { before: number } | undefined)?.before ?? null
 }
 
-/** The name that a live connection has, which nobody changes before this transaction ends. */
+/** The name that a live connection has, locked until this transaction ends. */
 export async function lockConnectionName(
   { query }: Transaction,
   { workspaceId, connectionId }: ConnectionName,

@@ -26,7 +26,7 @@ export interface ConnectionPrincipal extends Bound {
 }
 
 /**
- * Everything that must be so for an approval to hold: whoever gave it is active and still an owner,
+ * All that must be so for an approval to hold: the person who gave it is active and an owner,
  * and so are the workspace and the ad account. Asked at every use, so that disabling one of them
  * stops every agent at once (decisions, section 10).
  */

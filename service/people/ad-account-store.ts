@@ -63,7 +63,7 @@ export interface AdAccountName {
   adAccountId: number
 }
 
-/** Whatever its status; null when the workspace has none with this id. */
+/** With any status; null when the workspace has none with this id. */
 export async function findAdAccount(
   { query }: Database,
   { workspaceId, adAccountId }: AdAccountName,

@@ -101,8 +101,8 @@ export async function insertMember({ query }: Query, member: NewMember): Promise
 }
 
 /**
- * Holds the workspace's members until the transaction ends: whoever counts owners and then takes
- * one away must not be overtaken by another who does the same.
+ * Locks the workspace's members until the transaction ends: a request that counts owners and then
+ * removes one must not be overtaken by another that does the same.
  */
 export async function lockMembers({ query }: Query, workspaceId: number): Promise<void> {
   await query

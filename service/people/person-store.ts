@@ -18,7 +18,7 @@ export interface NewPerson {
 
 type Query = Pick<Database, 'query'>
 
-/** Somebody whose address is known to be theirs; null when the address is taken. */
+/** A person whose address is known to be theirs; null when the address is taken. */
 export async function insertPerson({ query }: Query, person: NewPerson): Promise<number | null> {
   const { createdAt } = person
   const row = await query
@@ -70,7 +70,7 @@ interface NewPassword {
   at: Date
 }
 
-/** Sets the password, also the first one. Unless somebody else chose it, that is all. */
+/** Sets the password, also the first one. Unless another person chose it, that is all. */
 export async function setPassword(
   { query }: Query,
   userId: number,
@@ -93,7 +93,7 @@ export async function setPassword(
 
 /**
  * They have shown that the address is theirs, and chosen a password of their own. Ways in that were
- * made before anybody had shown it may be a stranger's: they go.
+ * made before that was shown may be a stranger's: they go.
  */
 export async function markProven({ query }: Query, userId: number): Promise<void> {
   const proven = await query
@@ -138,7 +138,7 @@ async function insertPassword(
 
 export type PersonStatus = 'active' | 'disabled'
 
-/** A disabled person has no sessions, and gets none. False when nobody has this address. */
+/** A disabled person has no sessions, and gets none. False when no person has this address. */
 export async function setPersonStatus(
   { query }: Database,
   email: string,

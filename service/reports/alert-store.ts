@@ -15,7 +15,7 @@ export async function renewAlert({ pool }: Database, alert: Alert): Promise<bool
   return rows.length > 0
 }
 
-/** Opens an alert. False when somebody opened one meanwhile, of this kind or under this id. */
+/** Opens an alert. False when one was opened meanwhile, of this kind or under this id. */
 export async function insertAlert(
   { pool }: Database,
   alert: Alert,
@@ -84,7 +84,7 @@ export async function closeSilentAlerts(
   }))
 }
 
-/** Whoever asks would rather hear nothing than wait longer. */
+/** A metrics request goes without the figure rather than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
 
 /** Open alerts of all trackers, by kind; a kind without any is left out. */

@@ -69,7 +69,7 @@ it('prefers what the platform says to its user, with code and subcode', () => {
   )
 })
 
-it('tells a withdrawal from consent that nobody could read', () => {
+it('tells a withdrawal from consent that could not be read', () => {
   const withdrawn = { status: 'skipped:consent', statusReason: 'consent_withdrawn' }
   assert.equal(
     explain(withdrawn, { consentCapturedAt: AT }),

@@ -37,7 +37,7 @@ const REASONS: Record<DeliveryStatus, string[]> = {
   'skipped:duplicate': ['duplicate'],
 }
 
-/** Nobody comes to these without an attempt that counts. */
+/** No delivery comes to these without an attempt that counts. */
 const TRIED: DeliveryStatus[] = ['accepted', 'retrying', 'failed:unknown']
 
 const ERRORS: (SendError | null)[] = [

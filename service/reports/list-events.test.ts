@@ -59,7 +59,7 @@ it('200 for a tracker without events', async test => {
   })
 })
 
-it('200 with every event once over all pages, whatever the days and the size of a page', async test => {
+it('200 with every event once over all pages, for any days and size of a page', async test => {
   const service = await serviceUnderTest(test)
   for (const [day, count] of [3, 0, 1, 5, 2].entries()) {
     if (day > 0) service.clock.forward(86_400)

@@ -18,8 +18,8 @@ export interface AskedEvent {
 }
 
 /**
- * getEvent: one event with its parent, its children and what became of its deliveries. Throws a
- * 404 refusal when the tracker has no such event, whoever else may have it.
+ * getEvent: one event with its parent, its children and the outcomes of its deliveries. Throws a
+ * 404 refusal when the tracker has no such event, even if another tracker has it.
  */
 export async function readEvent(
   database: Database,

@@ -92,7 +92,7 @@ it('429 comes after one limit for all workers together, exact within 5 %', async
   assertNear(failed.count, 60 * (1 + failed.minutes))
 })
 
-it('a secret that works goes on working at every worker while somebody guesses', async test => {
+it('a secret that works goes on working at every worker while a caller guesses', async test => {
   const limits = { SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '5' }
   const { origin, tracker } = await serveInWorkers(test, limits)
   const [first, second] = (await connectionsToThreads(origin, 2)) as [

@@ -39,7 +39,7 @@ export interface DeliveryOptions {
   onMoved: (status: DestinationMove['status']) => void
 }
 
-/** What delivering needs, for a worker and for whoever sends at once. */
+/** What delivering needs, for a worker and for requests that send at once. */
 export function deliveryContext(
   { settings, logger, now }: RoleContext,
   { database, nodes }: Pick<Store, 'database'> & Partial<Pick<Store, 'nodes'>>,

@@ -38,7 +38,7 @@ export async function replaceSignature(
 }
 
 /**
- * Writes a head over whatever stands there. Something that was appended since it was read does not
+ * Writes a head over the present one. Something that was appended since it was read does not
  * fit behind it: the next entry then fails on its place, and this with it.
  */
 export async function putHead(

@@ -5,7 +5,7 @@ import type {
 } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 
-/** Null: nobody has changed what all begin with. */
+/** Null: the policy that all begin with was never changed. */
 export async function findPolicy(
   { query }: Transaction,
   workspaceId: number,
@@ -56,7 +56,7 @@ export async function savePolicy({ query }: Transaction, change: PolicyChange): 
 }
 
 /**
- * Until the transaction ends nobody changes the policy; others may hold it in the same way. The row
+ * Until the transaction ends the policy is not changed; others may hold it in the same way. The row
  * of the workspace is what is locked, because a policy that was never changed has no row.
  */
 export async function holdForDecision({ query }: Transaction, workspaceId: number): Promise<void> {

@@ -157,7 +157,7 @@ it('upgrades a store that has trackers and no events, with a gate for the versio
   await assert.rejects(store.pool.query('select from events'), { code: '57P03' })
 })
 
-/** What the tables of the schema are made of, whatever their columns' order. */
+/** What the tables of the schema are made of, in any order of columns. */
 async function schemaOf({ pool }: Database): Promise<unknown[]> {
   const { rows } = await pool.query(
     `select relname, array_agg(attname || ' ' || format_type(atttypid, atttypmod) || ' '
