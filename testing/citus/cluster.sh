@@ -39,7 +39,9 @@ SETTINGS
 case $verb in
 start)
   first=${3:-5600}
-  if [ ! -x $bin/initdb ]; then
+  # The archive was built against 15.20: an older server has not all the functions that it calls.
+  minor=$($bin/postgres --version 2>/dev/null | sed -n 's/.*PostgreSQL) 15\.\([0-9]*\).*/\1/p')
+  if [ "${minor:-0}" -lt 20 ]; then
     (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql-15) \
       >/dev/null 2>&1
   fi
