@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../service/db/database.ts'
 import { listEvents } from '../service/ledger/list-store.ts'
-import {
-  COUNT_INSERTED,
-  indexPositions,
-  type TrackerDay,
-} from '../service/ledger/position-store.ts'
+import { countInserted, indexPositions, type TrackerDay } from '../service/ledger/position-store.ts'
 import { TRACKER_ID } from './stored-events.ts'
 
 export interface EventRun {
@@ -39,7 +35,7 @@ export async function storeRun(
        ) timed
        order by 2
        returning tracker_id, event_id, created_at
-     ), ${COUNT_INSERTED}
+     ), counted as (${countInserted('accepted')})
      select 1 as done`,
     [TRACKER_ID, prefix, count, from, stepMilliseconds],
   )

@@ -76,6 +76,25 @@ export function openDatabase(options: DatabaseOptions): Database {
   return { query, pool, reach, close }
 }
 
+/** Commits what `act` did, or nothing of it when it throws. */
+export async function inTransaction<T>(
+  { pool }: Pick<Database, 'pool'>,
+  act: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    await client.query('begin')
+    const result = await act(client)
+    await client.query('commit')
+    broken = false
+    return result
+  } finally {
+    // A connection that is given up rolls back by itself.
+    client.release(broken)
+  }
+}
+
 const BIGINT = 20
 const DATE = 1082
 

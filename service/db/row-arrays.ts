@@ -37,6 +37,22 @@ export function arraysOf<Row>(
   })
 }
 
+/** One table's part of writing a batch: its rows come from a source that has these columns. */
+export interface BatchWrite<Row> {
+  columns: BatchColumn<Row>[]
+  /** The statement; the source is the name of a common table expression, or an `unnestOf`. */
+  from: (source: string) => string
+}
+
+/** A write as a statement of its own, with its parameters. */
+export function writeOf<Row>(
+  { columns, from }: BatchWrite<Row>,
+  rows: readonly Row[],
+): { text: string; values: string[] } {
+  const text = from(unnestOf(columns, { alias: 'given', firstParameter: 1 }))
+  return { text, values: arraysOf(columns, rows) }
+}
+
 /** What we write of these types has no character that an array literal would take for its own. */
 const PLAIN_TYPES = new Set([
   'uuid',
@@ -78,4 +94,12 @@ const QUOTE_OR_BACKSLASH = /["\\]/
 function quoted(value: string): string {
   if (!QUOTE_OR_BACKSLASH.test(value)) return `"${value}"`
   return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}
+
+/**
+ * A parameter with the trackers of rows, each once. `tracker_id = any(...)` beside a join with the
+ * rows keeps a statement on the nodes that own these trackers: Citus prunes no shard by a join.
+ */
+export function ownTrackers(rows: readonly { trackerId: string }[]): string {
+  return plainLiteral([...new Set(rows.map(({ trackerId }) => trackerId))], id => id)
 }

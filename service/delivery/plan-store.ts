@@ -1,7 +1,7 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
-import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
-import type { EventSpace } from '../ledger/event-space.ts'
+import { arraysOf, type BatchColumn, type BatchWrite, unnestOf } from '../db/row-arrays.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../ledger/event-space.ts'
 
 /** A delivery that is made together with its event, and at the same time. */
 export interface PlannedDelivery {
@@ -22,8 +22,12 @@ export interface NumberedDelivery extends PlannedDelivery {
   number: number
 }
 
-const COLUMNS: BatchColumn<NumberedDelivery>[] = [
-  { name: 'number', type: 'integer', text: plan => String(plan.number) },
+/** With the time of receipt of its event. */
+export interface PlacedDelivery extends PlannedDelivery {
+  createdAt: Date
+}
+
+const OWN_COLUMNS: BatchColumn<PlannedDelivery>[] = [
   { name: 'id', type: 'bigint', text: plan => String(plan.id) },
   { name: 'destination_id', type: 'uuid', text: plan => plan.destinationId },
   { name: 'status', type: 'text', text: plan => plan.status },
@@ -32,47 +36,69 @@ const COLUMNS: BatchColumn<NumberedDelivery>[] = [
   { name: 'due_at', type: 'timestamptz', text: plan => plan.dueAt?.toISOString() ?? null },
 ]
 
+const NUMBERED_COLUMNS: BatchColumn<NumberedDelivery>[] = [
+  { name: 'number', type: 'integer', text: plan => String(plan.number) },
+  ...OWN_COLUMNS,
+]
+
+const PLACED_COLUMNS: BatchColumn<PlacedDelivery>[] = [
+  { name: 'tracker_id', type: 'uuid', text: plan => plan.trackerId },
+  { name: 'created_at', type: 'timestamptz', text: plan => plan.createdAt.toISOString() },
+  { name: 'event_id', type: 'text', text: plan => plan.eventId },
+  { name: 'space', type: 'smallint', text: plan => String(SPACE_NUMBERS[plan.space]) },
+  ...OWN_COLUMNS,
+]
+
 /** Test deliveries and skipped ones are in no rate. */
 export const IS_COUNTED = `not is_test and status not like 'skipped:%'`
 
+const STORED_COLUMNS = `tracker_id, created_at, id, event_id, space, destination_id, status,
+      status_reason, is_test`
+
+/** What is queued goes into the queue, and what is final from the start into the history. */
+export const PLAN_WRITES = {
+  queued: {
+    columns: PLACED_COLUMNS,
+    from: source => `
+    insert into delivery_queue (${STORED_COLUMNS}, next_attempt_at)
+    select ${STORED_COLUMNS}, coalesce(due_at, created_at)
+    from ${source} where status = 'queued'`,
+  },
+  final: {
+    columns: PLACED_COLUMNS,
+    from: source => `
+    insert into deliveries (${STORED_COLUMNS})
+    select ${STORED_COLUMNS}
+    from ${source} where status <> 'queued'`,
+  },
+  counted_plans: {
+    columns: PLACED_COLUMNS,
+    from: source => `
+    insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+    select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*), 0
+    from ${source} where ${IS_COUNTED} group by 1, 2 order by 1, 2
+    on conflict (tracker_id, planned_on, slot) do update
+      set planned = delivery_counts.planned + excluded.planned`,
+  },
+} satisfies Record<string, BatchWrite<PlacedDelivery>>
+
 /**
  * The deliveries' part of the acceptance statement. It joins `accepted`, the entries of the events
- * that are new: a repeated event plans nothing. What is queued goes into the queue, and what is
- * final from the start into the history.
+ * that are new: a repeated event plans nothing.
  */
 export function planExpressions(firstParameter: number): string {
+  const own = OWN_COLUMNS.map(({ name }) => `plan.${name}`).join(', ')
   return `
     planned as materialized (
-      select accepted.tracker_id, accepted.created_at, plan.id, accepted.event_id, accepted.space,
-        plan.destination_id, plan.status, plan.status_reason, plan.is_test, plan.due_at
-      from ${unnestOf(COLUMNS, { alias: 'plan', firstParameter })}
+      select accepted.tracker_id, accepted.created_at, accepted.event_id, accepted.space, ${own}
+      from ${unnestOf(NUMBERED_COLUMNS, { alias: 'plan', firstParameter })}
       join accepted using (number)
     ),
-    queued as (
-      insert into delivery_queue
-        (tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
-         is_test, next_attempt_at)
-      select tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
-        is_test, coalesce(due_at, created_at)
-      from planned where status = 'queued'
-    ),
-    final as (
-      insert into deliveries
-        (tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
-         is_test)
-      select tracker_id, created_at, id, event_id, space, destination_id, status, status_reason,
-        is_test
-      from planned where status <> 'queued'
-    ),
-    counted_plans as (
-      insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-      select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*), 0
-      from planned where ${IS_COUNTED} group by 1, 2 order by 1, 2
-      on conflict (tracker_id, planned_on, slot) do update
-        set planned = delivery_counts.planned + excluded.planned
-    )`
+    ${Object.entries(PLAN_WRITES)
+      .map(([name, { from }]) => `${name} as (${from('planned')})`)
+      .join(',')}`
 }
 
 export function planValues(plans: readonly NumberedDelivery[]): string[] {
-  return arraysOf(COLUMNS, plans)
+  return arraysOf(NUMBERED_COLUMNS, plans)
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type pg from 'pg'
 import type { Database } from '../db/database.ts'
+import { isOfCluster } from '../db/distribute-tables.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
-import { insertEvents } from './store.ts'
+import { insertEventsWith } from './store.ts'
 
 const PROBE_MILLISECONDS_MAX = 2_000
 
@@ -18,11 +18,13 @@ export async function probeCommit(
   at: Date,
   trackerId: string = NO_TRACKER,
 ): Promise<void> {
+  const isCluster = await isOfCluster(database)
   const client = await database.pool.connect()
   let isBroken = true
   try {
     await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
-    await insertEvents({ pool: client as unknown as pg.Pool }, [probeEntry(trackerId, at)], [])
+    const entries = [probeEntry(trackerId, at)]
+    await insertEventsWith(client, { entries, deliveries: [], isCluster })
     isBroken = false
   } finally {
     const ended = await client.query('rollback').catch((error: Error) => error)

@@ -1,23 +1,22 @@
-import type { Database } from '../db/database.ts'
+import type pg from 'pg'
+import { type Database, inTransaction } from '../db/database.ts'
 import { isOfCluster } from '../db/distribute-tables.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
-import { type PlannedDelivery, planExpressions, planValues } from '../delivery/plan-store.ts'
+import {
+  type NumberedDelivery,
+  type PlannedDelivery,
+  planExpressions,
+  planValues,
+} from '../delivery/plan-store.ts'
 import { APPEND_PARAMETERS, appendExpressions, appendValues } from '../ledger/append-store.ts'
 import type { EventSpace } from '../ledger/event-space.ts'
 import type { LedgerEntry } from '../ledger/ledger-entry.ts'
+import { type InsertedNumbers, insertInSteps } from './citus-store.ts'
 
-/**
- * One statement is one transaction and one round trip: the events, their payloads, sessions and
- * withdrawals, and their deliveries are all there or none is. It answers with the numbers of the
- * entries that are new, and of those that were not tried.
- */
-const insertStatement = (ownTrackers: string | null) => `
-  with ${appendExpressions(1, ownTrackers)},${planExpressions(APPEND_PARAMETERS + 1)}
+/** Answers with the numbers of the entries that are new, and of those that were not tried. */
+const INSERT_EVENTS = `
+  with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
   select array(select number::integer from accepted) as accepted,
     array(select number::integer from misjudged) as misjudged`
-
-const INSERT_EVENTS = insertStatement(null)
-const INSERT_EVENTS_ON_CITUS = insertStatement(`$${APPEND_PARAMETERS + planValues([]).length + 1}`)
 
 export interface EventKey {
   trackerId: string
@@ -38,13 +37,33 @@ export interface InsertedEvents {
 }
 
 /**
- * Stores new events with their deliveries. Those in neither answer were there before, committed.
- * Entries are distinct and sorted by key.
+ * Stores new events with their deliveries, all or none. Those in neither answer were there before,
+ * committed. Entries are distinct and sorted by key. On one PostgreSQL this is one statement, which
+ * is one transaction and one round trip; on a Citus cluster it is one transaction.
  */
 export async function insertEvents(
-  { pool }: Pick<Database, 'pool'>,
+  database: Pick<Database, 'pool'>,
   entries: readonly LedgerEntry[],
   deliveries: readonly PlannedDelivery[],
+): Promise<InsertedEvents> {
+  const isCluster = await isOfCluster(database)
+  const insert = (client: pg.Pool | pg.ClientBase) =>
+    insertEventsWith(client, { entries, deliveries, isCluster })
+  return isCluster ? inTransaction(database, insert) : insert(database.pool)
+}
+
+/** The same within a transaction of the caller. */
+export async function insertEventsWith(
+  client: pg.Pool | pg.ClientBase,
+  {
+    entries,
+    deliveries,
+    isCluster,
+  }: {
+    entries: readonly LedgerEntry[]
+    deliveries: readonly PlannedDelivery[]
+    isCluster: boolean
+  },
 ): Promise<InsertedEvents> {
   const keys = entries.map(ledgerKey)
   const numbers = new Map(keys.map((key, index) => [key, index + 1]))
@@ -52,12 +71,18 @@ export async function insertEvents(
     ...delivery,
     number: numbers.get(ledgerKey(delivery)) as number,
   }))
-  const values = [...appendValues(entries), ...planValues(numbered)]
-  const isCluster = await isOfCluster({ pool })
-  if (isCluster) values.push(arrayLiteral([...new Set(entries.map(entry => entry.trackerId))]))
-  const text = isCluster ? INSERT_EVENTS_ON_CITUS : INSERT_EVENTS
-  const { rows } = await pool.query({ name: 'insert-events', text, values })
-  const [{ accepted, misjudged }] = rows
+  const insert = isCluster ? insertInSteps : insertAtOnce
+  const { accepted, misjudged } = await insert(client, entries, numbered)
   const keysOf = (found: number[]) => new Set(found.map(number => keys[number - 1] as string))
   return { inserted: keysOf(accepted), misjudged: keysOf(misjudged) }
+}
+
+async function insertAtOnce(
+  client: pg.Pool | pg.ClientBase,
+  entries: readonly LedgerEntry[],
+  deliveries: readonly NumberedDelivery[],
+): Promise<InsertedNumbers> {
+  const values = [...appendValues(entries), ...planValues(deliveries)]
+  const { rows } = await client.query({ name: 'insert-events', text: INSERT_EVENTS, values })
+  return rows[0]
 }

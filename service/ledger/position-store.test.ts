@@ -15,7 +15,7 @@ import { type Database, openDatabase } from '../db/database.ts'
 import { expireEvents } from '../erasure/expire-store.ts'
 import { forgetCounts } from './expire-store.ts'
 import {
-  COUNT_INSERTED,
+  countInserted,
   findUnindexedDays,
   indexPositions,
   POSITION_INTERVAL,
@@ -113,7 +113,7 @@ async function storeEvent(client: pg.PoolClient, eventId: string, createdAt: Dat
 async function countEvent(client: pg.PoolClient, eventId: string): Promise<void> {
   await client.query(
     `with accepted as (select tracker_id, event_id, created_at from events where event_id = $1),
-       ${COUNT_INSERTED} select 1 as done`,
+       counted as (${countInserted('accepted')}) select 1 as done`,
     [eventId],
   )
 }

@@ -20,20 +20,18 @@ export interface TrackerDay {
 }
 
 /**
- * Counts the events of `accepted` by tracker and day, as a common table expression of the
- * acceptance statement. Each count also says how old the events are that it has gained since
- * positions were last written. A page uses only positions that are older, so it is exact however
- * late an event is committed, with no clocks compared and no lock.
+ * Counts the events of `source` by tracker and day, as a part of their acceptance. Each count also
+ * says how old the events are that it has gained since positions were last written. A page uses
+ * only positions that are older, so it is exact however late an event is committed, with no clocks
+ * compared and no lock.
  */
-export const COUNT_INSERTED = `
-  counted as (
-    insert into event_counts (tracker_id, received_on, slot, events, unindexed_since)
-    select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*), min(created_at)
-    from accepted group by 1, 2 order by 1, 2
-    on conflict (tracker_id, received_on, slot) do update set
-      events = event_counts.events + excluded.events,
-      unindexed_since = least(event_counts.unindexed_since, excluded.unindexed_since)
-  )`
+export const countInserted = (source: string) => `
+  insert into event_counts (tracker_id, received_on, slot, events, unindexed_since)
+  select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*), min(created_at)
+  from ${source} group by 1, 2 order by 1, 2
+  on conflict (tracker_id, received_on, slot) do update set
+    events = event_counts.events + excluded.events,
+    unindexed_since = least(event_counts.unindexed_since, excluded.unindexed_since)`
 
 /** The days that have events since positions were last written for them, the newest first. */
 export async function findUnindexedDays({ pool }: Database): Promise<TrackerDay[]> {

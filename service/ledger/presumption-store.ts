@@ -1,4 +1,10 @@
-import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import {
+  arrayLiteral,
+  arraysOf,
+  type BatchColumn,
+  ownTrackers,
+  unnestOf,
+} from '../db/row-arrays.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 
 /** What an entry was made upon without asking: one person's key, or one tracker. */
@@ -25,13 +31,18 @@ const TRACKER_COLUMNS: BatchColumn<string>[] = [
   { name: 'tracker_id', type: 'uuid', text: trackerId => trackerId },
 ]
 
-/** How many parameters `misjudgedExpression` takes. */
+/** How many parameters `misjudgedEntries` takes. */
 export const PRESUMPTION_PARAMETERS =
   CONSENTING_COLUMNS.length + UNERASED_COLUMNS.length + TRACKER_COLUMNS.length
 
 /**
+<<<<<<< HEAD
  * The events of the acceptance statement that were made upon a wrong presumption. To ask before
  * would cost every commit a round trip, mostly in vain. And only the statement's own snapshot
+=======
+ * The numbers of the entries that were made upon a wrong presumption, as a query. To ask before
+ * would cost every commit a round trip, for almost nobody. And only the statement's own snapshot
+>>>>>>> fcd3cb8 (citus: commit in steps, so that one node does not stop the others)
  * can answer: an erasure makes itself known and then waits for the statements that began before,
  * so no identity slips in between (docs/decisions/0011). A tracker that has erased no one, as most
  * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the
@@ -39,42 +50,40 @@ export const PRESUMPTION_PARAMETERS =
  * Citus refuses a limit where several trackers are asked at once. `ownTrackers` is a parameter with
  * the trackers of the entries, each once, on Citus: without, it asks the shards of all nodes.
  */
-export function misjudgedExpression(
+export function misjudgedEntries(
   trackerIds: string,
   firstParameter: number,
-  ownTrackers: string | null,
+  ownTrackers: string | null = null,
 ): string {
   const isOwn = ownTrackers === null ? '' : `and tracker_id = any(${ownTrackers}::uuid[])`
   const unerasedParameter = firstParameter + CONSENTING_COLUMNS.length
   const trackerParameter = unerasedParameter + UNERASED_COLUMNS.length
   return `
-    misjudged as materialized (
-      select presumed.number
-      from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
-      cross join lateral (
-        select distinct tracker_id from consent_withdrawals
-        where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id ${isOwn}
-      ) withdrawal
-      union
-      select presumed.number
-      from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
-      cross join lateral (
-        select distinct tracker_id from erased_identifiers
-        where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest ${isOwn}
-      ) erased
-      union
-      select entry.number
-      from ${unnestOf(TRACKER_COLUMNS, { alias: 'presumed', firstParameter: trackerParameter })}
-      join unnest(${trackerIds}::uuid[]) with ordinality as entry(tracker_id, number)
-        using (tracker_id)
-      cross join lateral (
-        select distinct tracker_id from erased_identifiers
-        where tracker_id = presumed.tracker_id ${isOwn}
-      ) erased
-    )`
+    select presumed.number
+    from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
+    cross join lateral (
+      select distinct tracker_id from consent_withdrawals
+      where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id ${isOwn}
+    ) withdrawal
+    union
+    select presumed.number
+    from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
+    cross join lateral (
+      select distinct tracker_id from erased_identifiers
+      where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest ${isOwn}
+    ) erased
+    union
+    select entry.number
+    from ${unnestOf(TRACKER_COLUMNS, { alias: 'presumed', firstParameter: trackerParameter })}
+    join unnest(${trackerIds}::uuid[]) with ordinality as entry(tracker_id, number)
+      using (tracker_id)
+    cross join lateral (
+      select distinct tracker_id from erased_identifiers
+      where tracker_id = presumed.tracker_id ${isOwn}
+    ) erased`
 }
 
-/** The values for `misjudgedExpression`. */
+/** The values for `misjudgedEntries`. */
 export function presumptionValues(entries: readonly LedgerEntry[]): string[] {
   const consenting: Presumption[] = []
   const unerased: Presumption[] = []
@@ -91,4 +100,17 @@ export function presumptionValues(entries: readonly LedgerEntry[]): string[] {
     ...arraysOf(UNERASED_COLUMNS, unerased),
     ...arraysOf(TRACKER_COLUMNS, [...trackers]),
   ]
+}
+
+/** `misjudgedEntries` as a statement of its own, for a Citus cluster, with its parameters. */
+export function misjudgedStatement(entries: readonly LedgerEntry[]): {
+  text: string
+  values: string[]
+} {
+  const trackers = entries.map(({ trackerId }) => trackerId)
+  const own = `$${PRESUMPTION_PARAMETERS + 2}`
+  return {
+    text: misjudgedEntries('$1', 2, own),
+    values: [arrayLiteral(trackers), ...presumptionValues(entries), ownTrackers(entries)],
+  }
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { arrayLiteral, ownTrackers } from '../db/row-arrays.ts'
 import {
   BOTH_SPACES,
   type EventPlace,
@@ -194,24 +194,28 @@ export async function noteDifferingSubmissions(
                select distinct tracker_id, created_at, space from event_keys
                where tracker_id = repeated.tracker_id and space = repeated.space
                  and id_digest = event_id_digest(repeated.event_id)
+                 and tracker_id = any($6::uuid[])
              ) key
              cross join lateral (
                select distinct tracker_id, created_at, event_id, space, body_digest from events
                where tracker_id = key.tracker_id and created_at = key.created_at
                  and event_id = repeated.event_id and space in (key.space, ${BOTH_SPACES})
+                 and tracker_id = any($6::uuid[])
              ) first
              where first.body_digest <> repeated.body_digest and first.body_digest <> ''
              group by 1, 2, 3, 4
            ) differing
            where events.tracker_id = differing.tracker_id
              and events.created_at = differing.created_at
-             and events.event_id = differing.event_id and events.space = differing.space`,
+             and events.event_id = differing.event_id and events.space = differing.space
+             and events.tracker_id = any($6::uuid[])`,
     values: [
       arrayLiteral(submissions.map(({ trackerId }) => trackerId)),
       arrayLiteral(submissions.map(({ eventId }) => eventId)),
       arrayLiteral(submissions.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex')}`)),
       arrayLiteral(submissions.map(({ at }) => at.toISOString())),
       arrayLiteral(submissions.map(({ space }) => String(SPACE_NUMBERS[space]))),
+      ownTrackers(submissions),
     ],
   })
 }

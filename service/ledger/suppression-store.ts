@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { hasCitus } from '../db/distribute-tables.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { arrayLiteral, ownTrackers } from '../db/row-arrays.ts'
 
 /** A digest under the key of this store; see keyed-digest.ts. */
 export interface KeyedDigest {
@@ -34,10 +34,12 @@ export async function findSuppressed(
            cross join lateral (
              select distinct tracker_id from erased_identifiers
              where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest
+               and tracker_id = any($3::uuid[])
            ) erased`,
     values: [
       arrayLiteral(digests.map(({ trackerId }) => trackerId)),
       arrayLiteral(digests.map(({ keyed }) => `\\x${keyed}`)),
+      ownTrackers(digests),
     ],
   })
   return new Set(rows.map(({ tracker_id, keyed }) => `${tracker_id} ${keyed}`))
@@ -53,7 +55,7 @@ export async function findErasingTrackers(
     text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
            cross join lateral (
              select distinct tracker_id from erased_identifiers
-             where tracker_id = asked.tracker_id
+             where tracker_id = asked.tracker_id and tracker_id = any($1::uuid[])
            ) erased`,
     values: [arrayLiteral(trackerIds)],
   })

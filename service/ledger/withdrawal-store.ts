@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { arrayLiteral, type BatchWrite, ownTrackers } from '../db/row-arrays.ts'
 import { visitorDigest } from './identifiers.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
@@ -7,6 +7,26 @@ import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 export interface VisitorKey {
   trackerId: string
   visitorId: string
+}
+
+/** A person who withdraws consent, and the time of receipt of the event that says so. */
+export interface Withdrawal extends VisitorKey {
+  createdAt: Date
+}
+
+/** In order of their keys, as the writes of append-store.ts. */
+export const WITHDRAWAL_WRITE: BatchWrite<Withdrawal> = {
+  columns: [
+    { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
+    { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
+    { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
+  ],
+  from: source => `
+    insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
+    select tracker_id, visitor_id, max(created_at) from ${source}
+    group by 1, 2 order by 1, 2
+    on conflict (tracker_id, visitor_id) do update
+      set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)`,
 }
 
 /** Answers when any of these keys of a tracker was last withdrawn; null when none was. */
@@ -24,10 +44,12 @@ export async function findWithdrawals(
            cross join lateral (
              select distinct tracker_id, withdrawn_at from consent_withdrawals
              where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id
+               and tracker_id = any($3::uuid[])
            ) withdrawal`,
     values: [
       arrayLiteral(visitors.map(({ trackerId }) => trackerId)),
       arrayLiteral(visitors.map(({ visitorId }) => visitorId)),
+      ownTrackers(visitors),
     ],
   })
   if (rows.length === 0) return () => null

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type pg from 'pg'
-import type { Database } from '../database.ts'
+import { type Database, inTransaction } from '../database.ts'
 import { isLockTimeout } from '../lock-timeout.ts'
 
 /** The migration that this prepares, and the one before it. */
@@ -220,24 +219,6 @@ async function inBatches(
        on conflict (step) do update set after = excluded.after`,
       [step, after],
     )
-  }
-}
-
-async function inTransaction<T>(
-  { pool }: Database,
-  act: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
-  const client = await pool.connect()
-  let broken = true
-  try {
-    await client.query('begin')
-    const result = await act(client)
-    await client.query('commit')
-    broken = false
-    return result
-  } finally {
-    // A connection that is given up rolls back by itself.
-    client.release(broken)
   }
 }
 
