@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { findTrackerByKey } from '../service/access/store.ts'
 import type { Database } from '../service/db/database.ts'
+import { isOfCluster } from '../service/db/distribute-tables.ts'
 import { findAttempts, forgetAnswers, insertAttempt } from '../service/delivery/attempt-store.ts'
 import { readBacklog } from '../service/delivery/backlog-store.ts'
 import { claimDeliveries, claimDelivery } from '../service/delivery/claim-store.ts'
 import { findDestinationRoutes } from '../service/delivery/destination-store.ts'
+import { findDueLanes } from '../service/delivery/due-lanes-store.ts'
 import {
   deleteAttempts,
   deleteSentCounts,
@@ -16,12 +18,7 @@ import { findDeliveries } from '../service/delivery/read-store.ts'
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../service/delivery/sent-counts-store.ts'
 import { settleDeliveries } from '../service/delivery/settlement-store.ts'
-import {
-  bringForward,
-  findDueLanes,
-  skipWaitingOfVisitor,
-  stopErased,
-} from '../service/delivery/store.ts'
+import { bringForward, skipWaitingOfVisitor, stopErased } from '../service/delivery/store.ts'
 import { countWaitingOfDay } from '../service/delivery/waiting-of-day-store.ts'
 import { expireEvents } from '../service/erasure/expire-store.ts'
 import { insertEvents } from '../service/ingestion/store.ts'
@@ -275,10 +272,11 @@ const ACCEPTED = {
   error: null,
 } as const
 
-function replay(
+async function replay(
   database: Database,
   filters: { eventName: string | null; deliveryIds: readonly number[] | null },
 ) {
   const window = { at: NOW, windowEndsAfter: NOW }
-  return replayFailed(database, { trackerId: TRACKER, ...filters, limit: ROWS, ...window })
+  const wanted = { trackerId: TRACKER, ...filters, limit: ROWS, ...window }
+  return replayFailed(database, wanted, { isCluster: await isOfCluster(database) })
 }

@@ -1,7 +1,7 @@
 import { openDatabase } from '../service/db/database.ts'
 import { deliverLane } from '../service/delivery/deliver-lane.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
-import { findDueLanes, type Lane } from '../service/delivery/store.ts'
+import { findDueLanes, type Lane } from '../service/delivery/due-lanes-store.ts'
 import type { Platform } from '../service/platforms/platform.ts'
 import type { HeardAnswer } from './delivery-promises.ts'
 import { type Death, Life, mortalDatabase } from './mortal-database.ts'

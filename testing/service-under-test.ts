@@ -6,7 +6,7 @@ import type { Database } from '../service/db/database.ts'
 import { openStoreNodes, singleNode } from '../service/db/store-nodes.ts'
 import { deliverLane } from '../service/delivery/deliver-lane.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
-import { findDueLanes } from '../service/delivery/store.ts'
+import { findDueLanes } from '../service/delivery/due-lanes-store.ts'
 import type { Mail } from '../service/people/mail/mails.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import {
@@ -140,7 +140,7 @@ export async function serviceUnderTest(
   const delivery: DeliveryContext = {
     database,
     // On one PostgreSQL a worker has only its own connections, which a test may take away.
-    ...(nodes.isCluster && { nodeOf: trackerId => nodes.nodeOf(trackerId) }),
+    nodes,
     platform,
     credentialKeys,
     batchMax: options.batchMax ?? 1_000,

@@ -6,7 +6,7 @@ import { STORED_AT } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { readBacklog } from './backlog-store.ts'
-import { findDueLanes } from './store.ts'
+import { findDueLanes } from './due-lanes-store.ts'
 
 const KEYS = { current: randomBytes(32), previous: [] }
 const NOTHING = { dueLanes: 0, oldestDueSeconds: 0 }

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import type { EventPlace } from '../ledger/event-space.ts'
+import type { Lane } from './due-lanes-store.ts'
 import { statusesBefore, WAITING_STATUSES } from './status-moves.ts'
-import type { Lane } from './store.ts'
 
 export interface Claim {
   lane: Lane

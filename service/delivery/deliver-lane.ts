@@ -1,13 +1,13 @@
 import { claimDeliveries } from './claim-store.ts'
 import { type ClaimedBatch, loadBatch } from './claimed-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
+import type { Lane } from './due-lanes-store.ts'
 import { LANE_FATES } from './fates.ts'
 import { judgeLane, judgeProbe } from './judge-lane.ts'
 import type { LaneVerdict } from './lane-verdict.ts'
 import { reviewBatch } from './review-batch.ts'
 import { sendBatch } from './send-batch.ts'
 import { steadySeconds } from './steady-seconds.ts'
-import type { Lane } from './store.ts'
 
 export interface LaneRun {
   claimedCount: number
@@ -25,11 +25,11 @@ const TRIAL_EVENTS_MAX = 10
  * brings the deliveries back; they go out again under the same id and time.
  */
 export async function deliverLane(
-  { nodeOf, ...anywhere }: DeliveryContext,
+  { nodes, ...anywhere }: DeliveryContext,
   lane: Lane,
   onClaimed: (isFull: boolean) => void,
 ): Promise<LaneRun> {
-  const database = nodeOf ? await nodeOf(lane.trackerId) : anywhere.database
+  const database = nodes ? await nodes.nodeOf(lane.trackerId) : anywhere.database
   const context = { ...anywhere, database }
   const { platform, now, leaseSeconds } = context
   const leaseEndsAtSeconds = steadySeconds() + leaseSeconds

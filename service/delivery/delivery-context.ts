@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import type { StoreNodes } from '../db/store-nodes.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { CredentialKeys } from './sealed-credential.ts'
 import type { Settlement } from './settlement.ts'
@@ -6,8 +7,8 @@ import type { Settlement } from './settlement.ts'
 /** What delivering needs from outside. Times are seconds, sizes are counts. */
 export interface DeliveryContext {
   database: Database
-  /** The node that owns a tracker, where its deliveries are claimed and settled. */
-  nodeOf?: (trackerId: string) => Promise<Database>
+  /** Where trackers live: their deliveries are claimed and settled there. */
+  nodes?: StoreNodes
   platform: Platform
   credentialKeys: CredentialKeys
   batchMax: number

@@ -7,6 +7,7 @@ import type { TrackerIdentity } from '../access/store.ts'
 import type { AuditEntry } from '../agents/audit/audit-entry.ts'
 import type { AuditTrail } from '../agents/audit/audit-trail.ts'
 import type { Database } from '../db/database.ts'
+import { isOfCluster } from '../db/distribute-tables.ts'
 import { bodyCheck } from '../http/checked-body.ts'
 import { type Replay, type ReplayCounts, replayFailed } from './replay-store.ts'
 import { WINDOW_MARGIN_SECONDS } from './review-delivery.ts'
@@ -42,10 +43,11 @@ export async function replayDeliveries(
     at,
     windowEndsAfter: new Date(at.getTime() + WINDOW_MARGIN_SECONDS * 1_000),
   }
+  const isCluster = await isOfCluster(database)
   const { queued, expired, payloadExpired, isCapped } = await database.query
     .transaction()
     .execute(async query => {
-      const counts = await replayFailed({ query }, replay)
+      const counts = await replayFailed({ query }, replay, { isCluster })
       await audit.append({ query }, replayEntry(tracker, replay, counts))
       return counts
     })

@@ -123,32 +123,49 @@ export interface CountSentParameters {
 
 /**
  * The part of the settling statement that counts what was settled. It reads `settled`, the rows
- * that were really this worker's, with their `group_number` and `unknown`. Rows are taken in the
- * order of their keys, so that two workers cannot wait for each other.
+ * that were really this worker's, with their `group_number` and `unknown`.
  */
 export function countSentExpressions(parameters: CountSentParameters): string {
-  const { trackerId, destinationId, sentOn } = parameters
+  const writes = countSentWrites(parameters)
+  return `${countedGroups(parameters)},
+    counted_sent as (${writes.sent('counted_groups')}),
+    counted_keys as (${writes.keys('counted_groups')})`
+}
+
+/**
+ * What is counted of groups that have a name, from a source with their columns. Rows are taken in
+ * the order of their keys, so that two workers cannot wait for each other.
+ */
+export function countSentWrites({
+  trackerId,
+  destinationId,
+  sentOn,
+}: Omit<CountSentParameters, 'firstParameter'>) {
   const ofDay = `${trackerId}::uuid, ${destinationId}::uuid, ${sentOn}::date`
-  return `${SETTLED_GROUPS}, ${countedGroups(parameters)}, counted_sent as (
+  const sent = (source: string) => `
       insert into sent_counts
         (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
       select ${ofDay}, event_name, event_on, ${COUNT_SLOT},
         sum(accepted), sum(test), sum(unknown)
-      from counted_groups group by event_name, event_on order by event_name, event_on
+      from ${source} group by event_name, event_on order by event_name, event_on
       on conflict (tracker_id, destination_id, sent_on, event_name, event_on, slot) do update set
         accepted = sent_counts.accepted + excluded.accepted,
         test = sent_counts.test + excluded.test,
-        unknown = sent_counts.unknown + excluded.unknown
-    ), counted_keys as (
+        unknown = sent_counts.unknown + excluded.unknown`
+  const keys = (source: string) => `
       insert into sent_key_counts
         (tracker_id, destination_id, sent_on, event_name, match_key, slot, events)
       select ${ofDay}, event_name, match_key, ${COUNT_SLOT}, sum(accepted)
-      from counted_groups cross join unnest(string_to_array(nullif(keys, ''), ' ')) as match_key
+      from ${source} cross join unnest(string_to_array(nullif(keys, ''), ' ')) as match_key
       where accepted > 0 group by event_name, match_key order by event_name, match_key
       on conflict (tracker_id, destination_id, sent_on, event_name, match_key, slot) do update
-        set events = sent_key_counts.events + excluded.events
-    )`
+        set events = sent_key_counts.events + excluded.events`
+  return { sent, keys }
 }
+
+/** The columns of `counted_groups`, as SQL. */
+export const COUNTED_GROUP_TYPES =
+  'event_on date, keys text, accepted bigint, test bigint, unknown bigint, event_name text'
 
 const SETTLED_GROUPS = `
     settled_groups as materialized (
@@ -162,16 +179,15 @@ const SETTLED_GROUPS = `
     )`
 
 /**
- * The groups under the names by which they are counted. How many names there are is only asked when
- * one is new. Workers that meet new names at the same moment do not see each other's, so the limit
- * may be passed by what they have in hand.
+ * As expressions that end in `counted_groups`: the groups, each under the name that it counts for.
+ * How many names there are is only asked when one is new. Workers that meet new names at the same
+ * moment do not see each other's, so the limit may be passed by what they have in hand.
  */
-function countedGroups(parameters: CountSentParameters): string {
+export function countedGroups(parameters: CountSentParameters): string {
   const { trackerId, destinationId, sentOn, firstParameter } = parameters
   const ofDay = `tracker_id = ${trackerId}::uuid and destination_id = ${destinationId}::uuid
     and sent_on = ${sentOn}::date`
-  return `
-    found_names as materialized (
+  return `${SETTLED_GROUPS}, found_names as materialized (
       select sent.*, settled_groups.accepted, settled_groups.test, settled_groups.unknown,
         exists (
           select 1 from sent_counts where ${ofDay} and event_name = sent.event_name

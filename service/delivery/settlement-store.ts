@@ -1,7 +1,15 @@
+import type pg from 'pg'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
-import type { Database } from '../db/database.ts'
+import { type Database, inTransaction } from '../db/database.ts'
+import { isOfCluster } from '../db/distribute-tables.ts'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
-import { countSentExpressions, countSentValues } from './sent-counts-store.ts'
+import {
+  COUNTED_GROUP_TYPES,
+  countedGroups,
+  countSentExpressions,
+  countSentValues,
+  countSentWrites,
+} from './sent-counts-store.ts'
 import type { SentMark, SentTally } from './sent-tally.ts'
 import type { Settlement } from './settlement.ts'
 import { ADD_COUNTS, FIXED_COLUMNS, REPLAY_COLUMNS } from './store.ts'
@@ -31,29 +39,20 @@ export interface SettledBatch {
  * were few deliveries compared every settlement with every row of the tracker, for up to 7 s. Not
  * by ctid either: a row that an erasure is changing at this moment would be missed.
  */
-export async function settleDeliveries(
-  { pool }: Database,
-  { trackerId, destinationId, leaseEndsAt, at, settlements, sent }: SettledBatch,
-): Promise<number> {
-  if (settlements.length === 0) return 0
-  const { rows } = await pool.query({
-    text: SETTLE,
-    values: [
-      trackerId,
-      at,
-      destinationId,
-      ...arraysOf(
-        SETTLEMENT_COLUMNS,
-        settlements.map(settlement => ({
-          ...settlement,
-          trackerId,
-          leaseEndsAt,
-          mark: sent.marks.get(settlement.id),
-        })),
-      ),
-      ...countSentValues(sent.groups),
-    ],
-  })
+export async function settleDeliveries(database: Database, batch: SettledBatch): Promise<number> {
+  if (batch.settlements.length === 0) return 0
+  if (await isOfCluster(database)) {
+    return inTransaction(database, client => settleInSteps(client, batch))
+  }
+  const { trackerId, destinationId, at, sent } = batch
+  const values = [
+    ...moveValues(batch),
+    trackerId,
+    at,
+    destinationId,
+    ...countSentValues(sent.groups),
+  ]
+  const { rows } = await database.pool.query({ text: SETTLE, values })
   return rows[0].count
 }
 
@@ -96,14 +95,18 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
   { name: 'unknown', type: 'integer', text: ({ mark }) => String(mark?.unknown ?? 0) },
 ]
 
-const SETTLEMENTS_FROM = 4
+const SETTLEMENTS_FROM = 2
 
-const COUNT_SENT = countSentExpressions({
-  trackerId: '$1::uuid',
-  destinationId: '$3::uuid',
-  sentOn: utcDay('$2::timestamptz'),
-  firstParameter: SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length,
-})
+/** The parameters of `move`. */
+function moveValues({ trackerId, leaseEndsAt, at, settlements, sent }: SettledBatch): unknown[] {
+  const rows = settlements.map(settlement => ({
+    ...settlement,
+    trackerId,
+    leaseEndsAt,
+    mark: sent.marks.get(settlement.id),
+  }))
+  return [at, ...arraysOf(SETTLEMENT_COLUMNS, rows)]
+}
 
 /** What the row holds once it is settled, of the one in the queue and the settlement. */
 const SETTLED_VALUES = {
@@ -116,7 +119,7 @@ const SETTLED_VALUES = {
   platform_trace_id: 'coalesce(settlement.trace_id, queue.platform_trace_id)',
   attempt_ids: `case when settlement.attempt_id is null then queue.attempt_ids
     else queue.attempt_ids || settlement.attempt_id end`,
-  updated_at: '$2::timestamptz',
+  updated_at: '$1::timestamptz',
 }
 
 /** What a delivery takes along as it is. */
@@ -133,20 +136,21 @@ const GIVEN = unnestOf(SETTLEMENT_COLUMNS, {
   firstParameter: SETTLEMENTS_FROM,
 })
 
-const SETTLE = `
+/**
+ * `finished` leave the queue, `waiting` stay in it. With `isOwn`, Citus asks the tracker's shard
+ * alone: it prunes none by a join with a list.
+ */
+const move = (isOwn: string) => `
   with settlement as materialized (
     select * from ${GIVEN}
   ), finished as (
     delete from delivery_queue queue using settlement
-    where ${OWN_ROW} and settlement.next_attempt_at is null
+    where ${OWN_ROW} and settlement.next_attempt_at is null ${isOwn}
     returning ${KEPT_COLUMNS.map(name => `queue.${name}`).join(', ')},
       ${Object.entries(SETTLED_VALUES)
         .map(([name, value]) => `${value} as ${name}`)
         .join(', ')},
       settlement.replayable_until, settlement.group_number, settlement.unknown
-  ), kept as (
-    insert into deliveries (${SETTLED_COLUMNS.join(', ')})
-    select ${SETTLED_COLUMNS.join(', ')} from finished
   ), waiting as (
     update delivery_queue queue set
       ${Object.entries(SETTLED_VALUES)
@@ -154,20 +158,84 @@ const SETTLE = `
         .join(', ')},
       next_attempt_at = settlement.next_attempt_at, leased_until = null
     from settlement
-    where ${OWN_ROW} and settlement.next_attempt_at is not null
+    where ${OWN_ROW} and settlement.next_attempt_at is not null ${isOwn}
     returning queue.created_at, queue.is_test, queue.status, settlement.group_number,
       settlement.unknown
   ), settled as materialized (
     select created_at, is_test, status, group_number, unknown from finished
     union all
     select created_at, is_test, status, group_number, unknown from waiting
-  ), counted as (
+  )`
+
+const keepFinished = (source: string) => `
+    insert into deliveries (${SETTLED_COLUMNS.join(', ')})
+    select ${SETTLED_COLUMNS.join(', ')} from ${source}`
+
+const countSettled = (source: string, trackerId: string) => `
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-    select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
+    select ${trackerId}::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
       -count(*) filter (where status = 'skipped:consent'),
       count(*) filter (where status = 'accepted')
-    from settled where not is_test and status in ('accepted', 'skipped:consent')
+    from ${source} where not is_test and status in ('accepted', 'skipped:consent')
     group by 2 order by 2
-    ${ADD_COUNTS}
-  ), ${COUNT_SENT}
+    ${ADD_COUNTS}`
+
+/** The tracker, the time and the destination, as parameters from this one on. */
+const sentFrom = (parameter: number) => ({
+  trackerId: `$${parameter}`,
+  sentOn: utcDay(`$${parameter + 1}::timestamptz`),
+  destinationId: `$${parameter + 2}`,
+  firstParameter: parameter + 3,
+})
+
+const OF_ALL = sentFrom(SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length)
+
+const SETTLE = `${move('')},
+  kept as (${keepFinished('finished')}),
+  counted as (${countSettled('settled', OF_ALL.trackerId)}),
+  ${countSentExpressions(OF_ALL)}
   select count(*) as count from settled`
+
+const SETTLED_TYPES =
+  'created_at timestamptz, is_test boolean, status text, group_number integer, unknown integer'
+
+const IS_OWN = `and queue.tracker_id = $${SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length}::uuid`
+const MOVE_ROWS = `${move(IS_OWN)}
+  select (select json_agg(finished) from finished)::text as finished,
+    (select json_agg(settled) from settled)::text as settled,
+    (select count(*) from settled) as count`
+const KEEP_ROWS = keepFinished('json_populate_recordset(null::deliveries, $1::json)')
+const SETTLED_ROWS = `json_to_recordset($2::json) as settled(${SETTLED_TYPES})`
+const COUNT_ROWS = countSettled(SETTLED_ROWS, '$1')
+const NAME_GROUPS = `
+  with settled as materialized (
+    select * from json_to_recordset($1::json) as settled(${SETTLED_TYPES})
+  ), ${countedGroups(sentFrom(2))}
+  select json_agg(counted_groups)::text as groups from counted_groups`
+const GROUP_ROWS = `json_to_recordset($1::json) as counted_groups(${COUNTED_GROUP_TYPES})`
+const SENT_WRITES = countSentWrites(sentFrom(2))
+
+/**
+ * The same writes on a Citus cluster, as statements of one transaction at the node that owns the
+ * tracker: an insert that reads a common table expression needs every node there
+ * (`insertInSteps` in ingestion/citus-store.ts).
+ */
+async function settleInSteps(client: pg.PoolClient, batch: SettledBatch): Promise<number> {
+  const { trackerId, destinationId, at, sent } = batch
+  const moved = await client.query({ text: MOVE_ROWS, values: [...moveValues(batch), trackerId] })
+  const { finished, settled, count } = moved.rows[0]
+  if (count === 0) return 0
+  if (finished) await client.query({ text: KEEP_ROWS, values: [finished] })
+  await client.query({ text: COUNT_ROWS, values: [trackerId, settled] })
+  const ofDay = [trackerId, at, destinationId]
+  const named = await client.query({
+    text: NAME_GROUPS,
+    values: [settled, ...ofDay, ...countSentValues(sent.groups)],
+  })
+  const { groups } = named.rows[0]
+  if (!groups) return count
+  for (const write of [SENT_WRITES.sent, SENT_WRITES.keys]) {
+    await client.query({ text: write(GROUP_ROWS), values: [groups, ...ofDay] })
+  }
+  return count
+}

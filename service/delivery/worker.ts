@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CircuitChange, CircuitCounts } from './circuit-moves.ts'
 import { deliverLane, type LaneRun } from './deliver-lane.ts'
 import type { DeliveryContext } from './delivery-context.ts'
+import { DueLaneSearch, type Lane } from './due-lanes-store.ts'
 import { QuietLanes } from './quiet-lanes.ts'
 import { steadySeconds } from './steady-seconds.ts'
-import { bringForward, findDueLanes, type Lane } from './store.ts'
+import { bringForward } from './store.ts'
 
 export interface WorkerLimits {
   /** Requests in flight from this process. */
@@ -65,6 +66,7 @@ export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
 class WorkerLoop {
   readonly #options: WorkerOptions
   readonly #context: DeliveryContext
+  readonly #search: DueLaneSearch
   /** Requests in flight by destination. */
   readonly #inFlight = new Map<string, number>()
   readonly #quiet = new QuietLanes()
@@ -74,7 +76,9 @@ class WorkerLoop {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#context = { ...options.context, isStopping: () => this.#isStopped }
+    const { context, onError } = options
+    this.#context = { ...context, isStopping: () => this.#isStopped }
+    this.#search = new DueLaneSearch({ ...context, nodes: context.nodes, onError })
   }
 
   wake(): void {
@@ -119,7 +123,7 @@ class WorkerLoop {
   async #startDueLanes(): Promise<void> {
     const free = this.#options.limits.requestsMax - this.#runs.size
     if (free <= 0 || this.#isStopped) return
-    const { database, now } = this.#context
+    const { now } = this.#context
     const at = steadySeconds()
     const busy = [...this.#inFlight.keys()].filter(id => this.#freeRequests(id) <= 0)
     const leaveOut = [...this.#quiet.quietAt(at), ...busy]
@@ -128,7 +132,7 @@ class WorkerLoop {
     if (!mayTry) leaveOut.push(...onTrial)
     // Room for all that are on trial, so that however many are due, they crowd nobody out.
     const lanesMax = free + (mayTry ? onTrial.length : 0)
-    for (const lane of await findDueLanes(database, { now: now(), lanesMax, leaveOut })) {
+    for (const lane of await this.#search.find({ now: now(), lanesMax, leaveOut })) {
       if (this.#isStopped || this.#runs.size >= this.#options.limits.requestsMax) return
       if (this.#mayStart(lane)) this.#start(lane)
     }

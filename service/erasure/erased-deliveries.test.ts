@@ -6,7 +6,8 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { storedText, tracesOf } from '../../testing/stored-text.ts'
 import { deliverLane } from '../delivery/deliver-lane.ts'
-import { findDueLanes, stopErased } from '../delivery/store.ts'
+import { findDueLanes } from '../delivery/due-lanes-store.ts'
+import { stopErased } from '../delivery/store.ts'
 import { pauseBriefly } from '../ledger/suppression-store.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')

@@ -11,7 +11,7 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { deliverLane } from '../delivery/deliver-lane.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import { findDueLanes } from '../delivery/store.ts'
+import { findDueLanes } from '../delivery/due-lanes-store.ts'
 
 const OWN_SEEDS = [1, 2, 3]
 const CALLERS = 16

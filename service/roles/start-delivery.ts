@@ -47,7 +47,7 @@ export function deliveryContext(
 ): DeliveryContext {
   return {
     database,
-    ...(nodes && { nodeOf: (trackerId: string) => nodes.nodeOf(trackerId) }),
+    ...(nodes && { nodes }),
     platform,
     credentialKeys,
     batchMax: settings.deliveryBatchMax,

@@ -198,7 +198,7 @@ it('waits for writers of every node before it erases', { skip }, async test => {
   const service = await serviceUnderTest(test)
   const { database, clock, delivery } = service
   for (const { trackerId } of await withShops(service)) {
-    const node = (await delivery.nodeOf?.(trackerId)) ?? database
+    const node = (await delivery.nodes?.nodeOf(trackerId)) ?? database
     const writer = await node.pool.connect()
     await writer.query('begin')
     await writer.query(

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, it, type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { startDeliveryWorker } from '../../service/delivery/worker.ts'
 import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
-import { samplePurchase } from '../sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../service-under-test.ts'
 import { prepareCitusTemplate } from './citus-store.ts'
 import { CITUS_CLUSTER, type CitusCluster, startCitusCluster, whyNoCitus } from './cluster.ts'
+import {
+  checkStored,
+  type Load,
+  startLoad,
+  WITHDRAWN,
+  withdrawAndErase,
+  withdrawalOf,
+} from './shop-load.ts'
 import { portOfTracker, trackersOnEachNode } from './tracker-places.ts'
 
 const skip = whyNoCitus() ?? false
@@ -22,74 +31,20 @@ before(async () => {
 
 after(() => cluster?.stop())
 
-interface Load {
-  /** Ids that were answered 202, by tracker. */
-  accepted: Map<string, string[]>
-  /** Other answers than 202, by tracker. */
-  refused: Map<string, number[]>
-  /** The slowest answer in milliseconds, by tracker. */
-  slowest: Map<string, number>
-  /** Resolves when all requests have been answered. */
-  end(): Promise<void>
-}
-
-/** Two writers for each tracker, each with one request in flight, until `end`. */
-function startLoad(service: ServiceUnderTest, trackers: readonly ProvisionedTracker[]): Load {
-  let isOver = false
-  const accepted = new Map(trackers.map(({ trackerId }) => [trackerId, [] as string[]]))
-  const refused = new Map(trackers.map(({ trackerId }) => [trackerId, [] as number[]]))
-  const slowest = new Map(trackers.map(({ trackerId }) => [trackerId, 0]))
-  const write = async ({ trackerId, trackerSecret: secret }: ProvisionedTracker, n: number) => {
-    for (let count = 0; !isOver; count += 1) {
-      const event_id = `event-${n}-${count}`
-      const body = samplePurchase({ event_id, visitor_id: event_id })
-      const began = performance.now()
-      const { status } = await service.request('POST', '/api/v1/events', { secret, body })
-      const took = performance.now() - began
-      slowest.set(trackerId, Math.max(slowest.get(trackerId) ?? 0, took))
-      if (status === 202) accepted.get(trackerId)?.push(event_id)
-      else refused.get(trackerId)?.push(status)
-      if (status !== 202) await pause(50)
-    }
+/** What a shop does while a node is away that holds none of its rows. */
+async function useMeanwhile(service: ServiceUnderTest, secret: string): Promise<void> {
+  const answers = new Map<string, number>()
+  const ask = async (method: string, path: string, body?: object) => {
+    const { status } = await service.request(method, path, { secret, body })
+    answers.set(`${method} ${path}`, status)
   }
-  const writers = trackers.flatMap(tracker => [write(tracker, 1), write(tracker, 2)])
-  const end = async () => {
-    isOver = true
-    await Promise.all(writers)
-  }
-  return { accepted, refused, slowest, end }
-}
-
-/** Everything acknowledged is there once, and nothing is there twice. */
-async function checkStored({ database: { pool } }: ServiceUnderTest, load: Load): Promise<void> {
-  for (const [trackerId, ids] of load.accepted) {
-    const { rows } = await pool.query(
-      `select event.event_id, count(*) as count,
-         (select count(*) from all_deliveries delivery
-          where delivery.tracker_id = $1::uuid and delivery.event_id = event.event_id) as deliveries
-       from events event where event.tracker_id = $1::uuid group by event.event_id`,
-      [trackerId],
-    )
-    const counts = new Map(rows.map(row => [row.event_id, row]))
-    assert.deepEqual(
-      ids.filter(id => !counts.has(id)),
-      [],
-      'acknowledged and lost',
-    )
-    assert.deepEqual(
-      rows.filter(({ count, deliveries }) => count !== 1 || deliveries !== 1),
-      [],
-      'stored twice',
-    )
-    const counted = await pool.query(
-      'select sum(events)::bigint as events from event_counts where tracker_id = $1::uuid',
-      [trackerId],
-    )
-    assert.equal(counted.rows[0].events, rows.length)
-    // A commit whose answer was lost may be there without having been acknowledged.
-    const unanswered = load.refused.get(trackerId)?.length ?? 0
-    assert.ok(rows.length - ids.length <= unanswered)
-  }
+  await ask('GET', '/api/v1/events/event-1-0')
+  await ask('GET', '/api/v1/dashboard/events')
+  await ask('POST', '/api/v1/deliveries/replay', {})
+  await ask('POST', '/api/v1/deliveries/replay', { event_name: 'Purchase' })
+  await ask('POST', '/api/v1/events', withdrawalOf('a-second-visitor'))
+  const refused = [...answers].filter(([, status]) => status >= 300)
+  assert.deepEqual(refused, [], refusals(service))
 }
 
 async function serviceWithTrackers(test: TestContext) {
@@ -98,25 +53,47 @@ async function serviceWithTrackers(test: TestContext) {
   return { service, trackers }
 }
 
-it('loses nothing when a worker dies under load, and goes on once it is back', {
+it('a worker that dies holds up its own trackers alone, and nothing is lost', {
   skip,
 }, async test => {
   const { service, trackers } = await serviceWithTrackers(test)
+  const killedPort = cluster.ports[2]
+  const ports = await Promise.all(
+    trackers.map(({ trackerId }) => portOfTracker(service, trackerId)),
+  )
+  const ofKilled = trackers.filter((_, index) => ports[index] === killedPort)
+  const ofOther = trackers.filter((_, index) => ports[index] !== killedPort)
+  for (const { trackerSecret } of trackers) await withdrawAndErase(service, trackerSecret)
+  const errors: unknown[] = []
+  const worker = startDeliveryWorker({
+    context: service.delivery,
+    limits: { requestsMax: 8, laneRequestsMax: 2, pollSeconds: 0.1 },
+    onError: error => errors.push((error as Error).stack),
+  })
+  test.after(() => worker.stop())
   const load = startLoad(service, trackers)
+  for (const ids of load.accepted.values()) ids.push(`withdrawal of ${WITHDRAWN}`)
   await pause(2_000)
   await cluster.kill(2)
-  await pause(3_000)
-  const during = new Map([...load.accepted].map(([id, events]) => [id, events.length]))
+  await pause(1_000)
+  const before = acceptedBy(load)
+  const sentBefore = await sentBy(service, ofOther)
+  await pause(5_000)
+  const during = acceptedBy(load)
+  const sentDuring = await sentBy(service, ofOther)
+  for (const { trackerSecret } of ofOther) await useMeanwhile(service, trackerSecret)
   await cluster.startAgain(2)
   await pause(6_000)
   await load.end()
-  for (const { trackerId } of trackers) {
+  for (const { trackerId } of ofOther) {
+    assert.deepEqual(load.refused.get(trackerId), [], refusals(service))
+    assert.ok((during.get(trackerId) ?? 0) > (before.get(trackerId) ?? 0), 'it goes on meanwhile')
+    const sent = [sentBefore.get(trackerId) ?? 0, sentDuring.get(trackerId) ?? 0]
+    assert.ok((sent[1] ?? 0) > (sent[0] ?? 0), `delivers meanwhile: ${sent} ${errors}`)
+  }
+  for (const { trackerId } of ofKilled) {
     const statuses = new Set(load.refused.get(trackerId))
-    assert.deepEqual(
-      [...statuses].filter(status => status !== 503),
-      [],
-      refusals(service),
-    )
+    assert.deepEqual([...statuses], [503], refusals(service))
     const later = during.get(trackerId) ?? 0
     assert.ok((load.accepted.get(trackerId)?.length ?? 0) > later, 'it goes on afterwards')
   }
@@ -173,6 +150,28 @@ it('loses nothing when a node is added and shards are rebalanced', { skip }, asy
   test.diagnostic(summary(load))
 })
 
+function acceptedBy({ accepted }: Load): Map<string, number> {
+  return new Map([...accepted].map(([trackerId, ids]) => [trackerId, ids.length]))
+}
+
+/** Deliveries of each tracker that are final, as its own node counts them. */
+async function sentBy(
+  { delivery: { nodes } }: ServiceUnderTest,
+  trackers: readonly ProvisionedTracker[],
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const { trackerId } of trackers) {
+    const node = await nodes?.nodeOf(trackerId)
+    const answer = await node?.pool.query(
+      `select count(*) as count from deliveries
+       where tracker_id = $1::uuid and status = 'accepted'`,
+      [trackerId],
+    )
+    counts.set(trackerId, answer?.rows[0].count ?? 0)
+  }
+  return counts
+}
+
 function summary({ accepted, slowest, refused }: Load): string {
   const count = [...accepted.values()].flat().length
   const refusals = [...refused.values()].flat().length
@@ -193,8 +192,4 @@ async function runAt(connectionString: string, statement: string): Promise<void>
   const client = new pg.Client({ connectionString })
   await client.connect()
   await client.query(statement).finally(() => client.end())
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, milliseconds))
 }

@@ -19,7 +19,7 @@ import {
   postponeProbe,
   resumeDestination,
 } from './destination-store.ts'
-import { findDueLanes } from './store.ts'
+import { findDueLanes } from './due-lanes-store.ts'
 
 const SEALED_CREDENTIAL = Buffer.alloc(40)
 
