@@ -43,6 +43,11 @@ const RULES: Rule[] = [
     reason: 'Citus refuses generic plans of some statements.',
   },
   {
+    name: 'setting of one node',
+    fault: /\bset_config\(|\bset local (?!citus\.|statement_timeout)|\bset session\b/i,
+    reason: 'Rows are locked and read on nodes that do not know it: `setLocally`.',
+  },
+  {
     name: 'parameter without a type',
     fault: /(?<!['"])\$\d+(?!\d|::)/,
     reason: 'Citus takes statements apart, and the parts do not show the type: `$1::uuid`.',
@@ -59,6 +64,10 @@ const EXCEPTIONS: Record<string, { reason: string; files: string[] }> = {
   'locks of one node': {
     reason: 'It is asked on every node that stores payloads.',
     files: ['ledger/suppression-store.ts'],
+  },
+  'setting of one node': {
+    reason: 'One tells all nodes, and the other is about tables before they are distributed.',
+    files: ['db/ledger-upgrade/upgrade-store.ts', 'db/local-settings.ts'],
   },
 }
 
@@ -92,6 +101,7 @@ it('each rule finds the fault that it is about', () => {
     'select pid from pg_locks',
     "select pg_relation_size('sessions')",
     'set plan_cache_mode = force_generic_plan',
+    'set local lock_timeout = 500',
     'values ($1::uuid, $12)',
     'conflict.doUpdateSet({ used_at: at })',
   ]

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { setLocally } from './local-settings.ts'
 
 const LOCK_MILLISECONDS_MAX = 500
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -14,7 +14,7 @@ export async function withLockTimeout<Result>(
 ): Promise<Result | null> {
   try {
     return await query.transaction().execute(async transaction => {
-      await sql`set local lock_timeout = ${sql.lit(LOCK_MILLISECONDS_MAX)}`.execute(transaction)
+      await setLocally({ query: transaction }, { lock_timeout: LOCK_MILLISECONDS_MAX })
       return await work(transaction)
     })
   } catch (error) {

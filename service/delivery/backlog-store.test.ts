@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
+import { sharedCluster } from '../../testing/citus/cluster.ts'
 import { type StoredLane, storeLanes, storeWaiting } from '../../testing/many-lanes.ts'
 import { STORED_AT } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
@@ -27,9 +28,9 @@ it('tells how many lanes have something due, and since when', async test => {
   await storeWaiting(database, lanes.slice(0, 2), 2)
   assert.deepEqual(await readBacklog(database, after(-1)), { active: NOTHING, inactive: NOTHING })
   await database.pool.query(
-    `update delivery_queue set next_attempt_at = next_attempt_at + interval '20 seconds'
-     where tracker_id = $1 or id = 2`,
-    [lanes[0].trackerId],
+    `update delivery_queue set next_attempt_at = $2::timestamptz
+     where tracker_id = $1::uuid or id = 2`,
+    [lanes[0].trackerId, after(20)],
   )
   const active = { dueLanes: 2, oldestDueSeconds: 90.5 }
   assert.deepEqual(await readBacklog(database, after(90.5)), { active, inactive: NOTHING })
@@ -58,7 +59,9 @@ it('counts what a worker is sending as due until it is settled', async test => {
   assert.deepEqual((await readBacklog(database, after(5))).active, NOTHING)
 })
 
-it('reads one row a lane, however many wait in it, as looking for due lanes does', async test => {
+it('reads one row a lane, however many wait in it, as looking for due lanes does', {
+  skip: sharedCluster() !== null && 'rows read are counted by one PostgreSQL for its own session',
+}, async test => {
   const { database, connectionString, lanes } = await storeWithLanes(test, 10)
   await storeWaiting(database, lanes, 1)
   await storeWaiting(database, (await storeLanes(database, KEYS, 1)) as [StoredLane], 20_000)

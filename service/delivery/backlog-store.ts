@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { localSettings } from '../db/local-settings.ts'
 
 /** What is due and not settled yet, of all processes on this store. */
 export interface Backlog {
@@ -74,9 +75,11 @@ export const WAITING_STATEMENT = `
   group by lane.status`
 
 /** Statements of one round trip are one transaction, with which these end. */
-export const WAITING_SETTINGS = `
-  set local statement_timeout = ${ANSWER_MILLISECONDS_MAX};
-  set local enable_bitmapscan = off; set local enable_sort = off`
+export const WAITING_SETTINGS = localSettings({
+  statement_timeout: ANSWER_MILLISECONDS_MAX,
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+})
 
 const READ_WAITING = `${WAITING_SETTINGS}; ${WAITING_STATEMENT}`
 

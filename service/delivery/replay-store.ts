@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import type { Transaction } from '../db/database.ts'
+import { setLocally } from '../db/local-settings.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { payloadOf } from '../ledger/store.ts'
 import { FAILED_STATUSES } from './status-moves.ts'
@@ -96,7 +97,7 @@ export async function replayFailed(
   const values = [trackerId, FAILED_STATUSES, limit, windowEndsAfter, ids, eventName]
   // The newest are at the end of their index. A bitmap loses that order, and then all failures of
   // the tracker are read and sorted for the sake of a few.
-  await query.executeQuery(CompiledQuery.raw('set local enable_bitmapscan = off'))
+  await setLocally({ query }, { enable_bitmapscan: 'off' })
   if (!isCluster) {
     const text = `${take}, queued as (${queueAgain('moved', '$7')}) select ${COUNTS} from judged`
     const { rows } = await query.executeQuery(CompiledQuery.raw(text, [...values, at]))

@@ -136,7 +136,10 @@ it('does not wait for rows that another worker is just claiming', async test => 
   const other = await database.pool.connect()
   try {
     await other.query('begin')
-    await other.query('select from delivery_queue where id <= 2 for update')
+    await other.query(
+      'select 1 from delivery_queue where tracker_id = $1::uuid and id <= 2 for update',
+      [TRACKER_ID],
+    )
     const claimed = await claim(database)
     assert.deepEqual(idsOf(claimed), [3, 4])
   } finally {

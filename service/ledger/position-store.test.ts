@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import type pg from 'pg'
-import { atOnce } from '../../testing/at-once.ts'
+import { atOnce, countWaiting } from '../../testing/at-once.ts'
 import {
   assertExactPages,
   assertExactPagesNow,
@@ -161,11 +161,7 @@ it('does not reset a count that appeared after the counts were locked', async te
   let hasEnded = false
   void indexed.finally(() => (hasEnded = true))
   await eventually('it waits or has ended', async () => {
-    const { rows } = await database.pool.query(
-      `select count(*) as waiting from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return hasEnded || rows[0].waiting > 0
+    return hasEnded || (await countWaiting(database)) > 0
   })
   await client.query('commit')
   client.release()

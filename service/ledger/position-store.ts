@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { setLocally } from '../db/local-settings.ts'
 import { withLockTimeout } from '../db/lock-timeout.ts'
 
 /**
@@ -66,7 +67,7 @@ export async function indexPositions(
   positionsMax: number = WRITTEN_POSITIONS,
 ): Promise<IndexedEvents> {
   const indexed = await withLockTimeout(database, async transaction => {
-    await sql`set local synchronous_commit = off`.execute(transaction)
+    await setLocally({ query: transaction }, { synchronous_commit: 'off' })
     const slots = await lockCounts(transaction, trackerDay)
     await deleteInvalidPositions(transaction, trackerDay)
     return await insertPositions(transaction, trackerDay, { slots, positionsMax })

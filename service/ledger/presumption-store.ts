@@ -36,13 +36,8 @@ export const PRESUMPTION_PARAMETERS =
   CONSENTING_COLUMNS.length + UNERASED_COLUMNS.length + TRACKER_COLUMNS.length
 
 /**
-<<<<<<< HEAD
- * The events of the acceptance statement that were made upon a wrong presumption. To ask before
- * would cost every commit a round trip, mostly in vain. And only the statement's own snapshot
-=======
  * The numbers of the entries that were made upon a wrong presumption, as a query. To ask before
- * would cost every commit a round trip, for almost nobody. And only the statement's own snapshot
->>>>>>> fcd3cb8 (citus: commit in steps, so that one node does not stop the others)
+ * would cost every commit a round trip, mostly in vain. And only the statement's own snapshot
  * can answer: an erasure makes itself known and then waits for the statements that began before,
  * so no identity slips in between (docs/decisions/0011). A tracker that has erased no one, as most
  * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type pg from 'pg'
 import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
@@ -8,7 +9,6 @@ import {
   awaitPayloadWriters,
   findErasingTrackers,
   findSuppressed,
-  pauseBriefly,
   suppressDigest,
 } from './suppression-store.ts'
 
@@ -48,9 +48,9 @@ it('leaves an entry out that presumes too much, and says which', async test => {
   assert.deepEqual(await storeEntries(database, [elsewhere]), ['event-1'])
 })
 
-it('waits for statements that store payloads at that moment, and for none that begin later', async test => {
-  const { database } = await testStore(test)
-  const writer = await database.pool.connect()
+/** A transaction that has stored a payload and is not committed. */
+async function openWriter({ pool }: Database): Promise<pg.PoolClient> {
+  const writer = await pool.connect()
   await writer.query('begin')
   await writer.query(
     `insert into event_payloads
@@ -58,11 +58,29 @@ it('waits for statements that store payloads at that moment, and for none that b
      values ($1, 'slow', 0, '2026-11-21', '2026-11-21', '{}', '{}')`,
     [TRACKER_ID],
   )
+  return writer
+}
+
+/** The same store, and when it is first asked to pause: those before are known by then. */
+function watchedPauses(database: Database) {
+  const paused = Promise.withResolvers<void>()
+  const query = (...statement: unknown[]) => {
+    if (String(statement[0]).includes('pg_sleep')) paused.resolve()
+    return database.pool.query(...(statement as [string]))
+  }
+  const pool = { query } as unknown as pg.Pool
+  return { watched: { ...database, pool }, firstPause: paused.promise }
+}
+
+it('waits for writers of payloads at that moment, and for none that begins later', async test => {
+  const { database } = await testStore(test)
+  const writer = await openWriter(database)
   let isOver = false
-  const waiting = awaitPayloadWriters(database).then(result => {
+  const { watched, firstPause } = watchedPauses(database)
+  const waiting = awaitPayloadWriters(watched).then(result => {
     isOver = result
   })
-  for (let pauses = 0; pauses < 10; pauses += 1) await pauseBriefly(database)
+  await firstPause
   assert.equal(isOver, false)
 
   const later = await database.pool.connect()
@@ -74,6 +92,15 @@ it('waits for statements that store payloads at that moment, and for none that b
   await later.query('commit')
   writer.release()
   later.release()
+})
+
+it('gives up waiting for a writer that takes too long', async test => {
+  const { database } = await testStore(test)
+  const writer = await openWriter(database)
+  assert.equal(await awaitPayloadWriters(database, 0.2), false)
+  await writer.query('commit')
+  writer.release()
+  assert.equal(await awaitPayloadWriters(database, 0.2), true)
 })
 
 it('does not wait for backups, reports and reads', async test => {

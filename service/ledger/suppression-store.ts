@@ -62,7 +62,8 @@ export async function findErasingTrackers(
   return new Set(rows.map(({ tracker_id }) => tracker_id))
 }
 
-const POLLS_MAX = 2_000
+/** A look takes 1 ms on one PostgreSQL and 25 ms on a cluster of three nodes. */
+const WAIT_SECONDS_MAX = 10
 
 /**
  * Waits until every statement that stores payloads at this moment has ended, and holds up none that
@@ -71,16 +72,21 @@ const POLLS_MAX = 2_000
  * waited for, before we return. Backups and reports hold another lock and are not waited for. On a
  * Citus cluster it holds the lock on the node that took it, so every node is asked; while one is
  * away, an erasure cannot be completed.
- * False when that takes more than about ten seconds.
+ * False when that takes more than `secondsMax`, by the clock of the store.
  */
-export async function awaitPayloadWriters(database: Database): Promise<boolean> {
+export async function awaitPayloadWriters(
+  database: Database,
+  secondsMax: number = WAIT_SECONDS_MAX,
+): Promise<boolean> {
   // Asked each time: with an answer from before the extension was created, an erasure would miss
   // the writers on other nodes.
   const writers = (await hasCitus(database)) ? findWritersOfNodes : findWriters
   let earlier = await writers(database)
-  for (let polls = 0; earlier.length > 0; polls += 1) {
-    if (polls === POLLS_MAX) return false
-    await pauseBriefly(database)
+  let endsAt = Number.POSITIVE_INFINITY
+  while (earlier.length > 0) {
+    const now = await pauseBriefly(database)
+    endsAt = Math.min(endsAt, now + secondsMax)
+    if (now >= endsAt) return false
     const still = new Set(await writers(database))
     earlier = earlier.filter(writer => still.has(writer))
   }
@@ -111,7 +117,10 @@ const PAYLOAD_WRITERS = `
     and database = (select oid from pg_database where datname = current_database())
     and mode = 'RowExclusiveLock' and granted`
 
-/** Five milliseconds, spent in the store: timers belong to workers. */
-export async function pauseBriefly({ pool }: Database): Promise<void> {
-  await pool.query('select pg_sleep(0.005)')
+/** Five milliseconds, spent in the store: timers belong to workers. Returns its time in seconds. */
+export async function pauseBriefly({ pool }: Database): Promise<number> {
+  const { rows } = await pool.query(
+    'select extract(epoch from clock_timestamp())::float8 as now from pg_sleep(0.005)',
+  )
+  return rows[0].now
 }

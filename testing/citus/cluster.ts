@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -22,18 +22,28 @@ export interface CitusAddresses {
   ports: readonly number[]
 }
 
-export interface CitusCluster extends CitusAddresses {
+/** One PostgreSQL, or several that are started and ended together. */
+export interface PlainServer {
+  connectionString: string
+  /** Of the postmasters as they were started. */
+  processIds: readonly number[]
+  /** Ends them and removes what they kept. */
+  stop(): Promise<void>
+}
+
+export interface CitusCluster extends CitusAddresses, PlainServer {
   /** Ends a node (0 is the coordinator) as a power cut does. */
   kill(node: number): Promise<void>
   /** Starts a killed node again. */
   startAgain(node: number): Promise<void>
   /** Starts a fourth node, which is not one of the cluster yet. Returns its port. */
   startAnother(): Promise<number>
-  /** Ends all nodes and removes what they kept. */
-  stop(): Promise<void>
 }
 
-/** Why there can be no cluster on this machine, for the suites that need one; null if there can. */
+/**
+ * Why there can be no cluster on this machine, for the suites that need one; null if there can.
+ * Installs PostgreSQL 15 and Citus where they are missing.
+ */
 export function whyNoCitus(): string | null {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'Citus needs Linux on x64'
   if (process.getuid?.() !== 0) return 'the Citus cluster is started as root'
@@ -41,6 +51,9 @@ export function whyNoCitus(): string | null {
   const archive = process.env.SIGNALBOX_CITUS_ARCHIVE ?? DEFAULT_ARCHIVE
   if (!existsSync(INSTALLED) && !existsSync(archive)) {
     return `there is no Citus archive at ${archive} (SIGNALBOX_CITUS_ARCHIVE)`
+  }
+  if (spawnSync('bash', [SCRIPT, 'install'], { stdio: 'ignore' }).status !== 0) {
+    return 'PostgreSQL 15 and Citus could not be installed'
   }
   return null
 }
@@ -51,29 +64,34 @@ export function sharedCluster(): CitusAddresses | null {
   return addresses ? JSON.parse(addresses) : null
 }
 
+export interface ServerOptions {
+  /** A folder that the user postgres reaches, for a new one of the servers in it. */
+  parent?: string
+  /** Whether commits wait for the disk; not by default. */
+  isFlushed?: boolean
+  /** Of each table. */
+  shards?: number
+}
+
 /**
- * Starts a coordinator and two workers on free ports, in a temporary folder, without disk flushes.
- * Throws where `whyNoCitus` says why.
+ * Starts a coordinator and two workers on free ports, in a temporary folder. Throws where
+ * `whyNoCitus` says why.
  */
-export async function startCitusCluster(): Promise<CitusCluster> {
-  const reason = whyNoCitus()
-  if (reason) throw new Error(`No Citus cluster: ${reason}.`)
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-citus-'))
-  const stop = async () => {
-    await runScript('stop', folder)
-    rmSync(folder, { recursive: true, force: true })
-  }
+export async function startCitusCluster(options: ServerOptions = {}): Promise<CitusCluster> {
+  const { folder, run, stop } = prepareServers(options)
   try {
     const first = await firstOfFreePorts()
-    const connectionString = await runScript('start', folder, String(first))
+    const connectionString = await run('start', folder, String(first))
+    const nodes = Array.from({ length: NODES }, (_, node) => node)
     return {
       connectionString,
-      ports: Array.from({ length: NODES }, (_, node) => first + node),
-      kill: async node => void (await runScript('kill', folder, String(node))),
-      startAgain: async node => void (await runScript('again', folder, String(node))),
+      ports: nodes.map(node => first + node),
+      processIds: nodes.map(node => processIdOf(folder, node)),
+      kill: async node => void (await run('kill', folder, String(node))),
+      startAgain: async node => void (await run('again', folder, String(node))),
       startAnother: async () => {
         const port = first + NODES
-        await runScript('add', folder, String(NODES), String(port))
+        await run('add', folder, String(NODES), String(port))
         return port
       },
       stop,
@@ -84,10 +102,38 @@ export async function startCitusCluster(): Promise<CitusCluster> {
   }
 }
 
-async function runScript(...words: string[]): Promise<string> {
-  const env = { ...process.env, CITUS_FSYNC: 'off', CITUS_SHARDS: String(SHARDS) }
-  const { stdout } = await promisify(execFile)('bash', [SCRIPT, ...words], { env })
-  return stdout.trim()
+/** The same PostgreSQL with the same settings, without Citus. */
+export async function startPlainServer(options: ServerOptions = {}): Promise<PlainServer> {
+  const { folder, run, stop } = prepareServers(options)
+  try {
+    const port = await firstOfFreePorts()
+    const connectionString = await run('plain', folder, String(port))
+    return { connectionString, processIds: [processIdOf(folder, 0)], stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function prepareServers({ parent = tmpdir(), isFlushed = false, shards = SHARDS }: ServerOptions) {
+  const reason = whyNoCitus()
+  if (reason) throw new Error(`No Citus cluster: ${reason}.`)
+  const folder = mkdtempSync(join(parent, 'signalbox-citus-'))
+  const settings = { CITUS_FSYNC: isFlushed ? 'on' : 'off', CITUS_SHARDS: String(shards) }
+  const run = async (...words: string[]) => {
+    const env = { ...process.env, ...settings }
+    const { stdout } = await promisify(execFile)('bash', [SCRIPT, ...words], { env })
+    return stdout.trim()
+  }
+  const stop = async () => {
+    await run('stop', folder)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { folder, run, stop }
+}
+
+function processIdOf(folder: string, node: number): number {
+  return Number.parseInt(readFileSync(join(folder, `node${node}`, 'postmaster.pid'), 'utf8'), 10)
 }
 
 function osRelease(): string {

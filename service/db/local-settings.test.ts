@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { testStore } from '../../testing/test-store.ts'
+import { localSettings, setLocally } from './local-settings.ts'
+
+it('holds until the transaction ends', async test => {
+  const { database } = await testStore(test)
+  const client = await database.pool.connect()
+  const shown = async () => (await client.query('show lock_timeout')).rows[0].lock_timeout
+  await client.query(`begin; ${localSettings({ lock_timeout: 500, enable_sort: 'off' })}`)
+  assert.equal(await shown(), '500ms')
+  await client.query('commit')
+  assert.equal(await shown(), '0')
+  client.release()
+})
+
+it('ends a statement that waits for a lock longer than it may', async test => {
+  const { database } = await testStore(test)
+  const holder = await database.pool.connect()
+  await holder.query('begin; lock table events in access exclusive mode')
+  const waiting = database.query.transaction().execute(async query => {
+    await setLocally({ query }, { lock_timeout: 10 })
+    await query.selectFrom('events').select('event_id').limit(1).execute()
+  })
+  await assert.rejects(waiting, { code: '55P03' })
+  await holder.query('rollback')
+  holder.release()
+})
