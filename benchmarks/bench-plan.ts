@@ -7,6 +7,7 @@ export const BENCH_NAMES = [
   'erasure',
   'retention',
   'growth',
+  'citus',
 ] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
@@ -28,6 +29,7 @@ export interface BenchPlan {
   erasure: ErasurePlan
   retention: RetentionPlan
   growth: GrowthPlan
+  citus: CitusPlan
 }
 
 export interface FreshPlan {
@@ -69,6 +71,15 @@ export interface GrowthPlan {
   failures: number
 }
 
+export interface CitusPlan {
+  /** Commits that are measured in each place. */
+  commits: number
+  /** Purchases of one commit. */
+  rows: number
+  /** Numbers of trackers that they are of. */
+  trackers: number[]
+}
+
 export interface DeliveryPlan {
   /** How often each scenario is measured; 0 leaves it out. */
   rounds: Record<DeliveryScenario, number>
@@ -92,6 +103,8 @@ export interface BenchFindings {
   faults: string[]
   /** Sentences about aims that were missed, of a benchmark that fails for them. */
   missedAims?: string[]
+  /** Nothing was measured: the text says why. */
+  isSkipped?: boolean
 }
 
 /** Closes what a benchmark opened; run once, at its end or when it is interrupted. */

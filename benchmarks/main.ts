@@ -4,6 +4,8 @@ import { closeAll } from '../service/roles/close-all.ts'
 import { measureAcceptance } from './acceptance.ts'
 import { reportAcceptance } from './acceptance-report.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
+import { measureCitus } from './citus.ts'
+import { reportCitus } from './citus-report.ts'
 import { measureDelivery } from './delivery.ts'
 import { reportDelivery } from './delivery-report.ts'
 import { measureErasure } from './erasure.ts'
@@ -34,6 +36,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),
     retention: async (plan, closers) => reportRetention(await measureRetention(plan, closers)),
     growth: async (plan, closers) => reportGrowth(await measureGrowth(plan, closers)),
+    citus: async (plan, closers) => reportCitus(await measureCitus(plan, closers)),
   }
 const RESULTS = join(import.meta.dirname, 'results.md')
 
@@ -54,11 +57,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void close().finally(() => process.exit(1)))
 }
 try {
-  const { text, faults, missedAims = [] } = await BENCHMARKS[command.name](command.plan, closers)
+  const findings = await BENCHMARKS[command.name](command.plan, closers)
+  const { text, faults, missedAims = [], isSkipped = false } = findings
   process.stdout.write(`${text}\n`)
   for (const sentence of [...faults, ...missedAims]) process.stderr.write(`${sentence}\n`)
   if (faults.length + missedAims.length > 0) process.exitCode = 1
-  if (faults.length === 0 && command.write) {
+  if (faults.length === 0 && !isSkipped && command.write) {
     appendFileSync(RESULTS, resultsEntry({ args, text, at: new Date() }))
   }
 } catch (error) {

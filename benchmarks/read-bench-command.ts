@@ -47,7 +47,11 @@ of erasure:
   --persons N          people of 1 to 30 events who are erased (300)
 of retention:
   --payloads N         expired payloads of one day, a round (1000000)
-  --old-events N       expired events with their deliveries, a round (300000)`
+  --old-events N       expired events with their deliveries, a round (300000)
+of citus:
+  --commits N          commits that are measured in each place (40)
+  --rows N             purchases of one commit (1000)
+  --trackers N,N       of how many trackers they are (1,100)`
 
 /** Every load is bounded in count and in time. */
 const LIMITS = {
@@ -71,6 +75,9 @@ const LIMITS = {
   'old-events': { min: 1, max: 5_000_000 },
   interval: { min: 1, max: 5_000_000 },
   failures: { min: 1, max: 1_000_000 },
+  commits: { min: 1, max: 1_000 },
+  rows: { min: 1, max: 1_000 },
+  trackers: { min: 1, max: 1_000 },
 } as const
 
 const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes']
@@ -111,6 +118,11 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
         intervalEvents: number('interval', values.interval),
         intervalSeconds: minutes * 60,
         failures: number('failures', values.failures),
+      },
+      citus: {
+        commits: number('commits', values.commits),
+        rows: number('rows', values.rows),
+        trackers: values.trackers.split(',').map(text => number('trackers', text)),
       },
     }
     return { name, plan, write: values.write }
@@ -159,6 +171,9 @@ function parse(args: readonly string[]) {
       'old-events': { type: 'string', default: '300000' },
       interval: { type: 'string', default: '200000' },
       failures: { type: 'string', default: '100000' },
+      commits: { type: 'string', default: '40' },
+      rows: { type: 'string', default: '1000' },
+      trackers: { type: 'string', default: '1,100' },
       write: { type: 'boolean', default: false },
     },
   })

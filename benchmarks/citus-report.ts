@@ -1,0 +1,83 @@
+import type { BenchFindings } from './bench-plan.ts'
+import { type CitusFigures, type CitusLoad, type CitusRound, PLACES, type Place } from './citus.ts'
+import { type Aim, aimText } from './measure.ts'
+import { median } from './median.ts'
+import { figureText, textTable } from './text-table.ts'
+
+/** Of a commit at the owning node, to one on plain PostgreSQL. */
+const AIM: Aim = { limit: 1.5, direction: 'at most' }
+const HEADS: Record<Place, string> = {
+  plain: 'PostgreSQL',
+  owner: 'owning node',
+  coordinator: 'coordinator',
+}
+const SEEN_ROWS = 1_000
+
+/** A table for each number of trackers, a column for each place. */
+export function reportCitus(figures: CitusFigures | string): BenchFindings {
+  if (typeof figures === 'string')
+    return { text: `Skipped: ${figures}.`, faults: [], isSkipped: true }
+  const { machine, plan, loads, stores } = figures
+  const { rows, commits } = plan
+  const text = [
+    machine,
+    `${figureText(commits, 0)} commits of ${figureText(rows, 0)} purchases in each place, one in ` +
+      'flight, the places in turn; medians, CPU and WAL of all servers of a place',
+    ...loads.flatMap(load => ['', loadTable(load, rows), '', aimedText(load)]),
+    '',
+    ...stores.map(
+      ({ name, stored, committed }) => `${name}: rows ${stored}, committed ${committed}`,
+    ),
+  ].join('\n')
+  return { text, faults: stores.flatMap(faultsOf) }
+}
+
+function loadTable({ trackers, rounds }: CitusLoad, rows: number): string {
+  const line = (name: string, digits: number, read: (place: Place) => number | null) => [
+    name,
+    ...PLACES.map(place => figureText(read(place), digits)),
+  ]
+  return textTable([
+    [`${figureText(trackers, 0)} tracker${trackers === 1 ? '' : 's'}`, ...Object.values(HEADS)],
+    line('commit, ms', 1, place => median(rounds.map(round => round[place].milliseconds))),
+    line('    to PostgreSQL', 2, place => timeRatio(rounds, place)),
+    line('server CPU s/1,000 rows', 3, place => cpuSeconds(rounds, { place, rows })),
+    line('    to PostgreSQL', 2, place => cpuRatio(rounds, place)),
+    line('WAL bytes a row', 0, place => median(rounds.map(round => round[place].walBytes)) / rows),
+  ])
+}
+
+/** Noise of the machine falls on a whole round, so each is compared within its round. */
+function timeRatio(rounds: readonly CitusRound[], place: Place): number {
+  return median(rounds.map(round => round[place].milliseconds / round.plain.milliseconds))
+}
+
+/** Over all rounds: one commit takes as long as a few ticks of the clock that counts it. */
+function cpuSeconds(
+  rounds: readonly CitusRound[],
+  { place, rows }: { place: Place; rows: number },
+): number | null {
+  const known = rounds.map(round => round[place].cpuSeconds).filter(seconds => seconds !== null)
+  if (known.length === 0) return null
+  const sum = known.reduce((total, seconds) => total + seconds, 0)
+  return (sum * SEEN_ROWS) / (known.length * rows)
+}
+
+function cpuRatio(rounds: readonly CitusRound[], place: Place): number | null {
+  const [its, plain] = [place, 'plain' as const].map(at =>
+    cpuSeconds(rounds, { place: at, rows: 1 }),
+  )
+  return its && plain ? its / plain : null
+}
+
+function aimedText({ rounds, trackers }: CitusLoad): string {
+  const ratio = timeRatio(rounds, 'owner')
+  const of = `${figureText(trackers, 0)} tracker${trackers === 1 ? '' : 's'}`
+  return `${of}, owning node to PostgreSQL ${figureText(ratio, 2)}: ${aimText(AIM, ratio)}`
+}
+
+function faultsOf({ name, stored, committed }: CitusFigures['stores'][number]): string[] {
+  return stored === committed
+    ? []
+    : [`${committed} were committed to ${name} and ${stored} are stored.`]
+}

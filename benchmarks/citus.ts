@@ -1,0 +1,230 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Database } from '../service/db/database.ts'
+import { distributeTables } from '../service/db/distribute-tables.ts'
+import { migrate } from '../service/db/migrate.ts'
+import { openStoreNodes, type StoreNodes } from '../service/db/store-nodes.ts'
+import { insertEvents } from '../service/ingestion/store.ts'
+import { ensurePartitions } from '../service/ledger/partition-store.ts'
+import { startCitusCluster, startPlainServer, whyNoCitus } from '../testing/citus/cluster.ts'
+import type { BenchPlan, CitusPlan, Closers } from './bench-plan.ts'
+import { openBenchDatabase } from './bench-store.ts'
+import { type PurchaseGroup, purchaseGroup, type TrackerPlace } from './citus-load.ts'
+import { describeMachine } from './machine.ts'
+import { familySeconds } from './process-cost.ts'
+
+/** Where purchases are committed: one PostgreSQL, then two ways into a cluster. */
+export const PLACES = ['plain', 'owner', 'coordinator'] as const
+export type Place = (typeof PLACES)[number]
+
+export interface CitusFigures {
+  machine: string
+  plan: CitusPlan
+  /** One for each number of trackers. */
+  loads: CitusLoad[]
+  /** Events of each store afterwards, and those that were committed to it. */
+  stores: { name: string; stored: number; committed: number }[]
+}
+
+export interface CitusLoad {
+  trackers: number
+  rounds: CitusRound[]
+}
+
+/** As many purchases, committed in each place. */
+export type CitusRound = Record<Place, CommitCost>
+
+export interface CommitCost {
+  milliseconds: number
+  /** Of all servers of the store; null where there is no /proc. */
+  cpuSeconds: number | null
+  /** Of all servers of the store. */
+  walBytes: number
+}
+
+/** Flushes reach a disk here, and the user postgres comes here. */
+const FOLDER = '/var/tmp'
+/** Of each table, as Citus makes them by default. */
+const SHARDS = 32
+const PARTITION_DAYS = 2
+/** PostgreSQL decides on the plan of a prepared statement when it was executed five times. */
+const WARM_UP_COMMITS = 6
+
+/**
+ * What a commit costs at the node of a cluster that owns its trackers, and through the coordinator,
+ * beside one PostgreSQL of the same version with the same settings: rows of the same kind by the
+ * statements of the service, one commit in flight, the places in turn. The reason when there can be
+ * no cluster.
+ */
+export async function measureCitus(
+  { citus }: BenchPlan,
+  closers: Closers,
+): Promise<CitusFigures | string> {
+  const reason = whyNoCitus()
+  if (reason) return reason
+  const stage = await makeStage(citus, closers)
+  const machine = await describeMachine(stage.places.plain, FOLDER)
+  const loads: CitusLoad[] = []
+  for (const trackers of citus.trackers) {
+    loads.push({ trackers, rounds: await measureRounds(stage, { ...citus, trackers }) })
+  }
+  const { plain, coordinator } = stage.places
+  const stores = [
+    { name: 'PostgreSQL', stored: await countEvents(plain), committed: stage.committed.plain },
+    {
+      name: 'cluster',
+      stored: await countEvents(coordinator),
+      committed: stage.committed.owner + stage.committed.coordinator,
+    },
+  ]
+  return { machine, plan: citus, loads, stores }
+}
+
+interface Stage {
+  /** What commits are sent to. */
+  places: Record<Place, Database>
+  /** The servers that such a commit makes work. */
+  servers: Record<Place, Server[]>
+  /** All of them of one node of the cluster. */
+  trackers: TrackerPlace[]
+  committed: Record<Place, number>
+  run: string
+}
+
+interface Server {
+  database: Database
+  processId: number
+}
+
+async function makeStage({ trackers }: CitusPlan, closers: Closers): Promise<Stage> {
+  const open = (connectionString: string) => {
+    const database = openBenchDatabase(connectionString)
+    closers.push(database.close)
+    return database
+  }
+  const options = { parent: FOLDER, isFlushed: true, shards: SHARDS }
+  const single = await startPlainServer(options)
+  closers.push(single.stop)
+  const cluster = await startCitusCluster(options)
+  closers.push(cluster.stop)
+  const plain = open(single.connectionString)
+  const coordinator = open(cluster.connectionString)
+  for (const database of [plain, coordinator]) await prepareStore(database)
+  const nodes = await openNodes(coordinator, cluster.connectionString)
+  closers.push(() => nodes.close())
+  const owned = await trackersOfOneNode(nodes, Math.max(...trackers))
+  const clusterServers = cluster.ports.map((port, index) => ({
+    database: open(Object.assign(new URL(cluster.connectionString), { port: String(port) }).href),
+    processId: cluster.processIds[index] as number,
+  }))
+  return {
+    places: { plain, owner: owned.node, coordinator },
+    servers: {
+      plain: [{ database: plain, processId: single.processIds[0] as number }],
+      owner: clusterServers,
+      coordinator: clusterServers,
+    },
+    trackers: owned.trackers,
+    committed: { plain: 0, owner: 0, coordinator: 0 },
+    run: randomBytes(6).toString('hex'),
+  }
+}
+
+async function prepareStore(database: Database): Promise<void> {
+  await migrate(database)
+  await distributeTables(database)
+  await ensurePartitions(database, new Date(), PARTITION_DAYS)
+}
+
+function openNodes(coordinator: Database, connectionString: string): Promise<StoreNodes> {
+  return openStoreNodes(coordinator, {
+    connectionString,
+    connectionsMax: 2,
+    applicationName: 'signalbox bench',
+    onIdleError: () => {},
+    steadySeconds: () => performance.now() / 1_000,
+  })
+}
+
+/** No table that acceptance writes asks whether the tracker is there. */
+async function trackersOfOneNode(nodes: StoreNodes, count: number) {
+  const trackers: TrackerPlace[] = []
+  const node = await nodes.nodeOf(randomUUID())
+  while (trackers.length < count) {
+    const trackerId = randomUUID()
+    if ((await nodes.nodeOf(trackerId)) === node) {
+      trackers.push({ trackerId, destinationId: randomUUID() })
+    }
+  }
+  return { node, trackers }
+}
+
+interface LoadPlan {
+  commits: number
+  rows: number
+  trackers: number
+}
+
+async function measureRounds(stage: Stage, plan: LoadPlan): Promise<CitusRound[]> {
+  for (let commit = 0; commit < WARM_UP_COMMITS; commit += 1) {
+    for (const place of PLACES) await measureCommit(stage, place, plan)
+  }
+  const rounds: CitusRound[] = []
+  for (let round = 0; round < plan.commits; round += 1) {
+    const costs: Partial<CitusRound> = {}
+    for (const place of inTurn(round)) costs[place] = await measureCommit(stage, place, plan)
+    rounds.push(costs as CitusRound)
+  }
+  return rounds
+}
+
+/** Each place is first, second and last equally often. */
+function inTurn(round: number): Place[] {
+  return PLACES.map((_, index) => PLACES[(round + index) % PLACES.length] as Place)
+}
+
+async function measureCommit(
+  { places, servers, trackers, committed, run }: Stage,
+  place: Place,
+  plan: LoadPlan,
+): Promise<CommitCost> {
+  const first = committed.plain + committed.owner + committed.coordinator
+  const group: PurchaseGroup = purchaseGroup({
+    trackers: trackers.slice(0, plan.trackers),
+    rows: plan.rows,
+    first,
+    run,
+    at: new Date(),
+  })
+  const before = await readCosts(servers[place])
+  const start = performance.now()
+  const { inserted } = await insertEvents(places[place], group.entries, group.deliveries)
+  const milliseconds = performance.now() - start
+  const after = await readCosts(servers[place])
+  committed[place] += inserted.size
+  if (inserted.size !== plan.rows) throw new Error(`${inserted.size} of ${plan.rows} are new`)
+  const hasCpu = before.cpuSeconds !== null && after.cpuSeconds !== null
+  return {
+    milliseconds,
+    cpuSeconds: hasCpu ? Number(after.cpuSeconds) - Number(before.cpuSeconds) : null,
+    walBytes: after.walBytes - before.walBytes,
+  }
+}
+
+async function readCosts(servers: readonly Server[]) {
+  let walBytes = 0
+  let cpuSeconds: number | null = 0
+  for (const { database, processId } of servers) {
+    const { rows } = await database.pool.query(
+      `select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as bytes`,
+    )
+    walBytes += rows[0].bytes
+    const seconds = familySeconds(processId)
+    cpuSeconds = cpuSeconds === null || seconds === null ? null : cpuSeconds + seconds
+  }
+  return { walBytes, cpuSeconds }
+}
+
+async function countEvents({ pool }: Database): Promise<number> {
+  const { rows } = await pool.query('select count(*) as count from events')
+  return rows[0].count
+}
