@@ -57,7 +57,7 @@ export function plannedDelivery(changes: Partial<PlannedDelivery> = {}): Planned
   }
 }
 
-/** Stores entries in the order of their keys, as acceptance does. Returns the ids that were new. */
+/** Stores entries in the order of their keys. Returns the ids that were new. */
 export async function storeEntries(
   database: Database,
   entries: readonly LedgerEntry[],

@@ -126,9 +126,8 @@ async function planAll(
 ): Promise<{ entries: LedgerEntry[]; deliveries: PlannedDelivery[] }> {
   const entries: LedgerEntry[] = []
   const deliveries: PlannedDelivery[] = []
-  // In the order of their keys: see `appendExpressions`.
-  for (const key of [...drafts.keys()].sort()) {
-    const draft = drafts.get(key) as EventDraft
+  // In the order of receipt, which keys begin with: their pages of an index fill up.
+  for (const draft of [...drafts.values()].sort(byReceipt)) {
     const { trackerId, eventTime, actionSource } = draft
     const trackerRoutes = await routes.of(trackerId)
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
@@ -143,6 +142,12 @@ async function planAll(
     deliveries.push(...plan.deliveries)
   }
   return { entries, deliveries }
+}
+
+function byReceipt(one: EventDraft, other: EventDraft): number {
+  const milliseconds = one.receivedAt.getTime() - other.receivedAt.getTime()
+  if (milliseconds !== 0 || one.eventId === other.eventId) return milliseconds
+  return one.eventId < other.eventId ? -1 : 1
 }
 
 function visitorsOf(draft: EventDraft): { trackerId: string; visitorId: string }[] {

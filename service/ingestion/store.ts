@@ -38,8 +38,10 @@ export interface InsertedEvents {
 
 /**
  * Stores new events with their deliveries, all or none. Those in neither answer were there before,
- * committed. Entries are distinct and sorted by key. On one PostgreSQL this is one statement, which
- * is one transaction and one round trip; on a Citus cluster it is one transaction.
+ * committed. Entries are distinct. In the order of receipt, with which the keys of their tables
+ * begin, they fill the pages of an index; in the order of their ids they left a quarter of them
+ * empty. On one PostgreSQL this is one statement, which is one transaction and one round trip; on a
+ * Citus cluster it is one transaction.
  */
 export async function insertEvents(
   database: Pick<Database, 'pool'>,
