@@ -18,13 +18,13 @@ export interface LedgerTables {
     created_at: Date
     event_time: Date
     event_name: string
-    event_class: string
-    action_source: string
-    consent_basis: string
-    measurement_class: string
-    attribution_join: string
-    enforcement_scope: string
-    consent_normalization_version: string
+    event_class: string | null
+    action_source: string | null
+    consent_basis: string | null
+    measurement_class: string | null
+    attribution_join: string | null
+    enforcement_scope: string | null
+    consent_normalization_version: string | null
     consent_captured_at: Date | null
     event_source: string | null
     parent_event_id: string | null
@@ -119,7 +119,7 @@ export interface LedgerTables {
     space: number
     destination_id: string | null
     status: string
-    status_reason: string
+    status_reason: string | null
     is_test: boolean
     attempt_count: Generated<number>
     attempts_before_replay: Generated<number>

@@ -127,6 +127,11 @@ const KEPT_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS]
 
 const SETTLED_COLUMNS = [...KEPT_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
 
+/** The history leaves out a reason that says what the status says (docs/decisions/0025). */
+function shortenedReason(name: string): string {
+  return name === 'status_reason' ? 'nullif(status_reason, status)' : name
+}
+
 const OWN_ROW = `queue.tracker_id = settlement.tracker_id
       and queue.created_at = settlement.created_at and queue.id = settlement.id
       and queue.leased_until = settlement.leased_until`
@@ -169,7 +174,7 @@ const move = (isOwn: string) => `
 
 const keepFinished = (source: string) => `
     insert into deliveries (${SETTLED_COLUMNS.join(', ')})
-    select ${SETTLED_COLUMNS.join(', ')} from ${source}`
+    select ${SETTLED_COLUMNS.map(shortenedReason).join(', ')} from ${source}`
 
 const countSettled = (source: string, trackerId: string) => `
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)

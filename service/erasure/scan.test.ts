@@ -15,12 +15,15 @@ const EXTERNAL_ID = 'Crm-Zyx-77'
 const VISITOR = 'visitor-zyx-77'
 const CLICK = 'IwZyxClick77AbCdEf'
 const LATER_CLICK = 'IwZyxLater88AbCdEf'
-const BROWSER = 'fb.1.1795262000000.7070707070'
-const AGENT = 'Mozilla/5.0 (Zyx77) ScanBrowser'
+// What stands before is written shorter in a payload (ledger/packed-columns.ts).
+const BROWSER_NUMBER = '1795262000000.7070707070'
+const BROWSER = `fb.1.${BROWSER_NUMBER}`
+const AGENT_NAME = 'Zyx77) ScanBrowser'
+const AGENT = `Mozilla/5.0 (${AGENT_NAME}`
 
 /** All of the person that would tell who they were. */
 const NEEDLES = [
-  ...[EMAIL, PHONE, EXTERNAL_ID, VISITOR, CLICK, LATER_CLICK, BROWSER, AGENT],
+  ...[EMAIL, PHONE, EXTERNAL_ID, VISITOR, CLICK, LATER_CLICK, BROWSER_NUMBER, AGENT_NAME],
   ...['81.2.69.177', 'Zyxmagda', 'Zyxwaldmann', 'Zyxhausen', 'GclZyx77'],
 ]
 

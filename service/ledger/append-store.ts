@@ -2,7 +2,16 @@ import { utcDay } from '../db/count-slot.ts'
 import { arraysOf, type BatchColumn, type BatchWrite, unnestOf } from '../db/row-arrays.ts'
 import { eventIdDigest, SPACE_NUMBERS } from './event-space.ts'
 import { identifiersOf, indexKey } from './identifiers.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
+import { BODY_DIGEST_BYTES, type LedgerEntry } from './ledger-entry.ts'
+import {
+  ORDINARY,
+  type OrdinaryColumn,
+  packedClickIds,
+  packedConsent,
+  packedPage,
+  packedUserData,
+  packedValue,
+} from './packed-columns.ts'
 import { countInserted } from './position-store.ts'
 import { misjudgedEntries, PRESUMPTION_PARAMETERS, presumptionValues } from './presumption-store.ts'
 import { WITHDRAWAL_WRITE } from './withdrawal-store.ts'
@@ -28,17 +37,13 @@ const EVENT_COLUMNS: BatchColumn<EntryRow>[] = [
   { name: 'created_at', type: 'timestamptz', text: ({ entry }) => entry.createdAt.toISOString() },
   { name: 'event_time', type: 'timestamptz', text: eventTimeText },
   { name: 'event_name', type: 'text', text: ({ entry }) => entry.eventName },
-  { name: 'event_class', type: 'text', text: ({ entry }) => entry.eventClass },
-  { name: 'action_source', type: 'text', text: ({ entry }) => entry.actionSource },
-  { name: 'consent_basis', type: 'text', text: ({ entry }) => entry.consentBasis },
-  { name: 'measurement_class', type: 'text', text: ({ entry }) => entry.measurementClass },
-  { name: 'attribution_join', type: 'text', text: ({ entry }) => entry.attributionJoin },
-  { name: 'enforcement_scope', type: 'text', text: ({ entry }) => entry.enforcementScope },
-  {
-    name: 'consent_normalization_version',
-    type: 'text',
-    text: ({ entry }) => entry.consentNormalizationVersion,
-  },
+  unlessOrdinary('event_class', entry => entry.eventClass),
+  unlessOrdinary('action_source', entry => entry.actionSource),
+  unlessOrdinary('consent_basis', entry => entry.consentBasis),
+  unlessOrdinary('measurement_class', entry => entry.measurementClass),
+  unlessOrdinary('attribution_join', entry => entry.attributionJoin),
+  unlessOrdinary('enforcement_scope', entry => entry.enforcementScope),
+  unlessOrdinary('consent_normalization_version', entry => entry.consentNormalizationVersion),
   {
     name: 'consent_captured_at',
     type: 'timestamptz',
@@ -49,13 +54,13 @@ const EVENT_COLUMNS: BatchColumn<EntryRow>[] = [
   { name: 'order_id', type: 'text', text: ({ entry }) => entry.orderId },
   { name: 'value_amount', type: 'numeric', text: ({ entry }) => entry.valueAmount },
   { name: 'value_currency', type: 'text', text: ({ entry }) => entry.valueCurrency },
-  { name: 'value_data', type: 'json', text: ({ entry }) => entry.valueData },
-  { name: 'consent', type: 'json', text: ({ entry }) => entry.consent },
+  { name: 'value_data', type: 'json', text: ({ entry }) => packedValue(entry) },
+  { name: 'consent', type: 'json', text: ({ entry }) => packedConsent(entry) },
   { name: 'notes', type: 'json', text: notesText },
   {
     name: 'body_digest',
     type: 'bytea',
-    text: ({ entry }) => `\\x${entry.bodyDigest.toString('hex')}`,
+    text: ({ entry }) => `\\x${entry.bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`,
   },
 ]
 
@@ -65,16 +70,19 @@ const BESIDE_COLUMNS: BatchColumn<EntryRow>[] = [
   {
     name: 'user_data',
     type: 'json',
-    text: ({ entry: { payload } }) =>
-      payload && JSON.stringify({ digests: payload.digests, plain: payload.plain }),
+    text: ({ entry: { payload } }) => payload && packedUserData(payload),
   },
   { name: 'visitor_id', type: 'text', text: ({ entry }) => entry.payload?.visitorId ?? null },
   {
     name: 'payload_click_ids',
     type: 'json',
-    text: ({ entry: { payload } }) => payload && JSON.stringify(payload.clickIds),
+    text: ({ entry: { payload } }) => payload && packedClickIds(payload),
   },
-  { name: 'page_url', type: 'text', text: ({ entry }) => entry.payload?.pageUrl ?? null },
+  {
+    name: 'page_url',
+    type: 'text',
+    text: ({ entry }) => packedPage(entry.payload?.pageUrl, entry.eventSource),
+  },
   // A list a row: an array of arrays would be flattened, so it travels as text.
   { name: 'identifier_keys', type: 'text', text: identifierKeysText },
   { name: 'session_visitor_id', type: 'text', text: sessionVisitorText },
@@ -116,6 +124,14 @@ const WITHDRAWAL_COLUMNS: BatchColumn<PersonKey>[] = [
   { name: 'number', type: 'integer', text: ({ number }) => String(number) },
   { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
 ]
+
+function unlessOrdinary(
+  name: OrdinaryColumn,
+  read: (entry: LedgerEntry) => string,
+): BatchColumn<EntryRow> {
+  const text = ({ entry }: EntryRow) => (read(entry) === ORDINARY[name] ? null : read(entry))
+  return { name, type: 'text', text }
+}
 
 /** Null: the event happened when it came. To write and read a time costs 1 µs in both programs. */
 function eventTimeText({ entry: { eventTime, createdAt } }: EntryRow): string | null {
@@ -239,7 +255,7 @@ export function appendExpressions(firstParameter: number): string {
       .join(',')}`
 }
 
-/** The values for `appendExpressions`. Entries are distinct and in order of their keys. */
+/** The values for `appendExpressions`. Entries are distinct, best in order of receipt. */
 export function appendValues(entries: readonly LedgerEntry[]): string[] {
   return [
     ...arraysOf(ENTRY_COLUMNS, entryRows(entries)),

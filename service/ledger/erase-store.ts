@@ -10,6 +10,7 @@ import {
   placesAs,
 } from './event-space.ts'
 import { indexKey, legacyIndexKey, type NamedPerson, visitorDigest } from './identifiers.ts'
+import { digestsOf } from './packed-columns.ts'
 import { payloadOf } from './store.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
@@ -117,7 +118,7 @@ export interface PayloadSearch {
 
 const FOUND_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
   payload.received_on, payload.visitor_id,
-  payload.user_data -> 'digests' as digests, 0 = any(payload.identifier_keys) as is_unindexed`
+  payload.user_data, 0 = any(payload.identifier_keys) as is_unindexed`
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
 function foundPayload(row: any): FoundPayload {
@@ -127,7 +128,7 @@ function foundPayload(row: any): FoundPayload {
     createdAt: row.event_created_at,
     receivedOn: row.received_on,
     visitorId: row.visitor_id,
-    digests: row.digests ?? {},
+    digests: digestsOf(row.user_data),
     isUnindexed: row.is_unindexed,
   }
 }

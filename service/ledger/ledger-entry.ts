@@ -1,6 +1,9 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { EventSpace } from './event-space.ts'
 
+/** How much of the digest of a body is kept: what tells bodies apart without fail. */
+export const BODY_DIGEST_BYTES = 16
+
 /** An event as the ledger keeps it: no identity, money as text, decisions beside the facts. */
 export interface LedgerEntry {
   trackerId: string

@@ -74,6 +74,33 @@ it('gives back every member of an event as it was stored', async test => {
   })
 })
 
+it('gives back what an event has in common with most, and what it has not', async test => {
+  const { database } = await testStore(test)
+  const unlike = {
+    eventClass: 'lifecycle',
+    actionSource: 'physical_store',
+    consentBasis: 'legitimate_interest',
+    measurementClass: 'ledger_only',
+    attributionJoin: 'none',
+    enforcementScope: 'ledger',
+    consentNormalizationVersion: '2',
+  } as const
+  await storeEntries(database, [ledgerEntry(), ledgerEntry({ eventId: 'event-2', ...unlike })])
+  const columns = `event_class, action_source, consent_basis, measurement_class, attribution_join,
+    enforcement_scope, consent_normalization_version`
+  const { rows } = await database.pool.query(`select ${columns} from events order by event_id`)
+  assert.deepEqual(
+    rows.map(row => Object.values(row)),
+    [Array(7).fill(null), Object.values(unlike)],
+  )
+  const [ordinary] = await findEvents(database, TRACKER_ID, ['event-1'])
+  const [second] = await findEvents(database, TRACKER_ID, ['event-2'])
+  const membersOf = (event: object = {}) =>
+    Object.keys(unlike).map(name => event[name as keyof typeof event])
+  assert.deepEqual(membersOf(ordinary), membersOf(ledgerEntry()))
+  assert.deepEqual(membersOf(second), Object.values(unlike))
+})
+
 it('finds an event of its own tracker only', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [ledgerEntry()])
@@ -132,4 +159,23 @@ it('counts submissions that differ from the first, and only those', async test =
   assert.deepEqual(first?.lastDifferingAt, new Date(STORED_AT.getTime() + 30_000))
   const [second] = await findEvents(database, TRACKER_ID, ['event-2'])
   assert.equal(second?.differingSubmissions, 0)
+})
+
+it('compares a body with a digest that was stored in full', async test => {
+  const { database } = await testStore(test)
+  const entry = ledgerEntry()
+  await storeEntries(database, [entry])
+  await database.pool.query('update events set body_digest = $1', [entry.bodyDigest])
+  const again = {
+    trackerId: TRACKER_ID,
+    space: 'secret',
+    eventId: 'event-1',
+    at: STORED_AT,
+  } as const
+  await noteDifferingSubmissions(database, [
+    { ...again, bodyDigest: entry.bodyDigest },
+    { ...again, bodyDigest: Buffer.alloc(32, 1) },
+  ])
+  const [stored] = await findEvents(database, TRACKER_ID, ['event-1'])
+  assert.equal(stored?.differingSubmissions, 1)
 })

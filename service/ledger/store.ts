@@ -9,6 +9,8 @@ import {
   placesAs,
   SPACE_NUMBERS,
 } from './event-space.ts'
+import { BODY_DIGEST_BYTES } from './ledger-entry.ts'
+import { consentOf, identityOf, ORDINARY, pageOf, valueDataOf } from './packed-columns.ts'
 
 /** An event with its payload and session, as it lies in the store. */
 export interface StoredEvent extends EventPlace {
@@ -202,7 +204,8 @@ export async function noteDifferingSubmissions(
                  and event_id = repeated.event_id and space in (key.space, ${BOTH_SPACES})
                  and tracker_id = any($6::uuid[])
              ) first
-             where first.body_digest <> repeated.body_digest and first.body_digest <> ''
+             where first.body_digest <> ''
+               and substring(first.body_digest for ${BODY_DIGEST_BYTES}) <> repeated.body_digest
              group by 1, 2, 3, 4
            ) differing
            where events.tracker_id = differing.tracker_id
@@ -212,7 +215,11 @@ export async function noteDifferingSubmissions(
     values: [
       arrayLiteral(submissions.map(({ trackerId }) => trackerId)),
       arrayLiteral(submissions.map(({ eventId }) => eventId)),
-      arrayLiteral(submissions.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex')}`)),
+      arrayLiteral(
+        submissions.map(
+          ({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`,
+        ),
+      ),
       arrayLiteral(submissions.map(({ at }) => at.toISOString())),
       arrayLiteral(submissions.map(({ space }) => String(SPACE_NUMBERS[space]))),
       ownTrackers(submissions),
@@ -228,27 +235,26 @@ function storedEvent(row: any): StoredEvent {
     space: row.space,
     eventTime: row.event_time,
     eventName: row.event_name,
-    eventClass: row.event_class,
-    actionSource: row.action_source,
-    consentBasis: row.consent_basis,
-    measurementClass: row.measurement_class,
-    attributionJoin: row.attribution_join,
-    enforcementScope: row.enforcement_scope,
-    consentNormalizationVersion: row.consent_normalization_version,
+    eventClass: row.event_class ?? ORDINARY.event_class,
+    actionSource: row.action_source ?? ORDINARY.action_source,
+    consentBasis: row.consent_basis ?? ORDINARY.consent_basis,
+    measurementClass: row.measurement_class ?? ORDINARY.measurement_class,
+    attributionJoin: row.attribution_join ?? ORDINARY.attribution_join,
+    enforcementScope: row.enforcement_scope ?? ORDINARY.enforcement_scope,
+    consentNormalizationVersion:
+      row.consent_normalization_version ?? ORDINARY.consent_normalization_version,
     consentCapturedAt: row.consent_captured_at,
-    eventSource: row.page_url ?? row.event_source,
+    eventSource: pageOf(row),
     parentEventId: row.parent_event_id,
     orderId: row.order_id,
     valueAmount: row.value_amount,
     valueCurrency: row.value_currency,
-    valueData: row.value_data,
-    consent: row.consent,
+    valueData: valueDataOf(row),
+    consent: consentOf(row),
     notes: row.notes,
     differingSubmissions: row.differing_submissions,
     lastDifferingAt: row.last_differing_at,
-    payload: row.has_payload
-      ? { visitorId: row.visitor_id, ...row.user_data, clickIds: row.click_ids }
-      : null,
+    payload: row.has_payload ? { visitorId: row.visitor_id, ...identityOf(row) } : null,
     session: row.first_seen_at
       ? {
           visitorId: row.visitor_id,

@@ -56,7 +56,8 @@ export async function sumLedger(
              select event_name, value_currency, count(*) as events, sum(value_amount) as amount
              from events
              where tracker_id = any($1::uuid[]) and created_at >= $2::timestamptz
-               and event_time >= $2::timestamptz and event_class = 'conversion'
+               and event_time >= $2::timestamptz
+               and coalesce(event_class, 'conversion') = 'conversion'
              group by event_name, value_currency
            ), places as (
              select event_name, row_number() over (order by sum(events) desc, event_name) as place

@@ -10,7 +10,7 @@ export async function findLastEvents(
     const { rows } = await pool.query({
       name: 'find-last-event',
       text: `select created_at from events
-             where tracker_id = $1::uuid and event_class <> 'verification'
+             where tracker_id = $1::uuid and event_class is distinct from 'verification'
              order by created_at desc limit 1`,
       values: [trackerId],
     })

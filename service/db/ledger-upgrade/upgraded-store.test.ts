@@ -20,7 +20,7 @@ import { replayFailed } from '../../delivery/replay-store.ts'
 import { settleDeliveries } from '../../delivery/settlement-store.ts'
 import { erasePerson } from '../../erasure/erase-person.ts'
 import { expireLedger } from '../../erasure/expire-ledger.ts'
-import { findEvents } from '../../ledger/store.ts'
+import { findEvents, noteDifferingSubmissions } from '../../ledger/store.ts'
 import type { Database } from '../database.ts'
 import { migrate } from '../migrate.ts'
 import { prepareLedgerUpgrade } from './upgrade-store.ts'
@@ -62,6 +62,29 @@ it('stores new events in the legacy partition up to its bound and in others afte
     { event_id: 'before', partition: 'events_legacy' },
   ])
   assert.equal(await reserveIds(database, TRACKER, 10), 1_000_010)
+})
+
+it('reads events of before the upgrade as they were stored, and repeated bodies of theirs', async test => {
+  const { database } = await upgradedStore(test)
+  const [event] = await findEvents(database, TRACKER, ['event-5'])
+  assert.deepEqual(
+    [event?.eventClass, event?.attributionJoin, event?.eventSource, event?.consent],
+    ['conversion', 'allowed', 'https://shop.example/', null],
+  )
+  assert.deepEqual(event?.payload, {
+    visitorId: 'visitor-5',
+    digests: { em: [hash('sha256', '5@example.com')] },
+    plain: {},
+    clickIds: {},
+  })
+  const { rows } = await database.pool.query(
+    `select body_digest from events where tracker_id = $1 and event_id = 'event-5'`,
+    [TRACKER],
+  )
+  const repeated = { trackerId: TRACKER, space: 'secret', eventId: 'event-5' } as const
+  const bodyDigest: Buffer = rows[0].body_digest
+  await noteDifferingSubmissions(database, [{ ...repeated, bodyDigest, at: STORED_AT }])
+  assert.equal((await findEvents(database, TRACKER, ['event-5']))[0]?.differingSubmissions, 0)
 })
 
 it('erases a person from events of before and after the upgrade', async test => {
