@@ -4,6 +4,7 @@ import type { Database } from '../service/db/database.ts'
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { erasePerson } from '../service/erasure/erase-person.ts'
 import { IDENTIFYING_KEYS } from '../service/ledger/identifiers.ts'
+import { indexLists } from '../service/ledger/list-index.ts'
 import { listEvents } from '../service/ledger/list-store.ts'
 import { listEvents as listWithMetrics } from '../service/reports/list-events.ts'
 import { readEvent } from '../service/reports/read-event.ts'
@@ -56,6 +57,7 @@ export async function measureOperations(
   plan: OperationsPlan,
 ): Promise<Operation[]> {
   const persons = await storeAskedRows(database, plan)
+  await writeListPositions(database)
   const total = await countListed(database)
   const [eventId] = await listedIds(database, { page: Math.ceil(total / PER_PAGE / 2), total })
   return measureBuffers(plan.connectionString, {
@@ -86,6 +88,7 @@ export async function measureDayPages({
   connectionString,
   database,
 }: BenchDatabase): Promise<Operation[]> {
+  await writeListPositions(database)
   const total = await countListed(database)
   return measureBuffers(connectionString, listPages('a single day', { total }))
 }
@@ -160,6 +163,11 @@ async function storePerson(database: Database, trackerId: string, number: number
 async function erase(database: Database, trackerId: string, digest: string): Promise<void> {
   const scope = { database, now: () => GROWTH_NOW }
   await erasePerson(scope, { trackerId, digest, keys: IDENTIFYING_KEYS })
+}
+
+/** As acceptance does after a commit, and the hourly job. */
+async function writeListPositions(database: Database): Promise<void> {
+  await indexLists({ database, signal: new AbortController().signal })
 }
 
 async function countListed(database: Database): Promise<number> {
