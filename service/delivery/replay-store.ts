@@ -3,6 +3,7 @@ import type { Transaction } from '../db/database.ts'
 import { setLocally } from '../db/local-settings.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import { payloadOf } from '../ledger/store.ts'
+import { givenRows, movedRows } from './moved-rows.ts'
 import { FAILED_STATUSES } from './status-moves.ts'
 import { ATTEMPT_COLUMNS, FIXED_COLUMNS } from './store.ts'
 
@@ -25,7 +26,8 @@ export interface ReplayCounts {
 }
 
 /** What moves back into the queue as it is. */
-const KEPT_COLUMNS = [...FIXED_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error'].join(', ')
+const KEPT_COLUMNS = [...FIXED_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error']
+const KEPT_NAMES = KEPT_COLUMNS.join(', ')
 
 /**
  * The moved rows are `moved`. The lock is in a sub-select because Citus 13.0 misreads the result of
@@ -69,9 +71,9 @@ const takeFailed = (byId: boolean) => `
   )`
 
 const queueAgain = (source: string, at: string) => `
-    insert into delivery_queue (${KEPT_COLUMNS}, status, status_reason, next_attempt_at,
+    insert into delivery_queue (${KEPT_NAMES}, status, status_reason, next_attempt_at,
       replayed_at, attempts_before_replay, updated_at)
-    select ${KEPT_COLUMNS}, 'queued', 'replayed', ${at}::timestamptz,
+    select ${KEPT_NAMES}, 'queued', 'replayed', ${at}::timestamptz,
       ${at}::timestamptz, attempt_count, ${at}::timestamptz
     from ${source}`
 
@@ -104,10 +106,10 @@ export async function replayFailed(
     return rows[0] as ReplayCounts
   }
   const text = `${take}
-    select ${COUNTS}, (select json_agg(moved) from moved)::text as moved from judged`
+    select ${COUNTS}, ${movedRows(KEPT_COLUMNS, 'moved')} as moved from judged`
   const { rows } = await query.executeQuery(CompiledQuery.raw(text, values))
   const { moved, ...counts } = rows[0] as ReplayCounts & { moved: string | null }
-  const again = queueAgain('json_populate_recordset(null::deliveries, $1::json)', '$2')
+  const again = queueAgain(givenRows(KEPT_COLUMNS, 'deliveries', '$1'), '$2')
   if (moved) await query.executeQuery(CompiledQuery.raw(again, [moved, at]))
   return counts
 }

@@ -3,6 +3,7 @@ import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import { type Database, inTransaction } from '../db/database.ts'
 import { isOfCluster } from '../db/distribute-tables.ts'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import { givenRows, movedRows } from './moved-rows.ts'
 import {
   COUNTED_GROUP_TYPES,
   countedGroups,
@@ -206,10 +207,10 @@ const SETTLED_TYPES =
 
 const IS_OWN = `and queue.tracker_id = $${SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length}::uuid`
 const MOVE_ROWS = `${move(IS_OWN)}
-  select (select json_agg(finished) from finished)::text as finished,
+  select ${movedRows(SETTLED_COLUMNS, 'finished')} as finished,
     (select json_agg(settled) from settled)::text as settled,
     (select count(*) from settled) as count`
-const KEEP_ROWS = keepFinished('json_populate_recordset(null::deliveries, $1::json)')
+const KEEP_ROWS = keepFinished(givenRows(SETTLED_COLUMNS, 'deliveries', '$1'))
 const SETTLED_ROWS = `json_to_recordset($2::json) as settled(${SETTLED_TYPES})`
 const COUNT_ROWS = countSettled(SETTLED_ROWS, '$1')
 const NAME_GROUPS = `

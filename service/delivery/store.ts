@@ -5,6 +5,7 @@ import { isOfCluster } from '../db/distribute-tables.ts'
 import { payloadsByKey } from '../ledger/erase-store.ts'
 import { type EventPlace, placeArrays, placesAs } from '../ledger/event-space.ts'
 import { indexKey, legacyIndexKey, visitorDigest } from '../ledger/identifiers.ts'
+import { givenRows, movedRows } from './moved-rows.ts'
 import { WAITING_STATUSES } from './status-moves.ts'
 
 export const DELIVERY_CHANNEL = 'signalbox_deliveries'
@@ -30,6 +31,10 @@ export const ATTEMPT_COLUMNS = [
   'platform_trace_id',
   'attempt_ids',
 ]
+
+/** What goes into the history of a delivery that is skipped, beside its status. */
+const KEPT_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
+const SKIPPED_COLUMNS = [...KEPT_COLUMNS, 'last_error']
 
 /** Adds to the counts of a day, or begins them. */
 export const ADD_COUNTS = `
@@ -113,8 +118,9 @@ const SKIP_WAITING = `${TAKE_WAITING},
   select count(*) as count from skipped`
 
 const TAKE_WAITING_ROWS = `${TAKE_WAITING}
-  select count(*) as count, json_agg(skipped)::text as skipped from skipped`
-const SKIPPED_ROWS = 'json_populate_recordset(null::delivery_queue, $2::json)'
+  select (select count(*) from skipped) as count,
+    ${movedRows(SKIPPED_COLUMNS, 'skipped')} as skipped`
+const SKIPPED_ROWS = givenRows(SKIPPED_COLUMNS, 'delivery_queue', '$2')
 const KEEP_SKIPPED_ROWS = keepSkipped(SKIPPED_ROWS, { ...WITHDRAWN, at: '$1' })
 const UNCOUNT_SKIPPED_ROWS = uncountSkipped(SKIPPED_ROWS)
 
@@ -137,7 +143,7 @@ function keepSkipped(
   rows: string,
   { reason, lastError, at }: { reason: string; lastError: string; at: string },
 ): string {
-  const kept = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS].join(', ')
+  const kept = KEPT_COLUMNS.join(', ')
   return `insert into deliveries (${kept}, status, status_reason, last_error, updated_at)
        select ${kept}, 'skipped:consent', ${reason}, ${lastError}, ${at}::timestamptz
        from ${rows}`

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type BatchWrite, writeOf } from '../db/row-arrays.ts'
+import { type BatchWrite, ownTrackers, writeOf } from '../db/row-arrays.ts'
 import { type NumberedDelivery, PLAN_WRITES } from '../delivery/plan-store.ts'
 import { ENTRY_WRITES, KEY_WRITE } from '../ledger/append-store.ts'
 import { entryRows } from '../ledger/entry-rows.ts'
@@ -50,12 +50,34 @@ export async function insertInSteps(
   return { accepted, misjudged }
 }
 
+/**
+ * Asks each shard for its own entries: Citus would send all of them to every shard of the node,
+ * and look each up there with all trackers (367 ms for a thousand entries of a hundred trackers).
+ */
 async function findMisjudged(client: Client, entries: readonly LedgerEntry[]): Promise<number[]> {
+  const misjudged: number[] = []
+  for (const numbers of await numbersByShard(client, entries)) {
+    const asked = misjudgedStatement(numbers.map(number => entryOf(entries, number)))
+    const { rows } = await client.query({ name: 'find-misjudged', ...asked })
+    misjudged.push(...rows.map(({ number }) => numbers[Number(number) - 1] as number))
+  }
+  return misjudged
+}
+
+async function numbersByShard(
+  client: Client,
+  entries: readonly LedgerEntry[],
+): Promise<Iterable<number[]>> {
   const { rows } = await client.query({
-    name: 'find-misjudged',
-    ...misjudgedStatement(entries),
+    name: 'find-shards',
+    text: `select tracker_id,
+             get_shard_id_for_distribution_column('events', tracker_id) as shard
+           from unnest($1::uuid[]) as tracker_id`,
+    values: [ownTrackers(entries)],
   })
-  return rows.map(({ number }) => Number(number))
+  const shards = new Map<string, number>(rows.map(row => [row.tracker_id, row.shard]))
+  const numbers = entries.map((_, index) => index + 1)
+  return Map.groupBy(numbers, number => shards.get(entryOf(entries, number).trackerId)).values()
 }
 
 /** The numbers of the entries whose ids were free. */
