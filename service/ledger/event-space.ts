@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
 
 /**
@@ -17,7 +17,7 @@ const DIGEST_HEX_DIGITS = 32
 
 /** The first 128 bits of SHA-256 of an event id; `signalbox_store.event_id_digest` in SQL. */
 export function eventIdDigest(eventId: string): string {
-  return createHash('sha256').update(eventId).digest('hex').slice(0, DIGEST_HEX_DIGITS)
+  return hash('sha256', eventId, 'hex').slice(0, DIGEST_HEX_DIGITS)
 }
 
 /** Where an event lies: its id is unique within its space, and its key begins with the time. */
