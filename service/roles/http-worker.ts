@@ -78,11 +78,11 @@ async function start(order: HttpWorkerOrder) {
     platform,
     delivery: order.platformUrl ? deliveryContext(context, { database }, sending) : null,
     credentialKeys: keys,
-    onPlanned: () => send({ kind: 'planned' }),
+    onPlanned: () => order.isDelivering && send({ kind: 'planned' }),
     registry,
     reusePort: order.reusePort,
     shared: order.shared,
-    ...(order.hasCircuits && { circuits }),
+    ...(order.isDelivering && { circuits }),
   })
   return { service, close: () => closeAll([database.close, () => nodes.close(), service.close]) }
 }

@@ -119,7 +119,7 @@ export class HttpWorkers {
       settings: { ...settings, ...share },
       connectionString: store.connectionString,
       platformUrl,
-      hasCircuits: circuits !== undefined,
+      isDelivering: circuits !== undefined,
       reusePort: count > 1,
       shared,
     })
