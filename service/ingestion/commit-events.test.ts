@@ -72,6 +72,27 @@ it('wakes the senders for planned deliveries, and not for repeated or lifecycle 
   assert.equal(wakes, 1)
 })
 
+it('keeps no parameters of a commit that was answered', async test => {
+  const service = await serviceUnderTest(test)
+  const { pool } = service.database
+  const asked: { name?: string; values?: string[] }[] = []
+  const query = pool.query.bind(pool) as (asked: object) => Promise<unknown>
+  Object.assign(pool, {
+    query: (statement: object, ...rest: []) => {
+      asked.push(statement)
+      return query(statement, ...rest)
+    },
+  })
+  assert.deepEqual(await committer(service).submit(draftOf(service, 'one', 'Purchase')), {
+    isNew: true,
+  })
+  const inserts = asked.filter(({ name }) => name === 'insert-events')
+  assert.deepEqual(
+    inserts.map(({ values }) => values),
+    [[]],
+  )
+})
+
 function committer(
   { database, delivery, clock }: ServiceUnderTest,
   onNoteError: (error: unknown) => void = assert.ifError,

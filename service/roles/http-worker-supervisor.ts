@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { steadySeconds } from '../delivery/steady-seconds.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
@@ -27,6 +28,15 @@ const FIGURES_MILLISECONDS_MAX = 2_000
  * such as --max-old-space-size come before these.
  */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 320 }
+
+/**
+ * V8 allocates objects in the old generation when others of the same line of code outlived a
+ * collection, as those do that wait for their commit. All that such an object refers to stays as
+ * long, until a collection of the whole heap. Without this, `serve` takes 190 µs of processor time
+ * for an event instead of 150 in more than every second run. To measure again, start it with
+ * `--trace-gc-nvp` under load: `promoted=` is 1,100,000 bytes a collection, or 120,000.
+ */
+const ALLOCATE_YOUNG = '--no-allocation-site-pretenuring'
 
 export interface HttpWorkerOptions {
   id: number
@@ -101,6 +111,7 @@ export class HttpWorker {
 
   #spawn(): Worker {
     const { id } = this.#options
+    setFlagsFromString(ALLOCATE_YOUNG)
     const thread = new Worker(PROGRAM, { name: `http ${id}`, resourceLimits: HEAP_LIMITS })
     this.#startedAt = steadySeconds()
     this.#failure = null
