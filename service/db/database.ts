@@ -44,12 +44,17 @@ const LIMITS = {
  * decide between a thousand index look-ups and reading the whole table
  * (docs/decisions/0022, `service/statement-plans.test.ts`).
  */
-const PLANNING = ['enable_seqscan=off', 'enable_mergejoin=off', 'random_page_cost=1.1', 'jit=off']
+export const PLANNER_SETTINGS = [
+  'enable_seqscan=off',
+  'enable_mergejoin=off',
+  'random_page_cost=1.1',
+  'jit=off',
+]
 
 /** The ledger and the deliveries, then everything else (docs/decisions/0023). */
 const SEARCH_PATH = 'search_path=signalbox_store,public'
 
-const SESSION = [...PLANNING, SEARCH_PATH].map(setting => `-c ${setting}`).join(' ')
+const SESSION = [...PLANNER_SETTINGS, SEARCH_PATH].map(setting => `-c ${setting}`).join(' ')
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({

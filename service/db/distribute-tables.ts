@@ -1,5 +1,5 @@
 import { OWN_SCHEMAS, PLACED_TABLES, placementOf, type TablePlacement } from './citus-tables.ts'
-import type { Database } from './database.ts'
+import { type Database, PLANNER_SETTINGS } from './database.ts'
 
 /** Is this database one of a Citus cluster? */
 export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
@@ -38,7 +38,23 @@ export async function distributeTables(database: Database): Promise<string[]> {
     placed.push(table)
   }
   await setStatisticsTargets(database)
+  await setPlannerSettings(database)
   return placed
+}
+
+/**
+ * The settings of our own connections do not reach those that the coordinator opens to other nodes,
+ * so they become defaults of our account in this database; Citus takes them to every node.
+ */
+async function setPlannerSettings({ pool }: Database): Promise<void> {
+  for (const setting of PLANNER_SETTINGS) {
+    const { rows } = await pool.query(
+      `select format('alter role %I in database %I set %s', current_user, current_database(),
+         $1::text) as command`,
+      [setting],
+    )
+    await pool.query(rows[0].command)
+  }
 }
 
 interface Misplaced {

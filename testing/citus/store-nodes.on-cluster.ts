@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, it, type TestContext } from 'node:test'
 import { insertTracker, listKeys, touchKeys } from '../../service/access/store.ts'
 import { placementOf } from '../../service/db/citus-tables.ts'
-import type { Database } from '../../service/db/database.ts'
+import { type Database, openDatabase } from '../../service/db/database.ts'
 import { distributeTables, setStatisticsTargets } from '../../service/db/distribute-tables.ts'
 import { isStoreUnavailable } from '../../service/db/store-availability.ts'
 import { openStoreNodes } from '../../service/db/store-nodes.ts'
@@ -33,7 +33,7 @@ async function storeUnderTest(test: TestContext) {
     steadySeconds: () => clock.seconds,
   })
   test.after(() => nodes.close())
-  return { database, nodes, clock }
+  return { database, connectionString, nodes, clock }
 }
 
 async function portOf({ pool }: Database): Promise<number> {
@@ -90,6 +90,25 @@ it('keeps no statistics of what identifies a person, on any shard', { skip }, as
   assert.deepEqual(await targets(), ['-1'])
   await setStatisticsTargets(database)
   assert.deepEqual(await targets(), ['0'])
+})
+
+it('plans what the coordinator sends to other nodes as everywhere else', { skip }, async test => {
+  const { database, connectionString } = await storeUnderTest(test)
+  await distributeTables(database)
+  const later = openDatabase({
+    connectionString,
+    connectionsMax: 1,
+    applicationName: 'planner settings test',
+    onIdleError: () => {},
+  })
+  test.after(() => later.close())
+  const { rows } = await later.pool.query(
+    `select result from run_command_on_workers('show enable_seqscan')`,
+  )
+  assert.deepEqual(
+    rows.map(({ result }) => result),
+    ['off', 'off'],
+  )
 })
 
 it('finds the node of each tracker, and both nodes have some', { skip }, async test => {
