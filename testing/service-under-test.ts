@@ -140,7 +140,7 @@ export async function serviceUnderTest(
   const delivery: DeliveryContext = {
     database,
     // On one PostgreSQL a worker has only its own connections, which a test may take away.
-    nodes,
+    ...(nodes.isCluster && { nodes }),
     platform,
     credentialKeys,
     batchMax: options.batchMax ?? 1_000,
