@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { isOfCluster } from '../db/distribute-tables.ts'
 import { BOTH_SPACES } from './event-space.ts'
 import { changePartitions } from './partition-store.ts'
 import { deletePositions } from './position-store.ts'
@@ -86,18 +87,20 @@ const IS_OLD = {
 
 /**
  * The trackers that have rows of a day before `keptSince` in the table. One look into an index a
- * tracker.
+ * tracker; on a Citus cluster, which takes no limit there, PostgreSQL 15 reads all such rows.
  */
 export async function findExpiringTrackers(
-  { pool }: Database,
+  database: Database,
   table: keyof typeof IS_OLD,
   keptSince: string,
 ): Promise<string[]> {
-  const { rows } = await pool.query(
+  const isCluster = await isOfCluster(database)
+  const { rows } = await database.pool.query(
     `select trackers.id from trackers
      cross join lateral (
-       select distinct tracker_id from ${table}
+       select ${isCluster ? 'distinct' : ''} tracker_id from ${table}
        where tracker_id = trackers.id and ${IS_OLD[table]}
+       ${isCluster ? '' : 'limit 1'}
      ) old
      order by trackers.id`,
     [keptSince],

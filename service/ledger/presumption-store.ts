@@ -41,9 +41,8 @@ export const PRESUMPTION_PARAMETERS =
  * can answer: an erasure makes itself known and then waits for the statements that began before,
  * so no identity slips in between (docs/decisions/0011). A tracker that has erased no one, as most
  * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the
- * tracker of each entry. `distinct` keeps each look-up one of its own, as `limit` does elsewhere:
- * Citus refuses a limit where several trackers are asked at once. `ownTrackers` is a parameter with
- * the trackers of the entries, each once, on Citus: without, it asks the shards of all nodes.
+ * tracker of each entry. `limit` keeps each look-up one of its own. `ownTrackers` is a parameter
+ * with the trackers of the entries, each once, for a Citus cluster: all of one shard there.
  */
 export function misjudgedEntries(
   trackerIds: string,
@@ -57,15 +56,17 @@ export function misjudgedEntries(
     select presumed.number
     from ${unnestOf(CONSENTING_COLUMNS, { alias: 'presumed', firstParameter })}
     cross join lateral (
-      select distinct tracker_id from consent_withdrawals
+      select tracker_id from consent_withdrawals
       where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id ${isOwn}
+      limit 1
     ) withdrawal
     union
     select presumed.number
     from ${unnestOf(UNERASED_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
     cross join lateral (
-      select distinct tracker_id from erased_identifiers
+      select tracker_id from erased_identifiers
       where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest ${isOwn}
+      limit 1
     ) erased
     union
     select entry.number
@@ -73,8 +74,9 @@ export function misjudgedEntries(
     join unnest(${trackerIds}::uuid[]) with ordinality as entry(tracker_id, number)
       using (tracker_id)
     cross join lateral (
-      select distinct tracker_id from erased_identifiers
+      select tracker_id from erased_identifiers
       where tracker_id = presumed.tracker_id ${isOwn}
+      limit 1
     ) erased`
 }
 

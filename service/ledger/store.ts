@@ -1,5 +1,6 @@
+import { askByTracker } from '../db/ask-by-tracker.ts'
 import type { Database } from '../db/database.ts'
-import { arrayLiteral, ownTrackers } from '../db/row-arrays.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
 import {
   BOTH_SPACES,
   type EventPlace,
@@ -180,11 +181,13 @@ export interface Submission {
  * update takes each row once, however many submissions match it.
  */
 export async function noteDifferingSubmissions(
-  { pool }: Database,
+  database: Database,
   submissions: readonly Submission[],
 ): Promise<void> {
-  await pool.query({
-    text: `update events set
+  await askByTracker(database, submissions, async (asked, own) => {
+    const isOwn = (table: string) => (own.length === 0 ? '' : `and ${table}.tracker_id = $6::uuid`)
+    await database.pool.query({
+      text: `update events set
              differing_submissions = differing_submissions + differing.times,
              last_differing_at = differing.at
            from (
@@ -193,16 +196,18 @@ export async function noteDifferingSubmissions(
              from unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[], $5::smallint[])
                as repeated(tracker_id, event_id, body_digest, at, space)
              cross join lateral (
-               select distinct tracker_id, created_at, space from event_keys
+               select tracker_id, created_at, space from event_keys
                where tracker_id = repeated.tracker_id and space = repeated.space
                  and id_digest = event_id_digest(repeated.event_id)
-                 and tracker_id = any($6::uuid[])
+                 ${isOwn('event_keys')}
+               limit 1
              ) key
              cross join lateral (
-               select distinct tracker_id, created_at, event_id, space, body_digest from events
+               select tracker_id, created_at, event_id, space, body_digest from events
                where tracker_id = key.tracker_id and created_at = key.created_at
                  and event_id = repeated.event_id and space in (key.space, ${BOTH_SPACES})
-                 and tracker_id = any($6::uuid[])
+                 ${isOwn('events')}
+               limit 1
              ) first
              where first.body_digest <> ''
                and substring(first.body_digest for ${BODY_DIGEST_BYTES}) <> repeated.body_digest
@@ -211,19 +216,19 @@ export async function noteDifferingSubmissions(
            where events.tracker_id = differing.tracker_id
              and events.created_at = differing.created_at
              and events.event_id = differing.event_id and events.space = differing.space
-             and events.tracker_id = any($6::uuid[])`,
-    values: [
-      arrayLiteral(submissions.map(({ trackerId }) => trackerId)),
-      arrayLiteral(submissions.map(({ eventId }) => eventId)),
-      arrayLiteral(
-        submissions.map(
-          ({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`,
+             ${isOwn('events')}`,
+      values: [
+        arrayLiteral(asked.map(({ trackerId }) => trackerId)),
+        arrayLiteral(asked.map(({ eventId }) => eventId)),
+        arrayLiteral(
+          asked.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`),
         ),
-      ),
-      arrayLiteral(submissions.map(({ at }) => at.toISOString())),
-      arrayLiteral(submissions.map(({ space }) => String(SPACE_NUMBERS[space]))),
-      ownTrackers(submissions),
-    ],
+        arrayLiteral(asked.map(({ at }) => at.toISOString())),
+        arrayLiteral(asked.map(({ space }) => String(SPACE_NUMBERS[space]))),
+        ...own,
+      ],
+    })
+    return []
   })
 }
 

@@ -1,6 +1,7 @@
+import { askByTracker } from '../db/ask-by-tracker.ts'
 import type { Database } from '../db/database.ts'
 import { hasCitus } from '../db/distribute-tables.ts'
-import { arrayLiteral, ownTrackers } from '../db/row-arrays.ts'
+import { arrayLiteral } from '../db/row-arrays.ts'
 
 /** A digest under the key of this store; see keyed-digest.ts. */
 export interface KeyedDigest {
@@ -25,39 +26,47 @@ export async function suppressDigest(
 
 /** Which of these were erased, as `trackerId keyed`. */
 export async function findSuppressed(
-  { pool }: Database,
+  database: Database,
   digests: readonly KeyedDigest[],
 ): Promise<Set<string>> {
-  const { rows } = await pool.query({
-    text: `select asked.tracker_id, encode(asked.keyed_digest, 'hex') as keyed
-           from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
-           cross join lateral (
-             select distinct tracker_id from erased_identifiers
-             where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest
-               and tracker_id = any($3::uuid[])
-           ) erased`,
-    values: [
-      arrayLiteral(digests.map(({ trackerId }) => trackerId)),
-      arrayLiteral(digests.map(({ keyed }) => `\\x${keyed}`)),
-      ownTrackers(digests),
-    ],
+  const rows = await askByTracker(database, digests, async (asked, own) => {
+    const isOwn = own.length === 0 ? '' : 'and tracker_id = $3::uuid'
+    const found = await database.pool.query({
+      text: `select asked.tracker_id, encode(asked.keyed_digest, 'hex') as keyed
+             from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
+             cross join lateral (
+               select tracker_id from erased_identifiers
+               where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest ${isOwn}
+               limit 1
+             ) erased`,
+      values: [
+        arrayLiteral(asked.map(({ trackerId }) => trackerId)),
+        arrayLiteral(asked.map(({ keyed }) => `\\x${keyed}`)),
+        ...own,
+      ],
+    })
+    return found.rows
   })
   return new Set(rows.map(({ tracker_id, keyed }) => `${tracker_id} ${keyed}`))
 }
 
 /** Which of these trackers have ever erased a person. */
 export async function findErasingTrackers(
-  { pool }: Database,
+  database: Database,
   trackerIds: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await pool.query({
-    name: 'find-erasing-trackers',
-    text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
-           cross join lateral (
-             select distinct tracker_id from erased_identifiers
-             where tracker_id = asked.tracker_id and tracker_id = any($1::uuid[])
-           ) erased`,
-    values: [arrayLiteral(trackerIds)],
+  const trackers = trackerIds.map(trackerId => ({ trackerId }))
+  const rows = await askByTracker(database, trackers, async (asked, own) => {
+    const isOwn = own.length === 0 ? '' : 'and tracker_id = $2::uuid'
+    const found = await database.pool.query({
+      text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
+             cross join lateral (
+               select tracker_id from erased_identifiers
+               where tracker_id = asked.tracker_id ${isOwn} limit 1
+             ) erased`,
+      values: [arrayLiteral(asked.map(({ trackerId }) => trackerId)), ...own],
+    })
+    return found.rows
   })
   return new Set(rows.map(({ tracker_id }) => tracker_id))
 }

@@ -1,5 +1,6 @@
+import { askByTracker } from '../db/ask-by-tracker.ts'
 import type { Database } from '../db/database.ts'
-import { arrayLiteral, type BatchWrite, ownTrackers } from '../db/row-arrays.ts'
+import { arrayLiteral, type BatchWrite } from '../db/row-arrays.ts'
 import { visitorDigest } from './identifiers.ts'
 import { withdrawalKeysOfDigest } from './visitor-keys.ts'
 
@@ -34,23 +35,27 @@ export type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => D
 
 /** Looks up a batch of people at once; almost always none of them has withdrawn. */
 export async function findWithdrawals(
-  { pool }: Database,
+  database: Database,
   visitors: readonly VisitorKey[],
 ): Promise<WithdrawalLookup> {
   if (visitors.length === 0) return () => null
-  const { rows } = await pool.query({
-    text: `select asked.tracker_id, asked.visitor_id, withdrawal.withdrawn_at
-           from unnest($1::uuid[], $2::text[]) as asked(tracker_id, visitor_id)
-           cross join lateral (
-             select distinct tracker_id, withdrawn_at from consent_withdrawals
-             where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id
-               and tracker_id = any($3::uuid[])
-           ) withdrawal`,
-    values: [
-      arrayLiteral(visitors.map(({ trackerId }) => trackerId)),
-      arrayLiteral(visitors.map(({ visitorId }) => visitorId)),
-      ownTrackers(visitors),
-    ],
+  const rows = await askByTracker(database, visitors, async (asked, own) => {
+    const isOwn = own.length === 0 ? '' : 'and tracker_id = $3::uuid'
+    const found = await database.pool.query({
+      text: `select asked.tracker_id, asked.visitor_id, withdrawal.withdrawn_at
+             from unnest($1::uuid[], $2::text[]) as asked(tracker_id, visitor_id)
+             cross join lateral (
+               select withdrawn_at from consent_withdrawals
+               where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id ${isOwn}
+               limit 1
+             ) withdrawal`,
+      values: [
+        arrayLiteral(asked.map(({ trackerId }) => trackerId)),
+        arrayLiteral(asked.map(({ visitorId }) => visitorId)),
+        ...own,
+      ],
+    })
+    return found.rows
   })
   if (rows.length === 0) return () => null
   const times = new Map<string, Date>(
