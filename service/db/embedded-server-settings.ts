@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { totalmem } from 'node:os'
 import { promisify } from 'node:util'
 import type { EmbeddedBinaries } from './embedded-binaries.ts'
 import { commandAs, type UnprivilegedAccount } from './unprivileged-account.ts'
@@ -16,7 +15,6 @@ export async function serverSettings(place: SettingsPlace): Promise<string[]> {
   const settings = {
     ...SETTINGS,
     port: String(place.port),
-    shared_buffers: `${sharedMegabytes(machineMemory())}MB`,
     wal_compression: (await canCompressWithLz4(place)) ? 'lz4' : 'off',
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -27,6 +25,7 @@ const SETTINGS = {
   unix_socket_directories: '',
   password_encryption: 'scram-sha-256',
   max_connections: '100',
+  shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
@@ -46,29 +45,9 @@ const SETTINGS = {
   log_min_error_statement: 'panic',
 } as const
 
-/** In bytes; of the container, where it has a limit. */
-function machineMemory(): number {
-  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
-}
-
-const MEGABYTE = 1_048_576
-const SHARED_MEGABYTES_MIN = 128
-const SHARED_MEGABYTES_MAX = 2_048
-/** The rest is for the service, and for other work on the machine. */
-const MEMORY_PART = 8
-
-/**
- * Memory is taken as pages are used. Two indexes have keys in no order, those of event ids and of
- * visitors: with ten million events they take 1.6 GB, and each event changes a page of both.
- */
-export function sharedMegabytes(memoryBytes: number): number {
-  const part = Math.floor(memoryBytes / MEMORY_PART / MEGABYTE)
-  return Math.min(Math.max(part, SHARED_MEGABYTES_MIN), SHARED_MEGABYTES_MAX)
-}
-
 const PROBE_MILLISECONDS_MAX = 20_000
 
-/** Builds differ: npm's for Linux came without LZ4. The older pglz takes too much CPU to be on. */
+/** Builds differ; npm's for Linux came without LZ4. The older pglz costs too much CPU to be on. */
 async function canCompressWithLz4({ binaries, account, cluster }: SettingsPlace): Promise<boolean> {
   const question = ['-D', cluster, '-c', 'wal_compression=lz4', '-C', 'wal_compression']
   const { file, args, options } = commandAs(account, binaries.postgres, question)
