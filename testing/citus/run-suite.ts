@@ -23,8 +23,8 @@ if (reason) {
   process.stdout.write(`Skipped: ${reason}.\n`)
 } else {
   // Not by the runner: a forced exit leaves its global teardown out.
-  await globalSetup()
   try {
+    await globalSetup()
     process.exitCode = await runTests(process.argv.slice(2))
   } finally {
     await globalTeardown()
