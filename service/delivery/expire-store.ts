@@ -1,6 +1,6 @@
+import { deleteByTracker, type TrackerBatch } from '../db/by-tracker.ts'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
-import { deleteByTracker, type TrackerBatch } from '../db/delete-by-tracker.ts'
 import { IS_COUNTED } from './plan-store.ts'
 import { ADD_COUNTS } from './store.ts'
 

@@ -78,7 +78,7 @@ class WorkerLoop {
     this.#options = options
     const { context, onError } = options
     this.#context = { ...context, isStopping: () => this.#isStopped }
-    this.#search = new DueLaneSearch({ ...context, nodes: context.nodes, onError })
+    this.#search = new DueLaneSearch({ database: context.database, nodes: context.nodes, onError })
   }
 
   wake(): void {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { isOfCluster, setStatisticsTargets } from '../db/distribute-tables.ts'
-import { withLockTimeout } from '../db/lock-timeout.ts'
+import { withLockTimeout } from '../db/local-settings.ts'
 import { dayOf } from './ledger-entry.ts'
 
 const DAY_MILLISECONDS = 86_400_000

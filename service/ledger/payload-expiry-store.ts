@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { deleteByTracker, type TrackerBatch } from '../db/by-tracker.ts'
 import type { Database } from '../db/database.ts'
-import { deleteByTracker, type TrackerBatch } from '../db/delete-by-tracker.ts'
 import { changePartitions } from './partition-store.ts'
 
 /** Rows that one statement deletes at most, so that no other waits for it for long. */

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
-import { setLocally } from '../db/local-settings.ts'
-import { withLockTimeout } from '../db/lock-timeout.ts'
+import { withLockTimeout } from '../db/local-settings.ts'
 
 /**
  * Every so many events of a day one position is kept. A page then starts at most half as many away
@@ -66,12 +65,12 @@ export async function indexPositions(
   trackerDay: TrackerDay,
   positionsMax: number = WRITTEN_POSITIONS,
 ): Promise<IndexedEvents> {
-  const indexed = await withLockTimeout(database, async transaction => {
-    await setLocally({ query: transaction }, { synchronous_commit: 'off' })
+  const index = async (transaction: Database['query']) => {
     const slots = await lockCounts(transaction, trackerDay)
     await deleteInvalidPositions(transaction, trackerDay)
     return await insertPositions(transaction, trackerDay, { slots, positionsMax })
-  })
+  }
+  const indexed = await withLockTimeout(database, index, { synchronous_commit: 'off' })
   return indexed ?? { positions: 0, more: false }
 }
 

@@ -1,4 +1,4 @@
-import { askByTracker } from '../db/ask-by-tracker.ts'
+import { askByTracker } from '../db/by-tracker.ts'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
 import {
@@ -185,7 +185,7 @@ export async function noteDifferingSubmissions(
   submissions: readonly Submission[],
 ): Promise<void> {
   await askByTracker(database, submissions, async (asked, own) => {
-    const isOwn = (table: string) => (own.length === 0 ? '' : `and ${table}.tracker_id = $6::uuid`)
+    const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 6)
     await database.pool.query({
       text: `update events set
              differing_submissions = differing_submissions + differing.times,
@@ -225,7 +225,7 @@ export async function noteDifferingSubmissions(
         ),
         arrayLiteral(asked.map(({ at }) => at.toISOString())),
         arrayLiteral(asked.map(({ space }) => String(SPACE_NUMBERS[space]))),
-        ...own,
+        ...own.values,
       ],
     })
     return []

@@ -1,4 +1,4 @@
-import { askByTracker } from '../db/ask-by-tracker.ts'
+import { askByTracker } from '../db/by-tracker.ts'
 import type { Database } from '../db/database.ts'
 import { hasCitus } from '../db/distribute-tables.ts'
 import { arrayLiteral } from '../db/row-arrays.ts'
@@ -30,7 +30,7 @@ export async function findSuppressed(
   digests: readonly KeyedDigest[],
 ): Promise<Set<string>> {
   const rows = await askByTracker(database, digests, async (asked, own) => {
-    const isOwn = own.length === 0 ? '' : 'and tracker_id = $3::uuid'
+    const isOwn = own.condition('tracker_id', 3)
     const found = await database.pool.query({
       text: `select asked.tracker_id, encode(asked.keyed_digest, 'hex') as keyed
              from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
@@ -42,7 +42,7 @@ export async function findSuppressed(
       values: [
         arrayLiteral(asked.map(({ trackerId }) => trackerId)),
         arrayLiteral(asked.map(({ keyed }) => `\\x${keyed}`)),
-        ...own,
+        ...own.values,
       ],
     })
     return found.rows
@@ -57,14 +57,14 @@ export async function findErasingTrackers(
 ): Promise<Set<string>> {
   const trackers = trackerIds.map(trackerId => ({ trackerId }))
   const rows = await askByTracker(database, trackers, async (asked, own) => {
-    const isOwn = own.length === 0 ? '' : 'and tracker_id = $2::uuid'
+    const isOwn = own.condition('tracker_id', 2)
     const found = await database.pool.query({
       text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
              cross join lateral (
                select tracker_id from erased_identifiers
                where tracker_id = asked.tracker_id ${isOwn} limit 1
              ) erased`,
-      values: [arrayLiteral(asked.map(({ trackerId }) => trackerId)), ...own],
+      values: [arrayLiteral(asked.map(({ trackerId }) => trackerId)), ...own.values],
     })
     return found.rows
   })

@@ -1,4 +1,4 @@
-import { askByTracker } from '../db/ask-by-tracker.ts'
+import { askByTracker } from '../db/by-tracker.ts'
 import type { Database } from '../db/database.ts'
 import { arrayLiteral, type BatchWrite } from '../db/row-arrays.ts'
 import { visitorDigest } from './identifiers.ts'
@@ -40,7 +40,7 @@ export async function findWithdrawals(
 ): Promise<WithdrawalLookup> {
   if (visitors.length === 0) return () => null
   const rows = await askByTracker(database, visitors, async (asked, own) => {
-    const isOwn = own.length === 0 ? '' : 'and tracker_id = $3::uuid'
+    const isOwn = own.condition('tracker_id', 3)
     const found = await database.pool.query({
       text: `select asked.tracker_id, asked.visitor_id, withdrawal.withdrawn_at
              from unnest($1::uuid[], $2::text[]) as asked(tracker_id, visitor_id)
@@ -52,7 +52,7 @@ export async function findWithdrawals(
       values: [
         arrayLiteral(asked.map(({ trackerId }) => trackerId)),
         arrayLiteral(asked.map(({ visitorId }) => visitorId)),
-        ...own,
+        ...own.values,
       ],
     })
     return found.rows

@@ -1,5 +1,5 @@
+import { deleteByTracker, type TrackerBatch } from '../db/by-tracker.ts'
 import type { Database } from '../db/database.ts'
-import { deleteByTracker, type TrackerBatch } from '../db/delete-by-tracker.ts'
 
 /** Rows that one call deletes at most. */
 export const EXPIRED_REPORTS = 1_000

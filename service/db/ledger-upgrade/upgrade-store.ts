@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, inTransaction } from '../database.ts'
-import { isLockTimeout } from '../lock-timeout.ts'
+import { isLockTimeout } from '../local-settings.ts'
 
 /** The migration that this prepares, and the one before it. */
 export const LEDGER_UPGRADE = {
