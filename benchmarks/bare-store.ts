@@ -1,8 +1,8 @@
 import type { Database } from '../service/db/database.ts'
 import type { PlannedDelivery } from '../service/delivery/plan-store.ts'
+import type { EventRecord } from '../service/events/event-record.ts'
 import { planEvent } from '../service/ingestion/plan-event.ts'
 import { insertEvents } from '../service/ingestion/store.ts'
-import type { LedgerEntry } from '../service/ledger/ledger-entry.ts'
 import { marksOf } from './purchase-body.ts'
 import { purchaseDraft } from './purchase-draft.ts'
 
@@ -45,7 +45,7 @@ export async function measureBareStore(database: Database, plan: BareStorePlan):
 }
 
 interface Rows {
-  entry: LedgerEntry
+  entry: EventRecord
   delivery: PlannedDelivery
 }
 

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
 import { type Database, openDatabase } from '../service/db/database.ts'
-import { startEmbeddedPostgres } from '../service/db/embedded-postgres.ts'
 import { migrate } from '../service/db/migrate.ts'
-import { ensurePartitions } from '../service/ledger/partition-store.ts'
-import { credentialKey } from '../service/provisioning/credential-key.ts'
+import { ensurePartitions } from '../service/events/partition-store.ts'
+import { loadCredentialKey } from '../service/provisioning/installation-keys.ts'
 import {
   type ProvisionedTracker,
   provisionTracker,
@@ -85,7 +85,7 @@ function newTracker(database: Database, dataDirectory: string): Promise<Provisio
   return provisionTracker(database, {
     workspaceName: 'Benchmark',
     at: new Date(),
-    credentialKeys: { current: credentialKey(undefined, dataDirectory), previous: [] },
+    credentialKeys: { current: loadCredentialKey(undefined, dataDirectory), previous: [] },
   })
 }
 

@@ -1,12 +1,12 @@
 import type { PlannedDelivery } from '../service/delivery/plan-store.ts'
+import type { EventRecord } from '../service/events/event-record.ts'
 import { planEvent } from '../service/ingestion/plan-event.ts'
-import { ledgerKey } from '../service/ingestion/store.ts'
-import type { LedgerEntry } from '../service/ledger/ledger-entry.ts'
+import { formatEventKey } from '../service/ingestion/store.ts'
 import { purchaseDraft } from './purchase-draft.ts'
 
 /** What one commit stores. */
 export interface PurchaseGroup {
-  entries: LedgerEntry[]
+  entries: EventRecord[]
   deliveries: PlannedDelivery[]
 }
 
@@ -45,7 +45,7 @@ export function purchaseGroup({
       nextDeliveryId: () => count,
     })
   })
-  plans.sort((a, b) => (ledgerKey(a.entry) < ledgerKey(b.entry) ? -1 : 1))
+  plans.sort((a, b) => (formatEventKey(a.entry) < formatEventKey(b.entry) ? -1 : 1))
   return {
     entries: plans.map(({ entry }) => entry),
     deliveries: plans.flatMap(({ deliveries }) => deliveries),

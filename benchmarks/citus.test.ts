@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
-import { ledgerKey } from '../service/ingestion/store.ts'
+import { formatEventKey } from '../service/ingestion/store.ts'
 import type { CitusFigures, CitusRound } from './citus.ts'
 import { purchaseGroup } from './citus-load.ts'
 import { reportCitus } from './citus-report.ts'
@@ -32,9 +32,9 @@ it('deals purchases out to the trackers, in the order of their keys and each wit
   const plan = { trackers, rows: 10, run: '00000000abcd', at: new Date() }
   const groups = [purchaseGroup({ ...plan, first: 0 }), purchaseGroup({ ...plan, first: 10 })]
   for (const { entries, deliveries } of groups) {
-    const keys = entries.map(ledgerKey)
+    const keys = entries.map(formatEventKey)
     assert.deepEqual(keys, keys.toSorted())
-    assert.deepEqual(deliveries.map(ledgerKey), keys)
+    assert.deepEqual(deliveries.map(formatEventKey), keys)
     const counts = trackers.map(
       ({ trackerId }) => entries.filter(entry => entry.trackerId === trackerId).length,
     )
@@ -47,7 +47,7 @@ it('deals purchases out to the trackers, in the order of their keys and each wit
       )
     }
   }
-  const keys = groups.flatMap(({ entries }) => entries.map(ledgerKey))
+  const keys = groups.flatMap(({ entries }) => entries.map(formatEventKey))
   assert.equal(new Set(keys).size, 20)
 })
 

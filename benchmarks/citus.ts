@@ -3,8 +3,8 @@ import type { Database } from '../service/db/database.ts'
 import { distributeTables } from '../service/db/distribute-tables.ts'
 import { migrate } from '../service/db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../service/db/store-nodes.ts'
+import { ensurePartitions } from '../service/events/partition-store.ts'
 import { insertEvents } from '../service/ingestion/store.ts'
-import { ensurePartitions } from '../service/ledger/partition-store.ts'
 import { startCitusCluster, startPlainServer, whyNoCitus } from '../testing/citus/cluster.ts'
 import type { BenchPlan, CitusPlan, Closers } from './bench-plan.ts'
 import { openBenchDatabase } from './bench-store.ts'
@@ -141,17 +141,17 @@ function openNodes(coordinator: Database, connectionString: string): Promise<Sto
     connectionsMax: 2,
     applicationName: 'signalbox bench',
     onIdleError: () => {},
-    steadySeconds: () => performance.now() / 1_000,
+    monotonicSeconds: () => performance.now() / 1_000,
   })
 }
 
 /** No table that acceptance writes asks whether the tracker is there. */
 async function trackersOfOneNode(nodes: StoreNodes, count: number) {
   const trackers: TrackerPlace[] = []
-  const node = await nodes.nodeOf(randomUUID())
+  const node = await nodes.findNode(randomUUID())
   while (trackers.length < count) {
     const trackerId = randomUUID()
-    if ((await nodes.nodeOf(trackerId)) === node) {
+    if ((await nodes.findNode(trackerId)) === node) {
       trackers.push({ trackerId, destinationId: randomUUID() })
     }
   }
@@ -197,7 +197,7 @@ async function measureCommit(
   })
   const before = await readCosts(servers[place])
   const start = performance.now()
-  const { inserted } = await insertEvents(places[place], group.entries, group.deliveries)
+  const { newKeys: inserted } = await insertEvents(places[place], group.entries, group.deliveries)
   const milliseconds = performance.now() - start
   const after = await readCosts(servers[place])
   committed[place] += inserted.size

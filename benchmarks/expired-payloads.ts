@@ -1,6 +1,6 @@
 import type { Database } from '../service/db/database.ts'
-import { dayOf } from '../service/ledger/ledger-entry.ts'
-import { ensurePartitions } from '../service/ledger/partition-store.ts'
+import { formatUtcDay } from '../service/events/event-record.ts'
+import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 import { indexKeyExpression } from './listed-events.ts'
 
@@ -15,7 +15,7 @@ export async function storeExpiredPayloads(
   await ensurePartitions(database, receivedAt, 1)
   for (let first = 0; first < count; first += ROWS_PER_STATEMENT) {
     const last = Math.min(first + ROWS_PER_STATEMENT, count) - 1
-    await database.pool.query(INSERT_PAYLOADS, [trackerId, dayOf(receivedAt), first, last])
+    await database.pool.query(INSERT_PAYLOADS, [trackerId, formatUtcDay(receivedAt), first, last])
   }
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { replayFailed } from '../service/delivery/replay-store.ts'
-import { findPayloadsByDigest } from '../service/ledger/erase-store.ts'
-import { listEvents } from '../service/ledger/list-store.ts'
-import { findEventsAt } from '../service/ledger/store.ts'
+import { findPayloadsByDigest } from '../service/events/erase-store.ts'
+import { listEventRefs } from '../service/events/list-store.ts'
+import { findEventsByRef } from '../service/events/store.ts'
 import { makeTrackers, GROWN_TRACKER as trackerId } from '../testing/grown-store.ts'
 import { testStore } from '../testing/test-store.ts'
 import { type CopiedRows, keepPatterns, storeFailures, storeHistory } from './growth-history.ts'
@@ -36,10 +36,10 @@ it('copies rows that the service reads as its own, and builds every index again'
   assert.ok(indexes.some(({ definition }) => definition.includes('gin')))
 
   const limit = events + COUNT + 1
-  const { total, events: places } = await listEvents(database, { trackerId, offset: 0, limit })
+  const { total, events: places } = await listEventRefs(database, { trackerId, offset: 0, limit })
   assert.equal(total, limit)
   assert.equal(new Set(places.map(({ eventId }) => eventId)).size, limit)
-  const stored = await findEventsAt(database, trackerId, places)
+  const stored = await findEventsByRef(database, trackerId, places)
   assert.equal(stored.filter(({ payload }) => payload?.digests.em).length, limit)
 
   await storeFailures(connectionString, {

@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from '../service/db/database.ts'
-import { ensurePartitions } from '../service/ledger/partition-store.ts'
+import { ensurePartitions } from '../service/events/partition-store.ts'
 import { fewAtATime } from './few-at-a-time.ts'
 import { indexKeyExpression } from './listed-events.ts'
 import { pollUntil } from './poll-until.ts'
@@ -155,7 +155,7 @@ function openLoadDatabase(connectionString: string): Database {
     connectionsMax: CONNECTIONS_MAX,
     applicationName: 'signalbox bench history',
     onIdleError: () => {},
-    isPatient: true,
+    hasNoTimeouts: true,
   })
   database.pool.options.onConnect = client => client.query(LOAD_SETTINGS)
   return database

@@ -3,8 +3,8 @@ import type { Database } from '../service/db/database.ts'
 import { insertAttempt } from '../service/delivery/attempt-store.ts'
 import { type ClaimedDelivery, claimDeliveries } from '../service/delivery/claim-store.ts'
 import { settleDeliveries } from '../service/delivery/settlement-store.ts'
-import { dayOf } from '../service/ledger/ledger-entry.ts'
-import { findEvents } from '../service/ledger/store.ts'
+import { formatUtcDay } from '../service/events/event-record.ts'
+import { findEventsById } from '../service/events/store.ts'
 import { GROWN_DESTINATION, GROWN_ON, GROWN_TRACKER } from '../testing/grown-store.ts'
 import { purchaseDraft } from './purchase-draft.ts'
 import { purchaseCommitter } from './stored-deliveries.ts'
@@ -73,14 +73,14 @@ async function deliverRequest(
 ): Promise<number> {
   const destination = { trackerId: GROWN_TRACKER, destinationId: GROWN_DESTINATION }
   const { deliveries, leaseEndsAt } = await claimDeliveries(database, {
-    lane: { ...destination, isProbe: false },
+    queue: { ...destination, isProbe: false },
     limit,
     claimedAt: at,
     leaseSeconds: LEASE_SECONDS,
   })
   if (deliveries.length === 0) return 0
   const ids = deliveries.map(({ eventId }) => eventId)
-  await findEvents(database, GROWN_TRACKER, ids)
+  await findEventsById(database, GROWN_TRACKER, ids)
   const attemptId = randomUUID()
   const traceId = `A${randomBytes(12).toString('hex')}`
   await insertAttempt(database, {
@@ -105,7 +105,7 @@ async function deliverRequest(
     at,
     settlements: deliveries.map(delivery => acceptedSettlement(delivery, { attemptId, traceId })),
     sent: {
-      groups: [{ number: 0, eventName: 'Purchase', eventOn: dayOf(at), keys: MATCH_KEYS }],
+      groups: [{ number: 0, eventName: 'Purchase', eventOn: formatUtcDay(at), keys: MATCH_KEYS }],
       marks: new Map(deliveries.map(({ id }) => [id, { groupNumber: 0, unknown: 0 }])),
     },
   })
@@ -122,7 +122,7 @@ function acceptedSettlement(
     reason: 'accepted',
     nextAttemptAt: null,
     replayableUntil: null,
-    isUnburnt: false,
+    isUncounted: false,
     error: null,
     traceId,
     attemptId,

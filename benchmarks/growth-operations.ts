@@ -3,11 +3,10 @@ import { REPLAY_LIMIT_DEFAULT } from '@signalbox/contract/replays.ts'
 import type { Database } from '../service/db/database.ts'
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { erasePerson } from '../service/erasure/erase-person.ts'
-import { IDENTIFYING_KEYS } from '../service/ledger/identifiers.ts'
-import { indexLists } from '../service/ledger/list-index.ts'
-import { listEvents } from '../service/ledger/list-store.ts'
-import { listEvents as listWithMetrics } from '../service/reports/list-events.ts'
-import { readEvent } from '../service/reports/read-event.ts'
+import { indexListPositions } from '../service/events/list-position-store.ts'
+import { listEventRefs } from '../service/events/list-store.ts'
+import { IDENTIFYING_KEYS } from '../service/events/person-identifiers.ts'
+import { listEvents as listWithMetrics, readEvent } from '../service/reports/read-events.ts'
 import { GROWN_TRACKER, growStore } from '../testing/grown-store.ts'
 import { HOT_STATEMENTS } from '../testing/hot-statements.ts'
 import { recordPlans } from '../testing/recorded-plans.ts'
@@ -167,12 +166,12 @@ async function erase(database: Database, trackerId: string, digest: string): Pro
 
 /** As acceptance does after a commit, and the hourly job. */
 async function writeListPositions(database: Database): Promise<void> {
-  await indexLists({ database, signal: new AbortController().signal })
+  await indexListPositions({ database, signal: new AbortController().signal })
 }
 
 async function countListed(database: Database): Promise<number> {
   const page = { trackerId: GROWN_TRACKER, offset: 0, limit: 1 }
-  return (await listEvents(database, page)).total
+  return (await listEventRefs(database, page)).total
 }
 
 /** Throws when the page is not as full as it should be: that would be cheap for a wrong reason. */
@@ -181,7 +180,7 @@ async function listedIds(
   { page, total }: { page: number; total: number },
 ): Promise<string[]> {
   const offset = (page - 1) * PER_PAGE
-  const { events } = await listEvents(database, {
+  const { events } = await listEventRefs(database, {
     trackerId: GROWN_TRACKER,
     offset,
     limit: PER_PAGE,

@@ -1,6 +1,6 @@
 import type { Database } from '../service/db/database.ts'
-import { indexLists } from '../service/ledger/list-index.ts'
-import { listEvents } from '../service/ledger/list-store.ts'
+import { indexListPositions } from '../service/events/list-position-store.ts'
+import { listEventRefs } from '../service/events/list-store.ts'
 import { recordPlans } from '../testing/recorded-plans.ts'
 import type { BenchPlan, Closers } from './bench-plan.ts'
 import { openBenchStore } from './bench-store.ts'
@@ -54,7 +54,7 @@ export async function measureList({ list }: BenchPlan, closers: Closers): Promis
     trackers.push({ ...tracker, events })
   }
   const positionsFrom = performance.now()
-  await indexLists({ database, signal: new AbortController().signal })
+  await indexListPositions({ database, signal: new AbortController().signal })
   const positionSeconds = (performance.now() - positionsFrom) / 1_000
   await settleStore(database)
   const service = await startServiceProcess({ role: 'serve', dataDirectory })
@@ -83,9 +83,9 @@ async function buffersOf({ pool }: Database, trackerId: string, offset: number):
   const { database, takePlans } = recordPlans(pool.options.connectionString as string)
   try {
     // The first one of a connection also reads the catalog.
-    await listEvents(database, { trackerId, offset, limit: BUFFERS_PAGE })
+    await listEventRefs(database, { trackerId, offset, limit: BUFFERS_PAGE })
     takePlans()
-    await listEvents(database, { trackerId, offset, limit: BUFFERS_PAGE })
+    await listEventRefs(database, { trackerId, offset, limit: BUFFERS_PAGE })
     return takePlans().reduce((sum, { buffers }) => sum + buffers, 0)
   } finally {
     await database.close()

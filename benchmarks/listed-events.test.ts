@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { identifiersOf, indexKey } from '../service/ledger/identifiers.ts'
+import { indexKey, listIdentifierDigests } from '../service/events/person-identifiers.ts'
 import { provisionTracker } from '../service/provisioning/provision-tracker.ts'
 import { testStore } from '../testing/test-store.ts'
 import { storeListedEvents } from './listed-events.ts'
@@ -22,7 +22,7 @@ it('rows that SQL makes can be found by the same index keys as those of the serv
   )
   assert.equal(rows.length, 100)
   for (const { visitor_id: visitorId, digests, identifier_keys } of rows) {
-    const keys = identifiersOf({ visitorId, digests }).map(digest =>
+    const keys = listIdentifierDigests({ visitorId, digests }).map(digest =>
       indexKey(tracker.trackerId, digest),
     )
     assert.deepEqual(identifier_keys, keys)

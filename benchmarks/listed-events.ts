@@ -1,5 +1,5 @@
 import type { Database } from '../service/db/database.ts'
-import { ensurePartitions } from '../service/ledger/partition-store.ts'
+import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 
 /** The events of a tracker are spread evenly over so many days. */
@@ -78,7 +78,7 @@ const INSERT_EVENTS = `
     decode(event_id, 'hex')
   from (${NUMBERED}) numbered`
 
-/** `indexKey` of service/ledger/identifiers.ts, in SQL. */
+/** `indexKey` of service/events/person-identifiers.ts, in SQL. */
 export function indexKeyExpression(trackerId: string, digest: string): string {
   return `(('x' || left(${digest}, 8))::bit(32)
     # ('x' || right(${trackerId}::text, 8))::bit(32))::integer`

@@ -65,7 +65,7 @@ export async function measureOutageRound(
   }
 }
 
-/** The longest pause between two attempts at a lane (service/delivery/quiet-lanes.ts), and some. */
+/** The longest pause between two attempts at a lane (service/delivery/circuit-breaker.ts), and some. */
 const PAUSE_SECONDS_MAX = 75
 
 /** Ends when a request has just failed and its events are settled. */

@@ -1,6 +1,6 @@
 import type { Database } from '../service/db/database.ts'
-import { expireLedger } from '../service/erasure/expire-ledger.ts'
-import { expirePayloads } from '../service/erasure/expire-payloads.ts'
+import { expireOldEvents } from '../service/retention/expire-events.ts'
+import { expirePayloads } from '../service/retention/expire-payloads.ts'
 import { acceptedCount } from './acceptance-round.ts'
 import type { BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
@@ -131,15 +131,15 @@ async function expireBeside(
   for (let more = true; more; ) {
     const expired = await expirePayloads({ database, now, payloadDays: PAYLOAD_DAYS })
     partitions += expired.partitions
-    more = expired.more || expired.isHeld
+    more = expired.more || expired.isLocked
   }
   const between = performance.now()
   const eventsBefore = await countOldEvents(database)
   const ledgerStart = performance.now()
   for (let more = true; more; ) {
     const ledger = { database, now, ledgerMonths: LEDGER_MONTHS, batchesMax: BATCHES }
-    const expired = await expireLedger(ledger)
-    more = (expired.more || expired.isHeld) && performance.now() < endsAt
+    const expired = await expireOldEvents(ledger)
+    more = (expired.more || expired.isLocked) && performance.now() < endsAt
   }
   const eventsMilliseconds = performance.now() - ledgerStart
   return {

@@ -1,4 +1,4 @@
-import type { FaultRule } from '@signalbox/graph-simulator/fault-rule.ts'
+import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 
 /** One way in which the simulator fails, with a name for the report. */
 export interface ScriptedFailure {

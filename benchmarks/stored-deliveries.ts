@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../service/db/database.ts'
-import { DestinationRoutes } from '../service/delivery/destination-routes.ts'
-import { outboundEvent } from '../service/delivery/outbound-event.ts'
-import { announceDeliveries } from '../service/delivery/store.ts'
-import { eventCommitter } from '../service/ingestion/commit-events.ts'
-import { findEvents } from '../service/ledger/store.ts'
+import { DestinationRouteCache } from '../service/delivery/destination-route-store.ts'
+import { toOutboundEvent } from '../service/delivery/outbound-event.ts'
+import { announceDeliveries } from '../service/delivery/skip-store.ts'
+import { findEventsById } from '../service/events/store.ts'
+import { createEventCommitter } from '../service/ingestion/commit-events.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import { metaPayload } from '../service/platforms/meta/payload.ts'
 import { purchaseDraft } from './purchase-draft.ts'
@@ -59,7 +59,7 @@ export async function storeDeliveries(
 
 /** Commits groups of purchases as acceptance does. */
 export function purchaseCommitter(database: Database) {
-  return eventCommitter({
+  return createEventCommitter({
     database,
     platform: metaPlatform({
       baseUrl: 'http://127.0.0.1:9',
@@ -67,10 +67,10 @@ export function purchaseCommitter(database: Database) {
       timeoutMilliseconds: 1,
       now: () => new Date(),
     }),
-    routes: new DestinationRoutes(database, () => new Date()),
+    routes: new DestinationRouteCache(database, () => new Date()),
     erasureKey: () => Promise.reject(new Error('no person is erased here')),
-    onPlanned: () => void announceDeliveries(database),
-    onNoteError: error => {
+    onDeliveriesPlanned: () => void announceDeliveries(database),
+    onDuplicateRecordError: error => {
       throw error
     },
   })
@@ -86,8 +86,8 @@ export async function requestBodies(
   for (const { trackerId, eventIds } of lanes) {
     for (let first = 0; first < eventIds.length; first += batchEvents) {
       const ids = eventIds.slice(first, first + batchEvents)
-      const events = await findEvents(database, trackerId, ids)
-      bodies.push(JSON.stringify(metaPayload(events.map(outboundEvent), null)))
+      const events = await findEventsById(database, trackerId, ids)
+      bodies.push(JSON.stringify(metaPayload(events.map(toOutboundEvent), null)))
     }
   }
   return bodies

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database } from '../service/db/database.ts'
-import { arrayLiteral } from '../service/db/row-arrays.ts'
-import { identifiersOf, indexKey } from '../service/ledger/identifiers.ts'
+import { arrayLiteral } from '../service/db/sql-fragments.ts'
+import { indexKey, listIdentifierDigests } from '../service/events/person-identifiers.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 
 /** A person who will be erased. */
@@ -43,7 +43,7 @@ export async function storePersons(
     return { visitorId: `person-${person}`, digest, numbers }
   })
   const rows = named.flatMap(({ numbers, visitorId, digest }) => {
-    const keys = identifiersOf({ visitorId, digests: { em: [digest] } }).map(key =>
+    const keys = listIdentifierDigests({ visitorId, digests: { em: [digest] } }).map(key =>
       indexKey(trackerId, key),
     )
     const identity = { visitorId, digest, keys: `{${keys.join(',')}}` }

@@ -4,9 +4,9 @@ import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { AuthenticateTracker } from '../service/access/authenticate-tracker.ts'
 import { guardRoutes } from '../service/access/guard-routes.ts'
 import type { TrackerIdentity } from '../service/access/store.ts'
-import { newToken, tokenDigest, tokenKind } from '../service/access/token-format.ts'
-import { bearerToken } from '../service/http/bearer.ts'
+import { generateToken, hashToken, parseTokenKind } from '../service/access/token-format.ts'
 import { Refusal } from '../service/http/refusal.ts'
+import { readBearerToken } from '../service/http/request-headers.ts'
 import { createServiceApp } from '../service/http/service-app.ts'
 import type { CommitOutcome } from '../service/ingestion/commit-events.ts'
 import type { EventDraft } from '../service/ingestion/event-draft.ts'
@@ -24,7 +24,7 @@ const QUEUE_MAX = 10_000
  * builds, less the rooms that only ask the store. It is the peer of `serve`: what the database
  * costs is the difference between the two.
  */
-const secret = newToken('tracker_secret')
+const secret = generateToken('tracker_secret')
 const app = createServiceApp(serviceLog('warn'))
 let origin = ''
 guardRoutes(app, authenticateFrom(new Map([[digestOf(secret), someTracker()]])))
@@ -36,7 +36,7 @@ app.register(
         itemsMax: COMMIT_EVENTS_MAX,
         queueMax: QUEUE_MAX,
       }),
-      stopWaiting: async () => {},
+      skipWaitingDeliveries: async () => {},
       now: () => new Date(),
       publicOrigin: () => origin,
     }),
@@ -47,11 +47,12 @@ origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 process.once('disconnect', () => process.exit(0))
 process.send?.({ origin, trackerSecret: secret })
 
-/** The steps of `trackerAuthentication`, with a map in place of its table. */
+/** The steps of `createTrackerAuthenticator`, with a map in place of its table. */
 function authenticateFrom(trackers: ReadonlyMap<string, TrackerIdentity>): AuthenticateTracker {
   return async authorization => {
-    const token = bearerToken(authorization)
-    if (token === null || tokenKind(token) !== 'tracker_secret') throw Refusal.unauthenticated()
+    const token = readBearerToken(authorization)
+    if (token === null || parseTokenKind(token) !== 'tracker_secret')
+      throw Refusal.unauthenticated()
     const tracker = trackers.get(digestOf(token))
     if (!tracker) throw Refusal.unauthenticated()
     return tracker
@@ -59,7 +60,7 @@ function authenticateFrom(trackers: ReadonlyMap<string, TrackerIdentity>): Authe
 }
 
 function digestOf(token: string): string {
-  return tokenDigest(token).toString('base64')
+  return hashToken(token).toString('base64')
 }
 
 function someTracker(): TrackerIdentity {

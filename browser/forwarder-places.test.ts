@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { it } from 'node:test'
-import { assertSigned } from './testing/assert-signed.ts'
 import {
   express,
   expressForwarder,
@@ -10,7 +9,7 @@ import {
   startNext,
   startWorker,
 } from './testing/forwarder-under-test.ts'
-import { recordingEndpoint } from './testing/recording-endpoint.ts'
+import { assertSigned, recordingEndpoint } from './testing/recording-endpoint.ts'
 
 const BODY = '{"event_id":"order-1001","event_name":"Purchase"}'
 const JSON_HEADERS = { 'content-type': 'application/json' }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { FORWARDER_KINDS, forwarderTemplate } from './forwarder-template.ts'
+import { FORWARDER_KINDS, renderForwarder } from './forwarder-template.ts'
 
 const PLACE = { baseUrl: 'https://signalbox.example/api/v1', path: '/sb' }
 const PRINT = join(import.meta.dirname, 'print-forwarder.ts')
@@ -12,7 +12,7 @@ const PRINT = join(import.meta.dirname, 'print-forwarder.ts')
 describe('forwarderTemplate', () => {
   for (const kind of FORWARDER_KINDS) {
     it(`${kind}: names the place, holds no secret and leaves nothing to be filled in`, () => {
-      const text = forwarderTemplate(kind, { ...PLACE, tagPath: '/tag.js' })
+      const text = renderForwarder(kind, { ...PLACE, tagPath: '/tag.js' })
       assert.match(text, /https:\/\/signalbox\.example\/api\/v1/)
       assert.match(text, /https:\/\/signalbox\.example\/tag\.js/)
       assert.match(text, /\/sb/)
@@ -23,12 +23,12 @@ describe('forwarderTemplate', () => {
   }
 
   it('nginx: has no place for the tag without its path', () => {
-    assert.doesNotMatch(forwarderTemplate('nginx', PLACE), /tag\.js|end tag/)
+    assert.doesNotMatch(renderForwarder('nginx', PLACE), /tag\.js|end tag/)
   })
 
   it('takes a slash at the end as none', () => {
     const sloppy = { baseUrl: `${PLACE.baseUrl}/`, path: '/sb/' }
-    assert.equal(forwarderTemplate('express', sloppy), forwarderTemplate('express', PLACE))
+    assert.equal(renderForwarder('express', sloppy), renderForwarder('express', PLACE))
   })
 
   const WRONG: [what: string, change: object, message: RegExp][] = [
@@ -45,7 +45,7 @@ describe('forwarderTemplate', () => {
   for (const [what, change, message] of WRONG) {
     it(`refuses ${what}`, () => {
       for (const kind of FORWARDER_KINDS) {
-        assert.throws(() => forwarderTemplate(kind, { ...PLACE, ...change }), {
+        assert.throws(() => renderForwarder(kind, { ...PLACE, ...change }), {
           name: 'RangeError',
           message,
         })
@@ -57,7 +57,7 @@ describe('forwarderTemplate', () => {
 it('print-forwarder prints the text, or says in one sentence what is wrong', () => {
   const place = ['--base-url', PLACE.baseUrl, '--path', '/sb']
   const printed = execFileSync(process.execPath, [PRINT, 'nginx', ...place], { encoding: 'utf8' })
-  assert.equal(printed, forwarderTemplate('nginx', PLACE))
+  assert.equal(printed, renderForwarder('nginx', PLACE))
   const wrong = spawnSync(process.execPath, [PRINT, 'apache', ...place], { encoding: 'utf8' })
   assert.equal(wrong.status, 1)
   assert.equal(wrong.stderr, 'Name one of: cloudflare-worker, nginx, next-route, express.\n')
@@ -68,7 +68,7 @@ it('the templates are whole programs that the compiler accepts by themselves', t
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   const files = FORWARDER_KINDS.filter(kind => kind !== 'nginx').map(kind => {
     const file = join(folder, `${kind}.mts`)
-    writeFileSync(file, forwarderTemplate(kind, { ...PLACE, tagPath: '/tag.js' }))
+    writeFileSync(file, renderForwarder(kind, { ...PLACE, tagPath: '/tag.js' }))
     return file
   })
   const modules = join(import.meta.dirname, '..', 'node_modules')

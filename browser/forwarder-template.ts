@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export const FORWARDER_KINDS = ['cloudflare-worker', 'nginx', 'next-route', 'express'] as const
 export type ForwarderKind = (typeof FORWARDER_KINDS)[number]
 
-export interface ForwarderPlace {
+export interface ForwarderOptions {
   /** The service's base URL, such as `https://signalbox.example/api/v1`. */
   baseUrl: string
   /** The forwarder's path in the shop, such as `/sb`; events come to `{path}/events`. */
@@ -18,10 +18,10 @@ export interface ForwarderPlace {
  * The text of a forwarder of one kind, whole in one file, to be put into the shop. It holds no
  * secret. Throws a RangeError with a sentence about the argument that is wrong.
  */
-export function forwarderTemplate(kind: ForwarderKind, place: ForwarderPlace): string {
-  const { baseUrl, path, tagPath } = checked(place)
+export function renderForwarder(kind: ForwarderKind, place: ForwarderOptions): string {
+  const { baseUrl, path, tagPath } = validateOptions(place)
   const tagUrl = tagPath === undefined ? '' : new URL(tagPath, baseUrl).href
-  return wholeText(kind, tagUrl !== '')
+  return readTemplate(kind, tagUrl !== '')
     .replaceAll('__BASE_URL__', baseUrl)
     .replaceAll('__PATH__', path)
     .replaceAll('__TAG_URL__', tagUrl)
@@ -31,7 +31,7 @@ export function forwarderTemplate(kind: ForwarderKind, place: ForwarderPlace): s
 const BASE_URL = /^https?:\/\/(\[[\da-f:]+\]|[\w.-]+)(:\d+)?(\/[\w.~-]+)*$/
 const PATH = /^(\/[\w.~-]+)+$/
 
-function checked(place: ForwarderPlace): ForwarderPlace {
+function validateOptions(place: ForwarderOptions): ForwarderOptions {
   const baseUrl = place.baseUrl.replace(/\/$/, '')
   const path = place.path.replace(/\/$/, '')
   if (!BASE_URL.test(baseUrl)) {
@@ -44,7 +44,7 @@ function checked(place: ForwarderPlace): ForwarderPlace {
   return { baseUrl, path, tagPath: place.tagPath }
 }
 
-function wholeText(kind: ForwarderKind, withTag: boolean): string {
+function readTemplate(kind: ForwarderKind, withTag: boolean): string {
   if (kind === 'nginx') {
     const text = read('nginx.conf')
     return withTag ? text : text.replace(/\n# begin tag[\s\S]*# end tag\n/, '')

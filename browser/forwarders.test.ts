@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertSigned } from './testing/assert-signed.ts'
 import {
   SECRET,
   type StartForwarder,
@@ -10,7 +9,7 @@ import {
 } from './testing/forwarder-under-test.ts'
 import { freePort } from './testing/free-port.ts'
 import { nginxMissing, startNginx } from './testing/nginx-under-test.ts'
-import { recordingEndpoint } from './testing/recording-endpoint.ts'
+import { assertSigned, recordingEndpoint } from './testing/recording-endpoint.ts'
 
 const KEY = 'sbx_pk_example-of-the-documents'
 const BODY = '{"event_id":"order-1001", "event_name":"Purchase", "user_data":{"fn":"Zoë"}}'

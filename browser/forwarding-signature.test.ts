@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { forwardingSignature } from './testing/assert-signed.ts'
 import { startExpress, startNext, startWorker } from './testing/forwarder-under-test.ts'
-import { recordingEndpoint } from './testing/recording-endpoint.ts'
+import { forwardingSignature, recordingEndpoint } from './testing/recording-endpoint.ts'
 import vectors from './vectors/forwarding-signature.json' with { type: 'json' }
 
 for (const vector of vectors) {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { FORWARDER_KINDS, forwarderTemplate } from './forwarder-template.ts'
+import { FORWARDER_KINDS, renderForwarder } from './forwarder-template.ts'
 
 // node browser/print-forwarder.ts express --base-url https://signalbox.example/api/v1 --path /sb
 const options = { 'base-url': { type: 'string' }, path: { type: 'string' } } as const
@@ -11,7 +11,7 @@ try {
   const kind = FORWARDER_KINDS.find(name => name === positionals[0])
   if (!kind) throw new RangeError(`Name one of: ${FORWARDER_KINDS.join(', ')}.`)
   const place = { baseUrl: values['base-url'] ?? '', path: values.path ?? '/sb' }
-  process.stdout.write(forwarderTemplate(kind, { ...place, tagPath: values['tag-path'] }))
+  process.stdout.write(renderForwarder(kind, { ...place, tagPath: values['tag-path'] }))
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)
   process.exitCode = 1

@@ -20,7 +20,7 @@ after(() => chromium.close())
 it('sends nothing and sets no cookie before a basis is known', async test => {
   const shop = await shopUnderTest(test, chromium, { script: EVENT })
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.cookies(), [])
   assert.equal(await shop.run('localStorage.length + sessionStorage.length'), 0)
 
@@ -28,7 +28,7 @@ it('sends nothing and sets no cookie before a basis is known', async test => {
   const [request] = await shop.received(1)
   assert.equal(request?.event.event_id, 'order-1')
   assert.deepEqual(await shop.cookies(), ['_sbx'])
-  assert.deepEqual(shop.said, [])
+  assert.deepEqual(shop.consoleMessages, [])
 })
 
 it("hands on the page's consent as it is, on the basis of consent", async test => {
@@ -48,7 +48,7 @@ it('drops what waits when the answer is no, and sends what comes after a later y
   await shop.run(`signalbox('consent', { basis: 'none' })`)
   await shop.run(`signalbox('event', 'Search', { event_id: 'after' })`)
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.run('results'), [
     { event_id: 'before', outcome: 'dropped', status: undefined },
   ])
@@ -66,7 +66,7 @@ it('Consent Mode: a denied default waits, and a granted update lets go', async t
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.run(`gtag('consent', 'update', { analytics_storage: 'granted' })`)
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
 
   await shop.run(`gtag('consent', 'update', ${GRANTED})`)
   const [request] = await shop.received(1)
@@ -86,7 +86,7 @@ it('Consent Mode: a denied update drops what waits and removes the cookie', asyn
   await shop.run(`gtag('consent', 'update', { ad_user_data: 'denied' })`)
   await shop.run(`signalbox('event', 'Purchase', { event_id: 'order-2' })`)
   await shop.settled()
-  assert.deepEqual(shop.begun, ['/sb/events'])
+  assert.deepEqual(shop.startedRequests, ['/sb/events'])
   assert.deepEqual(await shop.cookies(), [])
 })
 
@@ -106,10 +106,10 @@ for (const [why, calls] of UNSURE_DEFAULTS) {
     const script = `${GTAG} ${calls}; ${EVENT}`
     const shop = await shopUnderTest(test, chromium, { script })
     await shop.settled()
-    assert.deepEqual(shop.begun, [])
+    assert.deepEqual(shop.startedRequests, [])
     await shop.run(`gtag('consent', 'update', ${GRANTED})`)
     await shop.received(1)
-    assert.deepEqual(shop.said, [])
+    assert.deepEqual(shop.consoleMessages, [])
   })
 }
 
@@ -126,7 +126,7 @@ it('TCF: an open window waits, and a choice lets go with its string and time', a
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.run(`tellTcf({ gdprApplies: true, eventStatus: 'cmpuishown', tcString: '' }, true)`)
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
 
   const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${PURPOSES} }`
   await shop.run(`tellTcf({ ${data}, eventStatus: 'useractioncomplete' }, true)`)
@@ -153,7 +153,7 @@ for (const purpose of [1, 3, 4, 7]) {
     await shop.run(`tellTcf({ ${data}, eventStatus: 'useractioncomplete' }, true)`)
     await shop.run(EVENT)
     await shop.settled()
-    assert.deepEqual(shop.begun, [])
+    assert.deepEqual(shop.startedRequests, [])
     assert.deepEqual(await shop.cookies(), [])
   })
 }
@@ -171,7 +171,7 @@ it('TCF: an error of the platform is no basis; where the GDPR does not apply is 
   const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
   await shop.run('tellTcf(null, false)')
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
   await shop.run(`tellTcf({ gdprApplies: false, eventStatus: 'tcloaded', tcString: '' }, true)`)
   const [request] = await shop.received(1)
   assert.equal(request?.event.tcf, undefined)
@@ -190,7 +190,7 @@ it('Global Privacy Control is a no, whatever the others say', async test => {
   const script = `${GTAG} gtag('consent', 'update', ${GRANTED}); ${CONSENT} ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script, browserScript })
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.cookies(), [])
 })
 
@@ -198,15 +198,15 @@ it('one denial outweighs the word of the page', async test => {
   const script = `${GTAG} ${CONSENT} gtag('consent', 'update', ${DENIED}); ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
 })
 
 it('a basis that it does not know is an error on the console and no basis', async test => {
   const shop = await shopUnderTest(test, chromium, { script: EVENT })
   await shop.run(`signalbox('consent', { basis: 'granted' })`)
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
-  assert.match(shop.said.join(), /signalbox Error: basis is consent or none/)
+  assert.deepEqual(shop.startedRequests, [])
+  assert.match(shop.consoleMessages.join(), /signalbox Error: basis is consent or none/)
 })
 
 it('withdrawing removes the cookie and tells the service which visitor it was', async test => {
@@ -224,7 +224,7 @@ it('withdrawing removes the cookie and tells the service which visitor it was', 
   assert.equal(withdrawal?.event.consent_basis, 'legitimate_interest')
   assert.equal(withdrawal?.event.visitor_id, purchase?.event.visitor_id)
   await shop.settled()
-  assert.equal(shop.begun.length, 2)
+  assert.equal(shop.startedRequests.length, 2)
   assert.deepEqual(await shop.cookies(), [])
 
   await shop.run(CONSENT + EVENT)
@@ -237,7 +237,7 @@ it('withdrawing works after the platform has said no, and for nobody says nothin
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.run(`signalbox('withdraw')`)
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
 
   await shop.run(CONSENT + EVENT)
   const [purchase] = await shop.received(1)

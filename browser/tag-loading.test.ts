@@ -37,7 +37,7 @@ it('runs under a strict content security policy with its integrity attribute', a
   const shop = await shopUnderTest(test, chromium, { headers, script: CONSENT + EVENT })
   await shop.received(1)
   assert.deepEqual(
-    shop.said.filter(text => !text.includes('data:,')),
+    shop.consoleMessages.filter(text => !text.includes('data:,')),
     [],
   )
 })
@@ -45,14 +45,14 @@ it('runs under a strict content security policy with its integrity attribute', a
 it('a tag that was tampered with does not run, and the page lives on with the stub', async test => {
   const shop = await shopUnderTest(test, chromium, { tag: `${TAG} `, script: CONSENT + EVENT })
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
   assert.equal(await shop.run('signalbox.q.length'), 3)
-  assert.match(shop.said.join(), /integrity/)
+  assert.match(shop.consoleMessages.join(), /integrity/)
 })
 
 it('runs what the stub has kept in the order of the calls, whatever it is', async test => {
   const beginning = `${STUB} ${EVENT} ${CONSENT} ${INIT}`
-  const shop = await shopUnderTest(test, chromium, { beginning })
+  const shop = await shopUnderTest(test, chromium, { initialScript: beginning })
   await shop.received(1)
   assert.equal(await shop.run('signalbox.version'), INTEGRITY.version)
 })
@@ -64,17 +64,20 @@ it('loaded twice, it stays the first', async test => {
   await shop.page.addScriptTag({ url: '/tag.js' })
   assert.equal(await shop.run('first === signalbox'), true)
   await shop.settled()
-  assert.equal(shop.begun.length, 1)
+  assert.equal(shop.startedRequests.length, 1)
 })
 
 it('refuses a secret key, which does not belong in a page, without repeating it', async test => {
   const secret = 'sbx_sk_example-of-the-documents'
   const beginning = `${STUB} signalbox('init', { key: '${secret}', endpoint: '/sb' });`
-  const shop = await shopUnderTest(test, chromium, { beginning, script: CONSENT + EVENT })
+  const shop = await shopUnderTest(test, chromium, {
+    initialScript: beginning,
+    script: CONSENT + EVENT,
+  })
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
-  assert.match(shop.said.join(), /init needs the publishable key/)
-  assert.doesNotMatch(shop.said.join(), /sbx_sk/)
+  assert.deepEqual(shop.startedRequests, [])
+  assert.match(shop.consoleMessages.join(), /init needs the publishable key/)
+  assert.doesNotMatch(shop.consoleMessages.join(), /sbx_sk/)
 })
 
 it('breaks no page: mistakes and callbacks that throw are warnings on the console', async test => {
@@ -83,14 +86,17 @@ it('breaks no page: mistakes and callbacks that throw are warnings on the consol
       window.isCalled = true; throw Error('mine') });
     window.fbq = () => { throw Error('pixel') };`
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });`
-  const shop = await shopUnderTest(test, chromium, { beginning, script: script + EVENT })
+  const shop = await shopUnderTest(test, chromium, {
+    initialScript: beginning,
+    script: script + EVENT,
+  })
   await shop.run(CONSENT)
   await shop.received(2)
   await shop.page.waitForFunction('window.isCalled')
   await shop.settled()
-  assert.match(shop.said.join(), /mine/)
+  assert.match(shop.consoleMessages.join(), /mine/)
   assert.equal(
-    shop.said.every(text => text.startsWith('signalbox')),
+    shop.consoleMessages.every(text => text.startsWith('signalbox')),
     true,
   )
 })

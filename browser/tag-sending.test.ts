@@ -44,7 +44,10 @@ it('sends to a service of another origin without credentials', async test => {
   const service = await recordingEndpoint(test)
   const endpoint = `${service.url}/api/v1/`
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '${endpoint}' });`
-  const shop = await shopUnderTest(test, chromium, { beginning, script: CONSENT + REPORTED })
+  const shop = await shopUnderTest(test, chromium, {
+    initialScript: beginning,
+    script: CONSENT + REPORTED,
+  })
   const [request] = await service.received(1)
   assert.equal(request?.url, '/api/v1/events')
   assert.equal(request?.headers.authorization, `Bearer ${KEY}`)
@@ -61,7 +64,7 @@ it("takes over the Pixel's cookies and the click id of the landing page, after c
     history.replaceState({}, '', '/thanks'); ${EVENT}`
   const query = '?fbclid=IwAR1-Case_Sensitive'
   const beginning = STUB + INIT
-  const shop = await shopUnderTest(test, chromium, { beginning, query })
+  const shop = await shopUnderTest(test, chromium, { initialScript: beginning, query })
   await shop.run(script + CONSENT)
   const [request] = await shop.received(1)
   assert.equal(request?.event.event_source, `${shop.url}/thanks`)
@@ -101,7 +104,7 @@ it('tells the Pixel of the same event under the same id, once and after consent'
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });
     window.pixel = []; window.fbq = (...call) => pixel.push(call);`
   const script = `signalbox('event', 'Purchase', { value_data: { value: '19.95', currency: 'EUR' } })`
-  const shop = await shopUnderTest(test, chromium, { beginning, script })
+  const shop = await shopUnderTest(test, chromium, { initialScript: beginning, script })
   assert.deepEqual(await shop.run('pixel'), [])
   shop.answerNext({ status: 503, headers: { 'retry-after': '1' } })
   await shop.run(CONSENT)
@@ -150,7 +153,7 @@ it('tries once more after Retry-After, under the same id', async test => {
   await shop.settled()
   await shop.page.clock.fastForward(119_000)
   await shop.settled()
-  assert.equal(shop.begun.length, 1)
+  assert.equal(shop.startedRequests.length, 1)
 
   await shop.page.clock.fastForward(2_000)
   const [first, second] = await shop.received(2)
@@ -183,7 +186,7 @@ it('does not repeat what was refused for its content, and says so on the console
   assert.deepEqual(await shop.run('results'), [
     { event_id: 'order-1', outcome: 'refused', status: 422 },
   ])
-  assert.match(shop.said.join(), /signalbox order-1 refused 422/)
+  assert.match(shop.consoleMessages.join(), /signalbox order-1 refused 422/)
 })
 
 it('tries once more after a lost answer, and reports that it failed', async test => {
@@ -193,7 +196,7 @@ it('tries once more after a lost answer, and reports that it failed', async test
   await shop.page.waitForFunction('results.length')
   const failed = { event_id: 'order-1', outcome: 'failed' }
   assert.deepEqual(await shop.run('results'), [{ ...failed, status: undefined }])
-  assert.equal(shop.begun.length, 2)
+  assert.equal(shop.startedRequests.length, 2)
 })
 
 it('sends what waits for its second attempt when the page goes away', async test => {
@@ -233,7 +236,7 @@ it('does nothing on a page that is rendered ahead, until somebody looks at it', 
     Object.defineProperty(Document.prototype, 'prerendering', { get: () => isAhead })`
   const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + EVENT })
   await shop.settled()
-  assert.deepEqual(shop.begun, [])
+  assert.deepEqual(shop.startedRequests, [])
   assert.deepEqual(await shop.cookies(), [])
   await shop.run(`isAhead = false; document.dispatchEvent(new Event('prerenderingchange'))`)
   await shop.received(1)

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, before, it, type TestContext } from 'node:test'
-import { assertSigned } from './testing/assert-signed.ts'
 import { type ChromiumUnderTest, startChromium } from './testing/chromium-under-test.ts'
 import { express, expressForwarder, listening, SECRET } from './testing/forwarder-under-test.ts'
 import { nginxMissing, startShop } from './testing/nginx-under-test.ts'
-import { type RecordingEndpoint, recordingEndpoint } from './testing/recording-endpoint.ts'
+import {
+  assertSigned,
+  type RecordingEndpoint,
+  recordingEndpoint,
+} from './testing/recording-endpoint.ts'
 import { CONSENT, KEY, shopUnderTest } from './testing/shop-under-test.ts'
 
 const SCRIPT = `document.cookie = 'session=private'; ${CONSENT} window.results = [];
@@ -62,7 +65,7 @@ async function visit(
   assert.deepEqual(await shop.run('results'), [sent])
   const agent = await shop.run('navigator.userAgent')
   await shop.page.goto(new URL('/other', shop.page.url()).href)
-  assert.deepEqual(shop.said, [])
+  assert.deepEqual(shop.consoleMessages, [])
   return agent
 }
 

@@ -11,8 +11,7 @@ import {
   ProposalResult,
   ProposalSubmission,
 } from './agents/proposals.ts'
-import { MessageError, ValidationError } from './errors.ts'
-import { READ_REFUSALS, WRITE_REFUSALS } from './refusals.ts'
+import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
 
 /** OpenAPI, Security Requirement. */
 const EXECUTION_TOKEN: readonly Record<string, readonly string[]>[] = [{ executionToken: [] }]
@@ -34,8 +33,8 @@ const WorkspacePath = Type.Object({ workspace })
 const ActionPath = Type.Object({ workspace, action: rowId('An action of the ad account.') })
 const BatchPath = Type.Object({ workspace, batch: rowId('A proposal for the ad account.') })
 
-const FOUND_REFUSALS = { ...READ_REFUSALS, 404: MessageError } as const
-const BODY_REFUSALS = { ...WRITE_REFUSALS, 404: MessageError, 422: ValidationError } as const
+const FOUND_REFUSALS = { ...READ_ERRORS, 404: MessageError } as const
+const BODY_REFUSALS = { ...WRITE_ERRORS, 404: MessageError, 422: ValidationError } as const
 
 /**
  * The actions of agents for programs with an execution token: the same verbs as the tools of MCP.

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Reply } from '../testing/service-under-test.ts'
-import { closedDocument, documentChecks, pointerTo } from './document-checks.ts'
+import { closeSchemas, compileDocument, jsonPointer } from './document-checks.ts'
 import { printOpenapi } from './print-openapi.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the printed document, read as any tool would read it
-export const document: any = closedDocument(JSON.parse(printOpenapi()))
-export const check = documentChecks(document)
+export const document: any = closeSchemas(JSON.parse(printOpenapi()))
+export const check = compileDocument(document)
 
 /** An operation of the document. */
 export type Address = readonly [path: string, method: string]
@@ -24,18 +24,18 @@ export function assertDocumented([path, method]: Address, reply: Reply, status: 
   }
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json/)
   const responses = ['paths', path, method, 'responses', String(status)]
-  const pointer = pointerTo(...responses, 'content', 'application/json', 'schema')
+  const pointer = jsonPointer(...responses, 'content', 'application/json', 'schema')
   assert.deepEqual(check(pointer, reply.body), [], where)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an example is any JSON
-export function exampleOf([path, method]: Address, status: number, name: string): any {
-  const { examples } = contentOf(document.paths[path][method].responses[String(status)])
+export function findExample([path, method]: Address, status: number, name: string): any {
+  const { examples } = jsonContent(document.paths[path][method].responses[String(status)])
   assert.ok(examples[name], `no example ${name} for ${status} of ${method} ${path}`)
   return examples[name].value
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
-export function contentOf(described: any): any {
+export function jsonContent(described: any): any {
   return described.content['application/json']
 }

@@ -9,7 +9,7 @@ export type PointerCheck = (pointer: string, value: unknown) => ErrorObject[]
  * Compiles the document for the tests of this folder. The validator is not the one of the service
  * and reads what is printed, so the two can disagree. OpenAPI 3.1 schemas are JSON Schema 2020-12.
  */
-export function documentChecks(document: object): PointerCheck {
+export function compileDocument(document: object): PointerCheck {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
@@ -32,7 +32,7 @@ const FORMATS = {
 }
 
 /** RFC 6901, then the percent-encoding of a URI fragment. */
-export function pointerTo(...segments: string[]): string {
+export function jsonPointer(...segments: string[]): string {
   return segments
     .map(segment => segment.replaceAll('~', '~0').replaceAll('/', '~1'))
     .map(segment => `/${encodeURIComponent(segment)}`)
@@ -43,11 +43,11 @@ export function pointerTo(...segments: string[]): string {
  * The document with every object of a response closed: a member that it does not name is then a
  * fault. Clients may meet new members; our own answers may not have any that nobody declared.
  */
-export function closedDocument<Node>(node: Node): Node {
-  if (Array.isArray(node)) return node.map(closedDocument) as Node
+export function closeSchemas<Node>(node: Node): Node {
+  if (Array.isArray(node)) return node.map(closeSchemas) as Node
   if (typeof node !== 'object' || node === null) return node
   const copy: Json = Object.fromEntries(
-    Object.entries(node).map(([name, value]) => [name, closedDocument(value)]),
+    Object.entries(node).map(([name, value]) => [name, closeSchemas(value)]),
   )
   const isOpenObject =
     copy.type === 'object' && copy.properties && !('additionalProperties' in copy)
@@ -55,7 +55,7 @@ export function closedDocument<Node>(node: Node): Node {
 }
 
 /** Every object in a JSON value that has the member, with the path to it. */
-export function placesOf(
+export function findMembers(
   member: string,
   node: unknown,
   path: string[] = [],
@@ -63,6 +63,6 @@ export function placesOf(
   if (typeof node !== 'object' || node === null) return []
   return Object.entries(node).flatMap(([name, value]): [string[], unknown][] => [
     ...(name === member ? [[path, value] as [string[], unknown]] : []),
-    ...placesOf(member, value, [...path, name]),
+    ...findMembers(member, value, [...path, name]),
   ])
 }

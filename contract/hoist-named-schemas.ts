@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
  */
 export function hoistNamedSchemas(schema: object, register: SchemaRegister): Json {
   const copy = Object.fromEntries(
-    Object.entries(schema).map(([member, value]) => [member, copyOf(value, register)]),
+    Object.entries(schema).map(([member, value]) => [member, copyValue(value, register)]),
   )
   const { title } = copy
   if (typeof title !== 'string') return copy
@@ -32,8 +32,8 @@ export class SchemaRegister {
   }
 }
 
-function copyOf(value: unknown, register: SchemaRegister): unknown {
-  if (Array.isArray(value)) return value.map(item => copyOf(item, register))
+function copyValue(value: unknown, register: SchemaRegister): unknown {
+  if (Array.isArray(value)) return value.map(item => copyValue(item, register))
   if (typeof value !== 'object' || value === null) return value
   return hoistNamedSchemas(value, register)
 }

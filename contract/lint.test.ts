@@ -1,25 +1,27 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { lintOpenapi } from './lint-openapi.ts'
-import { openapiDocument } from './openapi-document.ts'
-import { printedDocument, printOpenapi } from './print-openapi.ts'
-import { signOpenapi } from './sign-openapi.ts'
-import { newSigningKey, readSigningKey } from './signing-key.ts'
+import { createOpenapiDocument } from './openapi-document.ts'
+import { formatDocument, printOpenapi } from './print-openapi.ts'
+import { generateSigningKey, readSigningKey, signOpenapi } from './signing-key.ts'
 
 it('the linter finds nothing in the printed document', async () => {
   assert.deepEqual(await lintOpenapi(printOpenapi()), [])
 })
 
 it('nor in a signed one, with the address of its own server', async () => {
-  const key = await readSigningKey(newSigningKey(), 'development')
+  const key = await readSigningKey(generateSigningKey(), 'development')
   assert.ok(key)
-  const signed = await signOpenapi(openapiDocument('https://events.signalbox.test/api/v1'), key)
-  assert.deepEqual(await lintOpenapi(printedDocument(signed)), [])
+  const signed = await signOpenapi(
+    createOpenapiDocument('https://events.signalbox.test/api/v1'),
+    key,
+  )
+  assert.deepEqual(await lintOpenapi(formatDocument(signed)), [])
 })
 
 it('the linter finds what is wrong: structure, references, examples, headers, names', async () => {
   // biome-ignore lint/suspicious/noExplicitAny: a document is broken on purpose
-  const document: any = structuredClone(openapiDocument())
+  const document: any = structuredClone(createOpenapiDocument())
   const { post } = document.paths['/events']
   post.surprise = true
   post.requestBody.content['application/json'].examples.purchase.value.event_name = 7
@@ -27,7 +29,7 @@ it('the linter finds what is wrong: structure, references, examples, headers, na
   post.operationId = 'getEvent'
   document.paths['/events/{event}'].get.responses['200'].content = { 'text/html': {} }
   document.components.schemas.Idle = { $ref: '#/components/schemas/Nothing' }
-  const found = await lintOpenapi(printedDocument(document))
+  const found = await lintOpenapi(formatDocument(document))
   const rules = new Set(found.map(line => line.split(' ', 1)[0]))
   for (const rule of [
     'struct',

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { documentChecks, placesOf, pointerTo } from './document-checks.ts'
+import { compileDocument, findMembers, jsonPointer } from './document-checks.ts'
 import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
-import { API_VERSION, openapiDocument } from './openapi-document.ts'
+import { API_VERSION, createOpenapiDocument } from './openapi-document.ts'
 import { DOCUMENTED_OPERATIONS } from './operations.ts'
 import { printOpenapi } from './print-openapi.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the printed document, read as any tool would read it
 const document: any = JSON.parse(printOpenapi())
-const check = documentChecks(document)
+const check = compileDocument(document)
 
 it('openapi.json is what the code prints now; run npm run contract:print when it is not', () => {
   const printed = readFileSync(join(import.meta.dirname, 'openapi.json'), 'utf8')
@@ -82,7 +82,7 @@ it('declares every status of the operations, each described and with an example'
 })
 
 it('names one server when its base URL is known, and is the same otherwise', () => {
-  const { servers, ...rest } = openapiDocument('https://events.example/api/v1')
+  const { servers, ...rest } = createOpenapiDocument('https://events.example/api/v1')
   assert.deepEqual(servers, [{ url: 'https://events.example/api/v1' }])
   const { servers: template, ...others } = document
   assert.equal(template[0].url, '{base_url}')
@@ -90,7 +90,7 @@ it('names one server when its base URL is known, and is the same otherwise', () 
 })
 
 it('resolves every $ref, and names nothing that no $ref uses', () => {
-  const refs = placesOf('$ref', document).map(([, ref]) => String(ref))
+  const refs = findMembers('$ref', document).map(([, ref]) => String(ref))
   for (const ref of refs) {
     const [root, ...segments] = ref.split('/')
     assert.equal(root, '#')
@@ -103,7 +103,7 @@ it('resolves every $ref, and names nothing that no $ref uses', () => {
 })
 
 it('keeps each named schema once, under its name, and refers to it everywhere else', () => {
-  const titled = placesOf('title', document)
+  const titled = findMembers('title', document)
     .filter(([path]) => path.join('/') !== 'info')
     .map(([path, title]) => [path.join('/'), title])
   const names = Object.keys(document.components.schemas)
@@ -134,10 +134,10 @@ it('maps each consent basis to its variant', () => {
 })
 
 it('every example fits its schema', () => {
-  const bodies = placesOf('examples', document.paths)
+  const bodies = findMembers('examples', document.paths)
   assert.ok(bodies.length > 20)
   for (const [path, examples] of bodies) {
-    const pointer = pointerTo('paths', ...path, 'schema')
+    const pointer = jsonPointer('paths', ...path, 'schema')
     for (const [name, { summary, value }] of Object.entries<{ summary: string; value: unknown }>(
       examples as never,
     )) {
@@ -148,7 +148,7 @@ it('every example fits its schema', () => {
 })
 
 it('the schemas refuse what the service refuses: a denied form must not pass as an example', () => {
-  const body = pointerTo('components', 'schemas', 'EventSubmission')
+  const body = jsonPointer('components', 'schemas', 'EventSubmission')
   const valid = { event_name: 'Purchase', consent_basis: 'consent' }
   assert.deepEqual(check(body, valid), [])
   assert.notDeepEqual(check(body, { ...valid, consent_basis: 'legitimate_interest' }), [])

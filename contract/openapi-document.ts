@@ -1,5 +1,5 @@
 import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
-import { operationObject } from './operation-object.ts'
+import { createOperationObject } from './operation-object.ts'
 import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
 import { RESPONSE_HEADERS } from './response-headers.ts'
 
@@ -15,13 +15,13 @@ type Json = Record<string, unknown>
  *
  * It carries no `x-signed`: that marker promises a signature, which `signOpenapi` adds with it.
  */
-export function openapiDocument(baseUrl?: string): Json {
+export function createOpenapiDocument(baseUrl?: string): Json {
   const register = new SchemaRegister()
-  const paths = pathsOf(DOCUMENTED_OPERATIONS, register)
+  const paths = createPaths(DOCUMENTED_OPERATIONS, register)
   return {
     openapi: '3.1.0',
     info: INFO,
-    servers: baseUrl === undefined ? ANY_SERVER : [{ url: baseUrl }],
+    servers: baseUrl === undefined ? SERVER_TEMPLATE : [{ url: baseUrl }],
     security: [{ trackerSecret: [] }],
     tags: TAGS,
     paths,
@@ -54,7 +54,7 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 }
 
-const ANY_SERVER = [
+const SERVER_TEMPLATE = [
   {
     url: '{base_url}',
     variables: {
@@ -127,12 +127,12 @@ const SECURITY_SCHEMES = {
   executionToken: EXECUTION_TOKEN,
 }
 
-function pathsOf(operations: readonly DocumentedOperation[], register: SchemaRegister): Json {
+function createPaths(operations: readonly DocumentedOperation[], register: SchemaRegister): Json {
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
     const path = operation.url.replaceAll(/:(\w+)/g, '{$1}')
     const method = operation.method.toLowerCase()
-    const object = operationObject(operation, schema => hoistNamedSchemas(schema, register))
+    const object = createOperationObject(operation, schema => hoistNamedSchemas(schema, register))
     paths[path] = { ...paths[path], [method]: object }
   }
   return paths

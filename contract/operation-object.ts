@@ -1,7 +1,7 @@
 import { type MediaExamples, OPERATION_EXAMPLES } from './examples/operation-examples.ts'
 import type { DocumentedOperation } from './operations.ts'
-import { responseDescription } from './response-description.ts'
-import { headersOf } from './response-headers.ts'
+import { describeResponse } from './response-description.ts'
+import { responseHeaderNames } from './response-headers.ts'
 
 type Json = Record<string, unknown>
 
@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 export type Hoist = (schema: object) => Json
 
 /** One operation as an Operation Object (OpenAPI 3.1.0). Throws when an answer lacks an example. */
-export function operationObject(operation: DocumentedOperation, hoist: Hoist): Json {
+export function createOperationObject(operation: DocumentedOperation, hoist: Hoist): Json {
   const { config, schema } = operation
   const { operationId, summary, description, tag } = config
   const parameters = [
@@ -25,7 +25,7 @@ export function operationObject(operation: DocumentedOperation, hoist: Hoist): J
     ...('security' in config && { security: config.security }),
     ...(parameters.length > 0 && { parameters }),
     ...requestBody(operation, hoist),
-    responses: responsesOf(operation, hoist),
+    responses: createResponses(operation, hoist),
   }
 }
 
@@ -103,16 +103,16 @@ function textContent(schema: Json): Json {
   return { 'text/plain': { schema: { type: 'string', ...json }, examples } }
 }
 
-function responsesOf(operation: DocumentedOperation, hoist: Hoist): Json {
+function createResponses(operation: DocumentedOperation, hoist: Hoist): Json {
   const { config, schema } = operation
   const { operationId } = config
   const { responses: examples } = OPERATION_EXAMPLES[operationId]
   const responses = Object.entries(schema.response).map(([status, body]) => [
     status,
     {
-      description: responseDescription(operation, Number(status)),
+      description: describeResponse(operation, Number(status)),
       headers: Object.fromEntries(
-        headersOf(Number(status), config).map(name => [
+        responseHeaderNames(Number(status), config).map(name => [
           name,
           { $ref: `#/components/headers/${name}` },
         ]),

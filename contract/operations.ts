@@ -7,9 +7,8 @@ import {
   TestPurchase,
   TestPurchaseSubmission,
 } from './destinations.ts'
-import { MessageError, ValidationError } from './errors.ts'
+import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
 import { EventDetail } from './events.ts'
-import { READ_REFUSALS, WRITE_REFUSALS } from './refusals.ts'
 import { ReplayResult, ReplaySubmission } from './replays.ts'
 import {
   deleteUserData,
@@ -69,7 +68,7 @@ export const createEvent = {
     response: {
       200: DuplicateEvent,
       202: NewEvent,
-      ...WRITE_REFUSALS,
+      ...WRITE_ERRORS,
       422: ValidationError,
     },
   },
@@ -93,7 +92,7 @@ export const verifySignalIngestion = {
     response: {
       200: DuplicateEvent,
       202: NewVerification,
-      ...WRITE_REFUSALS,
+      ...WRITE_ERRORS,
     },
   },
 } as const
@@ -125,7 +124,7 @@ export const getEvent = {
     }),
     response: {
       200: EventDetail,
-      ...READ_REFUSALS,
+      ...READ_ERRORS,
       404: MessageError,
       422: ValidationError,
     },
@@ -150,7 +149,7 @@ export const setDestinationTestMode = {
   schema: {
     params: DestinationPath,
     body: TestModeSubmission,
-    response: { 200: TestMode, ...WRITE_REFUSALS, 404: MessageError, 422: ValidationError },
+    response: { 200: TestMode, ...WRITE_ERRORS, 404: MessageError, 422: ValidationError },
   },
 } as const
 
@@ -174,7 +173,7 @@ export const sendTestPurchase = {
     body: TestPurchaseSubmission,
     response: {
       200: TestPurchase,
-      ...WRITE_REFUSALS,
+      ...WRITE_ERRORS,
       404: MessageError,
       422: Type.Union([ValidationError, MessageError]),
       502: TestPurchase,
@@ -200,7 +199,7 @@ export const replayDeliveries = {
   },
   schema: {
     body: ReplaySubmission,
-    response: { 200: ReplayResult, ...WRITE_REFUSALS, 422: ValidationError },
+    response: { 200: ReplayResult, ...WRITE_ERRORS, 422: ValidationError },
   },
 } as const
 

@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openapiDocument } from './openapi-document.ts'
+import { createOpenapiDocument } from './openapi-document.ts'
 
 /**
  * `npm run contract:print`: writes the document beside this file. A test keeps it fresh. It is
  * unsigned: the key of a release is not in the repository.
  */
 export function printOpenapi(): string {
-  return printedDocument(openapiDocument())
+  return formatDocument(createOpenapiDocument())
 }
 
 /** The form in which a document is kept and served, so that two of them can be compared. */
-export function printedDocument(document: object): string {
+export function formatDocument(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 

@@ -1,8 +1,7 @@
 import Type from 'typebox'
 import { DeletionResult, DeletionSubmission } from './deletions.ts'
-import { ValidationError } from './errors.ts'
+import { READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
 import { EventList, PER_PAGE_DEFAULT, PER_PAGE_MAX } from './event-pages.ts'
-import { READ_REFUSALS, WRITE_REFUSALS } from './refusals.ts'
 import { EmqReport, ReconciliationReports } from './reports.ts'
 
 /** The operations that look at what was stored, and the one that forgets a person. */
@@ -31,7 +30,7 @@ export const listEvents = {
         }),
       ),
     }),
-    response: { 200: EventList, ...READ_REFUSALS, 422: ValidationError },
+    response: { 200: EventList, ...READ_ERRORS, 422: ValidationError },
   },
 } as const
 
@@ -53,7 +52,7 @@ export const getReconciliationReport = {
     querystring: Type.Object({
       date: Type.String({ format: 'date', description: 'UTC day, YYYY-MM-DD.' }),
     }),
-    response: { 200: ReconciliationReports, ...READ_REFUSALS, 422: ValidationError },
+    response: { 200: ReconciliationReports, ...READ_ERRORS, 422: ValidationError },
   },
 } as const
 
@@ -69,7 +68,7 @@ export const getEmqReport = {
     requestHeaders: [],
     responseHeaders: [],
   },
-  schema: { response: { 200: EmqReport, ...READ_REFUSALS } },
+  schema: { response: { 200: EmqReport, ...READ_ERRORS } },
 } as const
 
 export const deleteUserData = {
@@ -88,6 +87,6 @@ export const deleteUserData = {
   },
   schema: {
     body: DeletionSubmission,
-    response: { 200: DeletionResult, ...WRITE_REFUSALS, 422: ValidationError },
+    response: { 200: DeletionResult, ...WRITE_ERRORS, 422: ValidationError },
   },
 } as const

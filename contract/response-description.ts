@@ -4,14 +4,14 @@ import type { DocumentedOperation } from './operations.ts'
 import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
 
 /** 400 of an operation without a body. */
-const UNREADABLE_HEAD =
+const AMBIGUOUS_REQUEST =
   'The head of the request is ambiguous (a header stands twice, or the Host is none), or its ' +
   'path is not validly percent-encoded.'
 
 type OperationId = DocumentedOperation['config']['operationId']
 
 /** What an answer means for the caller, where an operation has something of its own to say. */
-const OF_OPERATION: Record<OperationId, Record<number, string>> = {
+const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
   ...SANDBOX_RESPONSE_DESCRIPTIONS,
   ...AGENT_RESPONSE_DESCRIPTIONS,
   ...AGENT_ACTION_RESPONSE_DESCRIPTIONS,
@@ -63,7 +63,7 @@ const OF_OPERATION: Record<OperationId, Record<number, string>> = {
   },
 }
 
-const OF_STATUS: Record<number, string> = {
+const STATUS_DESCRIPTIONS: Record<number, string> = {
   400: 'The body is not UTF-8, not JSON, nested deeper than 32 levels, or names a member twice.',
   401: 'The tracker secret is missing, mistyped, unknown or revoked.',
   403: 'The secret is valid and came from a browser (Origin header). Revoke it.',
@@ -76,12 +76,12 @@ const OF_STATUS: Record<number, string> = {
 }
 
 /** One sentence for an answer. Throws when nobody wrote one: no status goes undescribed. */
-export function responseDescription(
+export function describeResponse(
   { method, config: { operationId } }: DocumentedOperation,
   status: number,
 ): string {
-  if (status === 400 && method === 'GET') return UNREADABLE_HEAD
-  const description = OF_OPERATION[operationId][status] ?? OF_STATUS[status]
+  if (status === 400 && method === 'GET') return AMBIGUOUS_REQUEST
+  const description = OPERATION_DESCRIPTIONS[operationId][status] ?? STATUS_DESCRIPTIONS[status]
   if (description) return description
   throw new Error(`the answer ${status} of ${operationId} has no description`)
 }

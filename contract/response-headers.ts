@@ -57,7 +57,7 @@ export const RESPONSE_HEADERS = {
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
 /** The headers of one answer: those of every answer, of its status, and of its operation. */
-export function headersOf(
+export function responseHeaderNames(
   status: number,
   operation: { responseHeaders: readonly ResponseHeader[]; isOpenToBrowsers?: boolean },
 ): ResponseHeader[] {
@@ -65,20 +65,20 @@ export function headersOf(
   if (status < 300) names.push(...operation.responseHeaders)
   if (operation.isOpenToBrowsers) names.push('Access-Control-Allow-Origin')
   if (status === 401) names.push('WWW-Authenticate')
-  if (isHopeless(status)) names.push('X-Should-Retry')
+  if (isNonRetryable(status)) names.push('X-Should-Retry')
   if (status === 429 || status === 503) names.push('Retry-After')
-  if (isCounted(status)) names.push('RateLimit-Policy', 'RateLimit')
+  if (isRateLimited(status)) names.push('RateLimit-Policy', 'RateLimit')
   return names
 }
 
 /** The same request would get the same answer. */
-function isHopeless(status: number): boolean {
+function isNonRetryable(status: number): boolean {
   return (status >= 400 && status < 500 && status !== 429) || status === 502
 }
 
-const COUNTED_REFUSALS = [404, 413, 415, 422, 429, 502]
+const RATE_LIMITED_ERRORS = [404, 413, 415, 422, 429, 502]
 
 /** What is always answered after the request was counted; a 400 may be answered before. */
-function isCounted(status: number): boolean {
-  return status < 300 || COUNTED_REFUSALS.includes(status)
+function isRateLimited(status: number): boolean {
+  return status < 300 || RATE_LIMITED_ERRORS.includes(status)
 }

@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { openapiDocument } from './openapi-document.ts'
-import { printedDocument } from './print-openapi.ts'
+import { createOpenapiDocument } from './openapi-document.ts'
+import { formatDocument } from './print-openapi.ts'
 import { CommandError, readNamedFile, readOptions, runCommand } from './run-command.ts'
-import { signOpenapi } from './sign-openapi.ts'
-import { publicKeySet, readSigningKey } from './signing-key.ts'
+import { publicKeySet, readSigningKey, signOpenapi } from './signing-key.ts'
 
 const USAGE =
   'Usage: npm run contract:sign -- --key-from FILE --out FILE [--jwks-out FILE] [--base-url URL]'
@@ -19,10 +18,10 @@ export async function signCommand(argumentList: readonly string[]): Promise<stri
       `There is no Ed25519 private key in ${keyPath}, as a JWK or as PKCS#8 in PEM.`,
     )
   }
-  const signed = await signOpenapi(openapiDocument(baseUrl), key)
-  writeFileSync(out, printedDocument(signed))
+  const signed = await signOpenapi(createOpenapiDocument(baseUrl), key)
+  writeFileSync(out, formatDocument(signed))
   if (keysPath) {
-    writeFileSync(keysPath, printedDocument(publicKeySet({ current: key, others: [] })))
+    writeFileSync(keysPath, formatDocument(publicKeySet({ current: key, others: [] })))
   }
   return `${out} is signed with the key ${key.publicKey.kid}.`
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { it } from 'node:test'
-import { newSigningKey, publicKeySet, readPublicKeys, readSigningKey } from './signing-key.ts'
+import { generateSigningKey, publicKeySet, readPublicKeys, readSigningKey } from './signing-key.ts'
 
 /** The key of RFC 8037, appendix A, with its thumbprint of appendix A.3. */
 const PRIVATE = {
@@ -33,7 +33,7 @@ it('reads the key of RFC 8037 as a JWK and in PEM, and names it by its thumbprin
 })
 
 it('derives the public half, whatever stands beside the private one', async () => {
-  const { x: strange } = JSON.parse(newSigningKey())
+  const { x: strange } = JSON.parse(generateSigningKey())
   const text = JSON.stringify({ ...PRIVATE, x: strange, kid: 'mine' })
   const key = await readSigningKey(text, 'release')
   assert.deepEqual(key?.publicKey, PUBLIC)
@@ -41,7 +41,7 @@ it('derives the public half, whatever stands beside the private one', async () =
 
 it('makes another key each time', async () => {
   const [one, two] = await Promise.all(
-    [newSigningKey(), newSigningKey()].map(text => readSigningKey(text, 'release')),
+    [generateSigningKey(), generateSigningKey()].map(text => readSigningKey(text, 'release')),
   )
   assert.ok(one && two)
   assert.notEqual(one.publicKey.kid, two.publicKey.kid)
@@ -89,7 +89,7 @@ it('reads the public keys of a set, and refuses a set that holds a private one',
 
 it('publishes every key once, the current one first, and nothing private', async () => {
   const current = await readSigningKey(JSON.stringify(PRIVATE), 'release')
-  const other = await readSigningKey(newSigningKey(), 'release')
+  const other = await readSigningKey(generateSigningKey(), 'release')
   assert.ok(current && other)
   const others = [other.publicKey, current.publicKey]
   const set = publicKeySet({ current, others })

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { calculateJwkThumbprint } from 'jose'
+import { CompactSign, calculateJwkThumbprint } from 'jose'
+import { canonicalJson } from './canonical-json.ts'
 
 /** A key of a JWK set (RFC 7517) that the contract's signature is checked with. */
 export interface PublicSigningKey {
@@ -25,30 +26,30 @@ export interface ContractKeys {
   others: PublicSigningKey[]
 }
 
-export interface PublicKeySet {
+interface PublicKeySet {
   keys: PublicSigningKey[]
 }
 
 /** Whether somebody vouches for a key, or an installation made it for itself. */
-export type KeyOrigin = 'release' | 'development'
+type KeyOrigin = 'release' | 'development'
 
 /** Reads an Ed25519 private key, as a JWK or as PKCS#8 in PEM. Null when the text holds none. */
 export async function readSigningKey(text: string, origin: KeyOrigin): Promise<SigningKey | null> {
-  const privateKey = privateKeyOf(text)
+  const privateKey = parsePrivateKey(text)
   if (privateKey?.asymmetricKeyType !== 'ed25519') return null
   const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' })
   return { privateKey, publicKey: await publicSigningKey(x, origin) }
 }
 
 /** A new private key, as the text of a JWK. */
-export function newSigningKey(): string {
+export function generateSigningKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   return JSON.stringify(privateKey.export({ format: 'jwk' }))
 }
 
 /** Reads a JWK set of Ed25519 public keys. Null when it is none, or holds a private key. */
 export async function readPublicKeys(text: string): Promise<PublicSigningKey[] | null> {
-  const keys = jsonOf(text)?.keys
+  const keys = parseJsonObject(text)?.keys
   if (!Array.isArray(keys) || !keys.every(isPublicKey)) return null
   return Promise.all(keys.map(key => publicSigningKey(key.x, key['x-signing-key'] ?? 'release')))
 }
@@ -66,8 +67,8 @@ async function publicSigningKey(x: string, origin: KeyOrigin): Promise<PublicSig
   return { ...key, kid, alg: 'EdDSA', use: 'sig', ...marker }
 }
 
-function privateKeyOf(text: string): KeyObject | null {
-  const key = jsonOf(text)
+function parsePrivateKey(text: string): KeyObject | null {
+  const key = parseJsonObject(text)
   try {
     return key ? createPrivateKey({ key, format: 'jwk' }) : createPrivateKey(text)
   } catch {
@@ -76,20 +77,37 @@ function privateKeyOf(text: string): KeyObject | null {
 }
 
 /** 32 bytes in base64url. */
-const X = /^[\w-]{43}$/
+const X_COORDINATE = /^[\w-]{43}$/
 
 /** A private key is none: what is published must not be a slip away from the secret. */
 export function isPublicKey(value: unknown): value is PublicSigningKey {
   if (typeof value !== 'object' || value === null) return false
   const { kty, crv, x = '', ...more } = value as Partial<PublicSigningKey>
-  return kty === 'OKP' && crv === 'Ed25519' && X.test(x) && !('d' in more)
+  return kty === 'OKP' && crv === 'Ed25519' && X_COORDINATE.test(x) && !('d' in more)
 }
 
-function jsonOf(text: string): Record<string, unknown> | null {
+function parseJsonObject(text: string): Record<string, unknown> | null {
   try {
     const value = JSON.parse(text)
     return typeof value === 'object' ? value : null
   } catch {
     return null
   }
+}
+
+type Json = Record<string, unknown>
+
+/**
+ * The document with `x-signed: true` and, in `x-signature`, a detached JWS (RFC 7515, appendix F:
+ * Ed25519, the payload left out) over the RFC 8785 text of everything else in it. A document that
+ * is signed with a development key says so, under the signature.
+ */
+export async function signOpenapi(document: Json, key: SigningKey): Promise<Json> {
+  const { kid, 'x-signing-key': origin } = key.publicKey
+  const marked = { ...document, 'x-signed': true, ...(origin && { 'x-signing-key': origin }) }
+  const jws = await new CompactSign(Buffer.from(canonicalJson(marked)))
+    .setProtectedHeader({ alg: 'EdDSA', kid })
+    .sign(key.privateKey)
+  const [header, , signature] = jws.split('.')
+  return { ...marked, 'x-signature': `${header}..${signature}` }
 }

@@ -4,15 +4,15 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { CompactSign, FlattenedSign } from 'jose'
 import { canonicalJson } from './canonical-json.ts'
-import { openapiDocument } from './openapi-document.ts'
-import { printedDocument } from './print-openapi.ts'
-import { signOpenapi } from './sign-openapi.ts'
+import { createOpenapiDocument } from './openapi-document.ts'
+import { formatDocument } from './print-openapi.ts'
 import {
-  newSigningKey,
+  generateSigningKey,
   type PublicSigningKey,
   publicKeySet,
   readSigningKey,
   type SigningKey,
+  signOpenapi,
 } from './signing-key.ts'
 import { verifySignedDocument } from './verify-openapi.ts'
 
@@ -20,12 +20,12 @@ type Json = Record<string, unknown>
 
 const key = await newKey()
 const jwks = JSON.stringify(publicKeySet({ current: key, others: [] }))
-const signed = await signOpenapi(openapiDocument(), key)
-const text = printedDocument(signed)
+const signed = await signOpenapi(createOpenapiDocument(), key)
+const text = formatDocument(signed)
 
 it('takes what was signed, in any order and spacing, and says with which key', async () => {
   const backwards = Object.fromEntries(Object.entries(signed).reverse())
-  for (const same of [text, JSON.stringify(signed), `\n${printedDocument(backwards)}`]) {
+  for (const same of [text, JSON.stringify(signed), `\n${formatDocument(backwards)}`]) {
     const { document, ...verified } = await verifySignedDocument(same, jwks)
     assert.deepEqual(document, signed)
     assert.deepEqual(verified, { keyId: key.publicKey.kid, isDevelopmentKey: false })
@@ -34,7 +34,7 @@ it('takes what was signed, in any order and spacing, and says with which key', a
 
 it('says so when an installation signed with a key that it made for itself', async () => {
   const own = await newKey('development')
-  const document = await signOpenapi(openapiDocument(), own)
+  const document = await signOpenapi(createOpenapiDocument(), own)
   assert.equal(document['x-signing-key'], 'development')
   const verified = await verifySignedDocument(JSON.stringify(document), setOf(own.publicKey))
   assert.equal(verified.isDevelopmentKey, true)
@@ -45,9 +45,9 @@ it('says so when an installation signed with a key that it made for itself', asy
 it('refuses a document without a signature, or whose marker is not true', async () => {
   const { 'x-signature': signature, ...unsigned } = signed
   for (const document of [
-    openapiDocument(),
+    createOpenapiDocument(),
     unsigned,
-    { ...openapiDocument(), 'x-signature': signature },
+    { ...createOpenapiDocument(), 'x-signature': signature },
     { ...signed, 'x-signed': 'true' },
     { ...signed, 'x-signed': false },
     { ...signed, 'x-signature': null },
@@ -60,7 +60,7 @@ it('refuses a document without a signature, or whose marker is not true', async 
 })
 
 it('refuses the document when any value of it is changed or left out', async () => {
-  const places = valuesIn(openapiDocument())
+  const places = valuesIn(createOpenapiDocument())
   assert.ok(places.length > 1_000)
   const tampering = fc.record({
     place: fc.constantFrom(...places),
@@ -78,7 +78,7 @@ it('refuses the document when any value of it is changed or left out', async () 
 })
 
 it('refuses the document when a member is changed, left out, added or named anew', async () => {
-  for (const member of Object.keys(openapiDocument())) {
+  for (const member of Object.keys(createOpenapiDocument())) {
     const { [member]: value, ...others } = signed
     for (const copy of [others, { ...others, [`${member}s`]: value }, { ...signed, [member]: 1 }]) {
       await assertRefused(JSON.stringify(copy), CHANGED)
@@ -112,7 +112,7 @@ it('refuses a signature of which any character is another one', async () => {
 
 it('refuses every other form of a JWS', async () => {
   const [header = '', , signature = ''] = String(signed['x-signature']).split('.')
-  const payload = Buffer.from(canonicalJson(openapiDocument())).toString('base64url')
+  const payload = Buffer.from(canonicalJson(createOpenapiDocument())).toString('base64url')
   for (const form of [
     '',
     '..',
@@ -166,7 +166,7 @@ it('refuses a key that the set does not hold, whatever the document brings along
   const stranger = await newKey()
   const { kid } = key.publicKey
   const missing = /^The key set does not hold the key \S+ that signed the document/
-  const strangers = JSON.stringify(await signOpenapi(openapiDocument(), stranger))
+  const strangers = JSON.stringify(await signOpenapi(createOpenapiDocument(), stranger))
   await assertRefused(strangers, missing)
   await assertRefused(text, missing, setOf(stranger.publicKey))
   await assertRefused(text, missing, setOf())
@@ -188,7 +188,7 @@ it('refuses a signature over the document that stands for another key or another
     return jws.replace(/\.[\w-]+\./, '..')
   }
   await assertRefused(withSignature(await sign(content, stranger)), CHANGED)
-  await assertRefused(withSignature(await sign(openapiDocument(), key)), CHANGED)
+  await assertRefused(withSignature(await sign(createOpenapiDocument(), key)), CHANGED)
   await verifySignedDocument(withSignature(await sign(content, key)), jwks)
 })
 
@@ -200,7 +200,7 @@ async function assertRefused(document: string, message: RegExp, keys = jwks): Pr
 }
 
 async function newKey(origin: 'release' | 'development' = 'release'): Promise<SigningKey> {
-  const made = await readSigningKey(newSigningKey(), origin)
+  const made = await readSigningKey(generateSigningKey(), origin)
   assert.ok(made)
   return made
 }

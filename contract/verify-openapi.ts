@@ -35,9 +35,9 @@ export async function verifySignedDocument(
   if (signed['x-signed'] !== true || typeof jws !== 'string') {
     throw new SignatureError('The document is not signed: it needs x-signed and x-signature.')
   }
-  const { header, keyId, signature } = detachedParts(jws)
-  const key = publicKeyOf(jsonObject(jwksText, 'The key set'), keyId)
-  await requireSignature(`${header}.${payloadOf(signed)}.${signature}`, key)
+  const { header, keyId, signature } = parseDetachedJws(jws)
+  const key = findPublicKey(jsonObject(jwksText, 'The key set'), keyId)
+  await requireSignature(`${header}.${signedPayload(signed)}.${signature}`, key)
   const isDevelopmentKey = [signed, key].some(marked => marked['x-signing-key'] !== undefined)
   return { document, keyId, isDevelopmentKey }
 }
@@ -49,11 +49,11 @@ const DETACHED = /^(?<header>[\w-]+)\.\.(?<signature>[\w-]{86})$/
  * Only what `signOpenapi` writes. A header that brings its own key, leaves the encoding of the
  * payload out (`b64`, RFC 7797) or names another algorithm is not looked at any further.
  */
-function detachedParts(jws: string) {
+function parseDetachedJws(jws: string) {
   const { header = '', signature = '' } = DETACHED.exec(jws)?.groups ?? {}
   const { alg, kid, ...more } = headerMembers(header)
   const hasOurHeader = alg === 'EdDSA' && typeof kid === 'string' && Object.keys(more).length === 0
-  if (hasOurHeader && textOf(signature) !== null) return { header, keyId: kid, signature }
+  if (hasOurHeader && decodeBase64url(signature) !== null) return { header, keyId: kid, signature }
   throw new SignatureError(
     'x-signature is not a detached JWS with an EdDSA signature and a header of alg and kid.',
   )
@@ -61,19 +61,19 @@ function detachedParts(jws: string) {
 
 function headerMembers(header: string): Json {
   try {
-    return { ...JSON.parse(textOf(header) ?? '') }
+    return { ...JSON.parse(decodeBase64url(header) ?? '') }
   } catch {
     return {}
   }
 }
 
 /** Null when this is not how base64url writes the bytes: one signature has one text. */
-function textOf(encoded: string): string | null {
+function decodeBase64url(encoded: string): string | null {
   const bytes = Buffer.from(encoded, 'base64url')
   return bytes.toString('base64url') === encoded ? bytes.toString() : null
 }
 
-function publicKeyOf(set: Json, keyId: string): PublicSigningKey {
+function findPublicKey(set: Json, keyId: string): PublicSigningKey {
   const keys: unknown[] = Array.isArray(set.keys) ? set.keys : []
   const [key, ...more] = keys.filter(isPublicKey).filter(({ kid }) => kid === keyId)
   if (key && more.length === 0) return key
@@ -82,7 +82,7 @@ function publicKeyOf(set: Json, keyId: string): PublicSigningKey {
   )
 }
 
-function payloadOf(signed: Json): string {
+function signedPayload(signed: Json): string {
   try {
     return base64url.encode(canonicalJson(signed))
   } catch (cause) {
@@ -111,11 +111,11 @@ function jsonObject(text: string, what: string): Json {
 /** Outside of strings, JSON has one colon for each member. */
 function hasRepeatedMember(text: string, value: Json): boolean {
   const colons = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1
-  return colons !== membersIn(value)
+  return colons !== countMembers(value)
 }
 
-function membersIn(value: unknown): number {
+function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  const inside = Object.values(value).reduce((sum: number, member) => sum + membersIn(member), 0)
+  const inside = Object.values(value).reduce((sum: number, member) => sum + countMembers(member), 0)
   return inside + (Array.isArray(value) ? 0 : Object.keys(value).length)
 }

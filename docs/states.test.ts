@@ -9,20 +9,20 @@ import {
   BATCH_STATUSES,
 } from '../contract/agents/actions.ts'
 import { DELIVERY_STATUSES } from '../contract/deliveries.ts'
-import { ACTION_BIRTHS, ACTION_MOVES } from '../service/agents/proposals/action-moves.ts'
-import { batchStatus } from '../service/agents/proposals/batch-status.ts'
-import { CIRCUIT_MOVES } from '../service/delivery/circuit-moves.ts'
-import { BIRTH_STATUSES, STATUS_MOVES } from '../service/delivery/status-moves.ts'
+import { ACTION_TRANSITIONS, INITIAL_ACTION_STATUSES } from '../service/agents/proposals/action.ts'
+import { deriveBatchStatus } from '../service/agents/proposals/proposal-view.ts'
+import { CIRCUIT_TRANSITIONS } from '../service/delivery/circuit-breaker.ts'
+import { INITIAL_STATUSES, STATUS_TRANSITIONS } from '../service/delivery/delivery-status.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'states.md'), 'utf8')
 const [, deliveryPart = '', destinationPart = '', circuitPart = '', ...agentParts] =
   page.split(/^## /m)
 const [actionPart = '', batchPart = ''] = agentParts
 
-const movesInCode = Object.entries(STATUS_MOVES)
+const movesInCode = Object.entries(STATUS_TRANSITIONS)
   .flatMap(([from, nexts]) => nexts.map(next => `${from} -> ${next}`))
   .sort()
-const birthsInCode = BIRTH_STATUSES.map(status => `[*] -> ${status}`)
+const birthsInCode = INITIAL_STATUSES.map(status => `[*] -> ${status}`)
 
 it('the table of the page has every move of the code once, and no other', () => {
   assert.match(deliveryPart, /^Delivery/)
@@ -39,7 +39,7 @@ it('the page says where a delivery may begin', () => {
   const rows = rowsBelow(deliveryPart, '### Where a delivery begins')
   assert.deepEqual(
     rows.map(([status]) => status),
-    BIRTH_STATUSES,
+    INITIAL_STATUSES,
   )
 })
 
@@ -58,7 +58,7 @@ it('the picture and the table of the destination agree', () => {
 
 it('the picture and the tables of the circuit have its states and moves, and no other', () => {
   assert.match(circuitPart, /^Circuit/)
-  const moves = Object.entries(CIRCUIT_MOVES).flatMap(([from, nexts]) =>
+  const moves = Object.entries(CIRCUIT_TRANSITIONS).flatMap(([from, nexts]) =>
     nexts.map(next => `${from} -> ${next}`),
   )
   assert.deepEqual(picturedMoves(circuitPart), ['[*] -> closed', ...moves])
@@ -69,22 +69,22 @@ it('the picture and the tables of the circuit have its states and moves, and no 
   )
   assert.deepEqual(
     rowsBelow(circuitPart, 'Circuit').map(([state]) => state),
-    Object.keys(CIRCUIT_MOVES),
+    Object.keys(CIRCUIT_TRANSITIONS),
   )
 })
 
 it('the picture and the tables of the action have its births and moves, and no other', () => {
   assert.match(actionPart, /^Action/)
-  const moves = Object.entries(ACTION_MOVES).flatMap(([from, nexts]) =>
+  const moves = Object.entries(ACTION_TRANSITIONS).flatMap(([from, nexts]) =>
     nexts.map(next => `${from} -> ${next}`),
   )
-  const births = ACTION_BIRTHS.map(status => `[*] -> ${status}`)
+  const births = INITIAL_ACTION_STATUSES.map(status => `[*] -> ${status}`)
   assert.deepEqual(picturedMoves(actionPart).sort(), [...births, ...moves].sort())
   const rows = rowsBelow(actionPart, '### Every move of an action')
   assert.deepEqual(rows.map(([from, to]) => `${from} -> ${to}`).sort(), moves.sort())
   assert.deepEqual(
     rowsBelow(actionPart, '### Where an action begins').map(([status]) => status),
-    ACTION_BIRTHS,
+    INITIAL_ACTION_STATUSES,
   )
 })
 
@@ -102,7 +102,7 @@ it('the page explains every status of a batch in the order in which they are loo
   assert.deepEqual([...explained].sort(), [...BATCH_STATUSES].sort())
   // Beside an action of the same kind, one that belongs to a line further down changes nothing,
   // but for what was verified, which is complete only alone.
-  const lineOf = (...statuses: ActionStatus[]) => explained.indexOf(batchStatus(statuses))
+  const lineOf = (...statuses: ActionStatus[]) => explained.indexOf(deriveBatchStatus(statuses))
   for (const one of ACTION_STATUSES) {
     for (const other of ACTION_STATUSES) {
       const [first, second] = [lineOf(one), lineOf(other)]

@@ -1,20 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Answer, jsonAnswer } from './answer.ts'
-import { invalidAnswer, messageAnswer } from './control-answer.ts'
+import { parseFaultRules } from './fault-rules.ts'
 import { checkObject, type FieldErrors, list, text } from './field-check.ts'
-import { listReceived } from './list-received.ts'
+import {
+  type HttpResponse,
+  invalidBodyResponse,
+  jsonResponse,
+  messageResponse,
+  readBody,
+  writeResponse,
+} from './http-messages.ts'
+import { listReceivedEvents } from './list-received-events.ts'
 import manifest from './package.json' with { type: 'json' }
-import { readBody } from './read-body.ts'
-import { readFaultRules } from './read-fault-rules.ts'
 import type { SimulatorState } from './simulator-state.ts'
 import {
   addOtherEvents,
-  forgetOtherEvents,
+  clearOtherEvents,
   replaceStats,
   resetStats,
   showStats,
 } from './stats-controls.ts'
-import { writeAnswer } from './write-answer.ts'
 
 export interface ControlExchange {
   request: IncomingMessage
@@ -29,20 +33,20 @@ interface ControlRequest {
   body: unknown
 }
 
-type Control = (state: SimulatorState, request: ControlRequest) => Answer
+type ControlHandler = (state: SimulatorState, request: ControlRequest) => HttpResponse
 
 const BODY_BYTES_MAX = 1_024 * 1_024
 const TOKENS_MAX = 10_000
 const TOKEN_LENGTH_MAX = 4_096
 
-const CONTROLS: Record<string, Record<string, Control>> = {
+const CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/health': { GET: showHealth },
   '/_simulator/summary': { GET: showSummary },
-  '/_simulator/received': { GET: showReceived, DELETE: forgetReceived },
+  '/_simulator/received': { GET: showReceived, DELETE: clearReceived },
   '/_simulator/faults': { GET: showFaults, POST: replaceFaults, DELETE: clearFaults },
   '/_simulator/tokens': { POST: revokeTokens, DELETE: restoreTokens },
   '/_simulator/stats': { GET: showStats, POST: replaceStats, DELETE: resetStats },
-  '/_simulator/other-events': { POST: addOtherEvents, DELETE: forgetOtherEvents },
+  '/_simulator/other-events': { POST: addOtherEvents, DELETE: clearOtherEvents },
 }
 
 /** The endpoints under /_simulator, with which a test looks at the simulator and steers it. */
@@ -52,78 +56,80 @@ export async function answerControl(
 ): Promise<void> {
   const controls = Object.hasOwn(CONTROLS, path) ? CONTROLS[path] : undefined
   const control = controls?.[request.method ?? '']
-  if (!controls) return send(response, messageAnswer(404, 'There is no such control.'))
+  if (!controls) return send(response, messageResponse(404, 'There is no such control.'))
   if (!control) {
-    const answer = messageAnswer(405, `Allowed here: ${Object.keys(controls).join(', ')}.`)
+    const answer = messageResponse(405, `Allowed here: ${Object.keys(controls).join(', ')}.`)
     answer.headers.allow = Object.keys(controls).join(', ')
     return send(response, answer)
   }
   const bytes = await readBody(request, BODY_BYTES_MAX)
   if (bytes === 'gone') return void response.destroy()
   if (bytes === 'too_large')
-    return send(response, messageAnswer(413, `A body may hold ${BODY_BYTES_MAX} bytes.`))
+    return send(response, messageResponse(413, `A body may hold ${BODY_BYTES_MAX} bytes.`))
   const parsed = parseBody(bytes)
-  if ('malformed' in parsed) return send(response, messageAnswer(400, 'The body is no valid JSON.'))
+  if ('malformed' in parsed)
+    return send(response, messageResponse(400, 'The body is no valid JSON.'))
   send(response, control(state, { query, body: parsed.body }))
 }
 
-function showHealth(state: SimulatorState): Answer {
+function showHealth(state: SimulatorState): HttpResponse {
   const uptime = (state.now().getTime() - state.startedAt.getTime()) / 1_000
   const simulator = 'signalbox-graph-simulator'
-  return jsonAnswer(200, { simulator, version: manifest.version, uptime })
+  return jsonResponse(200, { simulator, version: manifest.version, uptime })
 }
 
-function showSummary(state: SimulatorState, { query }: ControlRequest): Answer {
-  return jsonAnswer(200, state.tallies.summary(query.get('dataset') ?? undefined))
+function showSummary(state: SimulatorState, { query }: ControlRequest): HttpResponse {
+  return jsonResponse(200, state.totals.summary(query.get('dataset') ?? undefined))
 }
 
-function showReceived(state: SimulatorState, { query }: ControlRequest): Answer {
-  return listReceived(state, query)
+function showReceived(state: SimulatorState, { query }: ControlRequest): HttpResponse {
+  return listReceivedEvents(state, query)
 }
 
-function forgetReceived(state: SimulatorState, { query }: ControlRequest): Answer {
+function clearReceived(state: SimulatorState, { query }: ControlRequest): HttpResponse {
   // A filter that is ignored would delete more than the caller meant.
-  if (query.size > 0) return messageAnswer(422, 'Everything is forgotten at once: send no filter.')
+  if (query.size > 0)
+    return messageResponse(422, 'Everything is forgotten at once: send no filter.')
   const forgotten = state.received.forget()
-  state.tallies.forget()
+  state.totals.forget()
   state.counts.forget()
   state.matchKeys.forget()
-  return jsonAnswer(200, { forgotten })
+  return jsonResponse(200, { forgotten })
 }
 
-function showFaults(state: SimulatorState): Answer {
-  return jsonAnswer(200, { rules: state.faults.shown() })
+function showFaults(state: SimulatorState): HttpResponse {
+  return jsonResponse(200, { rules: state.faults.shown() })
 }
 
-function replaceFaults(state: SimulatorState, { body }: ControlRequest): Answer {
-  const reading = readFaultRules(body)
-  if ('errors' in reading) return invalidAnswer(reading.errors)
+function replaceFaults(state: SimulatorState, { body }: ControlRequest): HttpResponse {
+  const reading = parseFaultRules(body)
+  if ('errors' in reading) return invalidBodyResponse(reading.errors)
   state.faults.replace(reading.rules)
   return showFaults(state)
 }
 
-function clearFaults(state: SimulatorState): Answer {
+function clearFaults(state: SimulatorState): HttpResponse {
   state.faults.replace([])
   return showFaults(state)
 }
 
-function revokeTokens(state: SimulatorState, { body }: ControlRequest): Answer {
+function revokeTokens(state: SimulatorState, { body }: ControlRequest): HttpResponse {
   const errors: FieldErrors = {}
   const members = { revoked: list(text(1, TOKEN_LENGTH_MAX), TOKENS_MAX) }
   checkObject(body, { path: '', members, required: ['revoked'] }, errors)
-  if (Object.keys(errors).length > 0) return invalidAnswer(errors)
+  if (Object.keys(errors).length > 0) return invalidBodyResponse(errors)
 
   const { revoked } = body as { revoked: string[] }
   const together = new Set([...state.revokedTokens, ...revoked])
   if (together.size > TOKENS_MAX)
-    return invalidAnswer({ revoked: [`At most ${TOKENS_MAX} tokens can be revoked.`] })
+    return invalidBodyResponse({ revoked: [`At most ${TOKENS_MAX} tokens can be revoked.`] })
   state.revokedTokens = together
-  return jsonAnswer(200, { revoked: together.size })
+  return jsonResponse(200, { revoked: together.size })
 }
 
-function restoreTokens(state: SimulatorState): Answer {
+function restoreTokens(state: SimulatorState): HttpResponse {
   state.revokedTokens = new Set()
-  return jsonAnswer(200, { revoked: 0 })
+  return jsonResponse(200, { revoked: 0 })
 }
 
 function parseBody(bytes: Buffer): { body: unknown } | { malformed: true } {
@@ -135,6 +141,6 @@ function parseBody(bytes: Buffer): { body: unknown } | { malformed: true } {
   }
 }
 
-function send(response: ServerResponse, answer: Answer): void {
-  writeAnswer(response, answer, undefined)
+function send(response: ServerResponse, answer: HttpResponse): void {
+  writeResponse(response, answer, undefined)
 }

@@ -1,9 +1,9 @@
-import { type CellPlace, HourBook, hourOf } from './hour-book.ts'
-import { type Sighting, Sightings } from './sightings.ts'
+import { type BucketKey, HourlyBuckets, hourOf } from './hourly-buckets.ts'
+import { type SeenEvent, SeenEvents } from './seen-events.ts'
 import type { StatsOptions } from './stats-options.ts'
 
 /** One event, or several without an id, as somebody gave it to the platform. */
-export interface GivenEvent {
+export interface PlatformEvent {
   dataset: string
   eventName: string
   /** Null names nothing, so that nothing can be a copy of it. */
@@ -23,7 +23,7 @@ const DEDUPLICATION_MILLISECONDS = 48 * 3_600_000
 interface ServerCount {
   copies: number
   /** Without copies of a server's event. */
-  firsts: number
+  unique: number
   /** Of the firsts, those that a browser gave too. */
   merged: number
 }
@@ -36,7 +36,7 @@ interface CountCell {
   browser: number
 }
 
-export interface CountedSpan {
+export interface CountRange {
   dataset: string
   /** Hours since 1970: the first one, and the first one after the last. */
   from: number
@@ -54,32 +54,32 @@ export type HourCounts = [hour: number, counts: Map<string, number>]
  */
 export class EventCounts {
   readonly #books = {
-    event_time: new HourBook(emptyCell),
-    arrival: new HourBook(emptyCell),
+    event_time: new HourlyBuckets(emptyCell),
+    arrival: new HourlyBuckets(emptyCell),
   }
-  readonly #sightings: Sightings
+  readonly #sightings: SeenEvents
 
   constructor(sightingsMax: number) {
-    this.#sightings = new Sightings(sightingsMax)
+    this.#sightings = new SeenEvents(sightingsMax)
   }
 
-  countServer(event: GivenEvent, at: Date, isOther = false): void {
+  countServer(event: PlatformEvent, at: Date, isOther = false): void {
     const { isFirst, isMerged } = this.#seeServer(event, at, isOther)
     for (const cell of this.#cellsOf(event, at)) {
       const count = isOther ? cell.others : cell.received
       count.copies += event.count
-      if (isFirst) count.firsts += event.count
+      if (isFirst) count.unique += event.count
       if (isMerged) count.merged += event.count
     }
   }
 
-  countBrowser(event: GivenEvent, at: Date): void {
+  countBrowser(event: PlatformEvent, at: Date): void {
     this.#seeBrowser(event, at)
     for (const cell of this.#cellsOf(event, at)) cell.browser += event.count
   }
 
   /** The hours in which something counts, oldest first. */
-  hours({ dataset, from, until, source }: CountedSpan, options: StatsOptions): HourCounts[] {
+  hours({ dataset, from, until, source }: CountRange, options: StatsOptions): HourCounts[] {
     const book = this.#books[options.count_by]
     return book.hours(dataset, from, until).flatMap(([hour, names]) => {
       const counts = [...names]
@@ -100,7 +100,7 @@ export class EventCounts {
     for (const [, names] of this.#books.arrival.hours(dataset, from, until)) {
       for (const [name, { received, others, browser }] of names) {
         const sum = sums.get(name) ?? { server: 0, browser: 0 }
-        sum.server += received.firsts + others.firsts
+        sum.server += received.unique + others.unique
         sum.browser += browser
         sums.set(name, sum)
       }
@@ -126,7 +126,7 @@ export class EventCounts {
   }
 
   #seeServer(
-    { dataset, eventId, eventName, eventTime, isTest }: GivenEvent,
+    { dataset, eventId, eventName, eventTime, isTest }: PlatformEvent,
     at: Date,
     isOther: boolean,
   ) {
@@ -141,7 +141,7 @@ export class EventCounts {
     return { isFirst: true, isMerged: sighting.isMerged }
   }
 
-  #seeBrowser({ dataset, eventId, eventName }: GivenEvent, at: Date): void {
+  #seeBrowser({ dataset, eventId, eventName }: PlatformEvent, at: Date): void {
     if (eventId === null) return
     const sighting = this.#sightings.of({ dataset, eventId, eventName, isTest: false })
     if (!isWithin(sighting.browserAt, at)) sighting.browserAt = at.getTime()
@@ -153,7 +153,7 @@ export class EventCounts {
     }
   }
 
-  #cellsOf({ dataset, eventName: name, eventTime }: GivenEvent, at: Date): CountCell[] {
+  #cellsOf({ dataset, eventName: name, eventTime }: PlatformEvent, at: Date): CountCell[] {
     const { event_time, arrival } = this.#books
     const byTime = event_time.cell({ dataset, hour: hourOf(eventTime), name }, at)
     const byArrival = arrival.cell({ dataset, hour: hourOf(at), name }, at)
@@ -161,8 +161,8 @@ export class EventCounts {
   }
 
   #cellsOfSighting(
-    { eventHour, arrivalHour }: Sighting,
-    place: Omit<CellPlace, 'hour'>,
+    { eventHour, arrivalHour }: SeenEvent,
+    place: Omit<BucketKey, 'hour'>,
   ): CountCell[] {
     const { event_time, arrival } = this.#books
     const byTime = event_time.find({ ...place, hour: eventHour })
@@ -187,7 +187,10 @@ function countOf(
   }
 }
 
-function serverCountOf({ copies, firsts, merged }: ServerCount, options: StatsOptions): number {
+function serverCountOf(
+  { copies, unique: firsts, merged }: ServerCount,
+  options: StatsOptions,
+): number {
   const count = options.deduplicate_servers ? firsts : copies
   return options.deduplicate ? count - merged : count
 }
@@ -201,5 +204,5 @@ function emptyCell(): CountCell {
 }
 
 function emptyCount(): ServerCount {
-  return { copies: 0, firsts: 0, merged: 0 }
+  return { copies: 0, unique: 0, merged: 0 }
 }

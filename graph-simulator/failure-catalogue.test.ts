@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { FaultRule } from './fault-rule.ts'
+import type { FaultRule } from './fault-rules.ts'
 import { sampleEvent, samplePurchase } from './sample-event.ts'
 import { type SimulatorUnderTest, simulatorUnderTest } from './simulator-under-test.ts'
 

@@ -18,12 +18,12 @@ export function checkObject(value: unknown, shape: ObjectShape, errors: FieldErr
     return
   }
   for (const name of required) {
-    if (!Object.hasOwn(value, name)) errors[under(path, name)] = ['Is required.']
+    if (!Object.hasOwn(value, name)) errors[joinPath(path, name)] = ['Is required.']
   }
   for (const [name, member] of Object.entries(value)) {
     const check = Object.hasOwn(members, name) ? members[name] : undefined
-    if (check) check(member, under(path, name), errors)
-    else errors[under(path, name)] = [`Unknown; known are ${Object.keys(members).join(', ')}.`]
+    if (check) check(member, joinPath(path, name), errors)
+    else errors[joinPath(path, name)] = [`Unknown; known are ${Object.keys(members).join(', ')}.`]
   }
 }
 
@@ -35,46 +35,47 @@ export function list(check: FieldCheck, itemsMax: number): FieldCheck {
   return (value, path, errors) => {
     if (!Array.isArray(value) || value.length > itemsMax)
       errors[path] = [`Must be a list of at most ${itemsMax}.`]
-    else for (const [index, item] of value.entries()) check(item, under(path, `${index}`), errors)
+    else
+      for (const [index, item] of value.entries()) check(item, joinPath(path, `${index}`), errors)
   }
 }
 
 export function text(lengthMin: number, lengthMax: number): FieldCheck {
-  return sentence(`Must be a string of ${lengthMin} to ${lengthMax} characters.`, value => {
+  return checkWith(`Must be a string of ${lengthMin} to ${lengthMax} characters.`, value => {
     return typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax
   })
 }
 
 export function number(min: number, max: number): FieldCheck {
-  return sentence(`Must be a number from ${min} to ${max}.`, value => {
+  return checkWith(`Must be a number from ${min} to ${max}.`, value => {
     return typeof value === 'number' && value >= min && value <= max
   })
 }
 
 export function integer(min: number, max: number): FieldCheck {
-  return sentence(`Must be a whole number from ${min} to ${max}.`, value => {
+  return checkWith(`Must be a whole number from ${min} to ${max}.`, value => {
     return Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
   })
 }
 
 export function oneOf(...words: string[]): FieldCheck {
-  return sentence(`Must be one of ${words.join(', ')}.`, value => words.includes(value as string))
+  return checkWith(`Must be one of ${words.join(', ')}.`, value => words.includes(value as string))
 }
 
-export const truth = sentence('Must be true or false.', value => typeof value === 'boolean')
+export const flag = checkWith('Must be true or false.', value => typeof value === 'boolean')
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
-export const timestamp = sentence('Must be an ISO 8601 time with an offset.', value => {
+export const timestamp = checkWith('Must be an ISO 8601 time with an offset.', value => {
   return typeof value === 'string' && ISO_8601.test(value) && !Number.isNaN(Date.parse(value))
 })
 
-function sentence(complaint: string, holds: (value: unknown) => boolean): FieldCheck {
+function checkWith(complaint: string, holds: (value: unknown) => boolean): FieldCheck {
   return (value, path, errors) => {
     if (!holds(value)) errors[path] = [complaint]
   }
 }
 
-function under(path: string, name: string): string {
+function joinPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
 }

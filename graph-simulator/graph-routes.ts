@@ -1,22 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FaultEdge } from './fault-rule.ts'
-import { refusalAnswer } from './graph-answer.ts'
-import { answerReading, type Reader } from './graph-reading.ts'
+import { readDatasetQuality } from './dataset-quality.ts'
+import { readDatasetStats } from './dataset-stats.ts'
+import type { FaultEdge } from './fault-rules.ts'
 import {
   bodyTooLarge,
-  type GraphRefusal,
+  type GraphError,
   unknownPath,
   unknownVersion,
   unsupportedRequest,
-} from './graph-refusal.ts'
-import { graphTraceId } from './graph-trace-id.ts'
-import { readBody } from './read-body.ts'
-import { readQuality } from './read-quality.ts'
-import { readStats } from './read-stats.ts'
-import { type Reaction, receiveEvents } from './receive-events.ts'
+} from './graph-errors.ts'
+import { graphErrorResponse, newTraceId } from './graph-response.ts'
+import { readBody, writeResponse } from './http-messages.ts'
+import { type GraphReply, receiveEvents } from './receive-events.ts'
+import { answerReportRequest, type ReportReader } from './report-requests.ts'
 import type { SimulatorState } from './simulator-state.ts'
-import { writeAnswer } from './write-answer.ts'
 
 export const EVENTS_BODY_BYTES_MAX = 16 * 1_024 * 1_024
 
@@ -35,32 +33,32 @@ const DATASET = /^\d{1,32}$/
 /** Everything that is not /_simulator: the Graph API, of which three edges exist. */
 export async function answerGraph(state: SimulatorState, exchange: GraphExchange): Promise<void> {
   const { request, response } = exchange
-  const { edge, version, dataset } = placeOf(exchange)
-  if (edge === undefined) return refuse(response, unknownPath())
-  const misdirected = refusePlace(request.method ?? '', { edge, version, dataset })
-  if (misdirected) return refuse(response, misdirected)
-  if (edge === 'events') return takeEvents(state, exchange, dataset)
+  const { edge, version, dataset } = parsePath(exchange)
+  if (edge === undefined) return sendError(response, unknownPath())
+  const misdirected = findPathError(request.method ?? '', { edge, version, dataset })
+  if (misdirected) return sendError(response, misdirected)
+  if (edge === 'events') return handleEvents(state, exchange, dataset)
   const { path, query } = exchange
-  const reaction = answerReading(
+  const reaction = answerReportRequest(
     state,
     {
       edge,
       dataset,
       query,
       authorization: request.headers.authorization,
-      address: `http://${request.headers.host ?? ''}${path}`,
+      url: `http://${request.headers.host ?? ''}${path}`,
     },
-    READERS[edge],
+    REPORT_READERS[edge],
   )
-  await react(exchange, reaction)
+  await sendResponse(exchange, reaction)
 }
 
-const READERS: Record<Exclude<FaultEdge, 'events'>, Reader> = {
-  stats: readStats,
-  dataset_quality: readQuality,
+const REPORT_READERS: Record<Exclude<FaultEdge, 'events'>, ReportReader> = {
+  stats: readDatasetStats,
+  dataset_quality: readDatasetQuality,
 }
 
-interface Place {
+interface GraphPath {
   version: string
   dataset: string
   /** Undefined when there is no such edge. */
@@ -68,7 +66,7 @@ interface Place {
 }
 
 /** The quality edge stands beside the datasets and not under one of them. */
-function placeOf({ path, query }: GraphExchange): Place {
+function parsePath({ path, query }: GraphExchange): GraphPath {
   const [version = '', dataset = '', ...rest] = path.slice(1).split('/')
   if (dataset === 'dataset_quality' && rest.length === 0)
     return { version, dataset: query.get('dataset_id') ?? '', edge: 'dataset_quality' }
@@ -76,7 +74,7 @@ function placeOf({ path, query }: GraphExchange): Place {
   return { version, dataset, edge: name === 'events' || name === 'stats' ? name : undefined }
 }
 
-async function takeEvents(
+async function handleEvents(
   state: SimulatorState,
   exchange: GraphExchange,
   dataset: string,
@@ -85,8 +83,8 @@ async function takeEvents(
   const body = await readBody(request, EVENTS_BODY_BYTES_MAX)
   if (body === 'gone') return void response.destroy()
   if (body === 'too_large') {
-    state.tallies.countRefused(dataset)
-    return refuse(response, bodyTooLarge(EVENTS_BODY_BYTES_MAX))
+    state.totals.countRefused(dataset)
+    return sendError(response, bodyTooLarge(EVENTS_BODY_BYTES_MAX))
   }
   const reaction = receiveEvents(state, {
     dataset,
@@ -95,19 +93,22 @@ async function takeEvents(
     contentType: request.headers['content-type'] ?? '',
     body,
   })
-  await react(exchange, reaction)
+  await sendResponse(exchange, reaction)
 }
 
-function refusePlace(
+function findPathError(
   method: string,
-  { version, dataset, edge }: Place & { edge: FaultEdge },
-): GraphRefusal | undefined {
+  { version, dataset, edge }: GraphPath & { edge: FaultEdge },
+): GraphError | undefined {
   if (!VERSION.test(version)) return unknownVersion()
   const isAllowed = method === (edge === 'events' ? 'POST' : 'GET')
   return DATASET.test(dataset) && isAllowed ? undefined : unsupportedRequest(method)
 }
 
-async function react(exchange: GraphExchange, { answer, fault }: Reaction): Promise<void> {
+async function sendResponse(
+  exchange: GraphExchange,
+  { response: answer, fault }: GraphReply,
+): Promise<void> {
   const { response, stopping } = exchange
   if (fault?.delay_ms !== undefined) {
     try {
@@ -118,9 +119,9 @@ async function react(exchange: GraphExchange, { answer, fault }: Reaction): Prom
     }
   }
   if (fault?.abort) return void response.destroy()
-  writeAnswer(response, answer, fault?.truncate)
+  writeResponse(response, answer, fault?.truncate)
 }
 
-function refuse(response: ServerResponse, refusal: GraphRefusal): void {
-  writeAnswer(response, refusalAnswer(refusal, graphTraceId()), undefined)
+function sendError(response: ServerResponse, refusal: GraphError): void {
+  writeResponse(response, graphErrorResponse(refusal, newTraceId()), undefined)
 }

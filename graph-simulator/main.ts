@@ -1,4 +1,3 @@
-import { listenProblem } from './listen-problem.ts'
 import { readSettings } from './read-settings.ts'
 import { startSimulator } from './simulator-server.ts'
 
@@ -6,7 +5,7 @@ const settings = readSettings(process.env, process.argv.slice(2))
 if ('problem' in settings) fail(settings.problem)
 
 const simulator = await startSimulator({ ...settings, now: () => new Date() }).catch(error => {
-  const problem = listenProblem(error, settings)
+  const problem = describeListenError(error, settings)
   if (problem === undefined) throw error
   return fail(problem)
 })
@@ -23,4 +22,23 @@ function stop(): void {
 function fail(sentence: string): never {
   process.stderr.write(`${sentence}\n`)
   process.exit(1)
+}
+
+/** One sentence for an address that cannot be listened on; undefined for any other error. */
+function describeListenError(
+  error: unknown,
+  { host, port }: { host: string; port: number },
+): string | undefined {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is taken; set SIMULATOR_PORT to another, or to 0 for any.`
+    case 'EACCES':
+      return `Port ${port} on ${host} needs more rights; set SIMULATOR_PORT to one above 1023.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `SIMULATOR_HOST ${host} is no address of this machine.`
+    default:
+      return undefined
+  }
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { EVENT_SUBCODES, type GraphRefusal, invalidParameter } from './graph-refusal.ts'
+import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
 import { memberSlice } from './json-slice.ts'
 
 export interface EventsRequest {
@@ -13,15 +13,15 @@ export interface EventsRequest {
   bytes: Buffer
   dataStart: number
   /** Why the body could not be read. */
-  refusal?: GraphRefusal
+  error?: GraphError
 }
 
 /**
  * Reads a request body as Meta does: JSON with `data` as an array, or form fields (or JSON) with
  * `data` as a JSON string. Never throws; what cannot be read is a refusal.
  */
-export function readEventsRequest(body: Buffer, contentType: string): EventsRequest {
-  const fields = readFields(body, contentType)
+export function parseEventsRequest(body: Buffer, contentType: string): EventsRequest {
+  const fields = parseFields(body, contentType)
   if (!fields) return unreadable({}, 'The request body is not valid JSON.')
 
   const { data, test_event_code, partner_agent } = fields
@@ -35,7 +35,7 @@ export function readEventsRequest(body: Buffer, contentType: string): EventsRequ
       dataStart: memberSlice(body, 0, 'data')?.start ?? 0,
     })
   if (typeof data === 'string') {
-    const events = parse(data)
+    const events = parseJson(data)
     if (Array.isArray(events))
       return readable(fields, events, { bytes: Buffer.from(data), dataStart: 0 })
   }
@@ -44,18 +44,18 @@ export function readEventsRequest(body: Buffer, contentType: string): EventsRequ
 
 type Fields = Record<string, unknown>
 
-function readFields(body: Buffer, contentType: string): Fields | undefined {
+function parseFields(body: Buffer, contentType: string): Fields | undefined {
   // Bytes that are no UTF-8 would be shown otherwise than they came.
   if (!isUtf8(body)) return undefined
   const text = body.toString('utf8')
   if (contentType.toLowerCase().includes('application/x-www-form-urlencoded'))
     return Object.fromEntries(new URLSearchParams(text))
-  const parsed = parse(text)
+  const parsed = parseJson(text)
   const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
   return isObject ? (parsed as Fields) : undefined
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -77,7 +77,7 @@ function unreadable(fields: Fields, message: string): EventsRequest {
     title: 'Malformed Request',
     message,
   })
-  return { ...envelope(fields), events: [], bytes: Buffer.alloc(0), dataStart: 0, refusal }
+  return { ...envelope(fields), events: [], bytes: Buffer.alloc(0), dataStart: 0, error: refusal }
 }
 
 function envelope({ access_token, test_event_code, partner_agent }: Fields) {

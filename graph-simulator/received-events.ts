@@ -52,7 +52,7 @@ interface KeptReceipt extends Receipt {
 }
 
 /** The receipts that share one event_id, oldest first. */
-interface Thread {
+interface ReceiptChain {
   oldest: KeptReceipt
   newest: KeptReceipt
 }
@@ -64,7 +64,7 @@ interface Thread {
  */
 export class ReceivedEvents {
   readonly #limits: ReceivedEventsLimits
-  readonly #threads = new Map<string, Thread>()
+  readonly #threads = new Map<string, ReceiptChain>()
   readonly #windows = new Map<string, KeptReceipt>()
   #oldest: KeptReceipt | undefined
   #newest: KeptReceipt | undefined

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerControl } from './control-routes.ts'
-import { DatasetTallies } from './dataset-tallies.ts'
+import { TotalsByDataset } from './dataset-totals.ts'
 import { EventCounts } from './event-counts.ts'
-import { FaultBook } from './fault-book.ts'
+import { FaultInjector } from './fault-injector.ts'
 import { answerGraph } from './graph-routes.ts'
-import { MatchKeyBook } from './match-key-book.ts'
+import { MatchKeyCounts } from './match-keys.ts'
 import { ReceivedEvents } from './received-events.ts'
 import type { SimulatorState } from './simulator-state.ts'
 import { STATS_OPTIONS_DEFAULT } from './stats-options.ts'
@@ -44,7 +44,7 @@ export async function startSimulator({
   const stopping = new AbortController()
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     // A rejection here is a bug of ours; left unhandled it ends the process, loudly.
-    void answer(state, { request, response, stopping: stopping.signal })
+    void handleRequest(state, { request, response, stopping: stopping.signal })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -62,13 +62,13 @@ export async function startSimulator({
   }
 }
 
-interface Exchange {
+interface HttpExchange {
   request: IncomingMessage
   response: ServerResponse
   stopping: AbortSignal
 }
 
-function answer(state: SimulatorState, exchange: Exchange): Promise<void> {
+function handleRequest(state: SimulatorState, exchange: HttpExchange): Promise<void> {
   const url = exchange.request.url ?? '/'
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
@@ -82,11 +82,11 @@ function answer(state: SimulatorState, exchange: Exchange): Promise<void> {
 function emptyState(now: () => Date, eventsMax: number): SimulatorState {
   return {
     received: new ReceivedEvents({ eventsMax, bytesMax: RECEIVED_BYTES_MAX }),
-    tallies: new DatasetTallies(),
+    totals: new TotalsByDataset(),
     counts: new EventCounts(eventsMax),
     stats: STATS_OPTIONS_DEFAULT,
-    matchKeys: new MatchKeyBook(),
-    faults: new FaultBook(),
+    matchKeys: new MatchKeyCounts(),
+    faults: new FaultInjector(),
     revokedTokens: new Set(),
     now,
     startedAt: now(),

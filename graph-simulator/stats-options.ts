@@ -1,4 +1,4 @@
-import { checkObject, type FieldErrors, integer, oneOf, truth } from './field-check.ts'
+import { checkObject, type FieldErrors, flag, integer, oneOf } from './field-check.ts'
 
 /**
  * How the stats edge counts. Meta does not publish it, so a test can have it either way; wire
@@ -30,14 +30,14 @@ const PAGE_ROWS_MAX = 1_000
 
 const MEMBERS = {
   count_by: oneOf('event_time', 'arrival'),
-  deduplicate: truth,
-  deduplicate_servers: truth,
-  counts_as_text: truth,
+  deduplicate: flag,
+  deduplicate_servers: flag,
+  counts_as_text: flag,
   page_rows: integer(1, PAGE_ROWS_MAX),
 }
 
 /** Reads the body of POST /_simulator/stats; what it leaves out goes back to the default. */
-export function readStatsOptions(
+export function parseStatsOptions(
   body: unknown,
 ): { options: StatsOptions } | { errors: FieldErrors } {
   const errors: FieldErrors = {}

@@ -1,7 +1,6 @@
-import { validateCustomerInformation } from './customer-information.ts'
-import { EVENT_SUBCODES, type GraphRefusal, invalidParameter } from './graph-refusal.ts'
-import { validateContents } from './validate-contents.ts'
-import { validateValue } from './validate-value.ts'
+import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
+import { validateContents, validateValue } from './validate-custom-data.ts'
+import { validateUserData } from './validate-user-data.ts'
 
 export const EVENTS_MAX = 1_000
 
@@ -27,7 +26,7 @@ const ACTION_SOURCES = new Set([
  * Looks at one request's events as Meta does: the first offending event refuses the whole request
  * and nothing of it is processed. Sources: Meta "Using the API", "Server Event Parameters".
  */
-export function validateEvents(events: unknown[], now: Date): GraphRefusal | undefined {
+export function validateEvents(events: unknown[], now: Date): GraphError | undefined {
   if (events.length === 0) return wrongCount('The parameter data must hold at least one event.')
   if (events.length > EVENTS_MAX)
     return wrongCount(`The parameter data may hold at most ${EVENTS_MAX} events.`)
@@ -40,20 +39,20 @@ export function validateEvents(events: unknown[], now: Date): GraphRefusal | und
   return undefined
 }
 
-function validateEvent(event: unknown, nowSeconds: number): GraphRefusal | undefined {
+function validateEvent(event: unknown, nowSeconds: number): GraphError | undefined {
   if (typeof event !== 'object' || event === null || Array.isArray(event))
     return malformed(['data'], 'Each event in data must be an object.')
   const members = event as Record<string, unknown>
   return (
     validateNames(members) ??
     validateTime(members, nowSeconds) ??
-    validateCustomerInformation(members.user_data) ??
+    validateUserData(members.user_data) ??
     validateValue(members) ??
     validateContents(members.custom_data)
   )
 }
 
-function validateNames(event: Record<string, unknown>): GraphRefusal | undefined {
+function validateNames(event: Record<string, unknown>): GraphError | undefined {
   const { event_name, event_id, action_source } = event
   if (typeof event_name !== 'string' || event_name === '')
     return malformed(['event_name'], 'The parameter event_name is required.')
@@ -72,7 +71,7 @@ function validateNames(event: Record<string, unknown>): GraphRefusal | undefined
 function validateTime(
   { event_time, action_source }: Record<string, unknown>,
   nowSeconds: number,
-): GraphRefusal | undefined {
+): GraphError | undefined {
   if (!Number.isSafeInteger(event_time))
     return malformed(['event_time'], 'The parameter event_time must be whole Unix seconds.')
   const ageSeconds = nowSeconds - (event_time as number)
@@ -90,10 +89,10 @@ function validateTime(
   return undefined
 }
 
-function wrongCount(message: string): GraphRefusal {
+function wrongCount(message: string): GraphError {
   return malformed(['data'], message)
 }
 
-function malformed(blame: string[], message: string): GraphRefusal {
+function malformed(blame: string[], message: string): GraphError {
   return invalidParameter(EVENT_SUBCODES.malformed, blame, { title: 'Malformed Event', message })
 }

@@ -3,41 +3,20 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { it } from 'node:test'
 
-/** The rooms, from the ground up. A file may import its own room and the rooms before it. */
-const ROOMS = [
-  'settings',
-  'db',
-  'http',
-  'pages',
-  'agents/audit',
-  'consent',
-  'identity',
-  'access',
-  'platforms',
-  'ledger',
-  'delivery',
-  'ingestion',
-  'reports',
-  'erasure',
-  'sandbox',
-  'people',
-  'oauth',
-  'agents/policy',
-  'agents/proposals',
-  'agents/approvals',
-  'agents/verifier',
-  'agents/executor',
-  'agents/account',
-  'agents/mcp',
-  'agents',
-  'jobs',
-  'documents',
-  'provisioning',
-  'metrics',
-  'server.ts',
-  'roles',
-  'main.ts',
+/**
+ * The five layers, from the ground up. A file may import its own layer and the layers below, and the
+ * modules of a layer import each other without a cycle.
+ */
+const LAYERS: readonly (readonly string[])[] = [
+  ['settings', 'util', 'db', 'http', 'pages', 'audit'],
+  ['consent', 'identity'],
+  ['access', 'events', 'delivery', 'platforms'],
+  ['ingestion', 'reports', 'erasure', 'retention', 'sandbox', 'people', 'oauth', 'agents'],
+  ['jobs', 'metrics', 'documents', 'provisioning', 'server.ts', 'roles', 'main.ts'],
 ]
+
+/** Modules whose folders are modules of their own: `agents/policy`. */
+const HAS_SUBMODULES = 'agents'
 
 /** Touching the world is a privilege of a few file names. A file named anything else is pure. */
 const PRIVILEGES = [
@@ -51,20 +30,19 @@ const PRIVILEGES = [
   { touch: /from 'oidc-provider'/, allowed: /^oauth\/provider(-pages)?\.ts$/ },
   { touch: /from 'better-auth/, allowed: /^people\/auth-library\.ts$/ },
   { touch: /from 'nodemailer'/, allowed: /^people\/mail\/client\.ts$/ },
-  { touch: /from 'ghtml'/, allowed: /^pages\/|[-/]pages?\.ts$/ },
+  { touch: /from 'ghtml'/, allowed: /(^|\/)pages\/|[-/]pages?\.ts$/ },
   {
     touch: /(from |\bimport\(\s*)'graphile-worker'/,
-    allowed: /^jobs\/worker\.ts$|^db\/jobs-schema\.ts$/,
+    allowed: /^jobs\/worker\.ts$|^db\/migrate\.ts$/,
   },
   {
     touch: /\bset(Timeout|Interval)\(|node:timers/,
-    allowed:
-      /\/worker\.ts$|^db\/(embedded-[\w-]+|wait-until)\.ts$|^roles\/http-worker-supervisor\.ts$/,
+    allowed: /\/worker\.ts$|^roles\/http-worker-supervisor\.ts$/,
   },
-  { touch: /node:child_process/, allowed: /^db\/[\w-]+\.ts$|^roles\/simulator-process\.ts$/ },
+  { touch: /node:child_process/, allowed: /^roles\/simulator-process\.ts$/ },
   {
     touch: /node:worker_threads/,
-    allowed: /^roles\/http-worker(-supervisor)?\.ts$|^people\/mail\/outbox\.ts$/,
+    allowed: /^roles\/http-worker(-supervisor)?\.ts$|^people\/mail\/client\.ts$/,
   },
   { touch: /\bprocess\.env\b/, allowed: /^settings\/|^main\.ts$/ },
   { touch: /\bnew Date\(\)|\bDate\.now\(\)/, allowed: /^main\.ts$|^roles\/http-worker\.ts$/ },
@@ -72,10 +50,11 @@ const PRIVILEGES = [
 ]
 
 const FORBIDDEN_NAMES =
-  /^(utils?|helpers?|common|shared|misc|lib|manager|data|info|types|index)(\.|$)|-service\.ts$/
+  /^(utils|helpers?|common|shared|misc|lib|manager|data|info|types|index|util)\.|^(utils|helpers|common|shared|misc|lib)$|-service\.ts$/
 const LINES_MAX = 300
 const LINE_CHARACTERS_MAX = 100
-const FOLDERS = '{contract,service,graph-simulator,browser,design,benchmarks,examples,testing}'
+const FOLDERS =
+  '{contract,service,graph-simulator,embedded-postgres,browser,design,benchmarks,examples,testing}'
 
 const root = join(import.meta.dirname, '..')
 const everything = globSync(`${FOLDERS}/**/*.ts`, {
@@ -86,34 +65,42 @@ const files = everything
   .filter(({ path }) => path.startsWith('service/') && !path.endsWith('.test.ts'))
   .map(({ path, source }) => ({ path: path.slice('service/'.length), source }))
 
-it('every room of the service stands in the order of rooms', () => {
-  const strangers = files.map(({ path }) => path).filter(path => rank(path) === -1)
-  assert.deepEqual(strangers, [])
+it('every file of the service belongs to a module of a layer', () => {
+  const unknown = files.map(({ path }) => path).filter(path => layerOf(path) === -1)
+  assert.deepEqual(unknown, [])
 })
 
-it('every room depends only on the rooms before it', () => {
-  const backwards = files.flatMap(({ path, source }) =>
+it('a layer imports no layer above it', () => {
+  const upward = files.flatMap(({ path, source }) =>
     importsOf(path, source)
-      .filter(target => rank(target) > rank(path))
+      .filter(target => layerOf(target) > layerOf(path))
       .map(target => `${path} imports ${target}`),
   )
-  assert.deepEqual(backwards, [])
+  assert.deepEqual(upward, [])
+})
+
+it('modules import each other without a cycle', () => {
+  assert.deepEqual(cyclesOf(importGraph(moduleOf)), [])
+})
+
+it('files import each other without a cycle, types included', () => {
+  assert.deepEqual(cyclesOf(importGraph(path => path)), [])
 })
 
 it('only a privileged file name touches the world', () => {
-  const trespasses = files.flatMap(({ path, source }) =>
+  const violations = files.flatMap(({ path, source }) =>
     PRIVILEGES.filter(({ touch, allowed }) => touch.test(code(source)) && !allowed.test(path)).map(
       ({ touch }) => `${path} matches ${touch}`,
     ),
   )
-  assert.deepEqual(trespasses, [])
+  assert.deepEqual(violations, [])
 })
 
-it('the consent and identity rooms know no store, no HTTP and no clock', () => {
-  const pure = files.filter(({ path }) => /^(consent|identity)\//.test(path))
-  assert.ok(pure.length > 20)
-  const reaching = pure.filter(({ path, source }) =>
-    importsOf(path, source).some(target => rank(target) < rank('consent/x') && rank(target) >= 0),
+it('the domain imports no store, no HTTP and no settings', () => {
+  const domain = files.filter(({ path }) => layerOf(path) === 1)
+  assert.ok(domain.length > 10)
+  const reaching = domain.filter(({ path, source }) =>
+    importsOf(path, source).some(target => layerOf(target) === 0 && moduleOf(target) !== 'util'),
   )
   assert.deepEqual(
     reaching.map(({ path }) => path),
@@ -121,23 +108,23 @@ it('the consent and identity rooms know no store, no HTTP and no clock', () => {
   )
 })
 
-it('the simulator imports nothing of the service, and the contract imports nobody', () => {
-  const walls = everything.flatMap(({ path, source }) => {
-    const foreign = path.startsWith('graph-simulator/')
+it('the simulator, the embedded PostgreSQL and the contract import nothing of the service', () => {
+  const foreignImports = everything.flatMap(({ path, source }) => {
+    const foreign = /^(graph-simulator|embedded-postgres)\//.test(path)
       ? /from '(@signalbox\/|\.\.\/)/
       : path.startsWith('contract/')
         ? /from '(@signalbox\/(?!contract)|\.\.\/service)/
         : null
     return foreign?.test(source) ? [path] : []
   })
-  assert.deepEqual(walls, [])
+  assert.deepEqual(foreignImports, [])
 })
 
 it('every file says in its name what belongs in it', () => {
-  const drawers = everything
+  const vague = everything
     .map(({ path }) => path)
     .filter(path => path.split('/').some(part => FORBIDDEN_NAMES.test(part)))
-  assert.deepEqual(drawers, [])
+  assert.deepEqual(vague, [])
 })
 
 it(`no file is longer than ${LINES_MAX} lines and no line than ${LINE_CHARACTERS_MAX}`, () => {
@@ -153,11 +140,43 @@ it(`no file is longer than ${LINES_MAX} lines and no line than ${LINE_CHARACTERS
   )
 })
 
-/** A wing has rooms of its own, `agents/policy`; its other files stand where the wing does. */
-function rank(path: string): number {
-  const [wing = '', room = ''] = path.split('/')
-  const inWing = ROOMS.indexOf(`${wing}/${room}`)
-  return inWing === -1 ? ROOMS.indexOf(wing) : inWing
+function layerOf(path: string): number {
+  const [module = ''] = path.split('/')
+  return LAYERS.findIndex(modules => modules.includes(module))
+}
+
+function moduleOf(path: string): string {
+  const [module = '', submodule = ''] = path.split('/')
+  const isOfSubmodule = module === HAS_SUBMODULES && !submodule.endsWith('.ts')
+  return isOfSubmodule ? `${module}/${submodule}` : module
+}
+
+/** What imports what, by files or by their modules. */
+function importGraph(nodeOf: (path: string) => string): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>()
+  for (const { path, source } of files) {
+    const node = nodeOf(path)
+    const targets = graph.get(node) ?? new Set()
+    for (const target of importsOf(path, source).map(nodeOf))
+      if (target !== node) targets.add(target)
+    graph.set(node, targets)
+  }
+  return graph
+}
+
+/** Each cycle once, as the way round. */
+function cyclesOf(graph: Map<string, Set<string>>): string[] {
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (node: string, way: readonly string[]): void => {
+    const start = way.indexOf(node)
+    if (start !== -1) cycles.push([...way.slice(start), node].join(' -> '))
+    if (start !== -1 || done.has(node)) return
+    for (const target of graph.get(node) ?? []) visit(target, [...way, node])
+    done.add(node)
+  }
+  for (const node of graph.keys()) visit(node, [])
+  return cycles
 }
 
 function importsOf(path: string, source: string): string[] {

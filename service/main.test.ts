@@ -4,6 +4,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { readProcessIdentity } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
   answers,
   eventually,
@@ -12,7 +13,6 @@ import {
   type ReadyProgram,
 } from '../testing/program-under-test.ts'
 import { samplePurchase } from '../testing/sample-purchase.ts'
-import { processIdentity } from './db/process-identity.ts'
 
 describe('the program as a whole', { concurrency: true }, () => {
   it('a service that is told to end answers, ends whole, and is itself again afterwards', async test => {
@@ -27,13 +27,13 @@ describe('the program as a whole', { concurrency: true }, () => {
         const client = await beginRequest(first, secret, { event_id: 'in-flight' })
         const simulator = place.credentials().simulator_url ?? ''
         const postgres = place.postgresProcessId() ?? 0
-        assert.ok(processIdentity(postgres))
+        assert.ok(readProcessIdentity(postgres))
         const ending = first.end('SIGTERM')
         await eventually('nobody is let in', async () => !(await answers(`${first.url}/livez`)))
         client.socket.write(client.rest)
         assert.match(await readToEnd(client.socket), /^HTTP\/1.1 202 Accepted\r\n/)
         assert.deepEqual(await ending, { code: 0, signal: null })
-        assert.equal(processIdentity(postgres), null)
+        assert.equal(readProcessIdentity(postgres), null)
         assert.equal(await answers(simulator), false)
       },
     )

@@ -1,14 +1,13 @@
 #!/usr/bin/env node
+import { EmbeddedPostgresError } from '@signalbox/embedded-postgres/embedded-postgres-error.ts'
 import closeWithGrace from 'close-with-grace'
-import { RememberedHeadsError } from './agents/audit/remembered-heads.ts'
-import { EmbeddedPostgresError } from './db/embedded-postgres-error.ts'
+import { HeadCheckpointsError } from './audit/head-checkpoints.ts'
 import { SchemaError } from './db/migrate.ts'
-import { ErasureKeyError } from './erasure/erasure-key.ts'
+import { ErasureKeyError } from './erasure/erasure-key-store.ts'
 import type { ServiceLogger } from './http/service-app.ts'
-import { ContractKeyError } from './provisioning/contract-key.ts'
-import { CredentialKeyError } from './provisioning/credential-key.ts'
 import { CredentialsFileError } from './provisioning/credentials-file.ts'
-import { PlatformTokenError } from './provisioning/read-platform-token.ts'
+import { ContractKeyError, CredentialKeyError } from './provisioning/installation-keys.ts'
+import { PlatformTokenError } from './provisioning/platform-token.ts'
 import { keepCompiledCode, storeCompiledCode } from './roles/compile-cache.ts'
 import type { RoleContext, RunningRole } from './roles/role.ts'
 import { serviceLog } from './roles/service-log.ts'
@@ -136,7 +135,7 @@ function sentenceOf(error: unknown): string {
     error instanceof ErasureKeyError ||
     error instanceof CredentialsFileError ||
     error instanceof PlatformTokenError ||
-    error instanceof RememberedHeadsError
+    error instanceof HeadCheckpointsError
   if (isExpected) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,63 +1,61 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
-import { trackerAuthentication } from './access/authenticate-tracker.ts'
-import { browserAdmission } from './access/browser-admission.ts'
-import { clientAddress } from './access/client-address.ts'
+import { createBrowserAuthenticator } from './access/authenticate-browser.ts'
+import { createTrackerAuthenticator } from './access/authenticate-tracker.ts'
+import { createClientAddressReader, createTrustedProxies } from './access/client-address.ts'
 import { guardRoutes } from './access/guard-routes.ts'
-import { limitRequests } from './access/limit-requests.ts'
-import type {
-  LimitMemory,
-  LimitName,
-  RequestLimits,
-  RequestRates,
+import {
+  type LimitMemory,
+  type LimitName,
+  limitRequests,
+  type RequestLimits,
+  type RequestRates,
 } from './access/request-limits.ts'
-import { trustedProxies } from './access/trusted-proxies.ts'
-import { type AuditTrail, auditTrail } from './agents/audit/audit-trail.ts'
-import { type AuditKeys, auditKeys } from './agents/audit/head-signature.ts'
-import { seedSimulatedAccount } from './agents/executor/seed-simulated-account.ts'
-import { simulatedPlatform } from './agents/executor/simulated-platform.ts'
+import { simulatedPlatform } from './agents/executor/ad-entity-store.ts'
+import { seedSimulatedAccount } from './agents/executor/simulated-account-store.ts'
 import { agentsRoutes } from './agents/routes.ts'
+import { type AuditTrail, createAuditTrail } from './audit/audit-store.ts'
+import { type AuditKeys, deriveAuditKeys } from './audit/signed-head.ts'
 import type { Database } from './db/database.ts'
 import { type StoreNodes, singleNode } from './db/store-nodes.ts'
-import type { CircuitCounts } from './delivery/circuit-moves.ts'
+import type { CircuitCounts } from './delivery/circuit-breaker.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
-import { DestinationRoutes } from './delivery/destination-routes.ts'
+import { DestinationRouteCache } from './delivery/destination-route-store.ts'
 import { deliveryRoutes } from './delivery/routes.ts'
 import type { CredentialKeys } from './delivery/sealed-credential.ts'
-import { steadySeconds } from './delivery/steady-seconds.ts'
 import {
   announceDeliveries,
   skipWaitingOfVisitor,
   type WithdrawnVisitor,
-} from './delivery/store.ts'
+} from './delivery/skip-store.ts'
 import { documentRoutes } from './documents/routes.ts'
-import { erasureKeySource } from './erasure/erasure-key.ts'
+import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
 import { erasureRoutes } from './erasure/routes.ts'
-import { healthRoutes } from './http/routes.ts'
+import { healthRoutes } from './http/health-routes.ts'
 import {
-  type AnsweredRequest,
+  type CompletedRequest,
   createServiceApp,
   type ServiceApp,
   type ServiceLogger,
 } from './http/service-app.ts'
-import { type CommitHealth, healthOfCommits } from './ingestion/commit-health.ts'
-import type { ErasureKeySource } from './ingestion/erasure-watch.ts'
-import { type CommittedEvents, eventCommits } from './ingestion/event-commits.ts'
-import { ingestionRoutes } from './ingestion/routes.ts'
-import { testPurchaseRoutes } from './ingestion/test-purchase-routes.ts'
-import { verifyIngestion } from './ingestion/verify-ingestion.ts'
-import type { CommitQueue } from './metrics/commit-metrics.ts'
-import { providerSource } from './oauth/provider-source.ts'
+import { verifyIngestion } from './ingestion/accept-event.ts'
+import { type CommittedGroup, createEventCommits } from './ingestion/commit-events.ts'
+import { type CommitHealth, createCommitHealth } from './ingestion/commit-health.ts'
+import type { ErasureKeyProvider } from './ingestion/erasure-check.ts'
+import { ingestionRoutes, testPurchaseRoutes } from './ingestion/routes.ts'
+import type { CommitQueue } from './metrics/ingestion-metrics.ts'
+import { lazyAuthorizationServer } from './oauth/authorization-server.ts'
 import { oauthRoutes } from './oauth/routes.ts'
-import { pageRoutes } from './pages/routes.ts'
+import { stylesheetRoute } from './pages/serve-pages.ts'
 import type { SocialClients } from './people/auth-library.ts'
-import type { Mails } from './people/mail/mails.ts'
-import { type AdAccountWatcher, peopleContext } from './people/people-context.ts'
+import type { Mailer } from './people/mail/mail-queue.ts'
+import { type AdAccountListener, createPeopleContext } from './people/people-context.ts'
 import { peopleRoutes } from './people/routes.ts'
 import type { Platform } from './platforms/platform.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
-import type { Network } from './settings/networks.ts'
+import type { Network } from './settings/variable.ts'
+import { monotonicSeconds } from './util/monotonic-clock.ts'
 
 export interface ServerOptions {
   database: Database
@@ -79,7 +77,7 @@ export interface ServerOptions {
   /** Proxies that are believed when they say which browser they speak for. */
   trustedProxies: readonly Network[]
   /** Where mails to people are handed in. */
-  mails: Mails
+  mails: Mailer
   /** Providers that people may sign in with. */
   social: SocialClients
   /** Schemes of native clients that OAuth may send people back to. */
@@ -91,13 +89,13 @@ export interface ServerOptions {
   /** What is let in; each limit may be 0, for none. */
   limits: RequestRates & { eventLoopDelayMillisecondsMax: number }
   /** Tests give a clock that stands still, and a delay of their own. */
-  steadySeconds?: () => number
+  monotonicSeconds?: () => number
   readDelaySeconds?: () => number
   /** Deliveries were planned in this process. */
   onPlanned: () => void
   /** For counting. */
-  onAnswered?: (answered: AnsweredRequest) => void
-  onCommitted?: (group: CommittedEvents) => void
+  onAnswered?: (answered: CompletedRequest) => void
+  onCommitted?: (group: CommittedGroup) => void
   onLimited?: (name: LimitName) => void
   onShed?: () => void
   /** How the lanes of this process are; left out where it delivers nothing. */
@@ -121,27 +119,32 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered)
-  const routes = new DestinationRoutes(database, now, options.shared?.destinationChanges)
+  const routes = new DestinationRouteCache(database, now, options.shared?.destinationChanges)
   const announce = limitedAnnouncements(options)
   const { credentialKeys } = options
-  const erasureKey = erasureKeySource({ database, credentialKeys, now })
+  const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
   const nodes = options.nodes ?? singleNode(database)
-  const commitHealth = healthOfCommits({ steadySeconds, ...options, nodes })
+  const commitHealth = createCommitHealth({ monotonicSeconds, ...options, nodes })
   const parts = { nodes, routes, announce, erasureKey }
-  const commits = eventCommits({ ...options, ...parts, health: commitHealth, onPlanned: announce })
+  const commits = createEventCommits({
+    ...options,
+    ...parts,
+    health: commitHealth,
+    onDeliveriesPlanned: announce,
+  })
   let pause: string | null = 'start'
 
   const limits = limitAndGuard(app, options)
   healthRoutes(app, {
     checks: [
-      { name: 'store', check: () => database.reach() },
+      { name: 'store', check: () => database.ping() },
       { name: 'commits', check: () => commitHealth.check() },
     ],
-    pause: () => pause,
+    pauseReason: () => pause,
     ...(options.circuits && { circuits: options.circuits }),
   })
-  const keys = auditKeys(credentialKeys)
-  const written = { auditKeys: keys, audit: auditTrail(keys) }
+  const keys = deriveAuditKeys(credentialKeys)
+  const written = { auditKeys: keys, audit: createAuditTrail(keys) }
   registerRooms(app, options, { ...parts, commits, limits, ...written })
 
   const close = async () => {
@@ -157,7 +160,7 @@ export function createServer(options: ServerOptions): Server {
 }
 
 interface RoomParts extends CommitParts {
-  commits: ReturnType<typeof eventCommits>
+  commits: ReturnType<typeof createEventCommits>
   limits: RequestLimits
   auditKeys: AuditKeys
   audit: AuditTrail
@@ -168,20 +171,20 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   const { database, now, publicOrigin, contractKeys, securityContact } = options
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
-  const onTestModeSwitched = () => routes.changed()
+  const onTestModeSwitched = () => routes.invalidate()
   const { testModeSeconds, delivery } = options
   const masterKey = options.credentialKeys.current
 
-  pageRoutes(app)
+  stylesheetRoute(app)
   const { mails, social, logger } = options
-  const people = { database, logger, now, publicOrigin, mails, social, limits }
-  peopleRoutes(app, peopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
+  const people = { database, logger, now, publicOrigin, mailer: mails, social, limits }
+  peopleRoutes(app, createPeopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))
   oauthRoutes(app, oauthContext(options, parts))
   agentsRoutes(app, agentsContext(options, parts))
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
-      ingestionRoutes(api, { commits, now, publicOrigin, stopWaiting })
+      ingestionRoutes(api, { commits, now, publicOrigin, skipWaitingDeliveries: stopWaiting })
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery })
@@ -195,7 +198,7 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
 }
 
 /** Every ad account has simulated campaigns from the beginning. */
-const withCampaigns: AdAccountWatcher = (transaction, account) => {
+const withCampaigns: AdAccountListener = (transaction, account) => {
   const { id: adAccountId, platformAccountId, name, createdAt: at } = account
   return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
 }
@@ -215,7 +218,14 @@ function agentsContext(options: ServerOptions, { commits, limits, audit, auditKe
 
 function oauthContext(options: ServerOptions, { limits, audit }: RoomParts) {
   const { database, now, publicOrigin, credentialKeys, nativeSchemes, logger } = options
-  const provider = providerSource({ database, now, audit, publicOrigin, credentialKeys, logger })
+  const provider = lazyAuthorizationServer({
+    database,
+    now,
+    audit,
+    publicOrigin,
+    credentialKeys,
+    logger,
+  })
   const onTouchError = touchErrorTeller(logger)
   return { database, now, publicOrigin, audit, provider, nativeSchemes, limits, onTouchError }
 }
@@ -224,11 +234,11 @@ function oauthContext(options: ServerOptions, { limits, audit }: RoomParts) {
 function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
   const { database, logger, now } = options
   const onTouchError = touchErrorTeller(logger)
-  const proxies = trustedProxies(options.trustedProxies)
+  const proxies = createTrustedProxies(options.trustedProxies)
   return limitRequests(app, {
     ...options.limits,
-    addressOf: clientAddress(proxies),
-    steadySeconds: options.steadySeconds ?? steadySeconds,
+    addressOf: createClientAddressReader(proxies),
+    monotonicSeconds: options.monotonicSeconds ?? monotonicSeconds,
     readDelaySeconds: options.readDelaySeconds,
     onLimited: options.onLimited ?? (() => {}),
     onShed: options.onShed ?? (() => {}),
@@ -236,17 +246,17 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
     guard: () =>
       guardRoutes(
         app,
-        trackerAuthentication(database, { now, onTouchError }),
-        browserAdmission(database, { now, onTouchError, proxies }),
+        createTrackerAuthenticator(database, { now, onTouchError }),
+        createBrowserAuthenticator(database, { now, onTouchError, proxies }),
       ),
   })
 }
 
 interface CommitParts {
   nodes: StoreNodes
-  routes: DestinationRoutes
+  routes: DestinationRouteCache
   announce: () => void
-  erasureKey: ErasureKeySource
+  erasureKey: ErasureKeyProvider
 }
 
 const ANNOUNCEMENT_MILLISECONDS = 100

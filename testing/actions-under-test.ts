@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
-import { seedSimulatedAccount } from '../service/agents/executor/seed-simulated-account.ts'
-import { issueExecutionToken } from '../service/oauth/issue-execution-token.ts'
+import { seedSimulatedAccount } from '../service/agents/executor/simulated-account-store.ts'
+import { issueExecutionToken } from '../service/oauth/execution-tokens.ts'
 import { trailOf } from './audit-entries.ts'
 import { addAdAccount, type WorkspaceUnderTest, workspaceUnderTest } from './people-under-test.ts'
 import {

@@ -1,8 +1,12 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
-import { verifyChain } from '../service/agents/audit/verify-chain.ts'
-import type { Action } from '../service/agents/proposals/action.ts'
-import { ACTION_BIRTHS, isFinal, mayMove } from '../service/agents/proposals/action-moves.ts'
+import {
+  type Action,
+  canTransition,
+  INITIAL_ACTION_STATUSES,
+  isFinal,
+} from '../service/agents/proposals/action.ts'
 import { findActionsOfBatch } from '../service/agents/proposals/action-store.ts'
+import { verifyChain } from '../service/audit/verify-chain.ts'
 import {
   type Grounds,
   type SeenChange,
@@ -73,7 +77,7 @@ function checkMoves(action: Action, moves: readonly SeenMove[], add: AddFault): 
   let status: string | null = null
   for (const { from, to } of moves) {
     if (from !== status) add(`moved from ${from} and was ${status}`)
-    const isAllowed = from === null ? ACTION_BIRTHS.includes(to) : mayMove(from, to)
+    const isAllowed = from === null ? INITIAL_ACTION_STATUSES.includes(to) : canTransition(from, to)
     if (!isAllowed) add(`moved from ${from} to ${to}`)
     status = to
   }

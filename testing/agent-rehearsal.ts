@@ -1,13 +1,20 @@
 import { expireApprovals } from '../service/agents/approvals/expire-approvals.ts'
-import { decideAndCarryOut } from '../service/agents/executor/decide-and-carry-out.ts'
-import { finishExecutions } from '../service/agents/executor/finish-executions.ts'
-import { setNextFault } from '../service/agents/executor/rehearsal-store.ts'
-import { changeOutside } from '../service/agents/executor/rehearse-entity.ts'
-import { submitProposal } from '../service/agents/executor/submit-proposal.ts'
-import type { ProposalContext } from '../service/agents/proposals/proposal-context.ts'
+import {
+  decideAndExecute,
+  resumeExecutions,
+  submitProposal,
+} from '../service/agents/executor/execution-triggers.ts'
+import {
+  applyExternalChange,
+  setNextFault,
+} from '../service/agents/executor/simulated-account-store.ts'
+import type { ProposalContext } from '../service/agents/proposals/agents-context.ts'
 import { Refusal } from '../service/http/refusal.ts'
-import { endConnection, moveConnection } from '../service/oauth/change-connection.ts'
-import { endExecutionToken } from '../service/oauth/change-execution-tokens.ts'
+import {
+  changeConnectionAdAccount,
+  revokeWorkspaceConnection,
+} from '../service/oauth/connections.ts'
+import { revokeWorkspaceToken } from '../service/oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../service/people/ad-account-store.ts'
 import type { AgentStep, Choice, Meanwhile, PolicyStep } from './agent-schedule.ts'
 import {
@@ -47,7 +54,7 @@ export async function rehearseAgents(
     stage.clock.forward(1)
   }
   stage.clock.forward(61)
-  await finishExecutions(stage.context)
+  await resumeExecutions(stage.context)
   stage.clock.forward(73 * 3_600)
   await expireApprovals({ ...stage.context, now: stage.clock.now() })
 }
@@ -70,7 +77,7 @@ async function perform(rehearsal: Rehearsal, step: AgentStep): Promise<void> {
       )
     case 'finish':
       stage.clock.forward(61)
-      return mortally(rehearsal, step.death, context => finishExecutions(context))
+      return mortally(rehearsal, step.death, context => resumeExecutions(context))
     case 'forward':
       return stage.clock.forward(step.seconds)
     case 'change policy':
@@ -123,7 +130,7 @@ async function decide(stage: AgentStage, context: ProposalContext, choice: Choic
   const waiting = rows[Math.min(choice.batch, rows.length - 1)]
   if (!waiting) return
   const visit = { workspaceId: stage.workspaceId, batchId: waiting.batch_id }
-  await decideAndCarryOut(
+  await decideAndExecute(
     context,
     { ...visit, person: stage[choice.decider] },
     {
@@ -140,7 +147,7 @@ async function decideAnd(rehearsal: Rehearsal, choice: Choice, other: Meanwhile)
   rehearsal.turns += 1
   const deeds: Record<Meanwhile, () => Promise<unknown>> = {
     decide: () => decide(stage, stage.context, { ...choice, decider: 'owner' }),
-    finish: () => finishExecutions(stage.context),
+    finish: () => resumeExecutions(stage.context),
     expire: () => expireApprovals({ ...stage.context, now: stage.clock.now() }),
     revoke: () => revoke(stage, 'connection'),
     'change policy': () => changeRules(stage, rehearsal.turns % 2 === 0 ? STRICT : LOOSE),
@@ -171,14 +178,14 @@ async function revoke(stage: AgentStage, credential: Credential): Promise<void> 
   const id = await credentialId(stage, credential)
   const visit = { person, workspaceId }
   await (credential === 'connection'
-    ? endConnection(context, { ...visit, connectionId: id })
-    : endExecutionToken(context, { ...visit, tokenId: id }))
+    ? revokeWorkspaceConnection(context, { ...visit, connectionId: id })
+    : revokeWorkspaceToken(context, { ...visit, tokenId: id }))
 }
 
 async function rebind(stage: AgentStage): Promise<void> {
   const { context, workspaceId, owner: person, otherAccountId } = stage
   const connectionId = await credentialId(stage, 'connection')
-  await moveConnection(context, { person, workspaceId, connectionId }, otherAccountId)
+  await changeConnectionAdAccount(context, { person, workspaceId, connectionId }, otherAccountId)
 }
 
 /** The first of its kind is the one that proposes. */
@@ -211,7 +218,7 @@ async function outside(
     const place = { adAccountId: account, ...ENTITIES[entity] }
     const hasBudget = ENTITIES[entity].daily_budget_minor !== null
     const change = hasBudget ? { dailyBudgetMinor: budgetMinor } : { name: 'Renamed' }
-    const outcome = await changeOutside(database, place, { ...change, at: clock.now() })
+    const outcome = await applyExternalChange(database, place, { ...change, at: clock.now() })
     if (typeof outcome === 'string') throw new Error(outcome)
     const { rows } = await database.pool.query(
       `select transaction from seen_changes

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { PolicySubmission } from '@signalbox/contract/agents/policy.ts'
-import { auditTrail } from '../service/agents/audit/audit-trail.ts'
-import { type AuditKeys, auditKeys } from '../service/agents/audit/head-signature.ts'
-import { insertSimulatedEntities } from '../service/agents/executor/seed-store.ts'
-import { simulatedPlatform } from '../service/agents/executor/simulated-platform.ts'
+import { simulatedPlatform } from '../service/agents/executor/ad-entity-store.ts'
 import {
   type SubmittedProposal,
   submitProposal,
-} from '../service/agents/executor/submit-proposal.ts'
+} from '../service/agents/executor/execution-triggers.ts'
+import { insertSimulatedEntities } from '../service/agents/executor/simulated-account-store.ts'
 import { changePolicy } from '../service/agents/policy/change-policy.ts'
-import { POLICY_AT_FIRST, readPolicy } from '../service/agents/policy/read-policy.ts'
-import type { ProposalContext } from '../service/agents/proposals/proposal-context.ts'
+import { DEFAULT_POLICY, readPolicy } from '../service/agents/policy/policy-store.ts'
+import type { ProposalContext } from '../service/agents/proposals/agents-context.ts'
+import { createAuditTrail } from '../service/audit/audit-store.ts'
+import { type AuditKeys, deriveAuditKeys } from '../service/audit/signed-head.ts'
 import type { Database } from '../service/db/database.ts'
-import { type AgentPrincipal, verifyAgentToken } from '../service/oauth/verify-agent-token.ts'
-import type { CurrentPerson } from '../service/people/current-person.ts'
+import { type AgentPrincipal, verifyAgentToken } from '../service/oauth/authenticate-agent.ts'
+import type { CurrentPerson } from '../service/people/session-store.ts'
 import type { WorkspaceRole } from '../service/people/workspace-role.ts'
 import { type AgentTokens, agentTokens } from './agent-tokens.ts'
 import { addAdAccount, addMember, personUnderTest } from './people-under-test.ts'
@@ -23,7 +23,7 @@ import { TestClock } from './test-clock.ts'
 
 const CREDENTIAL_KEYS = { current: Buffer.alloc(32, 7), previous: [] }
 /** Signs the heads of every stage. */
-export const STAGE_KEYS: AuditKeys = auditKeys(CREDENTIAL_KEYS)
+export const STAGE_KEYS: AuditKeys = deriveAuditKeys(CREDENTIAL_KEYS)
 const ORIGIN = 'http://127.0.0.1:3000'
 
 /** A workspace with agents, people and simulated campaigns, without a service around it. */
@@ -64,7 +64,7 @@ export async function agentStage(
   }
   const context: ProposalContext = {
     ...{ database, now, publicOrigin: () => ORIGIN },
-    ...{ audit: auditTrail(STAGE_KEYS), platform: simulatedPlatform },
+    ...{ audit: createAuditTrail(STAGE_KEYS), platform: simulatedPlatform },
   }
   const stage = { database, clock, context, workspaceId, adAccountId, otherAccountId }
   const responsible = signedIn(given.workspace.owner.userId)
@@ -155,7 +155,7 @@ export async function setPolicy(
 }
 
 const WIDE: PolicySubmission['limits'] = {
-  ...POLICY_AT_FIRST.limits,
+  ...DEFAULT_POLICY.limits,
   ...{ change_percent_max: null, change_minor_max: null },
   ...{ daily_total_minor_max: null, actions_per_day_max: null },
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { saveArtifact } from '../service/oauth/artifact-store.ts'
 import { insertClient } from '../service/oauth/client-store.ts'
-import { keepApproval } from '../service/oauth/connection-store.ts'
-import { issueExecutionToken } from '../service/oauth/issue-execution-token.ts'
-import { digestOf } from '../service/oauth/provider-adapter.ts'
-import { type Audience, RESOURCES, resourceUri } from '../service/oauth/resources.ts'
+import { saveApproval } from '../service/oauth/connection-store.ts'
+import { issueExecutionToken } from '../service/oauth/execution-tokens.ts'
+import { type Audience, RESOURCES, resourceUri } from '../service/oauth/permissions.ts'
+import { artifactDigest } from '../service/oauth/provider-adapter.ts'
 import { trailOf } from './audit-entries.ts'
 import { type WorkspaceUnderTest, workspaceUnderTest } from './people-under-test.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
@@ -49,7 +49,7 @@ async function connectionToken(
   const now = clock.now()
   const kind = 'self_registered' as const
   await insertClient(database, { clientId, kind, name: 'Test agent', redirectUris: [] }, now)
-  await keepApproval(database, {
+  await saveApproval(database, {
     grantId,
     clientId,
     userId: workspace.owner.userId,
@@ -62,7 +62,7 @@ async function connectionToken(
   })
   await saveArtifact(database, {
     model: 'AccessToken',
-    id: digestOf(token),
+    id: artifactDigest(token),
     payload: JSON.stringify({ aud: resourceUri(url, audience), grantId }),
     grantId,
     userCode: null,

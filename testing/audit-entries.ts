@@ -1,6 +1,6 @@
-import type { AuditAction, AuditActor, AuditSubject } from '../service/agents/audit/audit-entry.ts'
-import { type AuditTrail, auditTrail } from '../service/agents/audit/audit-trail.ts'
-import { auditKeys } from '../service/agents/audit/head-signature.ts'
+import type { AuditAction, AuditActor, AuditSubject } from '../service/audit/audit-entry.ts'
+import { type AuditTrail, createAuditTrail } from '../service/audit/audit-store.ts'
+import { deriveAuditKeys } from '../service/audit/signed-head.ts'
 import type { Database } from '../service/db/database.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
 
@@ -31,7 +31,7 @@ export async function entriesOf(
 
 /** The trail of a service, for what a test does beside its routes. */
 export function trailOf({ delivery }: Pick<ServiceUnderTest, 'delivery'>): AuditTrail {
-  return auditTrail(auditKeys(delivery.credentialKeys))
+  return createAuditTrail(deriveAuditKeys(delivery.credentialKeys))
 }
 
 /**

@@ -2,11 +2,16 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
 import { insertWorkspace } from '../service/access/store.ts'
-import type { AuditEntry, ChainEntry } from '../service/agents/audit/audit-entry.ts'
-import { type AuditTrail, auditTrail } from '../service/agents/audit/audit-trail.ts'
-import { chainedEntry, digestOfBody, FIRST_LINK } from '../service/agents/audit/chained-entry.ts'
-import { type AuditKeys, auditKeys, signHead } from '../service/agents/audit/head-signature.ts'
-import { verifyChain } from '../service/agents/audit/verify-chain.ts'
+import {
+  type AuditEntry,
+  buildChainedEntry,
+  type ChainLink,
+  GENESIS_LINK,
+  hashBody,
+} from '../service/audit/audit-entry.ts'
+import { type AuditTrail, createAuditTrail } from '../service/audit/audit-store.ts'
+import { type AuditKeys, deriveAuditKeys, signHead } from '../service/audit/signed-head.ts'
+import { verifyChain } from '../service/audit/verify-chain.ts'
 import type { Database } from '../service/db/database.ts'
 import { TestClock } from './test-clock.ts'
 import { testStore } from './test-store.ts'
@@ -31,8 +36,8 @@ export interface AuditUnderTest {
 
 export async function auditUnderTest(test: TestContext): Promise<AuditUnderTest> {
   const { database, connectionString } = await testStore(test)
-  const keys = auditKeys({ current: AUDIT_MASTER_KEY, previous: [] })
-  const trail = auditTrail(keys)
+  const keys = deriveAuditKeys({ current: AUDIT_MASTER_KEY, previous: [] })
+  const trail = createAuditTrail(keys)
   const clock = new TestClock()
   const newWorkspace = () =>
     insertWorkspace(database, { name: randomBytes(4).toString('hex'), createdAt: clock.now() })
@@ -67,9 +72,9 @@ export async function plantLog(
   count: number,
 ): Promise<void> {
   const rows: { sequence: number; body: string; hash: Buffer }[] = []
-  let last: ChainEntry = FIRST_LINK
+  let last: ChainLink = GENESIS_LINK
   for (let index = 1; index <= count; index += 1) {
-    const entry = chainedEntry(sampleEntry(workspaceId, index), last)
+    const entry = buildChainedEntry(sampleEntry(workspaceId, index), last)
     rows.push(entry)
     last = entry
   }
@@ -108,10 +113,10 @@ async function asOwner(
 /** The text of an entry with other members, as a forger would write it. */
 export function forgedBody(body: string, changes: object): { body: string; hash: Buffer } {
   const forged = JSON.stringify({ ...JSON.parse(body), ...changes })
-  return { body: forged, hash: digestOfBody(forged) }
+  return { body: forged, hash: hashBody(forged) }
 }
 
 /** One more entry that fits what stands before it. */
-export function forgedEntry(workspaceId: number, previous: ChainEntry) {
-  return chainedEntry(sampleEntry(workspaceId, previous.sequence + 1), previous)
+export function forgedEntry(workspaceId: number, previous: ChainLink) {
+  return buildChainedEntry(sampleEntry(workspaceId, previous.sequence + 1), previous)
 }

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../service/ledger/store.ts'
+import type { StoredEvent } from '../service/events/store.ts'
 
 /** An event as it lies in the store, with nothing in it but what the test adds. */
 export function bareStoredEvent(at: Date, changes: Partial<StoredEvent> = {}): StoredEvent {

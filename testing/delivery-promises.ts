@@ -1,5 +1,9 @@
-import { BIRTH_STATUSES, FAILED_STATUSES, nextStatuses } from '../service/delivery/status-moves.ts'
-import type { SendOutcome } from '../service/platforms/send-outcome.ts'
+import {
+  FAILED_STATUSES,
+  INITIAL_STATUSES,
+  nextStatuses,
+} from '../service/delivery/delivery-status.ts'
+import type { SendOutcome } from '../service/platforms/platform.ts'
 import type { AuditedMove } from './delivery-audit.ts'
 import type { DeliveryStory, ToldDelivery, ToldReceipt } from './delivery-story.ts'
 
@@ -66,7 +70,7 @@ type AddFault = (fault: string) => void
 function checkMoves(thread: Thread, { lostWorkers }: Witnesses, add: AddFault): void {
   let holder: string | null = null
   for (const { from, to, worker, isClaim, isTooEarly } of thread.moves) {
-    const allowed = from === null ? BIRTH_STATUSES : nextStatuses(from)
+    const allowed = from === null ? INITIAL_STATUSES : nextStatuses(from)
     if (!allowed.includes(to)) add(`moved from ${from} to ${to}`)
     if (isTooEarly) add(`${worker} claimed it while the lease of ${holder} was running`)
     if (isClaim && holder !== null) {

@@ -1,4 +1,4 @@
-import type { FaultRule } from '@signalbox/graph-simulator/fault-rule.ts'
+import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 import type { HeardAnswer, Witnesses } from './delivery-promises.ts'

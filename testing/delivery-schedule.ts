@@ -1,4 +1,4 @@
-import type { FaultRule } from '@signalbox/graph-simulator/fault-rule.ts'
+import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import type { Death } from './mortal-database.ts'
 import { REFUSED, randomFaults } from './random-faults.ts'
 import { type SeededChoices, seededChoices } from './seeded-choices.ts'

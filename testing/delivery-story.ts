@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { Database } from '../service/db/database.ts'
-import type { SendOutcome } from '../service/platforms/send-outcome.ts'
+import type { SendOutcome } from '../service/platforms/platform.ts'
 import { type AuditedMove, readAudit } from './delivery-audit.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
 

@@ -1,6 +1,6 @@
-import { issueExecutionToken } from '../service/oauth/issue-execution-token.ts'
-import type { Tier } from '../service/oauth/tiers.ts'
-import { type AgentPrincipal, verifyAgentToken } from '../service/oauth/verify-agent-token.ts'
+import { type AgentPrincipal, verifyAgentToken } from '../service/oauth/authenticate-agent.ts'
+import { issueExecutionToken } from '../service/oauth/execution-tokens.ts'
+import type { Tier } from '../service/oauth/permissions.ts'
 import type { AgentStage } from './agent-stage.ts'
 
 /** Whom one more execution token of a stage speaks for. */

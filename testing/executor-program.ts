@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { auditTrail } from '../service/agents/audit/audit-trail.ts'
-import { finishExecutions } from '../service/agents/executor/finish-executions.ts'
-import { simulatedPlatform } from '../service/agents/executor/simulated-platform.ts'
+import { simulatedPlatform } from '../service/agents/executor/ad-entity-store.ts'
+import { resumeExecutions } from '../service/agents/executor/execution-triggers.ts'
+import { createAuditTrail } from '../service/audit/audit-store.ts'
 import { openDatabase } from '../service/db/database.ts'
 import { STAGE_KEYS } from './agent-stage.ts'
 import { Life, mortalDatabase } from './mortal-database.ts'
@@ -28,10 +28,10 @@ life.begin(null, async () => {
   // Reading keeps the process alive; nobody writes.
   await once(process.stdin, 'end')
 })
-await finishExecutions({
+await resumeExecutions({
   database: mortalDatabase(database, life),
   now: () => new Date(moment),
-  ...{ audit: auditTrail(STAGE_KEYS), platform: simulatedPlatform },
+  ...{ audit: createAuditTrail(STAGE_KEYS), platform: simulatedPlatform },
 })
 await database.close()
 process.stdout.write('done\n')

@@ -1,10 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '@signalbox/embedded-postgres/embedded-postgres.ts'
 import { openDatabase } from '../service/db/database.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../service/db/embedded-postgres.ts'
 import { migrate } from '../service/db/migrate.ts'
 import { databaseUrl, TEMPLATE_DATABASE } from './test-store.ts'
+
+const MEMORY_FOLDER = '/dev/shm'
+const MEMORY_BYTES_MIN = 4_000_000_000
 
 let directory: string
 let server: EmbeddedPostgres
@@ -14,13 +20,14 @@ let server: EmbeddedPostgres
  * real one; only its disk flushes are off, since nobody needs these rows after a power cut.
  */
 export async function globalSetup(): Promise<void> {
-  directory = mkdtempSync(join(tmpdir(), 'signalbox-tests-'))
+  directory = mkdtempSync(join(fastFolder(), 'signalbox-tests-'))
   server = await startEmbeddedPostgres({ dataDirectory: directory, port: 0 })
   process.env.SIGNALBOX_TEST_STORE_URL = server.connectionString
   const admin = open(server.connectionString)
   for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
     await admin.pool.query(`alter system set ${setting} = off`)
   }
+  await admin.pool.query("alter system set max_wal_size = '512MB'")
   await admin.pool.query('select pg_reload_conf()')
   await admin.pool.query(`create database ${TEMPLATE_DATABASE}`)
   await admin.close()
@@ -33,6 +40,13 @@ export async function globalSetup(): Promise<void> {
 export async function globalTeardown(): Promise<void> {
   await server.stop()
   rmSync(directory, { recursive: true, force: true })
+}
+
+/** Memory where the system has enough of it: a test's database is made in 15 ms there, not 65. */
+function fastFolder(): string {
+  if (!existsSync(MEMORY_FOLDER)) return tmpdir()
+  const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
+  return bavail * bsize >= MEMORY_BYTES_MIN ? MEMORY_FOLDER : tmpdir()
 }
 
 function open(connectionString: string) {

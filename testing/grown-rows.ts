@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EventPlace } from '../service/ledger/event-space.ts'
+import type { EventRef } from '../service/events/event-ref.ts'
 import { GROWN_ON } from './grown-store.ts'
 
 /** Rows that one statement takes. */
@@ -25,7 +25,7 @@ export function createdAtOf(number: number): Date {
   return new Date(Date.parse(`${GROWN_ON}T00:00:00.000Z`) + number * 100)
 }
 
-export function grownPlaces(count = ROWS): EventPlace[] {
+export function grownPlaces(count = ROWS): EventRef[] {
   return numbers(count)
     .filter(number => number % 100 !== 0)
     .map(number => ({ eventId: idOf(number), createdAt: createdAtOf(number), space: 0 }))

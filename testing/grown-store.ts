@@ -1,5 +1,5 @@
 import type { Database } from '../service/db/database.ts'
-import { ensurePartitions } from '../service/ledger/partition-store.ts'
+import { ensurePartitions } from '../service/events/partition-store.ts'
 
 /** Whose rows they are: nearly all of one tracker with one destination. */
 export const GROWN_TRACKER = '0190aaaa-0000-7000-8000-000000000001'

@@ -1,52 +1,54 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { findTrackerByKey } from '../service/access/store.ts'
 import type { Database } from '../service/db/database.ts'
-import { isOfCluster } from '../service/db/distribute-tables.ts'
-import { findAttempts, forgetAnswers, insertAttempt } from '../service/delivery/attempt-store.ts'
-import { readBacklog } from '../service/delivery/backlog-store.ts'
+import { isCitusCluster } from '../service/db/distribute-tables.ts'
+import { clearAnswers, findAttempts, insertAttempt } from '../service/delivery/attempt-store.ts'
+import { countWaitingOfDay, readBacklog } from '../service/delivery/backlog-store.ts'
 import { claimDeliveries, claimDelivery } from '../service/delivery/claim-store.ts'
+import { reserveDeliveryIds } from '../service/delivery/delivery-id-store.ts'
+import { countAcceptance, findDeliveries } from '../service/delivery/delivery-store.ts'
+import { findDueQueues } from '../service/delivery/destination-queue-store.ts'
 import { findDestinationRoutes } from '../service/delivery/destination-store.ts'
-import { findDueLanes } from '../service/delivery/due-lanes-store.ts'
 import {
   deleteAttempts,
   deleteSentCounts,
   findTrackersOfOldAttempts,
 } from '../service/delivery/expire-store.ts'
-import { reserveIds } from '../service/delivery/id-store.ts'
-import { countAcceptance } from '../service/delivery/metrics-store.ts'
-import { findDeliveries } from '../service/delivery/read-store.ts'
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../service/delivery/sent-counts-store.ts'
 import { settleDeliveries } from '../service/delivery/settlement-store.ts'
-import { bringForward, skipWaitingOfVisitor, stopErased } from '../service/delivery/store.ts'
-import { countWaitingOfDay } from '../service/delivery/waiting-of-day-store.ts'
-import { expireEvents } from '../service/erasure/expire-store.ts'
-import { insertEvents } from '../service/ingestion/store.ts'
+import {
+  bringForwardRetries,
+  skipWaitingOfVisitor,
+  tryStopErased,
+} from '../service/delivery/skip-store.ts'
 import {
   eraseEvents,
-  eraseKeysOf,
+  eraseSessionsAndWithdrawals,
+  findEventsWithoutPayload,
   findPayloadsByDigest,
-  findPayloadsOfVisitor,
-  findWithoutPayload,
-} from '../service/ledger/erase-store.ts'
-import { findExpiringTrackers } from '../service/ledger/expire-store.ts'
-import { listEvents } from '../service/ledger/list-store.ts'
-import { deleteStrayPayloads } from '../service/ledger/payload-expiry-store.ts'
-import { deletePositions, indexPositions } from '../service/ledger/position-store.ts'
+  findPayloadsByVisitor,
+} from '../service/events/erase-store.ts'
+import { findExpiringTrackers } from '../service/events/event-expiry-store.ts'
+import { deletePositions, indexPositions } from '../service/events/list-position-store.ts'
+import { listEventRefs } from '../service/events/list-store.ts'
+import { deleteDefaultPartitionPayloads } from '../service/events/payload-expiry-store.ts'
 import {
-  findChildren,
-  findEvents,
-  findEventsAt,
-  noteDifferingSubmissions,
-} from '../service/ledger/store.ts'
+  findChildEvents,
+  findEventsById,
+  findEventsByRef,
+  recordDifferingSubmissions,
+} from '../service/events/store.ts'
 import {
-  awaitPayloadWriters,
-  findErasingTrackers,
-  findSuppressed,
-} from '../service/ledger/suppression-store.ts'
-import { findWithdrawals } from '../service/ledger/withdrawal-store.ts'
-import { findSenders } from '../service/reports/reconciliation-store.ts'
+  findSuppressedDigests,
+  findTrackersWithErasures,
+  findWithdrawals,
+  waitForPayloadWriters,
+} from '../service/events/suppression-store.ts'
+import { insertEvents } from '../service/ingestion/store.ts'
+import { findActiveDestinations } from '../service/reports/reconciliation-store.ts'
 import { findDueSnapshots } from '../service/reports/snapshot-store.ts'
+import { deleteEventBatch } from '../service/retention/store.ts'
 import { createdAtOf, grownIds, grownPlaces, idOf, numbers, ROWS } from './grown-rows.ts'
 import {
   CHILD_EVERY,
@@ -69,7 +71,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'accept a thousand events': database => accept(database, newIds()),
   'accept a thousand known events': database => accept(database, grownIds()),
   'note differing submissions': database =>
-    noteDifferingSubmissions(
+    recordDifferingSubmissions(
       database,
       grownIds().map(eventId => ({
         trackerId: TRACKER,
@@ -82,15 +84,16 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'look up a key': database =>
     findTrackerByKey(database, 'tracker_secret', Buffer.from('00', 'hex')),
   'look up destinations': database => findDestinationRoutes(database, TRACKER, NOW),
-  'reserve delivery ids': database => reserveIds(database, TRACKER, 1),
+  'reserve delivery ids': database => reserveDeliveryIds(database, TRACKER, 1),
   'look up withdrawals': database =>
     findWithdrawals(
       database,
       numbers().map(number => ({ trackerId: TRACKER, visitorId: `gone-visitor-${number}` })),
     ),
-  'look up erased digests': database => findSuppressed(database, numbers().map(keyedDigest)),
-  'look up erasing trackers': database => findErasingTrackers(database, [TRACKER]),
-  'find due lanes': database => findDueLanes(database, { now: NOW, lanesMax: 8, leaveOut: [] }),
+  'look up erased digests': database => findSuppressedDigests(database, numbers().map(keyedDigest)),
+  'look up erasing trackers': database => findTrackersWithErasures(database, [TRACKER]),
+  'find due lanes': database =>
+    findDueQueues(database, { now: NOW, queuesMax: 8, excludedDestinationIds: [] }),
   'claim, read and settle': claimAndSettle,
   'claim one': database =>
     claimDelivery(database, {
@@ -101,7 +104,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       leaseSeconds: 60,
     }),
   'bring forward': database =>
-    bringForward(database, { trackerId: TRACKER, destinationId: DESTINATION, at: TOMORROW }),
+    bringForwardRetries(database, { trackerId: TRACKER, destinationId: DESTINATION, at: TOMORROW }),
   'read the backlog': database => readBacklog(database, NOW),
   'count what waits of a day': database =>
     countWaitingOfDay(database, {
@@ -113,24 +116,25 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'stop what waits of a visitor': database =>
     skipWaitingOfVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-22', at: NOW }),
   'stop erased events': database =>
-    stopErased(database, { trackerId: TRACKER, events: grownPlaces(), at: NOW }),
+    tryStopErased(database, { trackerId: TRACKER, events: grownPlaces(), at: NOW }),
   'replay failures': database => replay(database, { eventName: null, deliveryIds: null }),
   'replay failures by name': database =>
     replay(database, { eventName: 'Purchase', deliveryIds: null }),
   'replay failures by id': database => replay(database, { eventName: null, deliveryIds: [15, 25] }),
-  'list the first page': database => listEvents(database, { ...PAGE, offset: 0 }),
-  'list page five': database => listEvents(database, { ...PAGE, offset: 400 }),
+  'list the first page': database => listEventRefs(database, { ...PAGE, offset: 0 }),
+  'list page five': database => listEventRefs(database, { ...PAGE, offset: 400 }),
   'read deliveries of a page': database => findDeliveries(database, TRACKER, grownPlaces(100)),
-  'read events by id': database => findEvents(database, TRACKER, grownIds(100)),
+  'read events by id': database => findEventsById(database, TRACKER, grownIds(100)),
   'read children': database =>
-    findChildren(database, TRACKER, { eventId: idOf(CHILD_EVERY * 2 + 2), space: 0 }),
+    findChildEvents(database, TRACKER, { eventId: idOf(CHILD_EVERY * 2 + 2), space: 0 }),
   'read attempts': database => findAttempts(database, TRACKER, attemptIds()),
-  'forget answers': database => forgetAnswers(database, TRACKER, attemptIds()),
+  'forget answers': database => clearAnswers(database, TRACKER, attemptIds()),
   'find payloads by digest': database =>
     findPayloadsByDigest(database, { trackerId: TRACKER, digest: DIGEST, limit: 100, after: null }),
   'find payloads of a visitor': database =>
-    findPayloadsOfVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-7', limit: 100 }),
-  'find events without payload': database => findWithoutPayload(database, TRACKER, grownPlaces()),
+    findPayloadsByVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-7', limit: 100 }),
+  'find events without payload': database =>
+    findEventsWithoutPayload(database, TRACKER, grownPlaces()),
   'erase a hundred events': database =>
     eraseEvents(
       database,
@@ -144,21 +148,25 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       })),
     ),
   'erase withdrawals': database =>
-    eraseKeysOf(database, { trackerId: TRACKER, digest: DIGEST, visitorIds: ['visitor-9'] }),
-  'wait for writers': database => awaitPayloadWriters(database),
+    eraseSessionsAndWithdrawals(database, {
+      trackerId: TRACKER,
+      digest: DIGEST,
+      visitorIds: ['visitor-9'],
+    }),
+  'wait for writers': database => waitForPayloadWriters(database),
   'find expiring trackers': database =>
     findExpiringTrackers(database, 'events_default', '2026-01-01'),
   'expire a thousand events': database =>
-    expireEvents(database, 'events_default', {
+    deleteEventBatch(database, 'events_default', {
       trackerId: TRACKER,
-      keptSince: '2026-11-22',
+      cutoffDay: '2026-11-22',
       after: null,
     }),
   'find trackers of old attempts': database => findTrackersOfOldAttempts(database, GROWN_ON),
   'delete a thousand attempts': database =>
     deleteAttempts(database, { trackerId: TRACKER, keptSince: GROWN_ON, after: null }),
   'delete sent counts': database => deleteSentCounts(database, '2026-01-01'),
-  'delete stray payloads': database => deleteStrayPayloads(database, '2026-01-01'),
+  'delete stray payloads': database => deleteDefaultPartitionPayloads(database, '2026-01-01'),
   'count accepted deliveries': database => countAcceptance(database, TRACKER, GROWN_ON),
   'count sent events of a day': database =>
     countSentOfDay(database, { trackerId: TRACKER, destinationId: DESTINATION, day: GROWN_ON }),
@@ -170,14 +178,14 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       until: GROWN_ON,
     }),
   'find senders': database =>
-    findSenders(database, { sentSince: GROWN_ON, after: null, limit: 100 }),
+    findActiveDestinations(database, { sentSince: GROWN_ON, after: null, limit: 100 }),
   'find due snapshots': database =>
     findDueSnapshots(database, { from: GROWN_ON, until: GROWN_ON, now: NOW, rowsMax: 100 }),
   'write list positions': database => indexPositions(database, GROWN_DAY),
   'list a page from a position': async database => {
     await indexPositions(database, GROWN_DAY)
-    const { total } = await listEvents(database, { ...PAGE, offset: 0 })
-    await listEvents(database, { ...PAGE, offset: total - 2_600 })
+    const { total } = await listEventRefs(database, { ...PAGE, offset: 0 })
+    await listEventRefs(database, { ...PAGE, offset: total - 2_600 })
   },
   'delete list positions': database => deletePositions(database, TRACKER, GROWN_ON),
 }
@@ -207,8 +215,8 @@ function accept(database: Database, ids: readonly string[]) {
       createdAt: NOW,
       eventTime: NOW,
       session: { visitorId: `visitor-${eventId}`, landingSource: null, clickIds: {} },
-      presumedConsenting: [`visitor-${eventId}`],
-      presumedUnerased: [keyedDigest(index).keyed.replace(/^../, '00')],
+      assumedNotWithdrawn: [`visitor-${eventId}`],
+      assumedNotErased: [keyedDigest(index).keyed.replace(/^../, '00')],
     }),
   )
   const deliveries = entries.map(({ eventId }) => {
@@ -225,9 +233,9 @@ function accept(database: Database, ids: readonly string[]) {
 
 async function claimAndSettle(database: Database): Promise<void> {
   const lane = { trackerId: TRACKER, destinationId: DESTINATION, isProbe: false }
-  const claim = { lane, limit: ROWS, claimedAt: NOW, leaseSeconds: 60 }
+  const claim = { queue: lane, limit: ROWS, claimedAt: NOW, leaseSeconds: 60 }
   const { deliveries, leaseEndsAt } = await claimDeliveries(database, claim)
-  await findEventsAt(database, TRACKER, deliveries)
+  await findEventsByRef(database, TRACKER, deliveries)
   const attemptId = randomUUID()
   await insertAttempt(database, {
     trackerId: TRACKER,
@@ -251,7 +259,7 @@ async function claimAndSettle(database: Database): Promise<void> {
       reason: 'accepted',
       nextAttemptAt: null,
       replayableUntil: null,
-      isUnburnt: false,
+      isUncounted: false,
       error: null,
       traceId: null,
       attemptId,
@@ -278,5 +286,5 @@ async function replay(
 ) {
   const window = { at: NOW, windowEndsAfter: NOW }
   const wanted = { trackerId: TRACKER, ...filters, limit: ROWS, ...window }
-  return replayFailed(database, wanted, { isCluster: await isOfCluster(database) })
+  return replayFailed(database, wanted, { isCluster: await isCitusCluster(database) })
 }

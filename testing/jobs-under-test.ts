@@ -52,7 +52,7 @@ export async function jobsUnderTest(test: TestContext): Promise<JobsUnderTest> {
       concurrency: 2,
       onError: error => errors.push(error),
       onDone: run => runs.push(run),
-      limits: { pollSeconds: 2, restartPauseSeconds: 0.2, stopSecondsMax: 0.5 },
+      timings: { pollIntervalSeconds: 2, restartDelaySeconds: 0.2, stopTimeoutSeconds: 0.5 },
     })
     let stopped: Promise<void> | null = null
     const stop = () => {
@@ -67,7 +67,7 @@ export async function jobsUnderTest(test: TestContext): Promise<JobsUnderTest> {
 
 /** A job that runs on request only, unless it says otherwise. */
 export function jobOf(name: string, run: Job['run'], options: Partial<Job> = {}): Job {
-  return { name, schedule: null, secondsMax: 60, run, ...options }
+  return { name, schedule: null, timeoutSeconds: 60, run, ...options }
 }
 
 function queueOf({ pool }: Database) {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../service/db/database.ts'
-import { listEvents } from '../service/ledger/list-store.ts'
-import { countInserted, indexPositions, type TrackerDay } from '../service/ledger/position-store.ts'
+import {
+  countInsertedEvents,
+  indexPositions,
+  type TrackerDay,
+} from '../service/events/list-position-store.ts'
+import { listEventRefs } from '../service/events/list-store.ts'
 import { TRACKER_ID } from './stored-events.ts'
 
 export interface EventRun {
@@ -35,7 +39,7 @@ export async function storeRun(
        ) timed
        order by 2
        returning tracker_id, event_id, created_at
-     ), counted as (${countInserted('accepted')})
+     ), counted as (${countInsertedEvents('accepted')})
      select 1 as done`,
     [TRACKER_ID, prefix, count, from, stepMilliseconds],
   )
@@ -49,7 +53,7 @@ export async function indexDay(
 ): Promise<number> {
   let total = 0
   for (;;) {
-    const { positions, more } = await indexPositions(database, trackerDay, positionsMax)
+    const { positions, hasMore: more } = await indexPositions(database, trackerDay, positionsMax)
     total += positions
     if (!more) return total
   }
@@ -75,7 +79,7 @@ export async function assertExactPages(
   const pages = Math.ceil(sorted.length / perPage)
   for (let page = 0; page <= pages; page += page + every < pages ? every : 1) {
     const offset = page * perPage
-    const listed = await listEvents(database, { trackerId: TRACKER_ID, offset, limit: perPage })
+    const listed = await listEventRefs(database, { trackerId: TRACKER_ID, offset, limit: perPage })
     assert.equal(listed.total, sorted.length)
     const message = `page ${page + 1} of ${pages} with ${perPage} events each`
     const ids = listed.events.map(({ eventId }) => eventId)

@@ -1,7 +1,7 @@
-import type { Mail } from '../service/people/mail/mails.ts'
+import type { Email } from '../service/people/mail/mail-queue.ts'
 
 /** The path and query of the first link in the newest mail to somebody, optionally to one page. */
-export function mailedLink(mails: readonly Mail[], to: string, path = '/'): string {
+export function mailedLink(mails: readonly Email[], to: string, path = '/'): string {
   for (const { text } of mails.filter(mail => mail.to === to).toReversed()) {
     const found = text
       .match(/https?:\/\/\S+/g)

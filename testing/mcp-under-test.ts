@@ -1,4 +1,4 @@
-import { insertSimulatedEntities } from '../service/agents/executor/seed-store.ts'
+import { insertSimulatedEntities } from '../service/agents/executor/simulated-account-store.ts'
 import { ENTITIES } from './agent-stage.ts'
 import { type AgentTokens, agentTokens } from './agent-tokens.ts'
 import type { WorkspaceUnderTest } from './people-under-test.ts'

@@ -1,4 +1,4 @@
-import type { ProposalContext } from '../service/agents/proposals/proposal-context.ts'
+import type { ProposalContext } from '../service/agents/proposals/agents-context.ts'
 import { openDatabase } from '../service/db/database.ts'
 import type { AgentStage } from './agent-stage.ts'
 import { type Death, Life, mortalDatabase } from './mortal-database.ts'

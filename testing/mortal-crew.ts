@@ -1,4 +1,4 @@
-import { seededChance } from '@signalbox/graph-simulator/seeded-chance.ts'
+import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import type { HeardAnswer } from './delivery-promises.ts'
 import { endLeases } from './end-leases.ts'
@@ -66,12 +66,12 @@ export class MortalCrew {
     if (known) return known
     this.#hired += 1
     const { seed, context, ...options } = this.#options
-    const chance = seededChance(seed + this.#hired)
+    const chance = seededRandom(seed + this.#hired)
     const name = `worker-${this.#hired}`
     const worker = mortalWorker(this.#service, {
       ...options,
       name,
-      context: { ...context, chance },
+      context: { ...context, random: chance },
     })
     this.#living.push(worker)
     return worker

@@ -1,7 +1,10 @@
 import { openDatabase } from '../service/db/database.ts'
-import { deliverLane } from '../service/delivery/deliver-lane.ts'
+import { deliverDueBatch } from '../service/delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
-import { findDueLanes, type Lane } from '../service/delivery/due-lanes-store.ts'
+import {
+  type DestinationQueue,
+  findDueQueues,
+} from '../service/delivery/destination-queue-store.ts'
 import type { Platform } from '../service/platforms/platform.ts'
 import type { HeardAnswer } from './delivery-promises.ts'
 import { type Death, Life, mortalDatabase } from './mortal-database.ts'
@@ -104,13 +107,13 @@ export function heardPlatform(
 }
 
 async function deliverAll(context: DeliveryContext, trackerIds: readonly string[]): Promise<void> {
-  const orderOf = ({ trackerId }: Lane) => trackerIds.indexOf(trackerId)
+  const orderOf = ({ trackerId }: DestinationQueue) => trackerIds.indexOf(trackerId)
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const due = { now: context.now(), lanesMax: 100, leaveOut: [] }
-    const lanes = await findDueLanes(context.database, due)
+    const due = { now: context.now(), queuesMax: 100, excludedDestinationIds: [] }
+    const lanes = await findDueQueues(context.database, due)
     if (lanes.length === 0 || context.isStopping?.()) return
     for (const lane of lanes.toSorted((a, b) => orderOf(a) - orderOf(b))) {
-      await deliverLane(context, lane, () => {})
+      await deliverDueBatch(context, lane, () => {})
     }
   }
 }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { insertWorkspace } from '../service/access/store.ts'
 import type { Database } from '../service/db/database.ts'
 import { insertAdAccount } from '../service/people/ad-account-store.ts'
-import { passwordHash } from '../service/people/auth-library.ts'
-import { insertMember } from '../service/people/member-store.ts'
+import { createPasswordHash } from '../service/people/auth-library.ts'
 import { insertPerson } from '../service/people/person-store.ts'
-import { sessionCookieName, sessionTokenDigest } from '../service/people/session-cookie.ts'
+import { hashSessionToken, sessionCookieName } from '../service/people/session-token.ts'
 import type { WorkspaceRole } from '../service/people/workspace-role.ts'
+import { insertMember } from '../service/people/workspace-store.ts'
 import { BrowserClient } from './browser-client.ts'
 import type { TestClock } from './test-clock.ts'
 
@@ -37,7 +37,7 @@ export async function personUnderTest(
   service: Installation,
   { email = `${randomBytes(6).toString('hex')}@people.example`, name = 'Ada Example' } = {},
 ): Promise<PersonUnderTest> {
-  hash ??= passwordHash(TEST_PASSWORD)
+  hash ??= createPasswordHash(TEST_PASSWORD)
   const userId = await insertPerson(service.database, {
     email,
     name,
@@ -61,7 +61,7 @@ export async function signedInClient(
   await database.pool.query(
     `insert into people.sessions (token, user_id, created_at, updated_at, expires_at)
      values ($1, $2, $3, $3, $4)`,
-    [sessionTokenDigest(token), userId, at, expiresAt],
+    [hashSessionToken(token), userId, at, expiresAt],
   )
   const client = new BrowserClient(url)
   client.cookies.set(sessionCookieName(url), token)

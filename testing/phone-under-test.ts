@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { axeFindings } from '../browser/testing/axe-findings.ts'
-import type { ChromiumUnderTest } from '../browser/testing/chromium-under-test.ts'
+import {
+  type ChromiumUnderTest,
+  findAccessibilityViolations,
+} from '../browser/testing/chromium-under-test.ts'
 import { TEST_PASSWORD } from './people-under-test.ts'
 
 const PHONE = { width: 360, height: 740 }
@@ -29,7 +31,7 @@ export async function phoneUnderTest(
     if (['error', 'warning'].includes(message.type()) && !isRefusal) said.push(message.text())
   })
   const look = async () => {
-    assert.deepEqual(await axeFindings(page), [])
+    assert.deepEqual(await findAccessibilityViolations(page), [])
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok(Number(width) <= PHONE.width, `${page.url()} is ${width} px wide`)
   }

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { clusterPath } from '../service/db/embedded-cluster.ts'
-import { endServer } from '../service/db/embedded-stop.ts'
-import { findPostmaster } from '../service/db/postmaster-file.ts'
+import { clusterPath } from '@signalbox/embedded-postgres/cluster.ts'
+import { findPostmaster, stopServer } from '@signalbox/embedded-postgres/postmaster.ts'
 import type { Credentials } from '../service/provisioning/credentials-file.ts'
 
 const MAIN = join(import.meta.dirname, '..', 'service', 'main.ts')
@@ -176,5 +175,5 @@ function silence(pattern: RegExp, said: Pick<ProgramUnderTest, 'log' | 'terminal
 /** PostgreSQL outlives a service that was killed, as it should; not the test, though. */
 async function endOrphan(dataFolder: string): Promise<void> {
   const orphan = findPostmaster(clusterPath(dataFolder))
-  if (orphan) await endServer(orphan)
+  if (orphan) await stopServer(orphan)
 }

@@ -1,4 +1,4 @@
-import { seededChance } from '@signalbox/graph-simulator/seeded-chance.ts'
+import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
 
 /** Choices that come out the same again from the same seed. */
 export interface SeededChoices {
@@ -12,7 +12,7 @@ export interface SeededChoices {
 }
 
 export function seededChoices(seed: number): SeededChoices {
-  const chance = seededChance(seed)
+  const chance = seededRandom(seed)
   const integer = (minimum: number, maximum: number) =>
     minimum + Math.floor(chance() * (maximum - minimum + 1))
   const pick = <Item>(items: readonly Item[]): Item => {

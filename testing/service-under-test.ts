@@ -4,10 +4,10 @@ import type { TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import type { Database } from '../service/db/database.ts'
 import { openStoreNodes, singleNode } from '../service/db/store-nodes.ts'
-import { deliverLane } from '../service/delivery/deliver-lane.ts'
+import { deliverDueBatch } from '../service/delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
-import { findDueLanes } from '../service/delivery/due-lanes-store.ts'
-import type { Mail } from '../service/people/mail/mails.ts'
+import { findDueQueues } from '../service/delivery/destination-queue-store.ts'
+import type { Email } from '../service/people/mail/mail-queue.ts'
 import { metaPlatform } from '../service/platforms/meta/client.ts'
 import {
   type ProvisionedTracker,
@@ -15,7 +15,7 @@ import {
 } from '../service/provisioning/provision-tracker.ts'
 import { serviceLog } from '../service/roles/service-log.ts'
 import { createServer, type Server, type ServerOptions } from '../service/server.ts'
-import { readNetworks } from '../service/settings/networks.ts'
+import { parseNetworks } from '../service/settings/variable.ts'
 import { sharedCluster } from './citus/cluster.ts'
 import { newContractKeys } from './contract-keys.ts'
 import { SHOP_ORIGIN } from './page-view.ts'
@@ -37,7 +37,7 @@ export interface ServiceUnderTest {
   routes: readonly RegisteredRoute[]
   delivery: DeliveryContext
   /** Every mail that was handed in. */
-  mails: Mail[]
+  mails: Email[]
   /** Everything that was logged, as text. */
   logged(): string
   /** Its publishable key works at the shop of the samples, unless other origins are given. */
@@ -82,7 +82,7 @@ export interface UnderTestOptions {
   /** As in SIGNALBOX_PUBLIC_ORIGIN; where it listens without it. */
   publicOrigin?: string
   /** The clock of the limits, and how late the event loop is; the real ones by default. */
-  steadySeconds?: () => number
+  monotonicSeconds?: () => number
   readDelaySeconds?: () => number
 }
 
@@ -107,7 +107,7 @@ async function nodesOf(test: TestContext, { database, connectionString }: TestSt
     connectionsMax: 10,
     applicationName: 'signalbox test',
     onIdleError: () => {},
-    steadySeconds: () => performance.now() / 1_000,
+    monotonicSeconds: () => performance.now() / 1_000,
   })
   test.after(() => nodes.close())
   return nodes
@@ -135,7 +135,7 @@ export async function serviceUnderTest(
     now: clock.now,
   })
   const credentialKeys = { current: randomBytes(32), previous: [] }
-  const mails: Mail[] = []
+  const mails: Email[] = []
   let origin = ''
   const delivery: DeliveryContext = {
     database,
@@ -146,7 +146,7 @@ export async function serviceUnderTest(
     batchMax: options.batchMax ?? 1_000,
     leaseSeconds: 60,
     now: clock.now,
-    chance: () => 0.5,
+    random: () => 0.5,
   }
   const server = createServer({
     database,
@@ -160,7 +160,7 @@ export async function serviceUnderTest(
     logger,
     now: clock.now,
     publicOrigin: () => options.publicOrigin ?? origin,
-    trustedProxies: readNetworks(options.trustedProxies ?? '') ?? [],
+    trustedProxies: parseNetworks(options.trustedProxies ?? '') ?? [],
     nativeSchemes: ['cursor', 'vscode'],
     mcpOrigins: ['https://chat.example'],
     mails: { send: mail => void mails.push(mail) },
@@ -168,7 +168,7 @@ export async function serviceUnderTest(
     ingestQueueMax: options.ingestQueueMax ?? 10_000,
     commitEventsMax: 1_000,
     limits: { ...WIDE_LIMITS, ...options.limits },
-    ...(options.steadySeconds && { steadySeconds: options.steadySeconds }),
+    ...(options.monotonicSeconds && { monotonicSeconds: options.monotonicSeconds }),
     ...(options.readDelaySeconds && { readDelaySeconds: options.readDelaySeconds }),
     onPlanned: () => {},
   })
@@ -207,11 +207,11 @@ export async function serviceUnderTest(
 async function deliverDue(context: DeliveryContext): Promise<number> {
   let claimed = 0
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const due = { now: context.now(), lanesMax: 100, leaveOut: [] }
-    const lanes = await findDueLanes(context.database, due)
+    const due = { now: context.now(), queuesMax: 100, excludedDestinationIds: [] }
+    const lanes = await findDueQueues(context.database, due)
     if (lanes.length === 0) return claimed
     for (const lane of lanes) {
-      const run = await deliverLane(context, lane, () => {})
+      const run = await deliverDueBatch(context, lane, () => {})
       claimed += run.claimedCount
     }
   }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
-import type { AlertMove } from '../service/reports/alert.ts'
-import { takeDueSnapshots } from '../service/reports/take-due-snapshots.ts'
-import type { UnavailableReading } from '../service/reports/take-snapshot.ts'
+import type { AlertTransition } from '../service/reports/alert-store.ts'
+import { takeDueSnapshots, type UnavailableReading } from '../service/reports/take-snapshots.ts'
 import { samplePurchase } from './sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from './service-under-test.ts'
 
@@ -20,7 +19,7 @@ export const STRONG = {
 
 /** A service whose match quality is measured, and all that was told of it. */
 export interface SnapshotTaking extends ServiceUnderTest {
-  moves: AlertMove[]
+  moves: AlertTransition[]
   unavailable: UnavailableReading[]
   take(signal?: AbortSignal): ReturnType<typeof takeDueSnapshots>
   /** So many purchases with this identity, sent to the platform at once. */
@@ -35,11 +34,11 @@ export interface SnapshotTaking extends ServiceUnderTest {
 export async function snapshotTaking(test: TestContext, startAt?: string): Promise<SnapshotTaking> {
   const service = await serviceUnderTest(test, startAt ? { startAt } : {})
   const { database, clock, delivery } = service
-  const moves: AlertMove[] = []
+  const moves: AlertTransition[] = []
   const unavailable: UnavailableReading[] = []
   const context = {
     ...delivery,
-    onAlert: (move: AlertMove) => void moves.push(move),
+    onAlert: (move: AlertTransition) => void moves.push(move),
     onUnavailable: (reading: UnavailableReading) => void unavailable.push(reading),
   }
   let sent = 0

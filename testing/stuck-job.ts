@@ -16,7 +16,7 @@ startJobWorker({
     {
       name: 'look',
       schedule: null,
-      secondsMax: 60,
+      timeoutSeconds: 60,
       run: async () => {
         process.stderr.write('working\n')
         await delay(3_600_000)

@@ -54,7 +54,7 @@ export async function migratedDatabaseUrl(test: TestContext, server: string): Pr
     connectionsMax: 2,
     applicationName: 'signalbox test set-up',
     onIdleError: () => {},
-    isPatient: true,
+    hasNoTimeouts: true,
   })
   await migrate(database).finally(() => database.close())
   return connectionString

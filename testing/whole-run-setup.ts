@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openapiDocument } from '../contract/openapi-document.ts'
+import { createOpenapiDocument } from '../contract/openapi-document.ts'
 import * as testStore from './global-setup.ts'
 import { ANSWERS_FILE, differingAnswers, readAnswers } from './reached-answers.ts'
 
@@ -22,7 +22,7 @@ export async function globalTeardown(): Promise<void> {
   const file = process.env[ANSWERS_FILE] as string
   const answers = readAnswers(readFileSync(file, 'utf8'))
   rmSync(join(file, '..'), { recursive: true })
-  const differences = differingAnswers(openapiDocument().paths as never, answers)
+  const differences = differingAnswers(createOpenapiDocument().paths as never, answers)
   if (differences.length === 0) return
   process.stderr.write(`\n${differences.join('\n')}\n`)
   throw new Error('the tests and the contract do not have the same answers')

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import type { CircuitChange } from '../service/delivery/circuit-moves.ts'
+import type { CircuitChange } from '../service/delivery/circuit-breaker.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import {
   type DeliveryWorker,
@@ -36,7 +36,7 @@ export function workerUnderTest(
   const circuitChanges: CircuitChange[] = []
   const worker = startDeliveryWorker({
     context: { ...service.delivery, ...context },
-    limits: { requestsMax: 8, laneRequestsMax: 2, pollSeconds: NEVER_SECONDS, ...limits },
+    limits: { requestsMax: 8, destinationRequestsMax: 2, pollSeconds: NEVER_SECONDS, ...limits },
     onError: error => errors.push(error),
     onCircuitChanged: change => circuitChanges.push(change),
     ...(onPoll && { onPoll }),

@@ -31,7 +31,7 @@ export interface Page {
 
 type Listener = () => void
 
-export type TcfCallback = (data: TcData, isSuccess: boolean) => void
+type TcfCallback = (data: TcData, isSuccess: boolean) => void
 
 /** What a consent platform says with each event (TCF v2, TCData). */
 export interface TcData {
@@ -40,4 +40,13 @@ export interface TcData {
   gdprApplies?: boolean
   purposeOneTreatment?: boolean
   purpose?: { consents?: Record<number, boolean> }
+}
+
+/** Runs it; what it throws is a warning on the console. The tag never breaks the page. */
+export function runSafely(run: () => void): void {
+  try {
+    run()
+  } catch (error) {
+    console.warn('signalbox', error)
+  }
 }

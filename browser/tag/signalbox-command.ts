@@ -1,13 +1,9 @@
-import { guarded } from './guarded.ts'
-import type { Page } from './page.ts'
-import { queueEvent } from './queue-event.ts'
-import { settleEvents } from './settle-events.ts'
+import { watchConsentMode, watchTcf } from './consent-signals.ts'
+import { flushEvents, queueEvent, withdrawConsent } from './event-queue.ts'
+import { type Page, runSafely } from './page.ts'
 import type { Callback, EventParameters, InitOptions, TagState } from './tag-state.ts'
-import { transport } from './transport.ts'
-import { visitorCookie } from './visitor-cookie.ts'
-import { watchConsentMode } from './watch-consent-mode.ts'
-import { watchTcf } from './watch-tcf.ts'
-import { withdrawConsent } from './withdraw-consent.ts'
+import { createTransport } from './transport.ts'
+import { createVisitorCookie } from './visitor-cookie.ts'
 
 /** Put in by browser/build-tag.ts. */
 declare const VERSION: string
@@ -26,13 +22,13 @@ export interface PageConsent {
 }
 
 /** Makes the function that pages call. It sends nothing and keeps nothing before consent. */
-export function signalboxCommand(page: Page): SignalboxCommand {
-  const settle = () => settleEvents(tag)
+export function createSignalboxCommand(page: Page): SignalboxCommand {
+  const settle = () => flushEvents(tag)
   const tag: TagState = {
     page,
     landingUrl: page.location.href,
     waiting: [],
-    pageWord: {},
+    pageConsent: {},
     tcf: watchTcf(page, settle),
     consentMode: watchConsentMode(page, settle),
   }
@@ -44,11 +40,11 @@ export function signalboxCommand(page: Page): SignalboxCommand {
     init: (options: InitOptions) => init(tag, options),
     event: (name: string, parameters?: EventParameters, callback?: Callback) =>
       queueEvent(tag, { ...parameters, event_name: name }, callback),
-    consent: (word: PageConsent) => hearPage(tag, word),
+    consent: (word: PageConsent) => setPageConsent(tag, word),
     withdraw: (callback?: Callback) => withdrawConsent(tag, callback),
   }
   const command: SignalboxCommand = (name, ...parameters) =>
-    guarded(() => {
+    runSafely(() => {
       const run = commands[name as string]
       if (!run) throw Error(`no command ${name}`)
       run(...(parameters as never[]))
@@ -62,15 +58,15 @@ function init(tag: TagState, options: InitOptions): void {
   const { key, endpoint, pixel, cookieDomain } = options
   // A secret key that stands in a page is public from then on; it must not seem to work.
   if (!/^sbx_pk_/.test(key)) throw Error('init needs the publishable key')
-  tag.set = {
-    send: transport(tag.page, endpoint.replace(/\/$/, ''), key),
-    visitor: visitorCookie(tag.page, cookieDomain),
+  tag.config = {
+    send: createTransport(tag.page, endpoint.replace(/\/$/, ''), key),
+    visitor: createVisitorCookie(tag.page, cookieDomain),
     pixel,
   }
 }
 
-function hearPage(tag: TagState, { basis, consent }: PageConsent): void {
+function setPageConsent(tag: TagState, { basis, consent }: PageConsent): void {
   if (basis !== 'consent' && basis !== 'none') throw Error('basis is consent or none')
-  tag.pageWord =
+  tag.pageConsent =
     basis === 'none' ? { state: 'denied' } : { state: 'granted', evidence: { consent } }
 }

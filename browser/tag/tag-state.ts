@@ -1,4 +1,4 @@
-import type { ConsentSignal } from './consent-basis.ts'
+import type { ConsentSignal } from './consent-signals.ts'
 import type { Page } from './page.ts'
 import type { Outcome, Send } from './transport.ts'
 import type { VisitorCookie } from './visitor-cookie.ts'
@@ -11,11 +11,11 @@ export interface TagState {
   /** Events for which the basis is not known yet, the oldest first. */
   waiting: WaitingEvent[]
   /** What the page itself said with signalbox('consent'). */
-  pageWord: ConsentSignal
+  pageConsent: ConsentSignal
   tcf: () => ConsentSignal
   consentMode: () => ConsentSignal
   /** Missing before signalbox('init'). */
-  set?: { send: Send; visitor: VisitorCookie; pixel: boolean | undefined }
+  config?: { send: Send; visitor: VisitorCookie; pixel: boolean | undefined }
 }
 
 export interface InitOptions {

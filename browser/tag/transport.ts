@@ -27,7 +27,7 @@ interface Channel {
  * by one more attempt, after Retry-After or else one to two seconds. While the page goes away, and
  * in browsers whose fetch would die with it, a beacon is sent instead.
  */
-export function transport(page: Page, endpoint: string, key: string): Send {
+export function createTransport(page: Page, endpoint: string, key: string): Send {
   const channel: Channel = { page, url: `${endpoint}/events`, key, retries: new Set() }
   function hurry(): void {
     if (isLeaving(page)) for (const retry of channel.retries) retry()

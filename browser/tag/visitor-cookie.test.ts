@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Page } from './page.ts'
-import { visitorCookie } from './visitor-cookie.ts'
+import { createVisitorCookie } from './visitor-cookie.ts'
 
 it('is secure on HTTPS, and lives on the domain that it is told', () => {
   const jar = cookieJar('https:')
-  const id = visitorCookie(jar.page, 'shop.example').id()
+  const id = createVisitorCookie(jar.page, 'shop.example').id()
   const scope = 'Path=/;SameSite=Lax;Max-Age=34128000;Domain=shop.example;Secure'
   assert.deepEqual(jar.written, [`_sbx=${id};${scope}`])
 })
 
 it('is removed on the domain on which it was set', () => {
   const jar = cookieJar('http:', 'a=b; _sbx=known; c=d')
-  const visitor = visitorCookie(jar.page, 'shop.example')
+  const visitor = createVisitorCookie(jar.page, 'shop.example')
   assert.equal(visitor.id(), 'known')
   assert.equal(visitor.forget(), 'known')
   const scope = 'Path=/;SameSite=Lax;Max-Age=0;Domain=shop.example'
@@ -21,7 +21,7 @@ it('is removed on the domain on which it was set', () => {
 
 it('writes nothing where there is nothing to forget', () => {
   const jar = cookieJar('https:', 'my_sbx=other; _sbxx=other')
-  assert.equal(visitorCookie(jar.page, undefined).forget(), undefined)
+  assert.equal(createVisitorCookie(jar.page, undefined).forget(), undefined)
   assert.deepEqual(jar.written, [])
 })
 

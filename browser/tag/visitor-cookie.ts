@@ -1,10 +1,7 @@
-import { guarded } from './guarded.ts'
-import type { Page } from './page.ts'
-import { randomId } from './random-id.ts'
-import { readCookie } from './read-cookie.ts'
+import { type Page, runSafely } from './page.ts'
 
 /** 13 months, counted from the first event with consent and never prolonged. */
-const AGE_SECONDS_MAX = 395 * 86_400
+const MAX_AGE_SECONDS = 395 * 86_400
 const NAME = '_sbx'
 
 export interface VisitorCookie {
@@ -14,7 +11,7 @@ export interface VisitorCookie {
   forget(): string | undefined
 }
 
-export function visitorCookie(page: Page, domain: string | undefined): VisitorCookie {
+export function createVisitorCookie(page: Page, domain: string | undefined): VisitorCookie {
   // Also kept here: where cookies are blocked, the events of one page still belong together.
   let current: string | undefined
   let forgotten: string | undefined
@@ -23,7 +20,7 @@ export function visitorCookie(page: Page, domain: string | undefined): VisitorCo
     const scope = domain ? `;Domain=${domain}` : ''
     const secure = page.location.protocol === 'https:' ? ';Secure' : ''
     const cookie = `${NAME}=${value};Path=/;SameSite=Lax;Max-Age=${ageSeconds}${scope}${secure}`
-    guarded(() => {
+    runSafely(() => {
       page.document.cookie = cookie
     })
   }
@@ -33,7 +30,7 @@ export function visitorCookie(page: Page, domain: string | undefined): VisitorCo
       current = readCookie(page, NAME) || current
       if (!current) {
         current = randomId()
-        write(current, AGE_SECONDS_MAX)
+        write(current, MAX_AGE_SECONDS)
       }
       return current
     },
@@ -45,4 +42,20 @@ export function visitorCookie(page: Page, domain: string | undefined): VisitorCo
       return forgotten
     },
   }
+}
+
+/** The value of a cookie as it stands there. A page that may not have cookies has none. */
+export function readCookie(page: Page, name: string): string | undefined {
+  try {
+    return (RegExp(`(?:^|; )${name}=([^;]+)`).exec(page.document.cookie) || [])[1]
+  } catch {
+    return
+  }
+}
+
+/** A random UUID; on plain HTTP, where browsers have no randomUUID, as many random digits. */
+export function randomId(): string {
+  if (crypto.randomUUID) return crypto.randomUUID()
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }

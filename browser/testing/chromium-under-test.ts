@@ -4,6 +4,7 @@ import {
   createWriteStream,
   existsSync,
   mkdirSync,
+  readFileSync,
   renameSync,
   rmSync,
 } from 'node:fs'
@@ -40,12 +41,12 @@ const FLAGS = [
 export async function startChromium(): Promise<ChromiumUnderTest> {
   const installed = process.env.SIGNALBOX_TEST_CHROMIUM
   const browser = await chromium.launch(
-    installed ? { executablePath: installed, args: FLAGS } : await ofPackage(),
+    installed ? { executablePath: installed, args: FLAGS } : await packagedChromium(),
   )
   return { newPage: test => newPage(browser, test), close: () => browser.close() }
 }
 
-async function ofPackage(): Promise<LaunchOptions> {
+async function packagedChromium(): Promise<LaunchOptions> {
   const folder = await unpackedChromium()
   const env = { ...process.env, LD_LIBRARY_PATH: join(folder, 'lib') }
   return { executablePath: join(folder, 'chromium'), env, args: FLAGS }
@@ -86,4 +87,34 @@ async function unpackedChromium(): Promise<string> {
 async function unbrotli(from: string, to: string): Promise<void> {
   const out = createWriteStream(to, { mode: 0o755 })
   await pipeline(createReadStream(from), createBrotliDecompress(), out)
+}
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+interface Violation {
+  id: string
+  impact: string
+  nodes: { html: string }[]
+}
+
+/**
+ * What axe-core finds on the page that keeps people from using it, in light and in dark: the rules
+ * of WCAG 2.2 A and AA and the good habits, from "serious" upwards. One line each.
+ */
+export async function findAccessibilityViolations(page: Page): Promise<string[]> {
+  const findings: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // Not by a script tag, which the page's policy refuses, and rightly.
+    await page.evaluate(AXE)
+    const violations = (await page.evaluate(
+      `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+    )) as Violation[]
+    const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    for (const { id, nodes } of serious) {
+      const where = new URL(page.url()).pathname
+      findings.push(`${where} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+    }
+  }
+  return findings
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { type ForwarderKind, forwarderTemplate } from '../forwarder-template.ts'
+import { type ForwarderKind, renderForwarder } from '../forwarder-template.ts'
 
 export const SECRET = 'sbx_fwd_example-of-the-documents'
 
@@ -104,7 +104,7 @@ export function temporaryFolder(test: TestContext): string {
 /** The generated text, with its timeout shortened where the test has to wait for it. */
 export function generated(kind: ForwarderKind, upstream: Upstream): string {
   const { baseUrl, tagPath, timeoutMilliseconds = 5_000 } = upstream
-  return forwarderTemplate(kind, { baseUrl, path: '/sb', tagPath })
+  return renderForwarder(kind, { baseUrl, path: '/sb', tagPath })
     .replace('timeoutMilliseconds = 5_000', `timeoutMilliseconds = ${timeoutMilliseconds}`)
     .replaceAll('timeout 5s', `timeout ${timeoutMilliseconds}ms`)
 }

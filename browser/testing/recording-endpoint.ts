@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +18,7 @@ export interface RecordingEndpoint {
   serve(path: string, file: ServedFile): void
 }
 
-export interface RecordedRequest {
+interface RecordedRequest {
   method: string
   url: string
   headers: IncomingHttpHeaders
@@ -27,7 +28,7 @@ export interface RecordedRequest {
   event: any
 }
 
-export interface Answer {
+interface Answer {
   status: number
   headers?: Record<string, string>
   body?: string
@@ -35,7 +36,7 @@ export interface Answer {
   isSilent?: boolean
 }
 
-export interface ServedFile {
+interface ServedFile {
   body: string
   headers: Record<string, string>
 }
@@ -113,4 +114,23 @@ function accepted({ event }: RecordedRequest): Answer {
     headers: { location, 'idempotency-key': event_id, 'request-id': 'req_1' },
     body: JSON.stringify({ event_id, duplicate: false, warnings: [] }),
   }
+}
+
+/**
+ * The forwarding signature as the service computes it: HMAC-SHA256, with the SHA-256 of the
+ * secret as its key, over time, address, user agent and the exact body.
+ */
+export function forwardingSignature(secret: string, text: string, body: Uint8Array): string {
+  const key = createHash('sha256').update(secret).digest()
+  return createHmac('sha256', key).update(text).update(body).digest('hex')
+}
+
+/** Fails unless the request carries a signature that fits everything it says. */
+export function assertSigned({ headers, bytes }: RecordedRequest, secret: string): void {
+  const at = headers['x-signalbox-forwarded-at']
+  const ip = headers['x-signalbox-client-ip'] ?? ''
+  const agent = headers['x-signalbox-client-user-agent'] ?? ''
+  assert.match(String(at), /^\d{10}$/)
+  const expected = forwardingSignature(secret, `${at}\n${ip}\n${agent}\n`, bytes)
+  assert.equal(headers['x-signalbox-forwarding-signature'], expected)
 }

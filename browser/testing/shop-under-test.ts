@@ -25,9 +25,9 @@ export const CONSENT = `signalbox('consent', { basis: 'consent' });`
 export interface ShopUnderTest extends RecordingEndpoint {
   page: Page
   /** Every POST that Chromium has begun, whether it arrives or not. */
-  begun: string[]
+  startedRequests: string[]
   /** Errors and warnings on the console, and what nobody caught. */
-  said: string[]
+  consoleMessages: string[]
   /** Runs the script on the page. */
   run(script: string): Promise<unknown>
   /** Waits until `begun` holds everything that the page's scripts have sent so far. */
@@ -41,7 +41,7 @@ export interface ShopOptions {
   /** Instead of a page with all of these. */
   html?: string
   /** Instead of the stub with init. */
-  beginning?: string
+  initialScript?: string
   /** Runs before anything else of the page. */
   browserScript?: string
   query?: string
@@ -77,8 +77,8 @@ export async function shopUnderTest(
   return {
     ...endpoint,
     page,
-    begun,
-    said,
+    startedRequests: begun,
+    consoleMessages: said,
     run: text => page.evaluate(text),
     // Chromium tells of requests in their order, so that those before this one are known.
     settled: async () => {
@@ -89,7 +89,13 @@ export async function shopUnderTest(
 }
 
 function servePages(endpoint: RecordingEndpoint, options: ShopOptions): void {
-  const { script = '', beginning = STUB + INIT, html = HTML, headers, tag = TAG } = options
+  const {
+    script = '',
+    initialScript: beginning = STUB + INIT,
+    html = HTML,
+    headers,
+    tag = TAG,
+  } = options
   const javascript = { 'content-type': 'text/javascript; charset=utf-8' }
   endpoint.serve('/', { body: html, headers: { 'content-type': 'text/html', ...headers } })
   endpoint.serve('/other', { body: '<p>Elsewhere', headers: { 'content-type': 'text/html' } })

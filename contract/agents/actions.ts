@@ -7,7 +7,7 @@ export type ActionType = (typeof ACTION_TYPES)[number]
 export const ENTITY_TYPES = ['ad_account', 'campaign', 'ad_set', 'ad'] as const
 export type EntityType = (typeof ENTITY_TYPES)[number]
 
-/** Every status of an action; `service/agents/proposals/action-moves.ts` has the moves. */
+/** Every status of an action; `service/agents/proposals/action.ts` has the moves. */
 export const ACTION_STATUSES = [
   'pending',
   'rejected',

@@ -1,4 +1,5 @@
 import type { AgentActionOperation } from '../agent-action-operations.ts'
+import { DRY_RUN_REQUEST, IMPOSSIBLE_REQUEST, PROPOSAL_REQUEST } from './agent-action-requests.ts'
 import {
   ACTION_41,
   ACTION_42,
@@ -8,9 +9,8 @@ import {
   PROPOSAL_12,
   PROPOSAL_13,
   RECEIPT_43,
-} from './agent-action-answers.ts'
-import { DRY_RUN_REQUEST, IMPOSSIBLE_REQUEST, PROPOSAL_REQUEST } from './agent-action-requests.ts'
-import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
+} from './agent-action-responses.ts'
+import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 import type { MediaExamples, OperationExamples } from './operation-examples.ts'
 
 const { 400: unreadable, 401: unauthenticated, 415: wrongType } = ERROR_EXAMPLES
@@ -77,7 +77,7 @@ const takenKey = wrongField(
 )
 
 const OF_READING = {
-  400: UNREADABLE_HEAD_EXAMPLES,
+  400: AMBIGUOUS_REQUEST_EXAMPLES,
   401: unauthenticated,
   403: fromABrowser,
   429: tooFast,

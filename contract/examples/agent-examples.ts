@@ -1,5 +1,5 @@
 import type { AgentOperation } from '../agent-operations.ts'
-import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
+import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
 const { 401: unauthenticated, 429: _, 500: fault, 503: unavailable } = ERROR_EXAMPLES
@@ -30,7 +30,7 @@ export const AGENT_EXAMPLES: Record<AgentOperation['config']['operationId'], Ope
           },
         },
       },
-      400: UNREADABLE_HEAD_EXAMPLES,
+      400: AMBIGUOUS_REQUEST_EXAMPLES,
       401: unauthenticated,
       403: {
         lacking: {

@@ -139,3 +139,21 @@ export const CREATE_EVENT_EXAMPLES: OperationExamples = {
     },
   },
 }
+
+export const VERIFY_SIGNAL_INGESTION_EXAMPLES: OperationExamples = {
+  responses: {
+    ...ERROR_EXAMPLES,
+    200: {
+      again: {
+        summary: 'Verified before',
+        value: { event_id: 'signal-verification', duplicate: true },
+      },
+    },
+    202: {
+      first: {
+        summary: 'Verified now',
+        value: { event_id: 'signal-verification', duplicate: false },
+      },
+    },
+  },
+}

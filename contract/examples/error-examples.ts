@@ -1,7 +1,7 @@
 import type { MediaExamples } from './operation-examples.ts'
 
 /** What a request without a body can have wrong with it. */
-export const UNREADABLE_HEAD_EXAMPLES: MediaExamples = {
+export const AMBIGUOUS_REQUEST_EXAMPLES: MediaExamples = {
   repeated_header: {
     summary: 'A header that may be read in two ways',
     value: { message: 'The origin header may stand in a request once only.' },

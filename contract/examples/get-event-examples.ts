@@ -1,4 +1,4 @@
-import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
+import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
 const { 401: unauthenticated, 403: fromBrowser, 429: tooFast } = ERROR_EXAMPLES
@@ -114,7 +114,7 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
       },
     },
     400: {
-      ...UNREADABLE_HEAD_EXAMPLES,
+      ...AMBIGUOUS_REQUEST_EXAMPLES,
       bad_path: {
         summary: 'A broken path',
         value: { message: 'The path is not validly percent-encoded.' },

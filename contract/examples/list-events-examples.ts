@@ -1,4 +1,4 @@
-import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
+import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 import { EXAMPLE_DELIVERY, EXAMPLE_EVENT } from './get-event-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
@@ -51,7 +51,7 @@ export const LIST_EVENTS_EXAMPLES: OperationExamples = {
         },
       },
     },
-    400: UNREADABLE_HEAD_EXAMPLES,
+    400: AMBIGUOUS_REQUEST_EXAMPLES,
     401: unauthenticated,
     403: fromBrowser,
     422: {

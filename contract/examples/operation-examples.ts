@@ -1,18 +1,17 @@
 import type { DocumentedOperation } from '../operations.ts'
 import { AGENT_ACTION_EXAMPLES } from './agent-action-examples.ts'
 import { AGENT_EXAMPLES } from './agent-examples.ts'
-import { CREATE_EVENT_EXAMPLES } from './create-event-examples.ts'
+import { CREATE_EVENT_EXAMPLES, VERIFY_SIGNAL_INGESTION_EXAMPLES } from './create-event-examples.ts'
 import { DELETE_USER_DATA_EXAMPLES } from './deletion-examples.ts'
 import {
+  REPLAY_DELIVERIES_EXAMPLES,
   SEND_TEST_PURCHASE_EXAMPLES,
   SET_DESTINATION_TEST_MODE_EXAMPLES,
 } from './destination-examples.ts'
 import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
 import { LIST_EVENTS_EXAMPLES } from './list-events-examples.ts'
-import { REPLAY_DELIVERIES_EXAMPLES } from './replay-examples.ts'
 import { GET_EMQ_REPORT_EXAMPLES, GET_RECONCILIATION_REPORT_EXAMPLES } from './report-examples.ts'
 import { SANDBOX_EXAMPLES } from './sandbox-examples.ts'
-import { VERIFY_SIGNAL_INGESTION_EXAMPLES } from './verify-signal-ingestion-examples.ts'
 
 /** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
 export type MediaExamples = Record<string, { summary: string; value: unknown }>

@@ -1,11 +1,11 @@
 import { DESTINATION_OFF } from './destination-examples.ts'
-import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
+import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
 const { 401: unauthenticated, 403: fromBrowser, 429: tooFast } = ERROR_EXAMPLES
 const { 500: fault, 503: unavailable } = ERROR_EXAMPLES
 const READ_ERRORS = {
-  400: UNREADABLE_HEAD_EXAMPLES,
+  400: AMBIGUOUS_REQUEST_EXAMPLES,
   401: unauthenticated,
   403: fromBrowser,
   429: tooFast,

@@ -1,5 +1,5 @@
 import type { SandboxOperation } from '../sandbox-operations.ts'
-import { ERROR_EXAMPLES, UNREADABLE_HEAD_EXAMPLES } from './error-examples.ts'
+import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
 import type { OperationExamples } from './operation-examples.ts'
 
 const BASE_URL = 'https://signalbox.example/api/v1'
@@ -87,7 +87,7 @@ const REFUSALS = {
     },
   },
 }
-const READ_REFUSALS = { 400: UNREADABLE_HEAD_EXAMPLES, ...REFUSALS }
+const READ_REFUSALS = { 400: AMBIGUOUS_REQUEST_EXAMPLES, ...REFUSALS }
 const BODY_REFUSALS = { 400: unreadable, 413: tooLarge, 415: wrongType, ...REFUSALS }
 
 const ofKey = { key: { summary: 'A key for fifteen minutes', value: key } }

@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import { trailOf } from '../../testing/audit-entries.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { issueKey, type KeyRequest } from './issue-key.ts'
 import { insertKey, revokeKey } from './store.ts'
-import { newToken, TOKEN_MARKS, type TokenKind, tokenDigest } from './token-format.ts'
+import { generateToken, hashToken, TOKEN_PREFIXES, type TokenKind } from './token-format.ts'
+import { issueKey, type KeyRequest } from './tracker-keys.ts'
 
 const OPERATIONS = [
   ['POST', '/api/v1/events'],
@@ -26,7 +26,7 @@ it('401 answers every operation without a tracker secret alike', async test => {
     `Bearer ${trackerSecret} ${trackerSecret}`,
     `Bearer ${trackerSecret.slice(0, -1)}`,
     `Bearer ${trackerSecret.toUpperCase()}`,
-    `Bearer ${newToken('tracker_secret')}`,
+    `Bearer ${generateToken('tracker_secret')}`,
   ]
   for (const [method, path] of OPERATIONS) {
     for (const authorization of headers) {
@@ -45,13 +45,13 @@ it('401 answers every operation without a tracker secret alike', async test => {
 
 it('401 refuses every other kind of credential, even one that the store knows', async test => {
   const service = await serviceUnderTest(test)
-  const kinds = Object.keys(TOKEN_MARKS) as TokenKind[]
+  const kinds = Object.keys(TOKEN_PREFIXES) as TokenKind[]
   for (const kind of kinds.filter(name => name !== 'tracker_secret')) {
-    const secret = newToken(kind)
+    const secret = generateToken(kind)
     await insertKey(service.database, {
       trackerId: service.tracker.trackerId,
       kind,
-      digest: tokenDigest(secret),
+      digest: hashToken(secret),
       lastCharacters: secret.slice(-4),
       createdAt: service.clock.now(),
     })
@@ -100,7 +100,7 @@ it('202 takes both secrets of a rotation, and 401 refuses the revoked one alone'
   await assert.rejects(issueKey(scope, another), /the tracker has 2 live keys/)
   assert.equal(await statusWith(service, oldSecret), 202)
   assert.equal(await statusWith(service, newSecret), 200)
-  const revocation = { trackerId, digest: tokenDigest(oldSecret), revokedAt: at }
+  const revocation = { trackerId, digest: hashToken(oldSecret), revokedAt: at }
   const stranger = { ...revocation, trackerId: (await service.newTracker()).trackerId }
   assert.equal(await revokeKey(service.database, stranger), false)
   assert.equal(await revokeKey(service.database, revocation), true)
@@ -115,7 +115,7 @@ it('401 refuses a revoked secret within a second, however many requests keep com
   assert.equal(await statusWith(service, trackerSecret), 202)
   await revokeKey(service.database, {
     trackerId,
-    digest: tokenDigest(trackerSecret),
+    digest: hashToken(trackerSecret),
     revokedAt: service.clock.now(),
   })
   await refusedWithin(service, trackerSecret)

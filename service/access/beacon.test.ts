@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { newToken } from './token-format.ts'
+import { generateToken } from './token-format.ts'
 
 const EVENTS = '/api/v1/events'
 const TEXT = { 'content-type': 'text/plain;charset=UTF-8', origin: SHOP_ORIGIN }
@@ -62,7 +62,7 @@ it('401 refuses anything else in the query, and no log repeats it', async test =
   const service = await serviceUnderTest(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
   const wrong = [
-    ...[trackerSecret, forwardingSecret, newToken('sandbox'), newToken('publishable')],
+    ...[trackerSecret, forwardingSecret, generateToken('sandbox'), generateToken('publishable')],
     ...['', 'garbage', publishableKey.slice(0, -1), `${publishableKey}&key=${publishableKey}`],
     ...[`Bearer ${publishableKey}`, ` ${publishableKey}`].map(encodeURIComponent),
   ]
@@ -91,7 +91,7 @@ it('401 refuses a secret in the query even beside a good one in the header', asy
 it('202 and 401 go by the header when there is a key in both places', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey, trackerSecret } = service.tracker
-  const [unknown, known] = [newToken('publishable'), publishableKey]
+  const [unknown, known] = [generateToken('publishable'), publishableKey]
   const post = (secret: string, key: string) =>
     service.request('POST', `${EVENTS}?key=${key}`, { secret, body: pageView() })
   assert.equal((await post(known, unknown)).status, 202)

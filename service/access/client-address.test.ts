@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { clientAddress } from './client-address.ts'
-import { trustedProxies } from './trusted-proxies.ts'
+import { parseNetworks } from '../settings/variable.ts'
+import { createClientAddressReader, createTrustedProxies } from './client-address.ts'
 
 const PROXY = { address: '10.0.0.0', prefixBits: 8, family: 'ipv4' } as const
-const addressOf = clientAddress(trustedProxies([PROXY]))
+const addressOf = createClientAddressReader(createTrustedProxies([PROXY]))
 const ofPeer = (ip: string | undefined) => addressOf({ ip, headers: {} })
 
 it('is the peer, however its address is written', () => {
@@ -39,4 +39,50 @@ it('never fails and never grows, whatever a proxy writes', () => {
       assert.match(address, /^[0-9a-f:./]{3,24}$/)
     }),
   )
+})
+
+const OURS = createTrustedProxies(parseNetworks('10.0.0.0/8, 192.0.2.7, 2001:db8:1::/48') ?? [])
+
+it('trusts a peer by its network, in any spelling of its address', () => {
+  for (const peer of [
+    '10.1.2.3',
+    '::ffff:10.1.2.3',
+    '192.0.2.7',
+    '2001:DB8:1::5',
+    'fe80::1%eth0',
+  ]) {
+    assert.equal(OURS.isTrusted(peer), !peer.startsWith('fe80'), peer)
+  }
+  for (const peer of ['11.0.0.1', '192.0.2.8', '2001:db8:2::1', '127.0.0.1', '', undefined]) {
+    assert.equal(OURS.isTrusted(peer), false, peer)
+  }
+})
+
+it('trusts nobody without a list', () => {
+  const nobody = createTrustedProxies([])
+  for (const peer of ['127.0.0.1', '10.0.0.1', '::1']) assert.equal(nobody.isTrusted(peer), false)
+})
+
+it('finds the browser from the end of the chain, past its own proxies', () => {
+  for (const [chain, client] of [
+    ['8.8.8.8', '8.8.8.8'],
+    ['8.8.8.8, 10.0.0.1', '8.8.8.8'],
+    ['8.8.8.8,10.0.0.1,192.0.2.7', '8.8.8.8'],
+    ['1.1.1.1, 8.8.8.8, 10.0.0.1', '8.8.8.8'],
+    ['10.0.0.9, 8.8.8.8', '8.8.8.8'],
+    ['8.8.8.8:51111', '8.8.8.8'],
+    ['"invented", 8.8.8.8', '8.8.8.8'],
+    ['[2A00:1450:4001::1]:443, 2001:db8:1::1', '2a00:1450:4001::1'],
+    ['::ffff:8.8.8.8, ::ffff:10.0.0.1', '8.8.8.8'],
+  ] as const) {
+    assert.equal(OURS.findClientAddress(chain), client, chain)
+  }
+})
+
+it('rather knows no address than a wrong one', () => {
+  for (const chain of [undefined, '', '10.0.0.1', '10.0.0.1, 10.0.0.2', '8.8.8.8, unknown', ',']) {
+    assert.equal(OURS.findClientAddress(chain), null, chain)
+  }
+  assert.equal(OURS.findClientAddress('8.8.8.8, _hidden, 10.0.0.1'), null)
+  assert.equal(OURS.findClientAddress(`8.8.8.8${', 10.0.0.1'.repeat(100)}`), null)
 })

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type RequestOptions, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { newToken } from './token-format.ts'
+import { generateToken } from './token-format.ts'
 
 const EVENTS = '/api/v1/events'
 const ORIGIN = { origin: SHOP_ORIGIN }
@@ -51,7 +51,7 @@ it('2xx, 4xx and 5xx can be read by the page that sent a publishable key', async
     [202, await post({ body: pageView() })],
     [200, await post({ body: pageView() })],
     [400, await post({ rawBody: '{' })],
-    [401, await post({ secret: newToken('publishable'), body: pageView() })],
+    [401, await post({ secret: generateToken('publishable'), body: pageView() })],
     [401, await post({ secret: null, body: pageView() })],
     [401, await post({ secret: 'sbx_pk_mistyped', body: pageView() })],
     [403, await post({ headers: { origin: 'https://evil.example' }, body: pageView() })],
@@ -91,7 +91,12 @@ it('503 can be read by the page too, with the time to wait', async test => {
 it('no page may read an answer to another kind of credential, and no server is told of CORS', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
-  const kinds = [trackerSecret, forwardingSecret, newToken('sandbox'), newToken('execution')]
+  const kinds = [
+    trackerSecret,
+    forwardingSecret,
+    generateToken('sandbox'),
+    generateToken('execution'),
+  ]
   for (const secret of kinds) {
     const options = { secret, headers: ORIGIN, body: samplePurchase() }
     const reply = await service.request('POST', EVENTS, options)

@@ -10,9 +10,9 @@ import type { BrowserClient } from '../../testing/browser-client.ts'
 import { pageView } from '../../testing/page-view.ts'
 import { routesFromTheStart } from '../../testing/routes-from-the-start.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { sessionCookieName } from '../people/session-cookie.ts'
+import { sessionCookieName } from '../people/session-token.ts'
 import { revokeKey } from './store.ts'
-import { newToken, tokenDigest } from './token-format.ts'
+import { generateToken, hashToken } from './token-format.ts'
 
 /** Every kind of credential that a caller may try, as the headers that carry it. */
 type Kind = keyof Awaited<ReturnType<typeof credentials>>
@@ -231,7 +231,7 @@ async function credentials(service: ServiceUnderTest) {
   const retired = await service.newTracker()
   await revokeKey(service.database, {
     trackerId: retired.trackerId,
-    digest: tokenDigest(retired.trackerSecret),
+    digest: hashToken(retired.trackerSecret),
     revokedAt: service.clock.now(),
   })
   const { body: sandbox } = await service.request('GET', '/api/v1/sandbox/keys', { secret: null })
@@ -244,9 +244,9 @@ async function credentials(service: ServiceUnderTest) {
     publishable_key: bearer(publishableKey),
     forwarding_secret: bearer(forwardingSecret),
     sandbox_key: bearer(sandbox.api_key),
-    sandbox_key_of_nobody: bearer(newToken('sandbox')),
+    sandbox_key_of_nobody: bearer(generateToken('sandbox')),
     execution_token: bearer(agents.execution),
-    execution_token_of_nobody: bearer(newToken('execution')),
+    execution_token_of_nobody: bearer(generateToken('execution')),
     oauth_management_token: bearer(agents.management),
     oauth_mcp_token: bearer(agents.mcp),
     oauth_token_of_nobody: bearer(randomBytes(32).toString('base64url')),

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { forwardingFault, isSignedBy, readForwarding } from './forwarding-signature.ts'
-import { tokenDigest } from './token-format.ts'
+import {
+  findForwardingFault,
+  hasValidSignature,
+  readForwardingHeaders,
+} from './forwarding-signature.ts'
+import { hashToken } from './token-format.ts'
 
 interface Vector {
   name: string
@@ -31,35 +35,39 @@ function forwardingOf(vector: Vector) {
 it('knows the signatures of the protocol, and none with a bit of it changed', () => {
   assert.ok(VECTORS.length >= 3)
   for (const vector of VECTORS) {
-    const digest = tokenDigest(vector.forwarding_secret)
+    const digest = hashToken(vector.forwarding_secret)
     const forwarding = forwardingOf(vector)
     const body = Buffer.from(vector.body)
-    assert.ok(isSignedBy(digest, forwarding, body), vector.name)
+    assert.ok(hasValidSignature(digest, forwarding, body), vector.name)
     for (const changes of [
       { forwardedAt: String(vector.forwarded_at + 1) },
       { clientIp: `${vector.client_ip}8` },
       { clientUserAgent: `${vector.client_user_agent} ` },
       { signature: vector.signature.replace(/.$/, last => (last === '0' ? '1' : '0')) },
     ]) {
-      assert.equal(isSignedBy(digest, { ...forwarding, ...changes }, body), false, vector.name)
+      assert.equal(
+        hasValidSignature(digest, { ...forwarding, ...changes }, body),
+        false,
+        vector.name,
+      )
     }
-    assert.equal(isSignedBy(digest, forwarding, Buffer.from(`${vector.body} `)), false)
-    assert.equal(isSignedBy(tokenDigest('another'), forwarding, body), false)
+    assert.equal(hasValidSignature(digest, forwarding, Buffer.from(`${vector.body} `)), false)
+    assert.equal(hasValidSignature(hashToken('another'), forwarding, body), false)
   }
 })
 
 it('does not let one part slip into the next', () => {
   const [vector] = VECTORS as [Vector]
-  const digest = tokenDigest(vector.forwarding_secret)
+  const digest = hashToken(vector.forwarding_secret)
   const { clientIp, clientUserAgent, ...rest } = forwardingOf(vector)
   const moved = { ...rest, clientIp: `${clientIp}\n${clientUserAgent}`, clientUserAgent: '' }
-  assert.equal(isSignedBy(digest, moved, Buffer.from(vector.body)), false)
+  assert.equal(hasValidSignature(digest, moved, Buffer.from(vector.body)), false)
 })
 
 it('is a forwarded request as soon as one of the headers is there', () => {
-  assert.equal(readForwarding({ 'x-forwarded-for': '8.8.8.8' }), null)
+  assert.equal(readForwardingHeaders({ 'x-forwarded-for': '8.8.8.8' }), null)
   for (const name of ['client-ip', 'client-user-agent', 'forwarded-at', 'forwarding-signature']) {
-    const found = readForwarding({ [`x-signalbox-${name}`]: '' })
+    const found = readForwardingHeaders({ [`x-signalbox-${name}`]: '' })
     assert.deepEqual(found, { clientIp: '', clientUserAgent: '', forwardedAt: '', signature: '' })
   }
 })
@@ -74,7 +82,7 @@ it('takes a time up to 5 minutes from ours, either way', () => {
     [301, false],
   ] as const) {
     const forwardedAt = String(NOW_SECONDS + seconds)
-    const fault = forwardingFault(
+    const fault = findForwardingFault(
       { clientIp: '', clientUserAgent: '', forwardedAt, signature },
       NOW,
     )
@@ -90,9 +98,12 @@ it('says what is wrong with a time or a signature of another form', () => {
     signature: 'a'.repeat(64),
   }
   for (const forwardedAt of ['', 'now', '1.5', '-1', '1e9', `${NOW_SECONDS}000`, ' 1', '1, 1']) {
-    assert.match(forwardingFault({ ...right, forwardedAt }, NOW) ?? '', /Forwarded-At|5 minutes/)
+    assert.match(
+      findForwardingFault({ ...right, forwardedAt }, NOW) ?? '',
+      /Forwarded-At|5 minutes/,
+    )
   }
   for (const signature of ['', 'a'.repeat(63), 'A'.repeat(64), `${'a'.repeat(64)}, b`]) {
-    assert.match(forwardingFault({ ...right, signature }, NOW) ?? '', /Forwarding-Signature/)
+    assert.match(findForwardingFault({ ...right, signature }, NOW) ?? '', /Forwarding-Signature/)
   }
 })

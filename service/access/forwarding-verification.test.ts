@@ -5,9 +5,9 @@ import { type ForwardedRequest, forwardingHeaders } from '../../testing/forwardi
 import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { issueKey } from './issue-key.ts'
 import { revokeKey } from './store.ts'
-import { newToken, tokenDigest } from './token-format.ts'
+import { generateToken, hashToken } from './token-format.ts'
+import { issueKey } from './tracker-keys.ts'
 
 const EVENTS = '/api/v1/events'
 const CLIENT = { clientIp: '8.8.8.8', userAgent: 'Mozilla/5.0 Example/1.0' }
@@ -82,7 +82,7 @@ it('401 says that the signature is wrong, for any part of the request that was c
     { ...good, 'X-Signalbox-Client-User-Agent': 'Other/1.0' },
     { ...good, 'X-Signalbox-Forwarded-At': String(service.clock.now().getTime() / 1_000 + 1) },
     signed(service, { secret: other.forwardingSecret }),
-    signed(service, { secret: newToken('forwarding') }),
+    signed(service, { secret: generateToken('forwarding') }),
     signed(service, { secret: service.tracker.trackerSecret }),
     signed(service, { secret: service.tracker.publishableKey }),
   ]
@@ -100,7 +100,7 @@ it('401 says that the signature is wrong, for any part of the request that was c
 
 it('401 comes before anybody reads the body, and for a request without one', async test => {
   const service = await serviceUnderTest(test)
-  const wrong = signed(service, { secret: newToken('forwarding') })
+  const wrong = signed(service, { secret: generateToken('forwarding') })
   for (const body of ['{', '{}', '']) {
     const reply = await post(service, wrong, body)
     assert.equal(reply.status, 401, body)
@@ -192,7 +192,7 @@ it('202 takes both secrets of a rotation, and 401 refuses the revoked one within
     return (await post(service, signed(service, { secret }))).status
   }
   assert.equal(await statusWith(oldSecret), 202)
-  const digest = tokenDigest(oldSecret)
+  const digest = hashToken(oldSecret)
   await revokeKey(service.database, { trackerId, digest, revokedAt: issuedAt })
   const start = performance.now()
   for (;;) {

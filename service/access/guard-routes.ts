@@ -1,10 +1,14 @@
-import { corsHeaders } from '../http/cors-headers.ts'
 import { Refusal } from '../http/refusal.ts'
+import { corsHeaders } from '../http/response-headers.ts'
 import type { RouteConfig, ServiceApp } from '../http/service-app.ts'
+import {
+  type AuthenticateBrowser,
+  type BrowserCaller,
+  type CredentialSource,
+  isReadableByPages,
+  readPublishableKey,
+} from './authenticate-browser.ts'
 import type { AuthenticateTracker } from './authenticate-tracker.ts'
-import type { AdmitBrowser } from './browser-admission.ts'
-import type { BrowserCaller } from './browser-caller.ts'
-import { isForPages, type Presentation, presentedKey } from './presented-key.ts'
 import type { TrackerIdentity } from './store.ts'
 
 declare module 'fastify' {
@@ -17,7 +21,7 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteConfig {}
 }
 
-const NOBODY = null as unknown as TrackerIdentity
+const NO_TRACKER = null as unknown as TrackerIdentity
 
 /**
  * Enforces each route's credential before its body is read, so that nobody unknown learns what a
@@ -27,18 +31,18 @@ const NOBODY = null as unknown as TrackerIdentity
 export function guardRoutes(
   app: ServiceApp,
   authenticate: AuthenticateTracker,
-  admitBrowser?: AdmitBrowser,
+  admitBrowser?: AuthenticateBrowser,
 ): void {
-  app.decorateRequest('tracker', NOBODY)
+  app.decorateRequest('tracker', NO_TRACKER)
   app.decorateRequest('browser', null)
   app.addHook('onRoute', route => {
     if (!route.config?.credential) throw new Error(`the route ${route.url} names no credential`)
-    if (route.config.credential === 'tracker_or_publishable') route.onSend = answerPages
+    if (route.config.credential === 'tracker_or_publishable') route.onSend = addCorsHeaders
   })
   app.addHook('onRequest', async request => {
     const { credential } = request.routeOptions.config
     if (credential !== 'tracker' && credential !== 'tracker_or_publishable') return
-    const key = credential === 'tracker' ? null : presentedKey(request)
+    const key = credential === 'tracker' ? null : readPublishableKey(request)
     if (key === null || !admitBrowser) {
       request.tracker = await authenticate(request.headers.authorization)
       // Only browsers send it. A secret that a page holds is a secret that everybody has.
@@ -49,7 +53,7 @@ export function guardRoutes(
     const admitted = await admitBrowser({ key, headers, peer: socket.remoteAddress })
     request.tracker = admitted.tracker
     request.browser = admitted.browser
-    request.bodyTerms = { mayBeText: true, inspect: admitted.inspect }
+    request.bodyTerms = { isTextAllowed: true, verify: admitted.verifyBody }
   })
 }
 
@@ -58,13 +62,13 @@ const SECRET_IN_BROWSER =
   'revoke it, and send events from your server.'
 
 /** On every answer of the route, so that a page also learns why it was refused. */
-function answerPages(
-  request: Presentation,
+function addCorsHeaders(
+  request: CredentialSource,
   reply: { headers: (values: Record<string, string>) => unknown },
   payload: unknown,
   done: (error: null, payload: unknown) => void,
 ): void {
   const { origin } = request.headers
-  if (origin !== undefined && isForPages(request)) reply.headers(corsHeaders(origin))
+  if (origin !== undefined && isReadableByPages(request)) reply.headers(corsHeaders(origin))
   done(null, payload)
 }

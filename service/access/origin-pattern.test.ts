@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { matchesOrigin, originPattern } from './origin-pattern.ts'
+import { matchesOrigin, normalizeOriginPattern } from './origin-pattern.ts'
 
 it('keeps one form of an origin: lower case, ASCII, without the port that is implied', () => {
   for (const [given, kept] of [
@@ -16,7 +16,7 @@ it('keeps one form of an origin: lower case, ASCII, without the port that is imp
     ['https://*.Shop.example', 'https://*.shop.example'],
     ['https://*.shop.example:8443', 'https://*.shop.example:8443'],
   ] as const) {
-    assert.equal(originPattern(given), kept, given)
+    assert.equal(normalizeOriginPattern(given), kept, given)
   }
 })
 
@@ -36,7 +36,7 @@ it('registers nothing that is no origin, and no wildcard but the two', () => {
     ...['http://127.0.0.1.evil.example:*', 'http://127.0.0.1:*/', 'https://*.shop.example:*'],
     `https://${'a.'.repeat(200)}example`,
   ]) {
-    assert.equal(originPattern(text), null, text)
+    assert.equal(normalizeOriginPattern(text), null, text)
   }
 })
 

@@ -14,7 +14,7 @@ const ANY_SUBDOMAIN = /^https:\/\/\*\.(?=[^:]*\.)(?![\d.]+(:|$))/i
  * itself (`https://*.shop.example`). The origin is no secret and no proof; it keeps a key that was
  * copied from one site from working on another.
  */
-export function originPattern(text: string): string | null {
+export function normalizeOriginPattern(text: string): string | null {
   if (ANY_LOOPBACK_PORT.test(text)) return text.toLowerCase()
   if (!ANY_SUBDOMAIN.test(text)) return text.includes('*') ? null : canonicalOrigin(text)
   const domain = canonicalOrigin(text.replace('*.', ''))

@@ -64,7 +64,7 @@ it('202 takes the tag of a page on another origin, and its beacon', async test =
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
   const init = { key: publishableKey, endpoint: `${service.url}/api/v1` }
   const shop = await shopUnderTest(test, chromium, {
-    beginning: `${STUB} signalbox('init', ${JSON.stringify(init)});`,
+    initialScript: `${STUB} signalbox('init', ${JSON.stringify(init)});`,
     script: `${CONSENT} window.results = [];
       signalbox('event', 'Purchase', { event_id: 'order-1' }, result => results.push(result))`,
   })

@@ -1,8 +1,39 @@
-import { type RateLimit, rateLimit } from '../http/rate-limit.ts'
-import { type Rate, RateLimiter } from '../http/rate-limiter.ts'
+import { type SheddingOptions, shedLoad } from '../http/load-shedding.ts'
+import {
+  consumeRateLimit,
+  createRateLimit,
+  type Rate,
+  type RateLimit,
+  RateLimiter,
+} from '../http/rate-limit.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+import {
+  type AddressLimit,
+  allocateValidCredentialMemory,
+  limitFailedAuthentications,
+} from './address-limits.ts'
 import type { AddressedRequest } from './client-address.ts'
-import type { AddressLimit } from './limit-addresses.ts'
-import { allocateWorkingMemory } from './limit-failed-authentications.ts'
+
+interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
+  /** Registers what asks who is there. */
+  guard: () => void
+}
+
+/**
+ * Keeps one caller from taking the service from all others. In the order in which a request meets
+ * them: overload, failed authentications, the guard, its tracker's rate. None has read a body yet.
+ */
+export function limitRequests(app: ServiceApp, { guard, ...options }: LimitOptions): RequestLimits {
+  const limits = createRequestLimits(options)
+  shedLoad(app, options)
+  const working = options.memory?.working_credentials
+  if (limits.failedAuthentications) {
+    limitFailedAuthentications(app, limits.failedAuthentications, working)
+  }
+  guard()
+  if (limits.tracker) limitTrackers(app, limits.tracker)
+  return limits
+}
 
 /** Their names stand in the headers and count in the metrics. */
 export const LIMIT_NAMES = [
@@ -24,10 +55,10 @@ export interface RequestRates {
   agentRatePerMinute: number
 }
 
-export interface RequestLimitsOptions extends RequestRates {
+interface RequestLimitsOptions extends RequestRates {
   addressOf: (request: AddressedRequest) => string
   /** Seconds of a clock that only goes forward. */
-  steadySeconds: () => number
+  monotonicSeconds: () => number
   /** For counting. */
   onLimited: (name: LimitName) => void
   /** Where several threads count together. */
@@ -40,7 +71,7 @@ export type LimitMemory = Record<LimitName | 'working_credentials', SharedArrayB
 export function allocateLimitMemory(): LimitMemory {
   const counted = LIMIT_NAMES.map(name => [name, RateLimiter.allocateMemory()] as const)
   const memory = Object.fromEntries(counted) as Record<LimitName, SharedArrayBuffer>
-  return { ...memory, working_credentials: allocateWorkingMemory() }
+  return { ...memory, working_credentials: allocateValidCredentialMemory() }
 }
 
 export interface RequestLimits {
@@ -69,7 +100,7 @@ const TRACKER_BURST_SECONDS = 2
 const MINUTE_SECONDS = 60
 
 /** The limits of this process. Each process has its own: several of them let more in together. */
-export function requestLimits(options: RequestLimitsOptions): RequestLimits {
+function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
   const { trackerRatePerSecond, addressOf } = options
   const trackerRate = {
     perSecond: trackerRatePerSecond,
@@ -77,16 +108,18 @@ export function requestLimits(options: RequestLimitsOptions): RequestLimits {
   }
   const ofAddresses = (name: LimitName, perMinute: number): AddressLimit | null => {
     const rate = { perSecond: perMinute / MINUTE_SECONDS, burst: perMinute }
-    const limit = limitOf(name, rate, options)
+    const limit = createLimit(name, rate, options)
     return limit && { limit, addressOf }
   }
   return {
-    tracker: limitOf('tracker', trackerRate, options),
+    tracker: createLimit('tracker', trackerRate, options),
     sandbox: ofAddresses('sandbox', options.sandboxRatePerMinute),
     failedAuthentications: ofAddresses('failed_authentications', options.failedAuthRatePerMinute),
     signIn: ofAddresses('sign_in', options.signInRatePerMinute),
     signInAccount:
-      options.signInRatePerMinute === 0 ? null : limitOf('sign_in_account', ACCOUNT_RATE, options),
+      options.signInRatePerMinute === 0
+        ? null
+        : createLimit('sign_in_account', ACCOUNT_RATE, options),
     registration: ofAddresses('registration', options.registrationRatePerMinute),
     oauth: ofAddresses('oauth', options.oauthRatePerMinute),
     userCodes: ofAddresses('user_codes', options.userCodeRatePerMinute),
@@ -94,15 +127,22 @@ export function requestLimits(options: RequestLimitsOptions): RequestLimits {
   }
 }
 
-function limitOf(
+function createLimit(
   name: LimitName,
   rate: Rate,
-  { steadySeconds, onLimited, memory: shared }: RequestLimitsOptions,
+  { monotonicSeconds: steadySeconds, onLimited, memory: shared }: RequestLimitsOptions,
 ): RateLimit | null {
   if (rate.perSecond === 0) return null
   const onRefused = () => onLimited(name)
   const memory = shared?.[name]
-  return rateLimit({ ...rate, name, sentence: SENTENCES[name], steadySeconds, onRefused, memory })
+  return createRateLimit({
+    ...rate,
+    name,
+    message: SENTENCES[name],
+    monotonicSeconds: steadySeconds,
+    onRefused,
+    memory,
+  })
 }
 
 const SENTENCES: Record<LimitName, string> = {
@@ -117,4 +157,16 @@ const SENTENCES: Record<LimitName, string> = {
   oauth: 'Too many requests from this address; wait, then send the same request again.',
   user_codes: 'Too many codes from this address; wait a minute, then try again.',
   agents: 'Too many requests of agents from this address; wait, then send the same request again.',
+}
+
+/**
+ * One request, one token of its tracker, whichever of its keys was sent. After the guard, so that
+ * nobody can use up what belongs to another, and before the body is read.
+ */
+function limitTrackers(app: ServiceApp, limit: RateLimit): void {
+  app.addHook('onRequest', ({ tracker }, reply, done) => {
+    const refusal = tracker ? consumeRateLimit(limit, tracker.trackerId, reply) : null
+    if (refusal) done(refusal)
+    else done()
+  })
 }

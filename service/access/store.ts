@@ -25,7 +25,7 @@ export async function findTrackerByKey(
 }
 
 export interface PublishableKey extends TrackerIdentity {
-  /** Where it may be used, as `originPattern` keeps them. */
+  /** Where it may be used, as `normalizeOriginPattern` keeps them. */
   origins: string[]
 }
 
@@ -84,7 +84,7 @@ export async function listLiveKeys({ query }: Database, trackerId: string, kind:
     .execute()
 }
 
-export interface KeyNames {
+export interface KeyLookup {
   trackerId: string
   lastCharacters: string
   /** Null: every kind. */
@@ -92,9 +92,9 @@ export interface KeyNames {
 }
 
 /** The live keys of a tracker that end so: one, but for rare chance. */
-export async function findLiveKeys(
+export async function findLiveKeysByLastCharacters(
   { query }: Database,
-  { trackerId, lastCharacters, kind }: KeyNames,
+  { trackerId, lastCharacters, kind }: KeyLookup,
 ) {
   const live = query
     .selectFrom('tracker_keys')
@@ -152,7 +152,7 @@ export interface UsedKey {
 }
 
 /** In the order of the keys, so that processes wait for each other instead of dead-locking. */
-export async function touchKeys(
+export async function recordKeyUses(
   { pool }: Database,
   keys: readonly UsedKey[],
   usedAt: Date,

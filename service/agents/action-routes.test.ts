@@ -173,7 +173,7 @@ it('201 and 422: of other proposals under one key at once, one is kept', async t
 it('429 counts what comes from one address, with any token', async test => {
   const under = await actionsUnderTest(test, {
     limits: { agentRatePerMinute: 2 },
-    steadySeconds: () => 1_000,
+    monotonicSeconds: () => 1_000,
   })
   const secret = await under.issueToken()
   assert.equal((await under.ask('GET', '/actions')).status, 200)

@@ -1,21 +1,24 @@
 import * as operations from '@signalbox/contract/agent-action-operations.ts'
-import { limitAddresses } from '../access/limit-addresses.ts'
+import { limitAddresses } from '../access/address-limits.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { executionTokenGuard } from '../oauth/agent-guard.ts'
-import { type AgentPrincipal, requirePermission } from '../oauth/verify-agent-token.ts'
-import { rowId } from '../people/require-role.ts'
-import { submitProposal } from './executor/submit-proposal.ts'
-import type { AgentsContext } from './mcp/agents-context.ts'
-import { readPolicy } from './policy/read-policy.ts'
+import {
+  type AgentPrincipal,
+  requireExecutionToken,
+  requirePermission,
+} from '../oauth/authenticate-agent.ts'
+import { parseRowId } from '../people/workspaces.ts'
+import { submitProposal } from './executor/execution-triggers.ts'
+import { readPolicy } from './policy/policy-store.ts'
+import type { AgentsContext } from './proposals/agents-context.ts'
 import { dryRunActions } from './proposals/dry-run-actions.ts'
-import { FOREIGN_ACCOUNT } from './proposals/proposal-faults.ts'
 import { listActions, readAction, readBatch, readReceipt } from './proposals/read-actions.ts'
+import { ACCOUNT_MISMATCH } from './proposals/validate-proposal.ts'
 
 /** The routes of actions for execution tokens: the verbs of the MCP tools, over REST. */
 export function agentActionRoutes(app: ServiceApp, context: AgentsContext): void {
   if (context.limits.agents) limitAddresses(app, context.limits.agents)
-  app.addHook('onRequest', executionTokenGuard(context))
+  app.addHook('onRequest', requireExecutionToken(context))
   // After the guard, so that nobody unknown learns which workspaces there are.
   app.addHook('onRequest', async ({ agent, params }) => requireOwnWorkspace(agent, params))
   proposalRoutes(app, context)
@@ -31,7 +34,7 @@ interface PathNames {
 
 function requireOwnWorkspace(agent: AgentPrincipal, params: unknown): void {
   const { workspace } = params as PathNames
-  if (rowId(workspace) === agent.workspaceId) return
+  if (parseRowId(workspace) === agent.workspaceId) return
   throw Refusal.notFound('This token has no such workspace.')
 }
 
@@ -103,6 +106,6 @@ function scopeOf(agent: AgentPrincipal) {
 }
 
 function requireOwnAccount({ adAccountId }: AgentPrincipal, given: unknown): void {
-  if (given === undefined || rowId(given) === adAccountId) return
-  throw Refusal.ofFields({ account_id: [FOREIGN_ACCOUNT] })
+  if (given === undefined || parseRowId(given) === adAccountId) return
+  throw Refusal.ofFields({ account_id: [ACCOUNT_MISMATCH] })
 }

@@ -1,22 +1,27 @@
 import * as operations from '@signalbox/contract/browser/action-operations.ts'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../audit/audit-entry.ts'
+import { exportAudit } from '../audit/export-audit.ts'
+import { type AuditQuery, readAudit } from '../audit/read-audit.ts'
+import { verifyChain } from '../audit/verify-chain.ts'
+import { addTextError, FieldErrorList } from '../http/field-errors.ts'
+import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import type { CurrentPerson } from '../people/current-person.ts'
-import { guardSessions } from '../people/guard-sessions.ts'
-import { requireRole } from '../people/require-role.ts'
-import { readQueue, readQueuedBatch } from './approvals/approval-queue.ts'
-import { auditBrowserRoutes } from './audit-browser-routes.ts'
-import { decideAndCarryOut } from './executor/decide-and-carry-out.ts'
-import type { AgentsContext } from './mcp/agents-context.ts'
+import { requireSession } from '../people/page-requests.ts'
+import type { CurrentPerson } from '../people/session-store.ts'
+import { requireRole } from '../people/workspaces.ts'
+import { readApprovalQueue, readQueuedBatch } from './approvals/approval-queue.ts'
+import { decideAndExecute } from './executor/execution-triggers.ts'
 import { changePolicy } from './policy/change-policy.ts'
-import { readPolicy } from './policy/read-policy.ts'
+import { readPolicy } from './policy/policy-store.ts'
+import type { AgentsContext } from './proposals/agents-context.ts'
 import { listActions, type ReadScope, readReceipt } from './proposals/read-actions.ts'
 
 /** The dashboard's interface to approvals, policy and audit: the verbs of the pages, as JSON. */
 export function actionBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
   app.register(
     async api => {
-      guardSessions(api, context)
+      requireSession(api, context)
       approvalRoutes(api, context)
       policyRoutes(api, context)
       actionRoutes(api, context)
@@ -31,16 +36,16 @@ function approvalRoutes(app: ServiceApp, context: AgentsContext): void {
     ...operations.readApprovalQueue,
     async handler(request) {
       const { page } = request.query as Record<string, unknown>
-      return readQueue(context, visitOf(request), { page })
+      return readApprovalQueue(context, toRequestScope(request), { page })
     },
   })
   app.route({
     ...operations.readQueuedBatch,
-    handler: async request => readQueuedBatch(context, visitOf(request)),
+    handler: async request => readQueuedBatch(context, toRequestScope(request)),
   })
   app.route({
     ...operations.decideActions,
-    handler: async request => decideAndCarryOut(context, visitOf(request), request.body),
+    handler: async request => decideAndExecute(context, toRequestScope(request), request.body),
   })
 }
 
@@ -55,7 +60,7 @@ function policyRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.changePolicy,
     async handler(request) {
-      return { policy: await changePolicy(context, visitOf(request), request.body) }
+      return { policy: await changePolicy(context, toRequestScope(request), request.body) }
     },
   })
 }
@@ -90,15 +95,107 @@ interface Asking {
   params: unknown
 }
 
-function visitOf({ person, params }: Asking) {
+function toRequestScope({ person, params }: Asking) {
   const { workspace, batch } = params as PathNames
   return { person, workspaceId: workspace, batchId: batch }
 }
 
 /** Every action of the workspace, for who belongs to it. */
 async function scopeOf({ database }: AgentsContext, asking: Asking): Promise<ReadScope> {
-  const { person, workspaceId: given } = visitOf(asking)
+  const { person, workspaceId: given } = toRequestScope(asking)
   const intent = { workspaceId: given, action: 'read' } as const
   const { workspaceId } = await requireRole(database, person, intent)
   return { workspaceId, adAccountId: null }
+}
+
+/** The log of a workspace for who may read it, below the guard of sessions. */
+function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
+  const { database, auditKeys, now } = context
+  app.route({
+    ...operations.readAuditLog,
+    async handler(request) {
+      const workspaceId = await requireReadableWorkspace(context, request)
+      return readAudit(database, workspaceId, parseAuditFilter(request.query))
+    },
+  })
+  app.route({
+    ...operations.verifyAuditLog,
+    async handler(request) {
+      const workspaceId = await requireReadableWorkspace(context, request)
+      return verifyChain(database, auditKeys, { workspaceId, now: now() })
+    },
+  })
+  app.route({
+    ...operations.exportAuditLog,
+    async handler(request, reply) {
+      const workspaceId = await requireReadableWorkspace(context, request)
+      return reply
+        .type('application/x-ndjson; charset=utf-8')
+        .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
+        .send(exportAudit(database, workspaceId) as never)
+    },
+  })
+}
+
+async function requireReadableWorkspace(
+  { database }: AgentsContext,
+  { person, params }: Asking,
+): Promise<number> {
+  const { workspace } = params as { workspace: string }
+  const intent = { workspaceId: workspace, action: 'read_audit' } as const
+  const { workspaceId } = await requireRole(database, person, intent)
+  return workspaceId
+}
+
+const LIMIT_DEFAULT = 50
+const ENTRIES_MAX = 200
+const SUBJECT_CHARACTERS_MAX = 100
+
+/**
+ * Which entries a query asks for: `before`, `action`, `subject_type`, `subject_id`, `limit`. Throws
+ * a 422 refusal with every wrong one.
+ */
+function parseAuditFilter(query: unknown): AuditQuery {
+  const given = query as Record<string, unknown>
+  const faults = new FieldErrorList()
+  const filter = {
+    before: parseCount(faults, 'before', given.before),
+    action: parseChoice(faults, 'action', { text: given.action, words: AUDIT_ACTIONS }),
+    subjectType: parseChoice(faults, 'subject_type', {
+      text: given.subject_type,
+      words: AUDIT_SUBJECT_TYPES,
+    }),
+    subjectId: parseSubjectId(faults, given.subject_id),
+    limit: Math.min(parseCount(faults, 'limit', given.limit) ?? LIMIT_DEFAULT, ENTRIES_MAX),
+  }
+  if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
+  return filter
+}
+
+function parseCount(faults: FieldErrorList, field: string, text: unknown): number | undefined {
+  if (text === undefined) return undefined
+  const number = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0
+  if (number >= 1) return number
+  faults.add(field, `The ${field} field must be an integer of at least 1.`)
+  return undefined
+}
+
+function parseChoice(
+  faults: FieldErrorList,
+  field: string,
+  { text, words }: { text: unknown; words: readonly string[] },
+): string | undefined {
+  if (text === undefined) return undefined
+  const known = words.find(one => one === text)
+  if (known === undefined)
+    faults.add(field, `The ${field} field must be one of: ${words.join(', ')}.`)
+  return known
+}
+
+function parseSubjectId(faults: FieldErrorList, text: unknown): string | undefined {
+  if (text === undefined) return undefined
+  addTextError(faults, 'subject_id', text)
+  if (typeof text === 'string' && text.length <= SUBJECT_CHARACTERS_MAX) return text
+  faults.add('subject_id', `The subject_id field has at most ${SUBJECT_CHARACTERS_MAX} characters.`)
+  return undefined
 }

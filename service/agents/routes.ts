@@ -1,10 +1,13 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { servePages } from '../pages/serve-pages.ts'
 import { agentActionRoutes } from './action-routes.ts'
 import { actionBrowserRoutes } from './browser-routes.ts'
-import type { AgentsContext } from './mcp/agents-context.ts'
 import { mcpRoutes } from './mcp/routes.ts'
-import { agentPageRoutes } from './page-routes.ts'
+import { approvalPageRoutes } from './pages/approval-page-routes.ts'
+import { auditPageRoutes } from './pages/audit-page-routes.ts'
+import { policyPageRoutes } from './pages/policy-page-routes.ts'
+import type { AgentsContext } from './proposals/agents-context.ts'
 
 /** Everything by which agents propose, people decide, and both see what became of it. */
 export function agentsRoutes(app: ServiceApp, context: AgentsContext): void {
@@ -12,4 +15,14 @@ export function agentsRoutes(app: ServiceApp, context: AgentsContext): void {
   app.register(async api => agentActionRoutes(api, context), { prefix: BASE_PATH })
   actionBrowserRoutes(app, context)
   agentPageRoutes(app, context)
+}
+
+/** The pages where people decide, set the policy and read the log. */
+function agentPageRoutes(app: ServiceApp, context: AgentsContext): void {
+  app.register(async pages => {
+    servePages(pages, context.publicOrigin)
+    approvalPageRoutes(pages, context)
+    policyPageRoutes(pages, context)
+    auditPageRoutes(pages, context)
+  })
 }

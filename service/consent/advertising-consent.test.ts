@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readAdvertisingConsent } from './advertising-consent.ts'
-import { readCapturedAt } from './captured-at.ts'
+import { parseCapturedAt } from './captured-at.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
@@ -98,7 +98,7 @@ describe('readAdvertisingConsent', () => {
 const silent = 'unknown: no_signal in consent'
 
 function reading(consent: Record<string, unknown> | undefined) {
-  return readAdvertisingConsent(consent, readCapturedAt(consent?.captured_at), RECEIVED_AT)
+  return readAdvertisingConsent(consent, parseCapturedAt(consent?.captured_at), RECEIVED_AT)
 }
 
 function verdict(consent: Record<string, unknown> | undefined): string {

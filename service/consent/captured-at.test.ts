@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { credibleTime, readCapturedAt } from './captured-at.ts'
+import {
+  buildCaptureWarnings,
+  type ConsentContext,
+  parseCapturedAt,
+  toCredibleTime,
+} from './captured-at.ts'
 
 const VALID: [text: string, utc: string][] = [
   ['2026-05-04T12:30:00Z', '2026-05-04T12:30:00.000Z'],
@@ -48,19 +53,19 @@ const INVALID: [text: unknown, why: string][] = [
 describe('readCapturedAt', () => {
   for (const [text, utc] of VALID) {
     it(`reads ${text}`, () => {
-      const captured = readCapturedAt(text)
+      const captured = parseCapturedAt(text)
       assert.ok(captured instanceof Date)
       assert.equal(captured.toISOString(), utc)
     })
   }
 
   for (const [value, why] of INVALID) {
-    it(`refuses ${why}`, () => assert.equal(readCapturedAt(value), 'invalid'))
+    it(`refuses ${why}`, () => assert.equal(parseCapturedAt(value), 'invalid'))
   }
 
   it('calls null and absence missing', () => {
-    assert.equal(readCapturedAt(undefined), 'missing')
-    assert.equal(readCapturedAt(null), 'missing')
+    assert.equal(parseCapturedAt(undefined), 'missing')
+    assert.equal(parseCapturedAt(null), 'missing')
   })
 })
 
@@ -69,15 +74,86 @@ describe('credibleTime', () => {
 
   it('takes a time up to 5 minutes ahead of the receipt as it is', () => {
     const captured = new Date('2026-11-21T12:05:00Z')
-    assert.equal(credibleTime(captured, receivedAt), '2026-11-21T12:05:00.000Z')
+    assert.equal(toCredibleTime(captured, receivedAt), '2026-11-21T12:05:00.000Z')
   })
 
   it('gives no credit to a time further in the future, which would outrun every withdrawal', () => {
-    assert.equal(credibleTime(new Date('2026-11-21T12:05:00.001Z'), receivedAt), null)
+    assert.equal(toCredibleTime(new Date('2026-11-21T12:05:00.001Z'), receivedAt), null)
   })
 
   it('has nothing to credit when the time is missing or invalid', () => {
-    assert.equal(credibleTime('missing', receivedAt), null)
-    assert.equal(credibleTime('invalid', receivedAt), null)
+    assert.equal(toCredibleTime('missing', receivedAt), null)
+    assert.equal(toCredibleTime('invalid', receivedAt), null)
   })
 })
+
+const RECEIVED_AT = '2026-11-21T12:00:00Z'
+
+describe('captureWarnings', () => {
+  it('is silent about a consent captured before the event, minutes ago', () => {
+    assert.deepEqual(messages('2026-11-21T11:50:00Z'), [])
+  })
+
+  it('always carries the one code and the one field', () => {
+    const moment = momentOf({ eventTime: '2026-01-01T00:00:00Z' })
+    const values = [null, 'yesterday', '2026-11-22T00:00:00Z', '2026-03-01T00:00:00Z']
+    const warnings = values.flatMap(value => buildCaptureWarnings(parseCapturedAt(value), moment))
+    assert.equal(warnings.length, 5)
+    for (const { code, field } of warnings) {
+      assert.equal(code, 'consent_captured_at_invalid')
+      assert.equal(field, 'consent.captured_at')
+    }
+  })
+
+  it('warns of a missing time only when the event carries identity', () => {
+    assert.match(messages(undefined, { identityPresent: true }).join(), /is missing/)
+    assert.match(messages(null, { identityPresent: true }).join(), /is missing/)
+    assert.deepEqual(messages(undefined, { identityPresent: false }), [])
+  })
+
+  it('warns of a time without an offset, with identity or without', () => {
+    const text = '2026-11-21T11:50:00'
+    assert.match(messages(text, { identityPresent: true }).join(), /not an RFC 3339/)
+    assert.match(messages(text, { identityPresent: false }).join(), /not an RFC 3339/)
+  })
+
+  it('tolerates 5 minutes into the future and warns after them, once', () => {
+    assert.deepEqual(messages('2026-11-21T12:05:00Z'), [])
+    const late = messages('2026-11-21T12:05:00.001Z')
+    assert.equal(late.length, 1)
+    assert.match(late.join(), /in the future/)
+  })
+
+  it('tolerates 5 minutes after the event and warns after them', () => {
+    const eventTime = '2026-11-21T10:00:00Z'
+    assert.deepEqual(messages('2026-11-21T10:05:00Z', { eventTime }), [])
+    assert.match(messages('2026-11-21T10:05:01Z', { eventTime }).join(), /later than the event/)
+  })
+
+  it('takes 180 days as they are and warns of a second more', () => {
+    assert.deepEqual(messages('2026-05-25T12:00:00Z'), [])
+    assert.match(messages('2026-05-25T11:59:59Z').join(), /older than 180 days/)
+  })
+
+  it('says both when an old consent is later than an even older event', () => {
+    const both = messages('2026-03-01T00:00:00Z', { eventTime: '2026-02-01T00:00:00Z' })
+    assert.equal(both.length, 2)
+  })
+
+  it('never repeats what the caller sent', () => {
+    assert.doesNotMatch(messages('jane@example.com').join(), /jane/)
+  })
+})
+
+interface Given {
+  eventTime?: string
+  identityPresent?: boolean
+}
+
+function messages(value: unknown, given: Given = {}): string[] {
+  return buildCaptureWarnings(parseCapturedAt(value), momentOf(given)).map(({ message }) => message)
+}
+
+function momentOf({ eventTime = RECEIVED_AT, identityPresent = true }: Given): ConsentContext {
+  return { receivedAt: new Date(RECEIVED_AT), eventTime: new Date(eventTime), identityPresent }
+}

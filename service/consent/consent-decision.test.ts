@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type ConsentInputs, decideConsent } from './consent-decision.ts'
-import type { ConsentMoment } from './consent-moment.ts'
-import { tcStringForTests } from './tc-string-for-tests.ts'
+import { buildTcString } from '../../testing/tc-string-builder.ts'
+import type { ConsentContext } from './captured-at.ts'
+import { type ConsentInputs, combineConsentStates, decideConsent } from './consent-decision.ts'
+import type { ConsentState } from './consent-signal.ts'
 import vectors from './vectors/consent-decision-table.json' with { type: 'json' }
 
-const MOMENT: ConsentMoment = {
+const MOMENT: ConsentContext = {
   receivedAt: new Date('2026-11-21T12:00:00Z'),
   eventTime: new Date('2026-11-21T11:59:00Z'),
   identityPresent: true,
@@ -18,12 +19,12 @@ const INPUTS: Record<string, Required<Pick<ConsentInputs, 'consent' | 'consent_m
   granted: {
     consent: { ad_user_data: 'granted', captured_at: RECENT },
     consent_mode: { ad_storage: 'granted', ad_user_data: 'granted' },
-    tcf: { string: tcStringForTests() },
+    tcf: { string: buildTcString() },
   },
   denied: {
     consent: { ad_user_data: 'denied', captured_at: RECENT },
     consent_mode: { ad_storage: 'denied', ad_user_data: 'granted' },
-    tcf: { string: tcStringForTests({ purposes: [1] }) },
+    tcf: { string: buildTcString({ purposes: [1] }) },
   },
   unknown: {
     consent: { ad_user_data: 'pending', captured_at: RECENT },
@@ -76,7 +77,7 @@ describe('decideConsent on the basis of consent', () => {
       { consent: { ad_user_data: null } },
       { consent_mode: { ad_storage: 'granted' } },
       { tcf: { string: '' } },
-      { tcf: { string: tcStringForTests({ created: '2025-01-01' }) } },
+      { tcf: { string: buildTcString({ created: '2025-01-01' }) } },
       { consent: {}, tcf: { string: 'x' } },
     ]) {
       const { outcome, reason } = decide(inputs)
@@ -97,7 +98,7 @@ describe('decideConsent on the basis of consent', () => {
   it('refuses a Global Privacy Control opt-out ahead of the table, and keeps the rest', () => {
     const decision = decide({
       consent: { gpc: true, ads: 'denied' },
-      tcf: { string: tcStringForTests() },
+      tcf: { string: buildTcString() },
     })
     assert.equal(decision.outcome, 'denied')
     assert.equal(decision.reason, 'gpc_opt_out')
@@ -115,10 +116,10 @@ describe('decideConsent on the basis of consent', () => {
   })
 
   it('is dated by the latest of the inputs that granted, and by no other', () => {
-    const later = { string: tcStringForTests(), captured_at: '2026-11-21T00:00:00Z' }
+    const later = { string: buildTcString(), captured_at: '2026-11-21T00:00:00Z' }
     const both = decide({ consent: { ads: true, captured_at: RECENT }, tcf: later })
     assert.equal(both.captured_at, '2026-11-21T00:00:00.000Z')
-    const unreadable = { ...later, string: tcStringForTests({ policyVersion: 2 }) }
+    const unreadable = { ...later, string: buildTcString({ policyVersion: 2 }) }
     const one = decide({ consent: { ads: true, captured_at: RECENT }, tcf: unreadable })
     assert.equal(one.captured_at, '2026-11-20T08:00:00.000Z')
     assert.equal(decide({ consent: { ads: true } }).captured_at, null)
@@ -191,7 +192,7 @@ const name = fc.constantFrom(
 )
 const word = fc.constantFrom<unknown>(
   ...['granted', 'denied', 'maybe', true, false, null, 1, 0, RECENT, '2020-01-01T00:00:00Z'],
-  ...[tcStringForTests(), tcStringForTests({ purposes: [] }), {}, [], { ads: false }, { ads: 1 }],
+  ...[buildTcString(), buildTcString({ purposes: [] }), {}, [], { ads: false }, { ads: 1 }],
 )
 const anything = fc
   .array(fc.tuple(name, word), { maxLength: 5 })
@@ -200,3 +201,24 @@ const anything = fc
 function decide(inputs: Partial<ConsentInputs>) {
   return decideConsent({ event_name: 'Purchase', consent_basis: 'consent', ...inputs }, MOMENT)
 }
+
+describe('combineConsentStates', () => {
+  for (const row of vectors) {
+    const { consent, tcf, consent_mode } = row
+    it(`${row.reason}: consent ${consent}, tcf ${tcf}, consent_mode ${consent_mode}`, () => {
+      const states = { consent, tcf, consent_mode } as Record<keyof Inputs, ConsentState>
+      const { decision, reason, detail } = combineConsentStates(states)
+      assert.deepEqual(
+        { decision, reason, detail },
+        { decision: row.decision, reason: row.reason, detail: row.detail },
+      )
+    })
+  }
+
+  it('is tested on all 27 combinations, each once', () => {
+    const rows = new Set(vectors.map(row => `${row.consent} ${row.tcf} ${row.consent_mode}`))
+    assert.equal(rows.size, 27)
+  })
+})
+
+type Inputs = Pick<(typeof vectors)[number], 'consent' | 'tcf' | 'consent_mode'>

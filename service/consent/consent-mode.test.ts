@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readCapturedAt } from './captured-at.ts'
+import { parseCapturedAt } from './captured-at.ts'
 import { readConsentMode } from './consent-mode.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
@@ -51,7 +51,7 @@ describe('readConsentMode', () => {
   })
 
   it('is dated by its own captured_at, else by that of the consent object', () => {
-    const consentCaptured = readCapturedAt('2026-11-10T00:00:00Z')
+    const consentCaptured = parseCapturedAt('2026-11-10T00:00:00Z')
     const borrowed = readConsentMode(GRANTED, consentCaptured, RECEIVED_AT)
     assert.equal(borrowed.captured_at, '2026-11-10T00:00:00.000Z')
     const own = { ...GRANTED, captured_at: '2026-11-12T00:00:00Z' }
@@ -62,7 +62,7 @@ describe('readConsentMode', () => {
   it('expires by its own captured_at alone', () => {
     const old = '2025-01-01T00:00:00Z'
     assert.equal(verdict({ ...GRANTED, captured_at: old }), 'unknown: consent_expired')
-    const borrowed = readConsentMode(GRANTED, readCapturedAt(old), RECEIVED_AT)
+    const borrowed = readConsentMode(GRANTED, parseCapturedAt(old), RECEIVED_AT)
     assert.equal(borrowed.state, 'granted')
   })
 })

@@ -1,14 +1,17 @@
+import type { UntrustedObject } from '../util/is-object.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
-  credibleTime,
   isOlderThanDays,
-  readCapturedAt,
+  parseCapturedAt,
+  toCredibleTime,
 } from './captured-at.ts'
-import { type ConsentReading, silence } from './consent-reading.ts'
-import { readConsentWord } from './consent-word.ts'
-import type { FreeFormObject } from './free-form-object.ts'
-import { foldMemberName } from './member-name.ts'
+import {
+  type ConsentSignal,
+  normalizeMemberName,
+  noSignal,
+  parseConsentValue,
+} from './consent-signal.ts'
 
 /**
  * Reduces the `consent_mode` object: Google Consent Mode v2 as a proxy for the banner's choice
@@ -20,19 +23,19 @@ import { foldMemberName } from './member-name.ts'
  * brings a `captured_at`; only its own time can expire it.
  */
 export function readConsentMode(
-  consentMode: FreeFormObject | undefined,
+  consentMode: UntrustedObject | undefined,
   consentCaptured: CapturedAt,
   receivedAt: Date,
-): ConsentReading {
-  if (consentMode === undefined) return silence('consent_mode')
-  const own = readCapturedAt(consentMode.captured_at)
-  const captured_at = credibleTime(own === 'missing' ? consentCaptured : own, receivedAt)
+): ConsentSignal {
+  if (consentMode === undefined) return noSignal('consent_mode')
+  const own = parseCapturedAt(consentMode.captured_at)
+  const captured_at = toCredibleTime(own === 'missing' ? consentCaptured : own, receivedAt)
   if (own instanceof Date && isOlderThanDays(own, receivedAt, CONSENT_AGE_DAYS_MAX)) {
     const field = 'consent_mode.captured_at'
     return { state: 'unknown', why: 'consent_expired', field, captured_at }
   }
-  const { denied, unreadable, storage, userData, any } = spokenSignals(consentMode)
-  if (any === null) return silence('consent_mode')
+  const { denied, unreadable, storage, userData, any } = collectFields(consentMode)
+  if (any === null) return noSignal('consent_mode')
   if (denied !== null) return { state: 'denied', why: 'words_denied', field: denied, captured_at }
   if (unreadable !== null) {
     return { state: 'unknown', why: 'words_unreadable', field: unreadable, captured_at }
@@ -45,7 +48,7 @@ export function readConsentMode(
 }
 
 /** The path of the first advertising signal, and of those that denied, granted or said nothing. */
-interface SpokenSignals {
+interface ConsentModeFields {
   any: string | null
   denied: string | null
   unreadable: string | null
@@ -53,8 +56,8 @@ interface SpokenSignals {
   userData: string | null
 }
 
-function spokenSignals(consentMode: FreeFormObject): SpokenSignals {
-  const spoken: SpokenSignals = {
+function collectFields(consentMode: UntrustedObject): ConsentModeFields {
+  const spoken: ConsentModeFields = {
     any: null,
     denied: null,
     unreadable: null,
@@ -62,12 +65,12 @@ function spokenSignals(consentMode: FreeFormObject): SpokenSignals {
     userData: null,
   }
   for (const name of Object.keys(consentMode)) {
-    const signal = foldMemberName(name)
+    const signal = normalizeMemberName(name)
     if (signal !== 'adstorage' && signal !== 'aduserdata' && signal !== 'adpersonalization')
       continue
     const field = `consent_mode.${name}`
     const value = consentMode[name]
-    const state = readConsentWord(value)
+    const state = parseConsentValue(value)
     spoken.any ??= field
     if (state === 'denied') spoken.denied ??= field
     // Null is a signal not set, as if it were absent; it grants nothing.

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { consentRecord } from './consent-record.ts'
-import { tcStringForTests } from './tc-string-for-tests.ts'
+import { buildTcString } from '../../testing/tc-string-builder.ts'
+import { buildConsentRecord, isProvenance } from './consent-record.ts'
 
 describe('consentRecord', () => {
   it('keeps booleans, null, consent words, times, labels and the TC string as they came', () => {
-    const tcString = tcStringForTests()
+    const tcString = buildTcString()
     const objects = {
       consent: {
         ad_user_data: 'GRANTED',
@@ -19,17 +19,17 @@ describe('consentRecord', () => {
       consent_mode: { ad_storage: 'denied' },
       tcf: { string: tcString, captured_at: '2026-11-20T08:00:00Z', gdprApplies: true },
     }
-    const record = consentRecord(objects)
+    const record = buildConsentRecord(objects)
     assert.deepEqual(record, { ...objects, dropped: [], dropped_unnamed: 0 })
   })
 
   it('answers null for an object that the event came without', () => {
-    const { consent, consent_mode, tcf } = consentRecord({ consent: {} })
+    const { consent, consent_mode, tcf } = buildConsentRecord({ consent: {} })
     assert.deepEqual({ consent, consent_mode, tcf }, { consent: {}, consent_mode: null, tcf: null })
   })
 
   it('drops everything else and says what, by its path', () => {
-    const record = consentRecord({
+    const record = buildConsentRecord({
       consent: { email: 'jane@example.com', ads: true, note: 'Jane said yes', list: [true] },
       consent_mode: { wait_for_update: 500 },
       tcf: { tcString: 'jane_doe_1985', captured_at: 'yesterday' },
@@ -47,7 +47,7 @@ describe('consentRecord', () => {
   })
 
   it('keeps a purpose container one level deep, cleaned like the rest', () => {
-    const record = consentRecord({
+    const record = buildConsentRecord({
       consent: { purposes: { ads: true, email: 'jane@example.com', deeper: { ads: true } } },
     })
     assert.deepEqual(record.consent, { purposes: { ads: true } })
@@ -63,7 +63,7 @@ describe('consentRecord', () => {
       'Jane Doe': true,
       ['x'.repeat(41)]: true,
     }
-    const record = consentRecord({ consent })
+    const record = buildConsentRecord({ consent })
     assert.deepEqual(record.consent, {})
     assert.deepEqual(record.dropped, [])
     assert.equal(record.dropped_unnamed, 6)
@@ -72,26 +72,28 @@ describe('consentRecord', () => {
   it('keeps a TC string that does not decode, if it has the form of one, up to 8 KiB', () => {
     const undecodable =
       'COsbk4AOSbk4AnWAAAENAwCgAAAAAAAAAAYgACPAAAAA.TDKO4AAqAKAGQAyqAAA.YAAAAAAAAAA'
-    assert.deepEqual(consentRecord({ tcf: { string: undecodable } }).tcf, { string: undecodable })
-    const long = tcStringForTests().padEnd(8_193, 'A')
-    assert.deepEqual(consentRecord({ tcf: { string: long } }).tcf, {})
-    assert.deepEqual(consentRecord({ consent: { string: tcStringForTests() } }).consent, {})
+    assert.deepEqual(buildConsentRecord({ tcf: { string: undecodable } }).tcf, {
+      string: undecodable,
+    })
+    const long = buildTcString().padEnd(8_193, 'A')
+    assert.deepEqual(buildConsentRecord({ tcf: { string: long } }).tcf, {})
+    assert.deepEqual(buildConsentRecord({ consent: { string: buildTcString() } }).consent, {})
   })
 
   it('keeps 64 members of an object and 32 names of what it drops, and counts the rest', () => {
     const members = Array.from({ length: 100 }, (_, at) => [`member_${at}`, true])
-    const kept = consentRecord({ consent: Object.fromEntries(members) })
+    const kept = buildConsentRecord({ consent: Object.fromEntries(members) })
     assert.equal(Object.keys(kept.consent ?? {}).length, 64)
     assert.equal(kept.dropped_unnamed, 36)
     const texts = members.map(([name]) => [name, 'free text'])
-    const dropped = consentRecord({ consent: Object.fromEntries(texts) })
+    const dropped = buildConsentRecord({ consent: Object.fromEntries(texts) })
     assert.equal(dropped.dropped.length, 32)
     assert.equal(dropped.dropped_unnamed, 68)
   })
 
   it('is not changed by members named like parts of Object.prototype', () => {
     const consent = JSON.parse('{"__proto__": {"ads": true}, "constructor": true, "ads": true}')
-    const record = consentRecord({ consent })
+    const record = buildConsentRecord({ consent })
     assert.equal(Object.getPrototypeOf(record.consent), Object.prototype)
     assert.deepEqual(Object.keys(record.consent ?? {}), ['constructor', 'ads'])
     assert.equal(record.dropped_unnamed, 1)
@@ -101,7 +103,7 @@ describe('consentRecord', () => {
     fc.assert(
       fc.property(fc.jsonValue(), identifier, fc.constantFrom(...PLACES), (other, text, place) => {
         const objects = place(text, other)
-        assert.doesNotMatch(JSON.stringify(consentRecord(objects)), new RegExp(escaped(text)))
+        assert.doesNotMatch(JSON.stringify(buildConsentRecord(objects)), new RegExp(escaped(text)))
       }),
     )
   })
@@ -112,7 +114,7 @@ const identifier = fc.constantFrom(
   ...['0b7e1c9a-3f52-4d7e-9a51-2f0c6b8d4e11', 'Jane Doe', 'fb.1.1700000000000.IwAR0abc'],
 )
 
-type Place = (text: string, other: unknown) => Parameters<typeof consentRecord>[0]
+type Place = (text: string, other: unknown) => Parameters<typeof buildConsentRecord>[0]
 
 const PLACES: Place[] = [
   (text, other) => ({ consent: { ad_user_data: text, other } }),
@@ -128,3 +130,46 @@ const PLACES: Place[] = [
 function escaped(text: string): string {
   return text.replace(/[.+]/g, '\\$&')
 }
+
+describe('isProvenance', () => {
+  for (const value of [
+    '3.2.1',
+    'onetrust',
+    'US-CA',
+    '2026-05-04',
+    'privacy-2026-05-04',
+    '123456',
+    7,
+  ]) {
+    it(`keeps the label ${value}`, () => assert.equal(isProvenance('version', value), true))
+  }
+
+  const IDENTIFIERS: [value: unknown, what: string][] = [
+    ['jane@example.com', 'a mail address'],
+    ['4915112345678', 'a phone number'],
+    ['555-123-4567', 'a phone number with dashes'],
+    ['192.168.100.200', 'an IP address'],
+    ['2001:db8::1', 'an IPv6 address'],
+    ['1234567', 'seven digits'],
+    ['2026-05-04-1234567', 'seven digits behind a day'],
+    ['fb.1.1700000000000.IwAR0abc', 'a click id'],
+    ['ab-cd-ef-ab-cd-ef-ab-cd', 'a run of hex digits with separators'],
+    [4915112345678, 'a phone number as a number'],
+    [52.520008, 'a coordinate'],
+    ['5f4dcc3b5aa765d61d8327deb882cf99', 'a digest'],
+    ['0b7e1c9a-3f52-4d7e-9a51-2f0c6b8d4e11', 'a UUID'],
+    ['Jane Doe', 'a name with a space'],
+    ['x'.repeat(65), 'a long text'],
+    [true, 'a boolean, which is not a label'],
+    [{}, 'an object'],
+  ]
+  for (const [value, what] of IDENTIFIERS) {
+    it(`does not keep ${what}`, () => assert.equal(isProvenance('version', value), false))
+  }
+
+  it('knows six members, however they are written', () => {
+    for (const name of ['version', 'method', 'source', 'policyVersion', 'banner_version', 'Region'])
+      assert.equal(isProvenance(name, 'v1'), true)
+    assert.equal(isProvenance('user', 'v1'), false)
+  })
+})

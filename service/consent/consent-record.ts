@@ -1,17 +1,16 @@
-import { memberKind } from './advertising-members.ts'
-import { readCapturedAt } from './captured-at.ts'
+import { isObject, type UntrustedObject } from '../util/is-object.ts'
+import { classifyMember } from './advertising-consent.ts'
+import { parseCapturedAt } from './captured-at.ts'
 import type { ConsentInputs } from './consent-decision.ts'
-import { readConsentWord } from './consent-word.ts'
-import { type FreeFormObject, isFreeFormObject } from './free-form-object.ts'
-import { isProvenance } from './provenance.ts'
+import { normalizeMemberName, parseConsentValue } from './consent-signal.ts'
 import { TC_STRING_LENGTH_MAX } from './tc-string.ts'
 import { TC_STRING_MEMBERS } from './tcf-consent.ts'
 
 /** What may be stored of each object; null when the event came without it. */
 export interface ConsentRecord {
-  consent: FreeFormObject | null
-  consent_mode: FreeFormObject | null
-  tcf: FreeFormObject | null
+  consent: UntrustedObject | null
+  consent_mode: UntrustedObject | null
+  tcf: UntrustedObject | null
   /** Dotted paths of the members left out, as far as the names themselves may be kept. */
   dropped: string[]
   /** How many more were left out: unsafe names, and those beyond the limits. */
@@ -29,7 +28,7 @@ const NAME_DIGITS_MAX = 6
 const NAME_HEX_RUN = /[0-9a-f]{16}/i
 
 /** A core of 44 characters is the shortest; junk of another form may be an identifier. */
-const TC_STRING_FORM = /^C[A-Za-z0-9_-]{43,}(?:\.[A-Za-z0-9_-]+){0,3}$/
+const TC_STRING_PATTERN = /^C[A-Za-z0-9_-]{43,}(?:\.[A-Za-z0-9_-]+){0,3}$/
 
 /**
  * Cuts the three free-form objects down to what may reach the disk. Raw identifiers never may, and
@@ -38,38 +37,42 @@ const TC_STRING_FORM = /^C[A-Za-z0-9_-]{43,}(?:\.[A-Za-z0-9_-]+){0,3}$/
  * few labels of provenance. Purpose containers are kept one level deep, as they are read. The rest
  * is dropped, and the names of what was dropped are kept for the trace where they are safe.
  */
-export function consentRecord({ consent, consent_mode, tcf }: ConsentObjects): ConsentRecord {
-  const omitted: Omitted = { names: [], unnamedCount: 0 }
+export function buildConsentRecord({ consent, consent_mode, tcf }: ConsentObjects): ConsentRecord {
+  const omitted: OmittedMembers = { names: [], unnamedCount: 0 }
   const kept = {
-    consent: safeObject(consent, 'consent', omitted),
-    consent_mode: safeObject(consent_mode, 'consent_mode', omitted),
-    tcf: safeObject(tcf, 'tcf', omitted),
+    consent: selectSafeMembers(consent, 'consent', omitted),
+    consent_mode: selectSafeMembers(consent_mode, 'consent_mode', omitted),
+    tcf: selectSafeMembers(tcf, 'tcf', omitted),
   }
   return { ...kept, dropped: omitted.names, dropped_unnamed: omitted.unnamedCount }
 }
 
-export type ConsentObjects = Pick<ConsentInputs, 'consent' | 'consent_mode' | 'tcf'>
+type ConsentObjects = Pick<ConsentInputs, 'consent' | 'consent_mode' | 'tcf'>
 
-interface Omitted {
+interface OmittedMembers {
   names: string[]
   unnamedCount: number
 }
 
 /** A safe name begins with a letter, so none of them is `__proto__`, which would be no member. */
-function safeObject(value: unknown, path: string, omitted: Omitted): FreeFormObject | null {
-  if (!isFreeFormObject(value)) return null
+function selectSafeMembers(
+  value: unknown,
+  path: string,
+  omitted: OmittedMembers,
+): UntrustedObject | null {
+  if (!isObject(value)) return null
   const kept: Record<string, unknown> = {}
   let keptCount = 0
   for (const name of Object.keys(value)) {
     const member = value[name]
-    if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) omit(omitted, null)
+    if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) recordOmitted(omitted, null)
     else if (isSafeMember(path, name, member)) {
       kept[name] = member
       keptCount += 1
-    } else if (path === 'consent' && memberKind(name, member) === 'container') {
-      kept[name] = safeObject(member, `consent.${name}`, omitted)
+    } else if (path === 'consent' && classifyMember(name, member) === 'container') {
+      kept[name] = selectSafeMembers(member, `consent.${name}`, omitted)
       keptCount += 1
-    } else omit(omitted, `${path}.${name}`)
+    } else recordOmitted(omitted, `${path}.${name}`)
   }
   return kept
 }
@@ -82,21 +85,56 @@ function isSafeName(name: string): boolean {
 }
 
 function isSafeMember(path: string, name: string, value: unknown): boolean {
-  if (value === null || readConsentWord(value) !== 'unknown') return true
+  if (value === null || parseConsentValue(value) !== 'unknown') return true
   if (name === 'captured_at' || name === 'gpc_captured_at') {
-    return readCapturedAt(value) instanceof Date
+    return parseCapturedAt(value) instanceof Date
   }
-  if (path === 'tcf' && TC_STRING_MEMBERS.some(member => member === name)) return isTcForm(value)
+  if (path === 'tcf' && TC_STRING_MEMBERS.some(member => member === name))
+    return hasTcStringForm(value)
   return isProvenance(name, value)
 }
 
-function isTcForm(value: unknown): boolean {
+function hasTcStringForm(value: unknown): boolean {
   return (
-    typeof value === 'string' && value.length <= TC_STRING_LENGTH_MAX && TC_STRING_FORM.test(value)
+    typeof value === 'string' &&
+    value.length <= TC_STRING_LENGTH_MAX &&
+    TC_STRING_PATTERN.test(value)
   )
 }
 
-function omit(omitted: Omitted, safePath: string | null): void {
+function recordOmitted(omitted: OmittedMembers, safePath: string | null): void {
   if (safePath !== null && omitted.names.length < NAMES_DROPPED_MAX) omitted.names.push(safePath)
   else omitted.unnamedCount += 1
+}
+
+/** Members that say where a consent came from, worth keeping for an audit; folded names. */
+const PROVENANCE_MEMBERS: ReadonlySet<string> = new Set([
+  ...['version', 'method', 'source', 'policyversion', 'bannerversion', 'region'],
+])
+
+const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+/** Versions are often named after a day (`privacy-2026-05-04`); one day's digits do not count. */
+const CALENDAR_DAY = /(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)/
+/** A phone number has at least 7 digits; so have click ids and most account numbers. */
+const DIGITS_MAX = 6
+/** Digests, UUIDs and visitor ids are long runs of hex digits once their separators are gone. */
+const HEX_ONLY_MAX = 15
+
+/**
+ * True when a member is provenance that may be stored: one of the six known names, and a value
+ * that looks like a label (`cmp-3.2`, `US-CA`, `2026-05-04`) and not like an identifier. Mail
+ * addresses fail on their `@`, IP addresses and phone numbers on their digits.
+ */
+export function isProvenance(name: string, value: unknown): boolean {
+  if (!PROVENANCE_MEMBERS.has(normalizeMemberName(name))) return false
+  if (typeof value === 'number') return Number.isInteger(value) && hasFewDigits(value)
+  if (typeof value !== 'string' || !LABEL_PATTERN.test(value)) return false
+  const digits = value.replace(CALENDAR_DAY, '').replace(/\D/g, '')
+  if (digits.length > DIGITS_MAX) return false
+  const joined = value.replace(/[._-]/g, '')
+  return joined.length <= HEX_ONLY_MAX || !/^[0-9a-f]+$/i.test(joined)
+}
+
+function hasFewDigits(value: number): boolean {
+  return Math.abs(value) < 10 ** DIGITS_MAX
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TCString } from '@iabtcf/core'
 import fc from 'fast-check'
+import { buildTcString } from '../../testing/tc-string-builder.ts'
 import { decodeTcString, TC_STRING_LENGTH_MAX } from './tc-string.ts'
-import { tcStringForTests } from './tc-string-for-tests.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 
 const META_PURPOSES = [1, 3, 4, 7]
@@ -29,7 +29,7 @@ describe('decodeTcString', () => {
   }
 
   it('gives the same answer again for a string it remembers', () => {
-    const text = tcStringForTests({ purposes: [1, 7] })
+    const text = buildTcString({ purposes: [1, 7] })
     assert.deepEqual(decodeTcString(text), decodeTcString(text))
     assert.equal(decodeTcString('AAAA'), decodeTcString('AAAA'))
   })
@@ -37,18 +37,18 @@ describe('decodeTcString', () => {
   it('stays right after far more strings than it remembers', () => {
     for (let day = 0; day < 2_500; day += 1) {
       const created = new Date(Date.UTC(2020, 0, 1 + day)).toISOString()
-      const text = tcStringForTests({ created })
+      const text = buildTcString({ created })
       assert.equal(decodeTcString(text)?.created.toISOString(), created)
     }
   })
 
   it('refuses a string of version 1 or 3, a fifth segment, a second core and padding', () => {
-    const good = tcStringForTests()
+    const good = buildTcString()
     const [core = ''] = good.split('.')
     assert.notEqual(decodeTcString(good), null)
     for (const bad of [
-      tcStringForTests({ version: 1 }),
-      tcStringForTests({ version: 3 }),
+      buildTcString({ version: 1 }),
+      buildTcString({ version: 3 }),
       `${core}.IAAA.IAAA.IAAA.IAAA`,
       `${core}.${core}`,
       `${good}.`,
@@ -60,7 +60,7 @@ describe('decodeTcString', () => {
   })
 
   it('refuses a string longer than 8 KiB that would be good otherwise', () => {
-    const [core = '', disclosed = ''] = tcStringForTests().split('.')
+    const [core = '', disclosed = ''] = buildTcString().split('.')
     const padded = (length: number) => `${core}.${disclosed}`.padEnd(length, 'A')
     assert.notEqual(decodeTcString(padded(TC_STRING_LENGTH_MAX)), null)
     assert.equal(decodeTcString(padded(TC_STRING_LENGTH_MAX + 1)), null)
@@ -68,7 +68,7 @@ describe('decodeTcString', () => {
 
   it('reads a string whose vendor ranges would unfold into millions without unfolding them', () => {
     const wide: [number, number][] = Array.from({ length: 200 }, () => [1, 65_535])
-    const text = tcStringForTests({
+    const text = buildTcString({
       vendorConsents: { ranges: wide },
       restrictions: [wide, wide, wide],
       disclosed: { ranges: wide },
@@ -133,7 +133,7 @@ const tcStrings = fc
     disclosed: fc.option(vendors),
     customPurposes: fc.option(fc.nat(63)),
   })
-  .map(tcStringForTests)
+  .map(buildTcString)
 
 function decodedByLibrary(text: string) {
   try {

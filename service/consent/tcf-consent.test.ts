@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { tcStringForTests } from './tc-string-for-tests.ts'
+import { buildTcString } from '../../testing/tc-string-builder.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 
@@ -40,7 +40,7 @@ describe('readTcfConsent', () => {
 
   it('finds a refusal under the name that TCData gives it, and names that member', () => {
     const { state, field } = readTcfConsent(
-      { tcString: tcStringForTests({ purposes: [] }) },
+      { tcString: buildTcString({ purposes: [] }) },
       RECEIVED_AT,
     )
     assert.deepEqual({ state, field }, { state: 'denied', field: 'tcf.tcString' })
@@ -90,15 +90,15 @@ describe('readTcfConsent', () => {
   })
 
   it('expires by captured_at after 395 days, and revives no old string by a young one', () => {
-    const young = tcStringForTests()
-    const old = tcStringForTests({ created: '2025-05-01' })
+    const young = buildTcString()
+    const old = buildTcString({ created: '2025-05-01' })
     const expired = 'unknown: consent_expired'
     assert.equal(verdict({ string: young, captured_at: '2025-10-22T11:59:59Z' }), expired)
     assert.equal(verdict({ string: old, captured_at: '2026-11-20T00:00:00Z' }), expired)
   })
 
   it('is dated by captured_at, else by the day of the string', () => {
-    const string = tcStringForTests({ created: '2026-11-02' })
+    const string = buildTcString({ created: '2026-11-02' })
     const dated = readTcfConsent({ string, captured_at: '2026-11-02T15:00:00+01:00' }, RECEIVED_AT)
     assert.equal(dated.captured_at, '2026-11-02T14:00:00.000Z')
     const undated = readTcfConsent({ string, captured_at: 'noon' }, RECEIVED_AT)
@@ -106,7 +106,7 @@ describe('readTcfConsent', () => {
   })
 
   it('gives no credit to the date of a string from the future', () => {
-    const string = tcStringForTests({ created: '2027-01-01' })
+    const string = buildTcString({ created: '2027-01-01' })
     const { state, captured_at } = readTcfConsent({ string }, RECEIVED_AT)
     assert.deepEqual({ state, captured_at }, { state: 'granted', captured_at: null })
   })
@@ -117,6 +117,6 @@ function verdict(tcf: Record<string, unknown> | undefined): string {
   return `${state}: ${why}`
 }
 
-function verdictOf(plan: Parameters<typeof tcStringForTests>[0]): string {
-  return verdict({ string: tcStringForTests(plan) })
+function verdictOf(plan: Parameters<typeof buildTcString>[0]): string {
+  return verdict({ string: buildTcString(plan) })
 }

@@ -1,12 +1,12 @@
+import type { UntrustedObject } from '../util/is-object.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
-  credibleTime,
   isOlderThanDays,
-  readCapturedAt,
+  parseCapturedAt,
+  toCredibleTime,
 } from './captured-at.ts'
-import { type ConsentReading, type ReadingWhy, silence } from './consent-reading.ts'
-import type { FreeFormObject } from './free-form-object.ts'
+import { type ConsentSignal, noSignal, type SignalReason } from './consent-signal.ts'
 import { decodeTcString, type TcChoices } from './tc-string.ts'
 
 /**
@@ -33,28 +33,32 @@ const LAST_UPDATED_TOLERANCE_DAYS = 1
  * The string is dated by `captured_at`, else by its `lastUpdated`. A young `captured_at` does not
  * revive an old string: a choice confirmed again would have updated it.
  */
-export function readTcfConsent(tcf: FreeFormObject | undefined, receivedAt: Date): ConsentReading {
-  if (tcf === undefined) return silence('tcf')
+export function readTcfConsent(tcf: UntrustedObject | undefined, receivedAt: Date): ConsentSignal {
+  if (tcf === undefined) return noSignal('tcf')
   const member =
     TC_STRING_MEMBERS.find(name => typeof tcf[name] === 'string') ??
     TC_STRING_MEMBERS.find(name => tcf[name] !== undefined)
-  if (member === undefined) return silence('tcf')
+  if (member === undefined) return noSignal('tcf')
   const field = `tcf.${member}`
   const text = tcf[member]
   const choices = typeof text === 'string' ? decodeTcString(text) : null
-  if (choices === null) return unknown('tc_string_undecodable', field, null)
+  if (choices === null) return unknownSignal('tc_string_undecodable', field, null)
 
-  const captured = readCapturedAt(tcf.captured_at)
+  const captured = parseCapturedAt(tcf.captured_at)
   const dated = captured instanceof Date ? captured : choices.lastUpdated
-  const captured_at = credibleTime(dated, receivedAt)
-  const obstacle = obstacleOf(choices, captured, receivedAt)
-  if (obstacle !== null) return unknown(obstacle, field, captured_at)
+  const captured_at = toCredibleTime(dated, receivedAt)
+  const obstacle = findInvalidity(choices, captured, receivedAt)
+  if (obstacle !== null) return unknownSignal(obstacle, field, captured_at)
   return consentsToAdvertising(choices)
     ? { state: 'granted', why: 'tc_ad_purposes_granted', field, captured_at }
     : { state: 'denied', why: 'tc_ad_purposes_refused', field, captured_at }
 }
 
-function obstacleOf(choices: TcChoices, captured: CapturedAt, receivedAt: Date): ReadingWhy | null {
+function findInvalidity(
+  choices: TcChoices,
+  captured: CapturedAt,
+  receivedAt: Date,
+): SignalReason | null {
   if (choices.policyVersion < POLICY_VERSION_MIN) return 'tc_policy_too_old'
   const mustDisclose = choices.created.getTime() >= DISCLOSED_VENDORS_FROM
   if (mustDisclose && !choices.disclosesVendors) return 'tc_disclosed_vendors_missing'
@@ -70,6 +74,10 @@ function consentsToAdvertising({ purposesConsented, purposeOneTreatment }: TcCho
   return mayStore && [3, 4, 7].every(purpose => purposesConsented.has(purpose))
 }
 
-function unknown(why: ReadingWhy, field: string, captured_at: string | null): ConsentReading {
+function unknownSignal(
+  why: SignalReason,
+  field: string,
+  captured_at: string | null,
+): ConsentSignal {
   return { state: 'unknown', why, field, captured_at }
 }

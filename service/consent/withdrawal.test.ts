@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkWithdrawal, type GrantInQuestion } from './withdrawal.ts'
+import { type ConsentGrant, checkWithdrawal } from './withdrawal.ts'
 
 const WITHDRAWN_AT = new Date('2026-11-10T09:00:00.000Z')
 const BLOCKED = { allowed: false, reason: 'consent_withdrawn' }
@@ -40,8 +40,8 @@ describe('checkWithdrawal', () => {
 })
 
 function grant(
-  reason: GrantInQuestion['reason'],
-  captured_at: GrantInQuestion['captured_at'],
-): GrantInQuestion {
+  reason: ConsentGrant['reason'],
+  captured_at: ConsentGrant['captured_at'],
+): ConsentGrant {
   return { reason, captured_at }
 }

@@ -1,10 +1,10 @@
-import { readCapturedAt } from './captured-at.ts'
+import { parseCapturedAt } from './captured-at.ts'
 import type { ConsentGranted } from './consent-decision.ts'
 
-export type WithdrawalVerdict = { allowed: true } | { allowed: false; reason: 'consent_withdrawn' }
+export type WithdrawalCheck = { allowed: true } | { allowed: false; reason: 'consent_withdrawn' }
 
 /** A granted decision, as decided just now or as stored with the event. */
-export type GrantInQuestion = Pick<ConsentGranted, 'reason' | 'captured_at'>
+export type ConsentGrant = Pick<ConsentGranted, 'reason' | 'captured_at'>
 
 /**
  * Whether a granted event may still go out, given the visitor's latest withdrawal (null when there
@@ -15,12 +15,9 @@ export type GrantInQuestion = Pick<ConsentGranted, 'reason' | 'captured_at'>
  * signal that the person gave anew. A time equal to the withdrawal is not after it. The day
  * precision of a TC string counts against it: midnight of the day of withdrawal comes before.
  */
-export function checkWithdrawal(
-  grant: GrantInQuestion,
-  withdrawnAt: Date | null,
-): WithdrawalVerdict {
+export function checkWithdrawal(grant: ConsentGrant, withdrawnAt: Date | null): WithdrawalCheck {
   if (withdrawnAt === null) return { allowed: true }
-  const captured = readCapturedAt(grant.captured_at)
+  const captured = parseCapturedAt(grant.captured_at)
   const isReopened =
     grant.reason !== 'attested_by_basis' &&
     captured instanceof Date &&

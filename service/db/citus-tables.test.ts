@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { testStore } from '../../testing/test-store.ts'
-import { PLACED_TABLES, placementOf } from './citus-tables.ts'
+import { findPlacement, PLACED_TABLES } from './citus-tables.ts'
 import type { Database } from './database.ts'
 import { listTables } from './distribute-tables.ts'
 
 async function unlisted(database: Database): Promise<string[]> {
   const tables = await listTables(database)
   return tables
-    .filter(({ schema, name }) => placementOf(schema, name) === null)
+    .filter(({ schema, name }) => findPlacement(schema, name) === null)
     .map(({ table }) => table)
 }
 
@@ -48,7 +48,7 @@ it('keeps every row of a tracker on one node, beside copies of what is not a tra
   const { database } = await testStore(test)
   for (const { schema, name, table } of await listTables(database)) {
     const columns = await columnsOf(database, table)
-    const placement = placementOf(schema, name)
+    const placement = findPlacement(schema, name)
     if (columns.includes('tracker_id')) {
       assert.ok(placement === 'distributed' || placement === 'reference', table)
     } else {
@@ -65,7 +65,7 @@ it('has tracker_id in every unique index of a distributed table and its partitio
 /** Every distributed table and partition needs a key of its own too: a shard without cannot move. */
 async function unshardable(database: Database): Promise<string[]> {
   const tables = (await listTables(database))
-    .filter(({ schema, name }) => placementOf(schema, name) === 'distributed')
+    .filter(({ schema, name }) => findPlacement(schema, name) === 'distributed')
     .map(({ table }) => table)
   const { rows } = await database.pool.query(
     `with members as (

@@ -73,22 +73,22 @@ export interface PlacedTable {
 
 /** In the order in which they are to be distributed. */
 export const PLACED_TABLES: readonly PlacedTable[] = [
-  ...placed(REFERENCE, 'reference'),
-  ...placed(DISTRIBUTED, 'distributed'),
-  ...placed(MANAGED_LOCAL, 'managed_local'),
-  ...placed(LOCAL, 'local'),
+  ...toPlacedTables(REFERENCE, 'reference'),
+  ...toPlacedTables(DISTRIBUTED, 'distributed'),
+  ...toPlacedTables(MANAGED_LOCAL, 'managed_local'),
+  ...toPlacedTables(LOCAL, 'local'),
 ]
 
 const PLACEMENTS = new Map(PLACED_TABLES.map(({ name, placement }) => [name, placement]))
 
 /** Schemas whose tables are named without them. */
-export const OWN_SCHEMAS = ['signalbox_store', 'public']
+export const STORE_SCHEMAS = ['signalbox_store', 'public']
 
 /** Null for a table that is in no list. */
-export function placementOf(schema: string, table: string): TablePlacement | null {
-  return PLACEMENTS.get(OWN_SCHEMAS.includes(schema) ? table : `${schema}.${table}`) ?? null
+export function findPlacement(schema: string, table: string): TablePlacement | null {
+  return PLACEMENTS.get(STORE_SCHEMAS.includes(schema) ? table : `${schema}.${table}`) ?? null
 }
 
-function placed(names: readonly string[], placement: TablePlacement): PlacedTable[] {
+function toPlacedTables(names: readonly string[], placement: TablePlacement): PlacedTable[] {
   return names.map(name => ({ name, placement }))
 }

@@ -45,7 +45,7 @@ it('reads bigint as a number and refuses one that would lose digits', async test
   for (const text of ['9007199254740992', '9223372036854775807', '-9007199254740993']) {
     await assert.rejects(oneValue(database, `(${text})::bigint`), RangeError)
   }
-  await database.reach()
+  await database.ping()
 })
 
 it('reads a date as the day that is written, in any time zone of the machine', async test => {
@@ -77,7 +77,7 @@ it('outlives a connection that breaks while it lies in the pool', async test => 
   const pid = await oneValue(database, 'pg_backend_pid()')
   await killer.pool.query('select pg_terminate_backend($1)', [pid])
   assert.ok((await broke) instanceof Error)
-  await database.reach()
+  await database.ping()
 })
 
 it('outlives a connection that breaks between two statements of a transaction', async test => {
@@ -90,7 +90,7 @@ it('outlives a connection that breaks between two statements of a transaction', 
     await sql`select 1`.execute(transaction)
   })
   await assert.rejects(work)
-  await database.reach()
+  await database.ping()
 })
 
 it('says so when no connection can be had, instead of waiting for ever', async test => {
@@ -110,7 +110,7 @@ it('says so when no connection can be had, instead of waiting for ever', async t
     applicationName: 'database test',
     onIdleError: () => {},
   })
-  await assert.rejects(database.reach(), /timeout/)
+  await assert.rejects(database.ping(), /timeout/)
   await database.close()
 })
 
@@ -121,7 +121,7 @@ it('a statement ends after a minute, but a migration may take its time', async t
       connectionsMax: 1,
       applicationName: 'database test',
       onIdleError: () => {},
-      isPatient,
+      hasNoTimeouts: isPatient,
     })
     test.after(() => database.close())
     const { rows } = await database.pool.query('show statement_timeout')
@@ -138,7 +138,7 @@ it('closes its connections also when only the pool was used', async test => {
     applicationName: 'database test',
     onIdleError: () => {},
   })
-  await database.reach()
+  await database.ping()
   await database.close()
   assert.equal(database.pool.totalCount, 0)
 })

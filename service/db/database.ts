@@ -10,7 +10,7 @@ export interface Database {
   query: Kysely<Tables>
   pool: pg.Pool
   /** Throws when the store does not answer. */
-  reach(): Promise<void>
+  ping(): Promise<void>
   close(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface DatabaseOptions {
   /** A connection breaks at any time, also between two statements; no caller would hear of it. */
   onIdleError: (error: Error) => void
   /** For migrations: a statement may take as long as it needs. */
-  isPatient?: boolean
+  hasNoTimeouts?: boolean
 }
 
 const CONNECT_MILLISECONDS_MAX = 5_000
@@ -63,9 +63,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     application_name: options.applicationName,
     options: SESSION,
     connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
-    ...(options.isPatient ? {} : LIMITS),
+    ...(options.hasNoTimeouts ? {} : LIMITS),
     keepAlive: true,
-    types: { getTypeParser: parserOf },
+    types: { getTypeParser: findTypeParser },
   })
   // The pool listens only while a connection is idle. Inside a transaction, between two statements,
   // an error without a listener would end the process.
@@ -78,7 +78,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Kysely ends the pool only when it was asked something itself.
     if (!pool.ending) await pool.end()
   }
-  return { query, pool, reach, close }
+  return { query, pool, ping: reach, close }
 }
 
 /** Commits what `act` did, or nothing of it when it throws. */
@@ -107,7 +107,7 @@ const DATE = 1082
  * `numeric` stays text, so that money never becomes a float. `bigint` becomes a number and refuses
  * what would lose digits. `date` stays text: it is a day, not a moment in some time zone.
  */
-function parserOf(oid: number, format?: unknown) {
+function findTypeParser(oid: number, format?: unknown) {
   if (oid === BIGINT) return safeInteger
   if (oid === DATE) return (text: string) => text
   return pg.types.getTypeParser(oid, format as 'text')

@@ -1,4 +1,4 @@
-import { OWN_SCHEMAS, PLACED_TABLES, placementOf, type TablePlacement } from './citus-tables.ts'
+import { findPlacement, PLACED_TABLES, STORE_SCHEMAS, type TablePlacement } from './citus-tables.ts'
 import { type Database, PLANNER_SETTINGS } from './database.ts'
 
 /** Is this database one of a Citus cluster? */
@@ -7,18 +7,18 @@ export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolea
   return rows.length > 0
 }
 
-const KNOWN = new WeakMap<Database['pool'], Promise<boolean>>()
+const CLUSTER_CHECKS = new WeakMap<Database['pool'], Promise<boolean>>()
 
 /**
  * The same, asked once for each pool. "No" outlives the creation of the extension, but not the
  * process (docs/operations/scale.md); distributing tables does not change the answer.
  */
-export function isOfCluster({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
-  const known = KNOWN.get(pool)
+export function isCitusCluster({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
+  const known = CLUSTER_CHECKS.get(pool)
   if (known) return known
   const asked = hasCitus({ pool })
-  KNOWN.set(pool, asked)
-  asked.catch(() => KNOWN.delete(pool))
+  CLUSTER_CHECKS.set(pool, asked)
+  asked.catch(() => CLUSTER_CHECKS.delete(pool))
   return asked
 }
 
@@ -67,9 +67,9 @@ interface Misplaced {
 async function misplacedTables(database: Database): Promise<Misplaced[]> {
   const misplaced = new Map<string, Misplaced[]>()
   for (const { schema, name, table, current } of await readTables(database)) {
-    const placement = placementOf(schema, name)
+    const placement = findPlacement(schema, name)
     if (placement === null || placement === 'local' || placement === current) continue
-    const listed = OWN_SCHEMAS.includes(schema) ? name : `${schema}.${name}`
+    const listed = STORE_SCHEMAS.includes(schema) ? name : `${schema}.${name}`
     misplaced.set(listed, [...(misplaced.get(listed) ?? []), { table, placement }])
   }
   return PLACED_TABLES.flatMap(({ name }) => misplaced.get(name) ?? [])
@@ -96,7 +96,7 @@ export async function listTables({ pool }: Database): Promise<StoreTable[]> {
            and pg_depend.deptype = 'e'
        )
      order by 1, 2`,
-    [[...OWN_SCHEMAS, 'people']],
+    [[...STORE_SCHEMAS, 'people']],
   )
   return rows
 }
@@ -134,7 +134,7 @@ async function currentPlacement({ pool }: Database, table: string): Promise<Tabl
 async function placeTable({ pool }: Database, table: string, placement: Misplaced['placement']) {
   switch (placement) {
     case 'reference':
-      await identifyRows(pool, table)
+      await setReplicaIdentity(pool, table)
       return pool.query('select create_reference_table($1::text::regclass)', [table])
     case 'managed_local':
       return pool.query(
@@ -152,7 +152,7 @@ async function placeTable({ pool }: Database, table: string, placement: Misplace
 }
 
 /** A table without a primary key cannot be copied to a node that is added. */
-async function identifyRows(pool: Database['pool'], table: string): Promise<void> {
+async function setReplicaIdentity(pool: Database['pool'], table: string): Promise<void> {
   const { rows } = await pool.query(
     `select 1 from pg_index where indrelid = $1::text::regclass and indisprimary`,
     [table],
@@ -170,7 +170,7 @@ async function firstDistributed(pool: Database['pool']): Promise<string | null> 
      where place.partmethod = 'h' and space.nspname = any($1::text[])
        and not relation.relispartition
      order by place.logicalrelid limit 1`,
-    [OWN_SCHEMAS],
+    [STORE_SCHEMAS],
   )
   return rows[0]?.table ?? null
 }

@@ -4,7 +4,6 @@ import { type Kysely, sql } from 'kysely'
 import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration'
 import type { Database } from './database.ts'
 import { distributeTables } from './distribute-tables.ts'
-import { migrateJobs, stateOfJobs } from './jobs-schema.ts'
 import {
   LEDGER_UPGRADE,
   needsLedgerUpgrade,
@@ -15,7 +14,7 @@ import type { Tables } from './tables.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
 const VERSIONS = { oldest: 15, newest: 18 }
-const MIGRATION_TURN = 'signalbox_migrations'
+const MIGRATION_LOCK = 'signalbox_migrations'
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The store cannot be used as it is; the message says in one sentence what to do. */
@@ -34,32 +33,32 @@ export async function migrate(database: Database): Promise<string[]> {
   await requireSupportedServer(database)
   const turn = await database.pool.connect()
   try {
-    await turn.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_TURN])
-    return await migrateInTurn(database)
+    await turn.query('select pg_advisory_lock(hashtext($1::text))', [MIGRATION_LOCK])
+    return await migrateUnderLock(database)
   } finally {
     // Given back before the caller is told that it is done: the server hears of a closed connection
     // later. Closed all the same, for a connection that can say nothing any more.
     await turn
-      .query('select pg_advisory_unlock(hashtext($1::text))', [MIGRATION_TURN])
+      .query('select pg_advisory_unlock(hashtext($1::text))', [MIGRATION_LOCK])
       .catch(() => {})
     turn.release(true)
   }
 }
 
-async function migrateInTurn(database: Database): Promise<string[]> {
-  const migrator = migratorOf(database.query)
+async function migrateUnderLock(database: Database): Promise<string[]> {
+  const migrator = createMigrator(database.query)
   await refuseNewerSchema(migrator, database)
   const earlier = await prepareStoreInUse(migrator, database)
   const { results = [], error } = earlier.error ? earlier : await migrator.migrateToLatest()
   if (error) {
     if (earlier.isPrepared) await releaseBound(database)
-    if (lacksRight(error)) refuseMissingRight(error)
+    if (isInsufficientPrivilege(error)) throwMissingPrivilege(error)
     const failed = results.find(result => result.status === 'Error')?.migrationName
     throw new SchemaError(`Migration ${failed ?? 'set'} failed; nothing of it was kept.`, {
       cause: error,
     })
   }
-  await migrateJobs(database).catch(refuseMissingRight)
+  await migrateJobs(database).catch(throwMissingPrivilege)
   await distributeTables(database)
   return [...(earlier.results ?? []), ...results].map(result => result.migrationName)
 }
@@ -84,7 +83,7 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
   if (await isBeingMigrated(database)) {
     throw new SchemaError('The database is being migrated: start again when that is done.')
   }
-  const migrator = migratorOf(database.query)
+  const migrator = createMigrator(database.query)
   await refuseNewerSchema(migrator, database)
   const pending = await pendingMigrations(migrator)
   if (pending.length > 0) {
@@ -92,7 +91,7 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
       `The database lacks ${pending.length} migration(s): run "npm run migrate" first.`,
     )
   }
-  if ((await stateOfJobs(database)) === 'missing') {
+  if ((await readJobsSchemaState(database)) === 'missing') {
     throw new SchemaError('The database lacks tables of the jobs: run "npm run migrate" first.')
   }
 }
@@ -100,22 +99,22 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
 async function isBeingMigrated({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
     'select pg_try_advisory_xact_lock_shared(hashtext($1::text)) as is_free',
-    [MIGRATION_TURN],
+    [MIGRATION_LOCK],
   )
   return !rows[0].is_free
 }
 
 /** The names of the migrations that have not run yet. */
-export async function pendingMigrations(migrator: Migrator): Promise<string[]> {
+async function pendingMigrations(migrator: Migrator): Promise<string[]> {
   const migrations = await migrator.getMigrations()
   return migrations.filter(({ executedAt }) => !executedAt).map(({ name }) => name)
 }
 
-function migratorOf(query: Kysely<Tables>): Migrator {
-  return new Migrator({ db: query, provider: { getMigrations: async () => sqlFiles() } })
+function createMigrator(query: Kysely<Tables>): Migrator {
+  return new Migrator({ db: query, provider: { getMigrations: async () => readMigrations() } })
 }
 
-function sqlFiles(): Record<string, Migration> {
+function readMigrations(): Record<string, Migration> {
   const names = readdirSync(FOLDER).filter(name => name.endsWith('.sql'))
   return Object.fromEntries(
     names.map(name => {
@@ -144,7 +143,7 @@ async function requireSupportedServer({ pool }: Database): Promise<void> {
 }
 
 async function refuseNewerSchema(migrator: Migrator, database: Database): Promise<void> {
-  if ((await stateOfJobs(database)) === 'newer') {
+  if ((await readJobsSchemaState(database)) === 'newer') {
     throw new SchemaError(
       'The database holds jobs that this version does not know: start the newer Signalbox that ' +
         'made them, or restore a backup.',
@@ -165,15 +164,53 @@ async function refuseNewerSchema(migrator: Migrator, database: Database): Promis
   }
 }
 
-function lacksRight(error: unknown): boolean {
+function isInsufficientPrivilege(error: unknown): boolean {
   return (error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE
 }
 
-function refuseMissingRight(cause: unknown): never {
-  if (!lacksRight(cause)) throw cause
+function throwMissingPrivilege(cause: unknown): never {
+  if (!isInsufficientPrivilege(cause)) throw cause
   throw new SchemaError(
     'The account in DATABASE_URL may not create schemas: have the owner of the database grant it ' +
       'CREATE on the database, then start again.',
     { cause },
   )
+}
+
+/** Where graphile-worker keeps its tables, apart from ours. `jobs/store.ts` writes it out. */
+export const JOBS_SCHEMA = 'signalbox_jobs'
+
+/** The last migration of the graphile-worker in package.json; a test compares. */
+const NEWEST_MIGRATION = 20
+
+/**
+ * Makes the tables of the jobs, or brings them to the version that this program knows; `migrate`
+ * sees to it that nobody else does at the same time. It needs the right to create schemas in the
+ * database.
+ */
+async function migrateJobs({ pool }: Database): Promise<void> {
+  // Every role reads this file to see how the tables are; only who makes them needs the library.
+  const { Logger, runMigrations } = await import('graphile-worker')
+  // Whoever migrates hears of a failure by the exception.
+  const silence = new Logger(() => () => {})
+  await runMigrations({ pgPool: pool, schema: JOBS_SCHEMA, logger: silence })
+}
+
+/**
+ * How the tables of the jobs are: `missing` some or all, `current`, or changed by a `newer` program
+ * in a way that ours cannot work with.
+ */
+export async function readJobsSchemaState({
+  query,
+}: Database): Promise<'missing' | 'current' | 'newer'> {
+  const migrations = `${JOBS_SCHEMA}.migrations`
+  const { rows: found } = await sql<{ name: string | null }>`
+    select to_regclass(${migrations})::text as name`.execute(query)
+  if (!found[0]?.name) return 'missing'
+  const { rows } = await sql<{ newest: number | null; breaking: number | null }>`
+    select max(id) as newest, max(id) filter (where breaking) as breaking
+    from ${sql.table(migrations)}`.execute(query)
+  const { newest, breaking } = rows[0] ?? {}
+  if ((breaking ?? 0) > NEWEST_MIGRATION) return 'newer'
+  return (newest ?? 0) < NEWEST_MIGRATION ? 'missing' : 'current'
 }

@@ -11,18 +11,18 @@ it('has one node on one PostgreSQL, and asks nothing to find it', async test => 
     connectionsMax: 1,
     applicationName: 'store nodes test',
     onIdleError: () => {},
-    steadySeconds: () => 0,
+    monotonicSeconds: () => 0,
   })
   assert.equal(nodes.isCluster, false)
   let asked = 0
   database.pool.on('acquire', () => {
     asked += 1
   })
-  assert.equal(await nodes.nodeOf('0190aaaa-0000-7000-8000-000000000001'), database)
+  assert.equal(await nodes.findNode('0190aaaa-0000-7000-8000-000000000001'), database)
   assert.deepEqual(nodes.all(), [database])
   assert.equal(asked, 0)
   await nodes.close()
-  await database.reach()
+  await database.ping()
 })
 
 it('distributes nothing on one PostgreSQL', async test => {

@@ -11,7 +11,7 @@ export interface StoreNodes {
   /** False on one PostgreSQL. */
   readonly isCluster: boolean
   /** The node that owns this tracker. Throws when that is not known and cannot be asked. */
-  nodeOf(trackerId: string): Promise<Database>
+  findNode(trackerId: string): Promise<Database>
   /** Those that own a tracker, as far as is known; never none. */
   all(): Database[]
   close(): Promise<void>
@@ -20,12 +20,12 @@ export interface StoreNodes {
 /** A store that is one PostgreSQL. Closing this leaves the database open: it has its own handle. */
 export function singleNode(database: Database): StoreNodes {
   const nodeOf = async () => database
-  return { isCluster: false, nodeOf, all: () => [database], close: async () => {} }
+  return { isCluster: false, findNode: nodeOf, all: () => [database], close: async () => {} }
 }
 
 export interface StoreNodesOptions extends DatabaseOptions {
   /** Seconds of a clock that only goes forward. */
-  steadySeconds: () => number
+  monotonicSeconds: () => number
 }
 
 /**
@@ -70,7 +70,7 @@ class CitusNodes implements StoreNodes {
     this.#options = options
   }
 
-  async nodeOf(trackerId: string): Promise<Database> {
+  async findNode(trackerId: string): Promise<Database> {
     const [hash, shards] = await Promise.all([this.#hashOf(trackerId), this.#currentShards()])
     const shard = shards.find(({ min, max }) => min <= hash && hash <= max)
     // Not distributed yet: the coordinator has everything.
@@ -102,7 +102,7 @@ class CitusNodes implements StoreNodes {
     const known = this.#hashes.get(trackerId)
     if (known) return known
     if (this.#hashes.size >= HASHES_MAX) this.#hashes.clear()
-    const asked = askHash(this.#coordinator, trackerId)
+    const asked = queryTrackerHash(this.#coordinator, trackerId)
     this.#hashes.set(trackerId, asked)
     asked.catch(() => this.#hashes.delete(trackerId))
     return asked
@@ -110,7 +110,7 @@ class CitusNodes implements StoreNodes {
 
   /** Only the first call waits; later ones take what is known while it is read again. */
   async #currentShards(): Promise<ShardRange[]> {
-    const age = this.#options.steadySeconds() - this.#readAt
+    const age = this.#options.monotonicSeconds() - this.#readAt
     if (this.#shards && age < SHARD_MAP_SECONDS_MAX) return this.#shards
     const reading = this.#readShards()
     if (!this.#shards) return reading
@@ -123,7 +123,7 @@ class CitusNodes implements StoreNodes {
     this.#reading ??= readShards(this.#coordinator)
       .then(shards => {
         this.#shards = shards
-        this.#readAt = this.#options.steadySeconds()
+        this.#readAt = this.#options.monotonicSeconds()
         return shards
       })
       .finally(() => {
@@ -133,7 +133,7 @@ class CitusNodes implements StoreNodes {
   }
 }
 
-async function askHash({ pool }: Database, trackerId: string): Promise<number> {
+async function queryTrackerHash({ pool }: Database, trackerId: string): Promise<number> {
   const { rows } = await pool.query({
     name: 'hash-tracker',
     text: 'select worker_hash($1::uuid) as hash',

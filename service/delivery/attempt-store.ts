@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
-import type { SendAnswer, SendOutcome } from '../platforms/send-outcome.ts'
+import { arrayLiteral } from '../db/sql-fragments.ts'
+import type { SendAnswer, SendOutcome } from '../platforms/platform.ts'
 
 export interface SendAttempt {
   trackerId: string
@@ -78,7 +78,7 @@ export async function findAttempts(
  * Forgets what the platform answered to these requests, which might repeat what was sent. When they
  * were, how long they took and their outcome stay. In order, so that two erasures do not dead-lock.
  */
-export async function forgetAnswers(
+export async function clearAnswers(
   { pool }: Database,
   trackerId: string,
   ids: readonly string[],

@@ -7,7 +7,7 @@ import { STORED_AT } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { readBacklog } from './backlog-store.ts'
-import { findDueLanes } from './due-lanes-store.ts'
+import { findDueQueues } from './destination-queue-store.ts'
 
 const KEYS = { current: randomBytes(32), previous: [] }
 const NOTHING = { dueLanes: 0, oldestDueSeconds: 0 }
@@ -70,7 +70,7 @@ it('reads one row a lane, however many wait in it, as looking for due lanes does
   const now = after(60)
   const backlog = await rowsRead(session, () => readBacklog(session, now))
   const look = await rowsRead(session, () =>
-    findDueLanes(session, { now, lanesMax: 100, leaveOut: [] }),
+    findDueQueues(session, { now, queuesMax: 100, excludedDestinationIds: [] }),
   )
   assert.deepEqual({ backlog, look }, { backlog: 11, look: 11 })
 })

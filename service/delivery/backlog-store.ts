@@ -2,8 +2,8 @@ import type { Database } from '../db/database.ts'
 import { localSettings } from '../db/local-settings.ts'
 
 /** What is due and not settled yet, of all processes on this store. */
-export interface Backlog {
-  dueLanes: number
+interface Backlog {
+  dueQueues: number
   /** How long the delivery that has waited longest is due; 0 when none is. */
   oldestDueSeconds: number
 }
@@ -14,7 +14,7 @@ export type BacklogByStatus = Record<'active' | 'inactive', Backlog>
 const ANSWER_MILLISECONDS_MAX = 3_000
 
 /** What waits for its end, due or not, of all processes on this store. */
-export interface Waiting {
+interface Waiting {
   /** Beyond `WAITING_READ_MAX` of all destinations together: at least so many. */
   deliveries: number
   /** How long ago the oldest of those that were read was created; 0 when none waits. */
@@ -27,7 +27,7 @@ export type WaitingByStatus = Record<'active' | 'inactive', Waiting>
  * Reading so many takes 70 to 190 ms on two busy cores; a thousand, beside a million that are
  * settled, 1 to 7 ms. More than that wait only when something is very wrong.
  */
-export const WAITING_READ_MAX = 100_000
+const WAITING_READ_MAX = 100_000
 
 /**
  * How many deliveries wait, and for how long the oldest one: by its creation, since a retry or a
@@ -85,7 +85,7 @@ const READ_WAITING = `${WAITING_SETTINGS}; ${WAITING_STATEMENT}`
 
 /**
  * What is due, apart for destinations that work and for those that are paused, where waiting is
- * what should happen. Each lane is asked for its first row by the lane index: like `findDueLanes`
+ * what should happen. Each lane is asked for its first row by the lane index: like `findDueQueues`
  * it reads one row a lane, however many wait, and never counts them.
  */
 export async function readBacklog({ pool }: Database, now: Date): Promise<BacklogByStatus> {
@@ -106,12 +106,77 @@ export async function readBacklog({ pool }: Database, now: Date): Promise<Backlo
   }
   const { rows } = await pool.query(statement)
   const backlog: BacklogByStatus = {
-    active: { dueLanes: 0, oldestDueSeconds: 0 },
-    inactive: { dueLanes: 0, oldestDueSeconds: 0 },
+    active: { dueQueues: 0, oldestDueSeconds: 0 },
+    inactive: { dueQueues: 0, oldestDueSeconds: 0 },
   }
   for (const row of rows) {
     const oldestDueSeconds = (now.getTime() - row.oldest_at.getTime()) / 1_000
-    backlog[row.status as keyof BacklogByStatus] = { dueLanes: row.due_lanes, oldestDueSeconds }
+    backlog[row.status as keyof BacklogByStatus] = { dueQueues: row.due_lanes, oldestDueSeconds }
   }
   return backlog
+}
+
+/** Waiting deliveries that are looked at. Beyond, the counts say "at least". */
+const WAITING_MAX = 50_000
+
+/** What still waits of one UTC day, of one event name, by the event's own time as it is sent. */
+export interface WaitingOfDay {
+  eventName: string
+  waiting: number
+  /** Of these, the ones whose request is under way or got no usable answer. */
+  inFlight: number
+}
+
+export interface WaitingCounts {
+  names: WaitingOfDay[]
+  /** More waits than was looked at. */
+  isTruncated: boolean
+}
+
+/** What of a day's events has not come to its end in the lane of one destination. */
+export async function countWaitingOfDay(
+  { pool }: Database,
+  {
+    trackerId,
+    destinationId,
+    from,
+    until,
+  }: {
+    trackerId: string
+    destinationId: string
+    from: Date
+    until: Date
+  },
+): Promise<WaitingCounts> {
+  const { rows } = await pool.query({
+    name: 'count-waiting-of-day',
+    // `limit 1` keeps the planner from reading all events to find those of the few that wait.
+    text: `with waiting as materialized (
+             select created_at, event_id, space,
+               status = 'sent' or status_reason = 'unknown' as is_in_flight
+             from delivery_queue
+             where tracker_id = $1::uuid and destination_id = $2::uuid
+             limit ${WAITING_MAX}
+           ), of_day as (
+             select event.event_name, count(*) as waiting,
+               count(*) filter (where waiting.is_in_flight) as in_flight
+             from waiting cross join lateral (
+               select event_name, least(event_time, created_at) as sent_time from events
+               where tracker_id = $1::uuid and created_at = waiting.created_at
+                 and event_id = waiting.event_id and space = waiting.space
+               limit 1
+             ) event
+             where event.sent_time >= $3::timestamptz and event.sent_time < $4::timestamptz
+             group by event.event_name order by event.event_name
+           )
+           select coalesce((select json_agg(of_day) from of_day), '[]'::json) as names,
+             (select count(*) from waiting) = ${WAITING_MAX} as is_cut`,
+    values: [trackerId, destinationId, from, until],
+  })
+  const [{ names, is_cut: isCut }] = rows
+  return { names: names.map(waitingOf), isTruncated: isCut }
+}
+
+function waitingOf(row: { event_name: string; waiting: number; in_flight: number }): WaitingOfDay {
+  return { eventName: row.event_name, waiting: row.waiting, inFlight: row.in_flight }
 }

@@ -1,28 +1,30 @@
 import type { Database } from '../db/database.ts'
-import type { EventPlace } from '../ledger/event-space.ts'
-import type { Lane } from './due-lanes-store.ts'
-import { statusesBefore, WAITING_STATUSES } from './status-moves.ts'
+import { type EventRef, eventRefKey } from '../events/event-ref.ts'
+import { findEventsByRef, type StoredEvent } from '../events/store.ts'
+import { statusesBefore, WAITING_STATUSES } from './delivery-status.ts'
+import type { DestinationQueue } from './destination-queue-store.ts'
+import { type Destination, findDestination } from './destination-store.ts'
 
-export interface Claim {
-  lane: Lane
+interface Claim {
+  queue: DestinationQueue
   limit: number
   claimedAt: Date
   leaseSeconds: number
 }
 
-export interface ClaimedDelivery extends EventPlace {
+export interface ClaimedDelivery extends EventRef {
   id: number
   isTest: boolean
   /** Attempts of all time, this one included. */
   attemptCount: number
   /** Attempts since it was planned or last replayed, this one included. */
-  attemptsInRow: number
+  attemptNumber: number
   /** Another worker had it and died: the platform may or may not have the event. */
-  isTakenUp: boolean
+  isLeaseTakeover: boolean
 }
 
 /** What one worker has until the lease ends. */
-export interface Claimed {
+export interface ClaimedDeliveries {
   deliveries: ClaimedDelivery[]
   /** On the store's clock, and the worker's proof that the rows are still its own. */
   leaseEndsAt: Date
@@ -44,8 +46,8 @@ export interface Claimed {
  */
 export async function claimDeliveries(
   { pool }: Database,
-  { lane, limit, claimedAt, leaseSeconds }: Claim,
-): Promise<Claimed> {
+  { queue: lane, limit, claimedAt, leaseSeconds }: Claim,
+): Promise<ClaimedDeliveries> {
   const { rows } = await pool.query({
     name: 'claim-deliveries',
     text: `with due as materialized (
@@ -80,7 +82,7 @@ export async function claimDeliveries(
   return claimedOf(rows)
 }
 
-export interface SingleClaim {
+interface SingleClaim {
   trackerId: string
   createdAt: Date
   id: number
@@ -95,7 +97,7 @@ export interface SingleClaim {
 export async function claimDelivery(
   { pool }: Database,
   { trackerId, createdAt, id, claimedAt, leaseSeconds }: SingleClaim,
-): Promise<Claimed> {
+): Promise<ClaimedDeliveries> {
   const { rows } = await pool.query({
     name: 'claim-delivery',
     text: `update delivery_queue set ${handOver('$4', '$5')}
@@ -133,7 +135,7 @@ interface ClaimedRow {
   is_taken_up: boolean
 }
 
-function claimedOf(rows: readonly ClaimedRow[]): Claimed {
+function claimedOf(rows: readonly ClaimedRow[]): ClaimedDeliveries {
   return {
     deliveries: rows.map(row => ({
       eventId: row.event_id,
@@ -142,9 +144,55 @@ function claimedOf(rows: readonly ClaimedRow[]): Claimed {
       id: row.id,
       isTest: row.is_test,
       attemptCount: row.attempt_count,
-      attemptsInRow: row.attempt_count - row.attempts_before_replay,
-      isTakenUp: row.is_taken_up,
+      attemptNumber: row.attempt_count - row.attempts_before_replay,
+      isLeaseTakeover: row.is_taken_up,
     })),
     leaseEndsAt: rows[0]?.leased_until ?? new Date(0),
+  }
+}
+
+/** Deliveries of one lane that this worker has until the lease ends. */
+export interface ClaimedBatch {
+  destination: Destination
+  /** All of them are test events, or none is. */
+  isTest: boolean
+  /** On the store's clock: the proof that the rows are still this worker's. */
+  leaseEndsAt: Date
+  /** On this process's steady clock: when to stop beginning requests. */
+  leaseEndsAtSeconds: number
+  claimed: Map<number, ClaimedDelivery>
+  /** By the id of their delivery. */
+  events: Map<number, StoredEvent>
+}
+
+interface BatchInput {
+  trackerId: string
+  destinationId: string
+  claimed: ClaimedDeliveries
+  leaseEndsAtSeconds: number
+}
+
+/** Reads what was claimed: the events, and the destination with its credential still sealed. */
+export async function loadClaimedBatch(
+  database: Database,
+  { trackerId, destinationId, claimed, leaseEndsAtSeconds }: BatchInput,
+): Promise<ClaimedBatch> {
+  const destination = await findDestination(database, trackerId, destinationId)
+  if (!destination) throw new Error(`destination ${destinationId} is gone`)
+  const { deliveries, leaseEndsAt } = claimed
+  const events = await findEventsByRef(database, trackerId, deliveries)
+  const byPlace = new Map(events.map(event => [eventRefKey(event), event]))
+  return {
+    destination,
+    isTest: deliveries.some(({ isTest }) => isTest),
+    leaseEndsAt,
+    leaseEndsAtSeconds,
+    claimed: new Map(deliveries.map(delivery => [delivery.id, delivery])),
+    events: new Map(
+      deliveries.flatMap(delivery => {
+        const event = byPlace.get(eventRefKey(delivery))
+        return event ? [[delivery.id, event]] : []
+      }),
+    ),
   }
 }

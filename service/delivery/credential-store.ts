@@ -1,6 +1,89 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
-import { type Destination, destinationOf } from './destination-store.ts'
+import { type Destination, destinationOf, findDestination } from './destination-store.ts'
+import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
+import { announceDeliveries } from './skip-store.ts'
+
+interface CredentialChange {
+  trackerId: string
+  destinationId: string
+  accessToken: string
+  /** Null keeps the dataset that it has. */
+  datasetId: string | null
+  at: Date
+}
+
+/**
+ * Gives a destination another credential. Whatever paused it was about the old one: it is active,
+ * and the workers are woken to send what waits. False when there is no such destination.
+ */
+export async function setCredential(
+  database: Database,
+  keys: CredentialKeys,
+  { accessToken, ...change }: CredentialChange,
+): Promise<boolean> {
+  const sealedCredential = sealCredential(keys, change.destinationId, accessToken)
+  const isSet = await replaceCredential(database, { ...change, sealedCredential })
+  if (isSet) await announceDeliveries(database)
+  return isSet
+}
+
+interface ResealSummary {
+  alreadyCurrent: number
+  resealed: number
+  /** Ids of the destinations whose credential none of the keys opens. */
+  unreadable: string[]
+}
+
+/** A credential that is set at the same moment is looked at again; nobody sets one so often. */
+const TRIES_MAX = 5
+
+/**
+ * Brings every credential under the current key, so that the previous ones may be forgotten. May
+ * run beside the service, more than once and after an interruption.
+ */
+export async function resealCredentials(
+  database: Database,
+  keys: CredentialKeys,
+): Promise<ResealSummary> {
+  const resealing: ResealSummary = { alreadyCurrent: 0, resealed: 0, unreadable: [] }
+  for await (const destination of everyDestination(database)) {
+    switch (await reseal(database, keys, destination)) {
+      case 'current':
+        resealing.alreadyCurrent += 1
+        break
+      case 'resealed':
+        resealing.resealed += 1
+        break
+      case 'unreadable':
+        resealing.unreadable.push(destination.id)
+        break
+      case 'gone':
+    }
+  }
+  return resealing
+}
+
+type ResealOutcome = 'current' | 'resealed' | 'unreadable' | 'gone'
+
+async function reseal(
+  database: Database,
+  keys: CredentialKeys,
+  found: Destination,
+): Promise<ResealOutcome> {
+  const { trackerId, id } = found
+  let destination: Destination | null = found
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    if (!destination) return 'gone'
+    const opened = openCredential(keys, id, destination.sealedCredential)
+    if (!opened) return 'unreadable'
+    if (opened.key === 'current') return 'current'
+    const resealed = sealCredential(keys, id, opened.credential)
+    if (await rewriteSealedCredential(database, destination, resealed)) return 'resealed'
+    destination = await findDestination(database, trackerId, id)
+  }
+  throw new Error(`the credential of destination ${id} is being set again and again`)
+}
 
 const PAGE_ROWS_MAX = 500
 
@@ -34,7 +117,7 @@ export async function findDestinationsOfId(
   return (await asked.execute()).map(destinationOf)
 }
 
-export interface NewCredential {
+interface NewCredential {
   trackerId: string
   destinationId: string
   sealedCredential: Buffer
@@ -44,7 +127,7 @@ export interface NewCredential {
 }
 
 /** A new credential is presumed to work: what paused the destination was about the old one. */
-export async function replaceCredential(
+async function replaceCredential(
   { query }: Database,
   { trackerId, destinationId, sealedCredential, datasetId, at }: NewCredential,
 ): Promise<boolean> {
@@ -71,7 +154,7 @@ export async function replaceCredential(
  * The same credential in other bytes, so nothing else of the destination changes. False when it has
  * another one than `read` by now, which is not to be overwritten.
  */
-export async function rewriteSealedCredential(
+async function rewriteSealedCredential(
   { query }: Database,
   { trackerId, id, sealedCredential: read }: Destination,
   resealed: Buffer,

@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
 import type { Platform } from '../platforms/platform.ts'
+import type { Settlement } from './retry-policy.ts'
 import type { CredentialKeys } from './sealed-credential.ts'
-import type { Settlement } from './settlement.ts'
 
 /** What delivering needs from outside. Times are seconds, sizes are counts. */
 export interface DeliveryContext {
@@ -15,11 +15,11 @@ export interface DeliveryContext {
   leaseSeconds: number
   now: () => Date
   /** From 0 to 1, for the jitter of retries. */
-  chance: () => number
+  random: () => number
   /** True once nothing new may be sent; what is claimed is handed back. */
   isStopping?: () => boolean
   /** A destination was paused or works again: called once for each such change, for an alert. */
-  onDestinationMoved?: (move: DestinationMove) => void
+  onDestinationStatusChanged?: (move: DestinationStatusChange) => void
   /** These claimed deliveries were settled, for counting; `seconds` with all that was tried. */
   onSettled?: (settlements: readonly Settlement[], seconds: number) => void
   /** A batch was claimed, or nothing was there to be claimed. For counting. */
@@ -28,7 +28,7 @@ export interface DeliveryContext {
   onSettleRetry?: () => void
 }
 
-export interface DestinationMove {
+export interface DestinationStatusChange {
   trackerId: string
   destinationId: string
   status: 'active' | 'inactive'

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
 
 /** What acceptance needs to know of a tracker's destinations. */
@@ -72,7 +72,7 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
   }
 }
 
-export interface NewDestination {
+interface NewDestination {
   trackerId: string
   id: string
   datasetId: string
@@ -101,7 +101,7 @@ export async function insertDestination(
     .execute()
 }
 
-export interface DestinationBinding {
+interface DestinationBinding {
   trackerId: string
   destinationId: string
   adAccountId: number
@@ -121,7 +121,7 @@ export async function bindDestination(
     .execute()
 }
 
-export interface TriedLane {
+interface TriedDestination {
   trackerId: string
   destinationId: string
   /** What was tried. An answer to it says nothing about a credential that was set meanwhile. */
@@ -129,7 +129,7 @@ export interface TriedLane {
   at: Date
 }
 
-export interface LanePause extends TriedLane {
+interface DestinationPause extends TriedDestination {
   reason: string | null
   nextProbeAt: Date
 }
@@ -138,7 +138,10 @@ export interface LanePause extends TriedLane {
  * The platform refuses the destination itself: its lane waits, and is probed now and then. False
  * when it was inactive already, or has another credential by now.
  */
-export async function pauseDestination({ query }: Database, pause: LanePause): Promise<boolean> {
+export async function pauseDestination(
+  { query }: Database,
+  pause: DestinationPause,
+): Promise<boolean> {
   const changed = await query
     .updateTable('destinations')
     .set({
@@ -158,7 +161,7 @@ export async function pauseDestination({ query }: Database, pause: LanePause): P
 }
 
 /** A probe did not get through: the destination stays inactive until a later one. */
-export async function postponeProbe({ query }: Database, pause: LanePause): Promise<void> {
+export async function postponeProbe({ query }: Database, pause: DestinationPause): Promise<void> {
   await query
     .updateTable('destinations')
     .set({
@@ -175,7 +178,10 @@ export async function postponeProbe({ query }: Database, pause: LanePause): Prom
 }
 
 /** The destination works again. False when it was active already, or has another credential. */
-export async function resumeDestination({ query }: Database, lane: TriedLane): Promise<boolean> {
+export async function resumeDestination(
+  { query }: Database,
+  lane: TriedDestination,
+): Promise<boolean> {
   const changed = await query
     .updateTable('destinations')
     .set({
@@ -192,4 +198,44 @@ export async function resumeDestination({ query }: Database, lane: TriedLane): P
     .returning('id')
     .executeTakeFirst()
   return changed !== undefined
+}
+
+interface DestinationName {
+  trackerId: string
+  destinationId: string
+}
+
+export type TestMode = Pick<Destination, 'testModeUntil' | 'testEventCode'>
+
+/**
+ * How test mode is; until the transaction ends nobody else switches it, so that of two requests at
+ * once the later one wins whole. Null: the tracker has no such destination.
+ */
+export async function lockTestMode(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationName,
+): Promise<TestMode | null> {
+  const row = await query
+    .selectFrom('destinations')
+    .select(['test_mode_until', 'test_event_code'])
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row ? { testModeUntil: row.test_mode_until, testEventCode: row.test_event_code } : null
+}
+
+export async function switchTestMode(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationName,
+  { testModeUntil, testEventCode, at }: TestMode & { at: Date },
+): Promise<Destination> {
+  const row = await query
+    .updateTable('destinations')
+    .set({ test_mode_until: testModeUntil, test_event_code: testEventCode, updated_at: at })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return destinationOf(row)
 }

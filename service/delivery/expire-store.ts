@@ -1,8 +1,8 @@
-import { deleteByTracker, type TrackerBatch } from '../db/by-tracker.ts'
-import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
+import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
+import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
 import { IS_COUNTED } from './plan-store.ts'
-import { ADD_COUNTS } from './store.ts'
+import { ADD_COUNTS } from './skip-store.ts'
 
 /** Rows that one statement deletes at most. */
 export const EXPIRED_ROWS = 1_000
@@ -27,7 +27,7 @@ export function expireDeliveriesExpressions(): string {
     ),
     uncounted_plans as (
       insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-      select $1::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
+      select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD},
         -count(*), -count(*) filter (where status = 'accepted')
       from gone_deliveries where ${IS_COUNTED} group by 2 order by 2
       ${ADD_COUNTS}
@@ -37,7 +37,7 @@ export function expireDeliveriesExpressions(): string {
 const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
 
 /**
- * Deletes a batch of what was counted as sent before `keptSince`, tracker by tracker. Returns how
+ * Deletes a batch of what was counted as sent before `computeRetentionCutoff`, tracker by tracker. Returns how
  * many rows.
  */
 export async function deleteSentCounts(database: Database, keptSince: string): Promise<number> {
@@ -98,7 +98,7 @@ async function deleteSentCountsOf(
   return rows.length
 }
 
-/** The trackers that have attempts from before `keptSince`; an attempt belongs to a destination. */
+/** The trackers that have attempts from before `computeRetentionCutoff`; an attempt belongs to a destination. */
 export async function findTrackersOfOldAttempts(
   { pool }: Database,
   keptSince: string,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FaultRule } from '@signalbox/graph-simulator/fault-rule.ts'
+import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import { auditDeliveries } from '../../testing/delivery-audit.ts'
 import { brokenPromises } from '../../testing/delivery-promises.ts'
 import { type DeliveryStory, readStory } from '../../testing/delivery-story.ts'

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
 import { submitFor } from '../../testing/worker-under-test.ts'
-import { deliverLane } from './deliver-lane.ts'
+import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 
 /** A request waits ten seconds for its answer, and settling it needs a moment. */
@@ -23,7 +23,7 @@ async function deliverOnce(
 ) {
   const { trackerId, destinationId } = tracker
   const lane = { trackerId, destinationId, isProbe: false }
-  return deliverLane({ ...delivery, ...changes }, lane, () => {})
+  return deliverDueBatch({ ...delivery, ...changes }, lane, () => {})
 }
 
 async function storedDeliveries({ database }: ServiceUnderTest) {
@@ -46,7 +46,7 @@ it('sends nothing under a lease that may end before the answer, and hands all ba
   const service = await serviceWithWaiting(test, 2)
   const run = await deliverOnce(service, { leaseSeconds: REQUEST_SECONDS })
   assert.equal(run.claimedCount, 2)
-  assert.deepEqual(run.verdict, { kind: 'untried' })
+  assert.deepEqual(run.health, { kind: 'untried' })
   const { requests } = await simulatorSummary(service.simulatorUrl)
   assert.equal(requests, 0)
   assert.deepEqual(await storedDeliveries(service), [HANDED_BACK, HANDED_BACK])

@@ -1,18 +1,18 @@
-import { fbclidOfFbc } from '../identity/fbc-and-fbp.ts'
-import type { StoredEvent } from '../ledger/store.ts'
+import type { StoredEvent } from '../events/store.ts'
+import { extractFbclid } from '../identity/click-ids.ts'
 import type { OutboundEvent } from '../platforms/platform.ts'
 
 /**
  * A stored event as an adapter sends it. Where the event has no click id of its own, the one that
  * the visitor's session saw with consent before it is joined to it (decisions section 4).
  */
-export function outboundEvent(event: StoredEvent): OutboundEvent {
+export function toOutboundEvent(event: StoredEvent): OutboundEvent {
   const payload = event.payload
   const value = (event.valueData ?? {}) as { contents?: unknown; num_items?: unknown }
   return {
     eventId: event.eventId,
     eventName: event.eventName,
-    eventTime: clampedTime(event),
+    eventTime: clampEventTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,
     digests: payload?.digests ?? {},
@@ -27,7 +27,7 @@ export function outboundEvent(event: StoredEvent): OutboundEvent {
 }
 
 /** A caller's clock that runs ahead: the platform takes no event from the future. */
-export function clampedTime({
+export function clampEventTime({
   eventTime,
   createdAt,
 }: Pick<StoredEvent, 'eventTime' | 'createdAt'>): Date {
@@ -53,7 +53,8 @@ function joinedFbc({ payload, session, eventTime }: StoredEvent): string | undef
   const own = payload?.clickIds.fbc
   const seen = session?.clickIds.fbc
   if (seen === undefined) return own
-  if (own !== undefined) return fbclidOfFbc(own) === fbclidOfFbc(seen) ? earlier(own, seen) : own
+  if (own !== undefined)
+    return extractFbclid(own) === extractFbclid(seen) ? earlier(own, seen) : own
   return clickedAt(seen) <= Number(eventTime) + CLOCKS_APART_MILLISECONDS_MAX ? seen : undefined
 }
 

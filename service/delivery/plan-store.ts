@@ -1,7 +1,13 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
-import { arraysOf, type BatchColumn, type BatchWrite, unnestOf } from '../db/row-arrays.ts'
-import { type EventSpace, SPACE_NUMBERS } from '../ledger/event-space.ts'
+import {
+  type BatchColumn,
+  type BatchWrite,
+  COUNTER_SHARD,
+  toArrayParameters,
+  unnestColumns,
+  utcDay,
+} from '../db/sql-fragments.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-ref.ts'
 
 /** A delivery that is made together with its event, and at the same time. */
 export interface PlannedDelivery {
@@ -75,7 +81,7 @@ export const PLAN_WRITES = {
     columns: PLACED_COLUMNS,
     from: source => `
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-    select tracker_id, ${utcDay('created_at')}, ${COUNT_SLOT}, count(*), 0
+    select tracker_id, ${utcDay('created_at')}, ${COUNTER_SHARD}, count(*), 0
     from ${source} where ${IS_COUNTED} group by 1, 2 order by 1, 2
     on conflict (tracker_id, planned_on, slot) do update
       set planned = delivery_counts.planned + excluded.planned`,
@@ -91,7 +97,7 @@ export function planExpressions(firstParameter: number): string {
   return `
     planned as materialized (
       select accepted.tracker_id, accepted.created_at, accepted.event_id, accepted.space, ${own}
-      from ${unnestOf(NUMBERED_COLUMNS, { alias: 'plan', firstParameter })}
+      from ${unnestColumns(NUMBERED_COLUMNS, { alias: 'plan', firstParameter })}
       join accepted using (number)
     ),
     ${Object.entries(PLAN_WRITES)
@@ -100,5 +106,5 @@ export function planExpressions(firstParameter: number): string {
 }
 
 export function planValues(plans: readonly NumberedDelivery[]): string[] {
-  return arraysOf(NUMBERED_COLUMNS, plans)
+  return toArrayParameters(NUMBERED_COLUMNS, plans)
 }

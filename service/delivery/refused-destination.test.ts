@@ -10,7 +10,7 @@ import {
   scriptFaults,
   simulatorSummary,
 } from '../../testing/simulator-controls.ts'
-import type { DestinationMove } from './delivery-context.ts'
+import type { DestinationStatusChange } from './delivery-context.ts'
 import { findDestination } from './destination-store.ts'
 
 async function submitMany(service: ServiceUnderTest, count: number): Promise<void> {
@@ -33,9 +33,9 @@ async function destinationOf({ database, tracker }: ServiceUnderTest) {
   return destination
 }
 
-function watchMoves(service: ServiceUnderTest): DestinationMove[] {
-  const moves: DestinationMove[] = []
-  service.delivery.onDestinationMoved = move => void moves.push(move)
+function watchMoves(service: ServiceUnderTest): DestinationStatusChange[] {
+  const moves: DestinationStatusChange[] = []
+  service.delivery.onDestinationStatusChanged = move => void moves.push(move)
   return moves
 }
 

@@ -1,11 +1,11 @@
 import { CompiledQuery } from 'kysely'
 import type { Transaction } from '../db/database.ts'
 import { setLocally } from '../db/local-settings.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
-import { payloadOf } from '../ledger/store.ts'
-import { givenRows, movedRows } from './moved-rows.ts'
-import { FAILED_STATUSES } from './status-moves.ts'
-import { ATTEMPT_COLUMNS, FIXED_COLUMNS } from './store.ts'
+import { arrayLiteral } from '../db/sql-fragments.ts'
+import { payloadCondition } from '../events/store.ts'
+import { rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import { FAILED_STATUSES } from './delivery-status.ts'
+import { ATTEMPT_COLUMNS, FIXED_COLUMNS } from './skip-store.ts'
 
 export interface Replay {
   trackerId: string
@@ -60,7 +60,7 @@ const takeFailed = (byId: boolean) => `
     from (select * from failed order by replayable_until desc limit $3::integer) failed
     left join lateral (
       select true as is_there from event_payloads
-      where ${payloadOf('failed')} limit 1
+      where ${payloadCondition('failed')} limit 1
     ) payload on true
   ), moved as (
     delete from deliveries using judged
@@ -106,10 +106,10 @@ export async function replayFailed(
     return rows[0] as ReplayCounts
   }
   const text = `${take}
-    select ${COUNTS}, ${movedRows(KEPT_COLUMNS, 'moved')} as moved from judged`
+    select ${COUNTS}, ${rowsToJson(KEPT_COLUMNS, 'moved')} as moved from judged`
   const { rows } = await query.executeQuery(CompiledQuery.raw(text, values))
   const { moved, ...counts } = rows[0] as ReplayCounts & { moved: string | null }
-  const again = queueAgain(givenRows(KEPT_COLUMNS, 'deliveries', '$1'), '$2')
+  const again = queueAgain(rowsFromJson(KEPT_COLUMNS, 'deliveries', '$1'), '$2')
   if (moved) await query.executeQuery(CompiledQuery.raw(again, [moved, at]))
   return counts
 }

@@ -6,9 +6,8 @@ import { eventually } from '../../testing/program-under-test.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { insertTracker } from '../access/store.ts'
-import { everyDestination } from './credential-store.ts'
+import { everyDestination, resealCredentials } from './credential-store.ts'
 import { insertDestination } from './destination-store.ts'
-import { resealCredentials } from './reseal-credentials.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
 
 const OLD = randomBytes(32)

@@ -6,10 +6,10 @@ import { simulatorSummary } from '../../testing/simulator-controls.ts'
 import { storeProxy } from '../../testing/store-proxy.ts'
 import { submitFor } from '../../testing/worker-under-test.ts'
 import { openDatabase } from '../db/database.ts'
-import { deliverLane } from './deliver-lane.ts'
+import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
-import { retryWhileLeased } from './retry-while-leased.ts'
-import { steadySeconds } from './steady-seconds.ts'
+import { retryWhileLeased } from './settle-batch.ts'
 
 const EVENTS = 5
 
@@ -47,7 +47,7 @@ async function workerBehindProxy(test: TestContext) {
       ...changes,
     }
     const { trackerId, destinationId } = service.tracker
-    return deliverLane(context, { trackerId, destinationId, isProbe: false }, () => {})
+    return deliverDueBatch(context, { trackerId, destinationId, isProbe: false }, () => {})
   }
   return { service, proxy, counted, deliver }
 }
@@ -83,7 +83,7 @@ it('settles an answer although the store was away when it came', async test => {
     proxy.cut()
     delay(500).then(proxy.mend)
   })
-  assert.equal(run.verdict.kind, 'works')
+  assert.equal(run.health.kind, 'works')
   assert.deepEqual(await outcomeOf(service), ONCE)
   assert.equal(counted.settled, EVENTS)
   assert.ok(counted.retries >= 3, `${counted.retries} retries`)
@@ -102,7 +102,7 @@ for (const [what, text] of [
     })
     const run = await deliver(() => {})
     assert.equal(isLost, true)
-    assert.equal(run.verdict.kind, 'works')
+    assert.equal(run.health.kind, 'works')
     assert.deepEqual(counted, { settled: EVENTS, retries: 1 })
     assert.deepEqual(await outcomeOf(service), ONCE)
     assert.equal(await service.deliver(), 0)
@@ -125,7 +125,7 @@ it('gives up before the lease ends, and a worker that stops does after five seco
   const { proxy, deliver } = await workerBehindProxy(test)
   // With time for one request, and two seconds for its settlement.
   const leaseSeconds = 14
-  const startedAt = steadySeconds()
+  const startedAt = monotonicSeconds()
   let isStopping = false
   const stopWhenAnswered = () => {
     proxy.cut()
@@ -133,7 +133,7 @@ it('gives up before the lease ends, and a worker that stops does after five seco
   }
   const running = deliver(stopWhenAnswered, { leaseSeconds, isStopping: () => isStopping })
   await assert.rejects(running, /ECONNREFUSED|ECONNRESET|Connection terminated|socket/)
-  const seconds = steadySeconds() - startedAt
+  const seconds = monotonicSeconds() - startedAt
   assert.ok(seconds > 3 && seconds < leaseSeconds - 1, `after ${seconds} s`)
 })
 
@@ -146,7 +146,7 @@ it('tries no longer than the lease lasts, and never what is wrong by itself', as
     }
     return { tries, write }
   }
-  const leased = () => ({ leaseEndsAtSeconds: steadySeconds() + 1.5 })
+  const leased = () => ({ leaseEndsAtSeconds: monotonicSeconds() + 1.5 })
   for (const code of ['ECONNREFUSED', '57P01', '53100', '40P01']) {
     const { tries, write } = failing(code)
     await assert.rejects(retryWhileLeased(write, leased()), { code })
@@ -156,6 +156,6 @@ it('tries no longer than the lease lasts, and never what is wrong by itself', as
   await assert.rejects(retryWhileLeased(write, leased()), { code: '23514' })
   assert.equal(tries.count, 1)
   const late = failing('57P01')
-  await assert.rejects(retryWhileLeased(late.write, { leaseEndsAtSeconds: steadySeconds() }))
+  await assert.rejects(retryWhileLeased(late.write, { leaseEndsAtSeconds: monotonicSeconds() }))
   assert.equal(late.tries.count, 1)
 })

@@ -1,12 +1,34 @@
+import { randomInt } from 'node:crypto'
+import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import { replayDeliveries, setDestinationTestMode } from '@signalbox/contract/operations.ts'
-import type { AuditTrail } from '../agents/audit/audit-trail.ts'
+import {
+  REPLAY_LIMIT_DEFAULT,
+  type ReplayResult,
+  ReplaySubmission,
+} from '@signalbox/contract/replays.ts'
+import type { TrackerIdentity } from '../access/store.ts'
+import type { AuditEntry } from '../audit/audit-entry.ts'
+import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
+import { isCitusCluster } from '../db/distribute-tables.ts'
+import { createBodyValidator } from '../http/body-schema.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { destinationView, isTestModeOn } from './destination-view.ts'
-import { replayDeliveries as replay } from './replay-deliveries.ts'
-import { setTestMode } from './set-test-mode.ts'
+import {
+  assertDestinationId,
+  destinationNotFound,
+  destinationView,
+  isTestModeOn,
+} from './destination-resource.ts'
+import {
+  type Destination,
+  lockTestMode,
+  switchTestMode,
+  type TestMode,
+} from './destination-store.ts'
+import { type Replay, type ReplayCounts, replayFailed } from './replay-store.ts'
+import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 
-export interface DeliveryRoutes {
+interface DeliveryRoutes {
   database: Database
   audit: AuditTrail
   now: () => Date
@@ -39,9 +61,149 @@ export function deliveryRoutes(app: ServiceApp, context: DeliveryRoutes): void {
   app.route({
     ...replayDeliveries,
     async handler({ tracker, body }, reply) {
-      const result = await replay(context, { tracker, body, at: now() })
+      const result = await replayFailedDeliveries(context, { tracker, body, at: now() })
       if (result.queued > 0) onQueued()
       return reply.code(200).send(result)
     },
   })
+}
+
+const checkTestModeBody = createBodyValidator<TestModeSubmission>(TestModeSubmission)
+
+interface TestModeRequest {
+  tracker: TrackerIdentity
+  destinationId: string
+  body: unknown
+  at: Date
+  /** After so long it switches itself off: forgotten test mode is lost conversions. */
+  testModeSeconds: number
+}
+
+interface TestModeScope {
+  database: Database
+  audit: AuditTrail
+}
+
+/**
+ * setDestinationTestMode: returns the destination as it is now. It never switches on without a
+ * code, because the platform would count the test events as live. What changes is written down.
+ * Throws a 404 refusal for a destination that the tracker does not have, and a 422 that names every
+ * wrong field.
+ */
+async function setTestMode(
+  { database, audit }: TestModeScope,
+  { tracker, destinationId, body, at, testModeSeconds }: TestModeRequest,
+): Promise<Destination> {
+  assertDestinationId(destinationId)
+  const { enabled, test_event_code } = checkTestModeBody(body)
+  const until = new Date(at.getTime() + testModeSeconds * 1_000)
+  const name = { trackerId: tracker.trackerId, destinationId }
+  return database.query.transaction().execute(async query => {
+    const before = await lockTestMode({ query }, name)
+    if (!before) throw destinationNotFound()
+    const after = await switchTestMode({ query }, name, {
+      testModeUntil: enabled ? until : null,
+      testEventCode: test_event_code ?? before.testEventCode ?? (enabled ? newTestCode() : null),
+      at,
+    })
+    const entry = testModeEntry(tracker, { before, after, at })
+    if (entry) await audit.append({ query }, entry)
+    return after
+  })
+}
+
+/** Null where everything stays as it was: what was off is switched off, and keeps its code. */
+function testModeEntry(
+  { trackerId, workspaceId }: TrackerIdentity,
+  { before, after, at }: { before: TestMode; after: Destination; at: Date },
+): AuditEntry | null {
+  const until = isTestModeOn(after, at) ? after.testModeUntil : null
+  const untilBefore = isTestModeOn(before, at) ? before.testModeUntil : null
+  const isCodeChanged = before.testEventCode !== after.testEventCode
+  if (until?.getTime() === untilBefore?.getTime() && !isCodeChanged) return null
+  return {
+    workspaceId,
+    at,
+    actor: { type: 'tracker', id: trackerId },
+    action: 'test_mode.switched',
+    subject: { type: 'destination', id: after.id },
+    details: {
+      is_on: until !== null,
+      was_on: untilBefore !== null,
+      until: until?.toISOString() ?? null,
+      is_code_changed: isCodeChanged,
+    },
+  }
+}
+
+/** Of the form of Meta's own codes. One that the platform does not know is answered 200 as well. */
+function newTestCode(): string {
+  return `TEST${randomInt(10_000, 100_000)}`
+}
+
+const checkReplayBody = createBodyValidator<ReplaySubmission>(ReplaySubmission, ['event_name'])
+
+interface ReplayScope {
+  database: Database
+  audit: AuditTrail
+}
+
+interface ReplayRequest {
+  tracker: TrackerIdentity
+  body: unknown
+  at: Date
+}
+
+/**
+ * replayFailedDeliveries: queues what failed and may still go out. Every request that was carried out is
+ * written down, also one that found nothing. Throws a 422 refusal that names every wrong field. The
+ * caller wakes the workers.
+ */
+async function replayFailedDeliveries(
+  { database, audit }: ReplayScope,
+  { tracker, body, at }: ReplayRequest,
+): Promise<ReplayResult> {
+  const { delivery_ids, event_name, limit } = checkReplayBody(body)
+  const replay: Replay = {
+    trackerId: tracker.trackerId,
+    deliveryIds: delivery_ids ?? null,
+    eventName: event_name ?? null,
+    limit: limit ?? REPLAY_LIMIT_DEFAULT,
+    at,
+    windowEndsAfter: new Date(at.getTime() + WINDOW_MARGIN_SECONDS * 1_000),
+  }
+  const isCluster = await isCitusCluster(database)
+  const { queued, expired, payloadExpired, isCapped } = await database.query
+    .transaction()
+    .execute(async query => {
+      const counts = await replayFailed({ query }, replay, { isCluster })
+      await audit.append({ query }, replayEntry(tracker, replay, counts))
+      return counts
+    })
+  return { queued, expired, payload_expired: payloadExpired, capped: isCapped }
+}
+
+function replayEntry(
+  { trackerId, workspaceId }: TrackerIdentity,
+  { deliveryIds, eventName, limit, at }: Replay,
+  { queued, expired, payloadExpired, isCapped }: ReplayCounts,
+): AuditEntry {
+  const foundCount = queued + expired + payloadExpired
+  return {
+    workspaceId,
+    at,
+    actor: { type: 'tracker', id: trackerId },
+    action: 'deliveries.replayed',
+    subject: { type: 'tracker', id: trackerId },
+    details: {
+      queued,
+      expired,
+      payload_expired: payloadExpired,
+      capped: isCapped,
+      limit,
+      delivery_ids: deliveryIds?.length ?? null,
+      // Whatever names no event of the ledger is free text, which the log never holds.
+      event_name: foundCount > 0 ? eventName : null,
+    },
+  }
 }

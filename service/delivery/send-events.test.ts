@@ -4,9 +4,8 @@ import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { outboundEvent } from '../../testing/outbound-event.ts'
 import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
-import type { OutboundEvent } from '../platforms/platform.ts'
-import type { SendOutcome } from '../platforms/send-outcome.ts'
-import { type Sender, type Sending, type SentRequest, sendEvents } from './send-events.ts'
+import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
+import { type OutboundDelivery, type Sender, type SentRequest, sendEvents } from './send-events.ts'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const TOO_OLD = new Date('2026-11-01T00:00:00.000Z')
@@ -27,7 +26,7 @@ interface Script {
 
 async function send(
   test: TestContext,
-  sendings: readonly Sending[],
+  sendings: readonly OutboundDelivery[],
   { faults = [], mayStart = () => true }: Script = {},
 ): Promise<Sent> {
   const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now: () => NOW })
@@ -43,7 +42,7 @@ async function send(
     }),
     target: { datasetId: '1234', accessToken: 'token', testEventCode: null },
     now: () => NOW,
-    mayStart: () => mayStart(requests.length),
+    canStart: () => mayStart(requests.length),
     onAnswered: async request => void requests.push(request),
   }
   const { lastAnswer, unsent } = await sendEvents(sender, sendings)
@@ -60,7 +59,7 @@ async function send(
   }
 }
 
-function batch(size: number, odd: Record<number, Partial<OutboundEvent>> = {}): Sending[] {
+function batch(size: number, odd: Record<number, Partial<OutboundEvent>> = {}): OutboundDelivery[] {
   return Array.from({ length: size }, (_, index) => ({
     id: index + 1,
     event: outboundEvent({ eventId: `event-${index + 1}`, ...odd[index + 1] }),

@@ -1,8 +1,7 @@
-import type { OutboundEvent, Platform, PlatformTarget } from '../platforms/platform.ts'
-import type { SendAnswer } from '../platforms/send-outcome.ts'
-import { withoutSentValues } from './without-sent-values.ts'
+import type { OutboundEvent, Platform, PlatformTarget, SendAnswer } from '../platforms/platform.ts'
+import { redactSentValues } from './redact-answer.ts'
 
-export interface Sending {
+export interface OutboundDelivery {
   event: OutboundEvent
   id: number
 }
@@ -13,7 +12,7 @@ export interface SentRequest {
   durationMilliseconds: number
   eventCount: number
   result: SendAnswer
-  decided: readonly Sending[]
+  decided: readonly OutboundDelivery[]
 }
 
 export interface Sender {
@@ -21,7 +20,7 @@ export interface Sender {
   target: PlatformTarget
   now: () => Date
   /** False once the lease is too short for another request, or the worker stops. */
-  mayStart: () => boolean
+  canStart: () => boolean
   /** Called after each answer, before the next request: a crash loses one answer at most. */
   onAnswered: (request: SentRequest) => Promise<void>
 }
@@ -30,7 +29,7 @@ export interface SentBatch {
   /** Null when nothing was sent at all. */
   lastAnswer: SendAnswer | null
   /** Not handed over; somebody takes them up later. */
-  unsent: readonly Sending[]
+  unsent: readonly OutboundDelivery[]
 }
 
 /**
@@ -39,11 +38,14 @@ export interface SentBatch {
  * a thousand with one bad event takes about twenty. What is left is not sent when the platform
  * refuses the destination or asks us to stay away.
  */
-export async function sendEvents(sender: Sender, sendings: readonly Sending[]): Promise<SentBatch> {
-  const waiting: (readonly Sending[])[] = [sendings]
+export async function sendEvents(
+  sender: Sender,
+  sendings: readonly OutboundDelivery[],
+): Promise<SentBatch> {
+  const waiting: (readonly OutboundDelivery[])[] = [sendings]
   let lastAnswer: SendAnswer | null = null
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
-    if (!sender.mayStart()) return { lastAnswer, unsent: [...batch, ...waiting.flat()] }
+    if (!sender.canStart()) return { lastAnswer, unsent: [...batch, ...waiting.flat()] }
     const request = await sendOnce(sender, batch)
     lastAnswer = request.result
     if (lastAnswer.outcome === 'permanent' && batch.length > 1) {
@@ -52,18 +54,18 @@ export async function sendEvents(sender: Sender, sendings: readonly Sending[]): 
       request.decided = []
     }
     await sender.onAnswered(request)
-    if (endsTheRun(lastAnswer)) break
+    if (stopsBatch(lastAnswer)) break
   }
   return { lastAnswer, unsent: waiting.flat() }
 }
 
-function endsTheRun({ outcome, waitSeconds }: SendAnswer): boolean {
+function stopsBatch({ outcome, waitSeconds }: SendAnswer): boolean {
   return outcome === 'auth' || outcome === 'config' || waitSeconds > 0
 }
 
 async function sendOnce(
   { platform, target, now }: Sender,
-  batch: readonly Sending[],
+  batch: readonly OutboundDelivery[],
 ): Promise<SentRequest> {
   const startedAt = now()
   const start = performance.now()
@@ -73,7 +75,7 @@ async function sendOnce(
     startedAt,
     durationMilliseconds: performance.now() - start,
     eventCount: batch.length,
-    result: withoutSentValues(answer, events),
+    result: redactSentValues(answer, events),
     decided: batch,
   }
 }

@@ -1,6 +1,10 @@
-import { COUNT_SLOT } from '../db/count-slot.ts'
 import type { Database } from '../db/database.ts'
-import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
+import {
+  type BatchColumn,
+  COUNTER_SHARD,
+  toArrayParameters,
+  unnestColumns,
+} from '../db/sql-fragments.ts'
 import type { SentGroup } from './sent-tally.ts'
 
 /** Distinct event names that are counted a day and destination; the platform lists a hundred. */
@@ -110,7 +114,7 @@ const GROUP_COLUMNS: BatchColumn<SentGroup>[] = [
 
 /** Parameters that `countSentExpressions` takes, from its first. */
 export function countSentValues(groups: readonly SentGroup[]): string[] {
-  return arraysOf(GROUP_COLUMNS, groups)
+  return toArrayParameters(GROUP_COLUMNS, groups)
 }
 
 export interface CountSentParameters {
@@ -145,7 +149,7 @@ export function countSentWrites({
   const sent = (source: string) => `
       insert into sent_counts
         (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
-      select ${ofDay}, event_name, event_on, ${COUNT_SLOT},
+      select ${ofDay}, event_name, event_on, ${COUNTER_SHARD},
         sum(accepted), sum(test), sum(unknown)
       from ${source} group by event_name, event_on order by event_name, event_on
       on conflict (tracker_id, destination_id, sent_on, event_name, event_on, slot) do update set
@@ -155,7 +159,7 @@ export function countSentWrites({
   const keys = (source: string) => `
       insert into sent_key_counts
         (tracker_id, destination_id, sent_on, event_name, match_key, slot, events)
-      select ${ofDay}, event_name, match_key, ${COUNT_SLOT}, sum(accepted)
+      select ${ofDay}, event_name, match_key, ${COUNTER_SHARD}, sum(accepted)
       from ${source} cross join unnest(string_to_array(nullif(keys, ''), ' ')) as match_key
       where accepted > 0 group by event_name, match_key order by event_name, match_key
       on conflict (tracker_id, destination_id, sent_on, event_name, match_key, slot) do update
@@ -193,7 +197,7 @@ export function countedGroups(parameters: CountSentParameters): string {
           select 1 from sent_counts where ${ofDay} and event_name = sent.event_name
         ) as is_known
       from settled_groups
-      join ${unnestOf(GROUP_COLUMNS, { alias: 'sent', firstParameter })}
+      join ${unnestColumns(GROUP_COLUMNS, { alias: 'sent', firstParameter })}
         on sent.number = settled_groups.group_number
     ), counted_groups as materialized (
       select event_on, keys, accepted, test, unknown, case

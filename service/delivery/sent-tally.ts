@@ -1,9 +1,8 @@
-import { dayOf } from '../ledger/ledger-entry.ts'
-import type { OutboundEvent } from '../platforms/platform.ts'
-import type { SendOutcome } from '../platforms/send-outcome.ts'
-import type { ClaimedBatch } from './claimed-batch.ts'
-import { clampedTime } from './outbound-event.ts'
-import type { Sending } from './send-events.ts'
+import { formatUtcDay } from '../events/event-record.ts'
+import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
+import type { ClaimedBatch } from './claim-store.ts'
+import { clampEventTime } from './outbound-event.ts'
+import type { OutboundDelivery } from './send-events.ts'
 
 /** Deliveries that are counted alike: one event name, one UTC day, the same identifiers. */
 export interface SentGroup {
@@ -30,7 +29,7 @@ export interface SentTally {
 
 /** One request, of which these events were decided. */
 export interface DecidedRequest {
-  decided: readonly Sending[]
+  decided: readonly OutboundDelivery[]
   outcome: SendOutcome
 }
 
@@ -50,7 +49,7 @@ export function tallySent(
   const isUnknown = request?.outcome === 'unknown'
   for (const id of settledIds) {
     const claimed = batch.claimed.get(id)
-    const isTakenUp = claimed?.isTakenUp === true
+    const isTakenUp = claimed?.isLeaseTakeover === true
     const event = sentEvents.get(id) ?? (isTakenUp ? unsentEvent(batch, id) : null)
     if (!event) continue
     const group = groupOf(groups, event)
@@ -65,11 +64,11 @@ type CountedEvent = Pick<OutboundEvent, 'eventName' | 'eventTime' | 'digests' | 
 function unsentEvent({ events }: ClaimedBatch, id: number): CountedEvent | null {
   const event = events.get(id)
   if (!event) return null
-  return { eventName: event.eventName, eventTime: clampedTime(event), digests: {}, plain: {} }
+  return { eventName: event.eventName, eventTime: clampEventTime(event), digests: {}, plain: {} }
 }
 
 function groupOf(groups: Map<string, SentGroup>, event: CountedEvent): SentGroup {
-  const eventOn = dayOf(event.eventTime)
+  const eventOn = formatUtcDay(event.eventTime)
   const keys = [...Object.keys(event.digests), ...Object.keys(event.plain)].sort()
   const name = `${eventOn} ${keys.join(' ')} ${event.eventName}`
   const known = groups.get(name)

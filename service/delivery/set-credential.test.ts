@@ -9,12 +9,12 @@ import {
   simulatorSummary,
 } from '../../testing/simulator-controls.ts'
 import { eventuallyStatus, submitFor, workerUnderTest } from '../../testing/worker-under-test.ts'
-import { listenForNotices } from '../db/notices.ts'
-import { deliverLane } from './deliver-lane.ts'
-import type { DeliveryContext, DestinationMove } from './delivery-context.ts'
+import { listenForNotifications } from '../db/notification-listener.ts'
+import { setCredential } from './credential-store.ts'
+import { deliverDueBatch } from './deliver-batch.ts'
+import type { DeliveryContext, DestinationStatusChange } from './delivery-context.ts'
 import { findDestination } from './destination-store.ts'
-import { setCredential } from './set-credential.ts'
-import { DELIVERY_CHANNEL } from './store.ts'
+import { DELIVERY_CHANNEL } from './skip-store.ts'
 
 async function setToken(
   { database, delivery, tracker, clock }: ServiceUnderTest,
@@ -63,9 +63,9 @@ function interrupted(
   }
 }
 
-function watchMoves(service: ServiceUnderTest): DestinationMove['status'][] {
-  const moves: DestinationMove['status'][] = []
-  service.delivery.onDestinationMoved = ({ status }) => void moves.push(status)
+function watchMoves(service: ServiceUnderTest): DestinationStatusChange['status'][] {
+  const moves: DestinationStatusChange['status'][] = []
+  service.delivery.onDestinationStatusChanged = ({ status }) => void moves.push(status)
   return moves
 }
 
@@ -90,10 +90,10 @@ it('wakes a worker that sleeps', async test => {
   await revokeCurrentToken(service)
   await submitFor(service, service.tracker, 3)
   const worker = workerUnderTest(test, service)
-  const notices = await listenForNotices({
+  const notices = await listenForNotifications({
     connectionString: service.connectionString,
     channel: DELIVERY_CHANNEL,
-    onNotice: () => worker.wake(),
+    onNotification: () => worker.wake(),
     onLost: () => {},
   })
   test.after(() => notices.close())
@@ -180,8 +180,12 @@ function refuseAnotherMeanwhile(service: ServiceUnderTest): void {
   service.delivery.platform = interrupted(service.delivery, async () => {
     await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 403, code: 200 } }])
     await setToken(service, 'a-token-without-rights')
-    const run = await deliverLane(context, { trackerId, destinationId, isProbe: false }, () => {})
-    assert.equal(run.verdict.kind, 'refused')
+    const run = await deliverDueBatch(
+      context,
+      { trackerId, destinationId, isProbe: false },
+      () => {},
+    )
+    assert.equal(run.health.kind, 'refused')
   })
 }
 

@@ -1,9 +1,15 @@
 import type pg from 'pg'
-import { COUNT_SLOT, utcDay } from '../db/count-slot.ts'
 import { type Database, inTransaction } from '../db/database.ts'
-import { isOfCluster } from '../db/distribute-tables.ts'
-import { arraysOf, type BatchColumn, unnestOf } from '../db/row-arrays.ts'
-import { givenRows, movedRows } from './moved-rows.ts'
+import { isCitusCluster } from '../db/distribute-tables.ts'
+import {
+  type BatchColumn,
+  COUNTER_SHARD,
+  toArrayParameters,
+  unnestColumns,
+  utcDay,
+} from '../db/sql-fragments.ts'
+import { rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import type { Settlement } from './retry-policy.ts'
 import {
   COUNTED_GROUP_TYPES,
   countedGroups,
@@ -12,8 +18,7 @@ import {
   countSentWrites,
 } from './sent-counts-store.ts'
 import type { SentMark, SentTally } from './sent-tally.ts'
-import type { Settlement } from './settlement.ts'
-import { ADD_COUNTS, FIXED_COLUMNS, REPLAY_COLUMNS } from './store.ts'
+import { ADD_COUNTS, FIXED_COLUMNS, REPLAY_COLUMNS } from './skip-store.ts'
 
 /** With the time that begins the key of its delivery. */
 export interface PlacedSettlement extends Settlement {
@@ -42,7 +47,7 @@ export interface SettledBatch {
  */
 export async function settleDeliveries(database: Database, batch: SettledBatch): Promise<number> {
   if (batch.settlements.length === 0) return 0
-  if (await isOfCluster(database)) {
+  if (await isCitusCluster(database)) {
     return inTransaction(database, client => settleInSteps(client, batch))
   }
   const { trackerId, destinationId, at, sent } = batch
@@ -84,7 +89,11 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
     type: 'timestamptz',
     text: ({ replayableUntil }) => replayableUntil?.toISOString() ?? null,
   },
-  { name: 'is_unburnt', type: 'boolean', text: ({ isUnburnt }) => (isUnburnt ? 't' : 'f') },
+  {
+    name: 'is_unburnt',
+    type: 'boolean',
+    text: ({ isUncounted: isUnburnt }) => (isUnburnt ? 't' : 'f'),
+  },
   { name: 'last_error', type: 'json', text: ({ error }) => error && JSON.stringify(error) },
   { name: 'trace_id', type: 'text', text: ({ traceId }) => traceId },
   { name: 'attempt_id', type: 'uuid', text: ({ attemptId }) => attemptId },
@@ -106,7 +115,7 @@ function moveValues({ trackerId, leaseEndsAt, at, settlements, sent }: SettledBa
     leaseEndsAt,
     mark: sent.marks.get(settlement.id),
   }))
-  return [at, ...arraysOf(SETTLEMENT_COLUMNS, rows)]
+  return [at, ...toArrayParameters(SETTLEMENT_COLUMNS, rows)]
 }
 
 /** What the row holds once it is settled, of the one in the queue and the settlement. */
@@ -137,7 +146,7 @@ const OWN_ROW = `queue.tracker_id = settlement.tracker_id
       and queue.created_at = settlement.created_at and queue.id = settlement.id
       and queue.leased_until = settlement.leased_until`
 
-const GIVEN = unnestOf(SETTLEMENT_COLUMNS, {
+const GIVEN = unnestColumns(SETTLEMENT_COLUMNS, {
   alias: 'given',
   firstParameter: SETTLEMENTS_FROM,
 })
@@ -179,7 +188,7 @@ const keepFinished = (source: string) => `
 
 const countSettled = (source: string, trackerId: string) => `
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
-    select ${trackerId}::uuid, ${utcDay('created_at')}, ${COUNT_SLOT},
+    select ${trackerId}::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD},
       -count(*) filter (where status = 'skipped:consent'),
       count(*) filter (where status = 'accepted')
     from ${source} where not is_test and status in ('accepted', 'skipped:consent')
@@ -207,10 +216,10 @@ const SETTLED_TYPES =
 
 const IS_OWN = `and queue.tracker_id = $${SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length}::uuid`
 const MOVE_ROWS = `${move(IS_OWN)}
-  select ${movedRows(SETTLED_COLUMNS, 'finished')} as finished,
+  select ${rowsToJson(SETTLED_COLUMNS, 'finished')} as finished,
     (select json_agg(settled) from settled)::text as settled,
     (select count(*) from settled) as count`
-const KEEP_ROWS = keepFinished(givenRows(SETTLED_COLUMNS, 'deliveries', '$1'))
+const KEEP_ROWS = keepFinished(rowsFromJson(SETTLED_COLUMNS, 'deliveries', '$1'))
 const SETTLED_ROWS = `json_to_recordset($2::json) as settled(${SETTLED_TYPES})`
 const COUNT_ROWS = countSettled(SETTLED_ROWS, '$1')
 const NAME_GROUPS = `
@@ -224,7 +233,7 @@ const SENT_WRITES = countSentWrites(sentFrom(2))
 /**
  * The same writes on a Citus cluster, as statements of one transaction at the node that owns the
  * tracker: an insert that reads a common table expression needs every node there
- * (`insertInSteps` in ingestion/citus-store.ts).
+ * (`insertOnCitus` in ingestion/citus-store.ts).
  */
 async function settleInSteps(client: pg.PoolClient, batch: SettledBatch): Promise<number> {
   const { trackerId, destinationId, at, sent } = batch

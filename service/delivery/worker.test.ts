@@ -100,7 +100,7 @@ it('delivers test events right after the live ones, without waiting for a poll',
   const { pool } = service.database
   await pool.query(`update destinations set test_event_code = 'TEST12345'`)
   await pool.query('update delivery_queue set is_test = id % 2 = 0')
-  workerUnderTest(test, service, { limits: { laneRequestsMax: 1 } })
+  workerUnderTest(test, service, { limits: { destinationRequestsMax: 1 } })
   await eventuallyStatus(service, 'accepted', { count: 4 })
   const { receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, test_receipts], [2, 2])

@@ -1,17 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { CircuitChange, CircuitCounts } from './circuit-moves.ts'
-import { deliverLane, type LaneRun } from './deliver-lane.ts'
+import { monotonicSeconds } from '../util/monotonic-clock.ts'
+import { CircuitBreakers, type CircuitChange, type CircuitCounts } from './circuit-breaker.ts'
+import { type DeliveryRun, deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
-import { DueLaneSearch, type Lane } from './due-lanes-store.ts'
-import { QuietLanes } from './quiet-lanes.ts'
-import { steadySeconds } from './steady-seconds.ts'
-import { bringForward } from './store.ts'
+import { type DestinationQueue, DueQueueSearch } from './destination-queue-store.ts'
+import { bringForwardRetries } from './skip-store.ts'
 
 export interface WorkerLimits {
   /** Requests in flight from this process. */
   requestsMax: number
   /** Requests in flight to one lane, so that no lane takes them all. */
-  laneRequestsMax: number
+  destinationRequestsMax: number
   pollSeconds: number
 }
 
@@ -19,7 +18,7 @@ export interface DeliveryWorker {
   /** Something may be due: look now instead of at the next poll. */
   wake(): void
   /** How many lanes this worker leaves alone or tries with care. */
-  circuits(): CircuitCounts
+  countCircuits(): CircuitCounts
   /** Requests under way, with what is claimed for them and settled after them. */
   requestsInFlight(): number
   /** Takes nothing new, and resolves when the requests in flight are answered and settled. */
@@ -36,7 +35,7 @@ export interface WorkerOptions {
   /** A circuit opened, or closed because a request got through. */
   onCircuitChanged?: (change: CircuitChange) => void
   /** Called after every look, with how long it took. */
-  onLooked?: (seconds: number) => void
+  onQueuesChecked?: (seconds: number) => void
 }
 
 const ERROR_PAUSE_SECONDS = 1
@@ -45,7 +44,7 @@ const ERROR_PAUSE_SECONDS = 1
  * Lanes that failed last time get one of so many requests, and at least one. A request to a dead
  * platform lasts until its timeout, so a hundred of them would take every request there is.
  */
-const REQUESTS_A_TRIAL = 4
+const REQUESTS_PER_TRIAL = 4
 
 /** Starts the loop that delivers whatever is due, lane by lane. */
 export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
@@ -54,7 +53,7 @@ export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
   const finished = Promise.resolve().then(() => loop.run())
   return {
     wake: () => loop.wake(),
-    circuits: () => loop.circuits(),
+    countCircuits: () => loop.countCircuits(),
     requestsInFlight: () => loop.requestsInFlight(),
     stop: async () => {
       loop.stop()
@@ -66,10 +65,10 @@ export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
 class WorkerLoop {
   readonly #options: WorkerOptions
   readonly #context: DeliveryContext
-  readonly #search: DueLaneSearch
+  readonly #search: DueQueueSearch
   /** Requests in flight by destination. */
   readonly #inFlight = new Map<string, number>()
-  readonly #quiet = new QuietLanes()
+  readonly #quiet = new CircuitBreakers()
   readonly #runs = new Set<Promise<void>>()
   #alarm = new AbortController()
   #isStopped = false
@@ -78,7 +77,7 @@ class WorkerLoop {
     this.#options = options
     const { context, onError } = options
     this.#context = { ...context, isStopping: () => this.#isStopped }
-    this.#search = new DueLaneSearch({ database: context.database, nodes: context.nodes, onError })
+    this.#search = new DueQueueSearch({ database: context.database, nodes: context.nodes, onError })
   }
 
   wake(): void {
@@ -90,8 +89,8 @@ class WorkerLoop {
     this.wake()
   }
 
-  circuits(): CircuitCounts {
-    return this.#quiet.countsAt(steadySeconds())
+  countCircuits(): CircuitCounts {
+    return this.#quiet.countStates(monotonicSeconds())
   }
 
   requestsInFlight(): number {
@@ -103,7 +102,7 @@ class WorkerLoop {
       this.#alarm = new AbortController()
       // What is done now and then must not keep deliveries from going out when it fails.
       await this.#options.onPoll?.().catch(this.#options.onError)
-      const startedAt = steadySeconds()
+      const startedAt = monotonicSeconds()
       try {
         await this.#startDueLanes()
       } catch (error) {
@@ -111,8 +110,8 @@ class WorkerLoop {
         await this.#sleep(ERROR_PAUSE_SECONDS)
         continue
       }
-      const lookSeconds = steadySeconds() - startedAt
-      this.#options.onLooked?.(lookSeconds)
+      const lookSeconds = monotonicSeconds() - startedAt
+      this.#options.onQueuesChecked?.(lookSeconds)
       // However many lanes there are and however often it is woken, it looks half of the time.
       await delay(lookSeconds * 1_000)
       await this.#sleep(this.#options.limits.pollSeconds)
@@ -124,23 +123,27 @@ class WorkerLoop {
     const free = this.#options.limits.requestsMax - this.#runs.size
     if (free <= 0 || this.#isStopped) return
     const { now } = this.#context
-    const at = steadySeconds()
+    const at = monotonicSeconds()
     const busy = [...this.#inFlight.keys()].filter(id => this.#freeRequests(id) <= 0)
-    const leaveOut = [...this.#quiet.quietAt(at), ...busy]
-    const onTrial = this.#quiet.onTrialAt(at)
+    const leaveOut = [...this.#quiet.listBackingOff(at), ...busy]
+    const onTrial = this.#quiet.listOnTrial(at)
     const mayTry = this.#freeTrials() > 0
     if (!mayTry) leaveOut.push(...onTrial)
     // Room for all that are on trial, so that however many are due, they crowd nobody out.
     const lanesMax = free + (mayTry ? onTrial.length : 0)
-    for (const lane of await this.#search.find({ now: now(), lanesMax, leaveOut })) {
+    for (const lane of await this.#search.find({
+      now: now(),
+      queuesMax: lanesMax,
+      excludedDestinationIds: leaveOut,
+    })) {
       if (this.#isStopped || this.#runs.size >= this.#options.limits.requestsMax) return
       if (this.#mayStart(lane)) this.#start(lane)
     }
   }
 
   /** Asked again after the look: an answer may have come in meanwhile. */
-  #mayStart({ destinationId, isProbe }: Lane): boolean {
-    if (this.#quiet.isQuiet(destinationId, steadySeconds())) return false
+  #mayStart({ destinationId, isProbe }: DestinationQueue): boolean {
+    if (this.#quiet.isBackingOff(destinationId, monotonicSeconds())) return false
     if (isProbe && this.#inFlight.has(destinationId)) return false
     if (this.#quiet.isOnTrial(destinationId) && this.#freeTrials() <= 0) return false
     return this.#freeRequests(destinationId) > 0
@@ -149,18 +152,18 @@ class WorkerLoop {
   #freeRequests(destinationId: string): number {
     const requestsMax = this.#quiet.isOnTrial(destinationId)
       ? 1
-      : this.#options.limits.laneRequestsMax
+      : this.#options.limits.destinationRequestsMax
     return requestsMax - (this.#inFlight.get(destinationId) ?? 0)
   }
 
   #freeTrials(): number {
-    const trialsMax = Math.max(1, Math.floor(this.#options.limits.requestsMax / REQUESTS_A_TRIAL))
+    const trialsMax = Math.max(1, Math.floor(this.#options.limits.requestsMax / REQUESTS_PER_TRIAL))
     let trials = 0
     for (const [id, requests] of this.#inFlight) if (this.#quiet.isOnTrial(id)) trials += requests
     return trialsMax - trials
   }
 
-  #start(lane: Lane): void {
+  #start(lane: DestinationQueue): void {
     const { destinationId } = lane
     this.#inFlight.set(destinationId, (this.#inFlight.get(destinationId) ?? 0) + 1)
     const run = this.#deliver(lane).finally(() => {
@@ -174,37 +177,40 @@ class WorkerLoop {
     this.#runs.add(run)
   }
 
-  async #deliver(lane: Lane): Promise<void> {
+  async #deliver(lane: DestinationQueue): Promise<void> {
     try {
       const wakeWhenFull = (isFull: boolean) => {
         if (isFull) this.wake()
       }
       const isTrial = this.#quiet.isOnTrial(lane.destinationId)
-      const run = await deliverLane(this.#context, { ...lane, isTrial }, wakeWhenFull)
+      const run = await deliverDueBatch(this.#context, { ...lane, isTrial }, wakeWhenFull)
       await this.#heed(lane, run)
       // What came in meanwhile, or waits in the other test mode, should not wait for a poll.
       if (run.claimedCount > 0) this.wake()
     } catch (error) {
       this.#options.onError(error)
-      this.#quiet.keepQuiet(lane.destinationId, ERROR_PAUSE_SECONDS, steadySeconds())
+      this.#quiet.backOff(lane.destinationId, ERROR_PAUSE_SECONDS, monotonicSeconds())
     }
   }
 
   /** Leaves the lane alone as long as its last answer asks for. */
-  async #heed({ trackerId, destinationId }: Lane, { verdict }: LaneRun): Promise<void> {
+  async #heed(
+    { trackerId, destinationId }: DestinationQueue,
+    { health: verdict }: DeliveryRun,
+  ): Promise<void> {
     const hadOpened = this.#quiet.hasOpened(destinationId)
     const tell = (state: CircuitChange['state']) =>
       this.#options.onCircuitChanged?.({ trackerId, destinationId, state })
     switch (verdict.kind) {
       case 'works':
-        if (this.#quiet.works(destinationId, steadySeconds())) {
+        if (this.#quiet.recordSuccess(destinationId, monotonicSeconds())) {
           if (hadOpened) tell('closed')
           const { database, now } = this.#context
-          await bringForward(database, { trackerId, destinationId, at: now() })
+          await bringForwardRetries(database, { trackerId, destinationId, at: now() })
         }
         break
       case 'unreachable':
-        this.#quiet.failed(destinationId, steadySeconds())
+        this.#quiet.recordFailure(destinationId, monotonicSeconds())
         if (!hadOpened && this.#quiet.hasOpened(destinationId)) tell('open')
         break
       case 'throttled':
@@ -215,7 +221,7 @@ class WorkerLoop {
         return
     }
     if (verdict.waitSeconds > 0) {
-      this.#quiet.keepQuiet(destinationId, verdict.waitSeconds, steadySeconds())
+      this.#quiet.backOff(destinationId, verdict.waitSeconds, monotonicSeconds())
     }
   }
 

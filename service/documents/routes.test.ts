@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { it } from 'node:test'
-import { openapiDocument } from '@signalbox/contract/openapi-document.ts'
+import { createOpenapiDocument } from '@signalbox/contract/openapi-document.ts'
 import { verifySignedDocument } from '@signalbox/contract/verify-openapi.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
@@ -23,7 +23,7 @@ it('200 serves the contract, signed with a key of the key set, to anybody', asyn
   const { 'x-signed': marker, 'x-signature': _, 'x-signing-key': origin, ...content } = document
   assert.equal(marker, true)
   assert.equal(origin, 'development')
-  assert.deepEqual(content, openapiDocument(`${service.url}/api/v1`))
+  assert.deepEqual(content, createOpenapiDocument(`${service.url}/api/v1`))
 })
 
 it('200 serves public keys only, marked as what they are', async test => {

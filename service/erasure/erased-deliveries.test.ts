@@ -5,10 +5,10 @@ import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { storedText, tracesOf } from '../../testing/stored-text.ts'
-import { deliverLane } from '../delivery/deliver-lane.ts'
-import { findDueLanes } from '../delivery/due-lanes-store.ts'
-import { stopErased } from '../delivery/store.ts'
-import { pauseBriefly } from '../ledger/suppression-store.ts'
+import { deliverDueBatch } from '../delivery/deliver-batch.ts'
+import { findDueQueues } from '../delivery/destination-queue-store.ts'
+import { tryStopErased } from '../delivery/skip-store.ts'
+import { pauseBriefly } from '../events/suppression-store.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const JOHN = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
@@ -198,10 +198,10 @@ async function deliverWhile(
       return delivery.platform.send(...request)
     },
   }
-  const due = { now: clock.now(), lanesMax: 1, leaveOut: [] }
-  const [lane] = await findDueLanes(database, due)
+  const due = { now: clock.now(), queuesMax: 1, excludedDestinationIds: [] }
+  const [lane] = await findDueQueues(database, due)
   assert.ok(lane)
-  await deliverLane({ ...delivery, platform }, lane, () => {})
+  await deliverDueBatch({ ...delivery, platform }, lane, () => {})
 }
 
 it('leaves a delivery that a worker is settling for another call, and does not wait', async test => {
@@ -216,12 +216,12 @@ it('leaves a delivery that a worker is settling for another call, and does not w
   }
   const worker = await database.pool.connect()
   await worker.query(`begin; select from delivery_queue where event_id = 'order-1001' for update`)
-  assert.equal((await stopErased(database, erased)).missed, 1)
+  assert.equal((await tryStopErased(database, erased)).missed, 1)
   assert.equal((await deliveryOf(service)).status, 'queued')
   assert.equal((await deliveryOf(service, 'free')).status, 'skipped:consent')
   await worker.query('rollback')
   worker.release()
-  assert.equal((await stopErased(database, erased)).missed, 0)
+  assert.equal((await tryStopErased(database, erased)).missed, 0)
   assert.equal((await deliveryOf(service)).status, 'skipped:consent')
   assert.deepEqual(await counts(service), { events: 2, planned: 0, accepted: 0 })
 })

@@ -1,12 +1,110 @@
+import type { KeyObject } from 'node:crypto'
+import { type DeletionResult, DeletionSubmission } from '@signalbox/contract/deletions.ts'
 import { deleteUserData } from '@signalbox/contract/report-operations.ts'
+import type { TrackerIdentity } from '../access/store.ts'
+import type { AuditTrail } from '../audit/audit-store.ts'
+import type { Database } from '../db/database.ts'
+import {
+  computeKeyedDigest,
+  IDENTIFYING_KEYS,
+  type IdentifyingKey,
+} from '../events/person-identifiers.ts'
+import { suppressDigest, waitForPayloadWriters } from '../events/suppression-store.ts'
+import { createBodyValidator } from '../http/body-schema.ts'
+import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { type DeletionContext, forgetPerson } from './forget-person.ts'
+import { generateUuidV7 } from '../util/uuid.ts'
+import { erasePerson } from './erase-person.ts'
+import { type CompletedDeletion, type DeletionReceipt, upsertReceipt } from './receipt-store.ts'
 
 export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
   app.route({
     ...deleteUserData,
     async handler({ tracker, body }, reply) {
-      return reply.code(200).send(await forgetPerson(context, tracker, body))
+      return reply.code(200).send(await processDeletionRequest(context, tracker, body))
     },
+  })
+}
+
+interface DeletionContext {
+  database: Database
+  now: () => Date
+  audit: AuditTrail
+  /** See erasure-key.ts. */
+  erasureKey: () => Promise<KeyObject>
+}
+
+type IdentifierType = NonNullable<DeletionSubmission['identifier_type']>
+
+const KEYS_OF_TYPE: Record<IdentifierType, readonly IdentifyingKey[]> = {
+  email: ['em'],
+  phone: ['ph'],
+  external_id: ['external_id'],
+}
+
+const checkBody = createBodyValidator<DeletionSubmission>(DeletionSubmission)
+
+/**
+ * deleteUserData: forgets a person, named by the digest of one identifier. The order makes it whole
+ * while events of the same person come in (docs/decisions/0011): first no new event keeps the
+ * digest, then what was being stored is waited for, then what is stored is erased. Repeating it
+ * erases what is left, whatever stopped it before. Throws a 422 refusal with every wrong field, or
+ * a 503 one when more is left to do.
+ */
+export async function processDeletionRequest(
+  context: DeletionContext,
+  tracker: TrackerIdentity,
+  body: unknown,
+): Promise<DeletionResult> {
+  const { database, now, erasureKey } = context
+  const { trackerId } = tracker
+  const { identifier_hash, identifier_type } = checkBody(body)
+  const digest = identifier_hash.toLowerCase()
+  const keys = identifier_type === undefined ? IDENTIFYING_KEYS : KEYS_OF_TYPE[identifier_type]
+
+  const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
+  await suppressDigest(database, { trackerId, keyed, at: now() })
+  if (!(await waitForPayloadWriters(database))) {
+    throw Refusal.unavailable('Events are stored too slowly to erase anybody; try again.', 1)
+  }
+  const erased = await erasePerson({ database, now }, { trackerId, digest, keys })
+
+  const completedAt = now()
+  const newId = `del_${generateUuidV7(completedAt)}`
+  const completed = { trackerId, keyed, newId, ...erased, completedAt }
+  const receipt = await recordDeletion(context, tracker, completed)
+  return {
+    deletion_request_id: receipt.id,
+    duplicate: !receipt.isFirst,
+    events_updated: erased.events,
+    sessions_updated: erased.sessions,
+    completed_at: completedAt.toISOString(),
+  }
+}
+
+/**
+ * The log is kept for good, so it learns that somebody was erased and never who: no digest, keyed
+ * or not, for whoever has the identifier could compute it again.
+ */
+async function recordDeletion(
+  { database, audit }: DeletionContext,
+  { trackerId, workspaceId }: TrackerIdentity,
+  completed: CompletedDeletion,
+): Promise<DeletionReceipt> {
+  const { events, sessions, completedAt } = completed
+  return database.query.transaction().execute(async query => {
+    const receipt = await upsertReceipt({ query }, completed)
+    await audit.append(
+      { query },
+      {
+        workspaceId,
+        at: completedAt,
+        actor: { type: 'tracker', id: trackerId },
+        action: 'user_data.erased',
+        subject: { type: 'tracker', id: trackerId },
+        details: { receipt_id: receipt.id, events, sessions, is_repeat: !receipt.isFirst },
+      },
+    )
+    return receipt
   })
 }

@@ -1,7 +1,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { addSchemaErrors, addTextError, FieldErrorList } from './field-errors.ts'
+import { Refusal } from './refusal.ts'
 
 /** Checks one value against one schema; null when it fits. Never changes the value. */
-export type SchemaCheck = (value: unknown) => readonly ErrorObject[] | null
+export type SchemaValidator = (value: unknown) => readonly ErrorObject[] | null
 
 /**
  * All faults at once, no coercion, no defaults, nothing removed: the caller sees every wrong field
@@ -19,9 +21,9 @@ const ajv = new Ajv({
  * Compiles a schema of the contract. A union with a discriminator is checked against the variant
  * that the value names, so that its faults are named by field instead of "matches no variant".
  */
-export function compileBodySchema(schema: object): SchemaCheck {
+export function compileBodySchema(schema: object): SchemaValidator {
   const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
-  if (!discriminator || !oneOf) return checkOf(ajv.compile(schema))
+  if (!discriminator || !oneOf) return toSchemaValidator(ajv.compile(schema))
   return compileUnion(discriminator.propertyName, oneOf)
 }
 
@@ -30,12 +32,15 @@ interface DiscriminatedUnion {
   oneOf: { properties: Record<string, { const?: unknown }> }[]
 }
 
-function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaCheck {
+function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaValidator {
   const checks = new Map(
-    variants.map(variant => [variant.properties[tag]?.const, checkOf(ajv.compile(variant))]),
+    variants.map(variant => [
+      variant.properties[tag]?.const,
+      toSchemaValidator(ajv.compile(variant)),
+    ]),
   )
   const allowedValues = [...checks.keys()]
-  const fallback = checks.get(allowedValues[0]) as SchemaCheck
+  const fallback = checks.get(allowedValues[0]) as SchemaValidator
 
   return value => {
     const name = isObject(value) ? value[tag] : undefined
@@ -50,7 +55,7 @@ function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): Schem
   }
 }
 
-function checkOf(validate: ValidateFunction): SchemaCheck {
+function toSchemaValidator(validate: ValidateFunction): SchemaValidator {
   return value => (validate(value) ? null : (validate.errors ?? []))
 }
 
@@ -61,4 +66,24 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** A scheme and something after it, as WHATWG URL reads it, without white space or controls. */
 function isAbsoluteUri(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
+}
+
+/**
+ * Makes the check of a body that a schema of the contract describes in full: it returns the body,
+ * or throws a 422 with every wrong field. `textMembers` are those that are stored or sent as text.
+ * An absent body and `null` count as `{}`, so that operations without required members need none.
+ */
+export function createBodyValidator<Body extends object>(
+  schema: object,
+  textMembers: readonly (keyof Body & string)[] = [],
+): (body: unknown) => Body {
+  const check = compileBodySchema(schema)
+  return body => {
+    const given = (body ?? {}) as Body
+    const faults = new FieldErrorList()
+    addSchemaErrors(faults, check(given) ?? [])
+    for (const name of textMembers) addTextError(faults, name, given[name])
+    if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
+    return given
+  }
 }

@@ -36,7 +36,7 @@ export class FieldErrorList {
 }
 
 /** Stored or sent as text: PostgreSQL takes no NUL there, and UTF-8 no half of a character. */
-export function addTextFault(list: FieldErrorList, field: string, text: unknown): void {
+export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
   if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
   list.add(field, `The ${field} field must be valid Unicode text without NUL.`)
 }
@@ -44,12 +44,12 @@ export function addTextFault(list: FieldErrorList, field: string, text: unknown)
 /** Adds one sentence for each fault that the JSON Schema validator found. */
 export function addSchemaErrors(list: FieldErrorList, faults: readonly ErrorObject[]): void {
   for (const fault of faults) {
-    const field = fieldOf(fault)
-    list.add(field, `The ${field} field ${ruleOf(fault)}.`)
+    const field = fieldPath(fault)
+    list.add(field, `The ${field} field ${ruleText(fault)}.`)
   }
 }
 
-function fieldOf({ instancePath, keyword, params }: ErrorObject): string {
+function fieldPath({ instancePath, keyword, params }: ErrorObject): string {
   const path = instancePath.split('/').slice(1).map(unescapePointer)
   if (keyword === 'required') path.push(String(params.missingProperty))
   if (keyword === 'additionalProperties' && isMemberName(params.additionalProperty)) {
@@ -68,7 +68,7 @@ function unescapePointer(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function ruleOf({ keyword, params, message }: ErrorObject): string {
+function ruleText({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'required':
       return 'is required'
@@ -93,7 +93,7 @@ function ruleOf({ keyword, params, message }: ErrorObject): string {
     case 'const':
       return `must be ${String(params.allowedValue)}`
     case 'pattern':
-      return PATTERN_RULES[String(params.pattern)] ?? 'has a wrong form'
+      return PATTERN_TEXTS[String(params.pattern)] ?? 'has a wrong form'
     case 'enum':
       return `must be one of: ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
@@ -108,7 +108,7 @@ function ruleOf({ keyword, params, message }: ErrorObject): string {
 }
 
 /** A regular expression is no sentence. */
-const PATTERN_RULES: Record<string, string> = {
+const PATTERN_TEXTS: Record<string, string> = {
   [DECIMAL_PATTERN]: 'must be decimal text such as "19.95", up to 15 digits and 6 after the point',
   [UNSIGNED_DECIMAL_PATTERN]:
     'must be decimal text such as "1.00" without a sign, up to 15 digits and 6 after the point',

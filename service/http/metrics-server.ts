@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { oneAtATime } from './one-at-a-time.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import { singleFlight } from '../util/single-flight.ts'
+import { SECURITY_HEADERS } from './response-headers.ts'
 
 export interface MetricsPage {
   contentType: string
@@ -31,19 +31,19 @@ const CONNECTIONS_MAX = 32
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   // However many ask at once, the store is asked once.
-  const page = oneAtATime(options.page)
+  const page = singleFlight(options.page)
   const server = createServer(
     { requestTimeout: REQUEST_MILLISECONDS_MAX, connectionsCheckingInterval: 1_000 },
-    (request, response) => void answer(page, request, response),
+    (request, response) => void respond(page, request, response),
   )
   server.maxConnections = CONNECTIONS_MAX
   server.listen({ host: options.host, port: options.port })
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  return { port, close: () => closed(server) }
+  return { port, close: () => closeServer(server) }
 }
 
-async function answer(
+async function respond(
   page: () => Promise<MetricsPage>,
   { method, url = '' }: IncomingMessage,
   response: ServerResponse,
@@ -63,7 +63,7 @@ async function answer(
   }
 }
 
-async function closed(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   const end = once(server, 'close')
   server.close()
   await end

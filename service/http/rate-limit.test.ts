@@ -1,23 +1,24 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { rateLimit, takeFrom } from './rate-limit.ts'
+import fc from 'fast-check'
+import { consumeRateLimit, createRateLimit, RateLimiter } from './rate-limit.ts'
 
 function limitUnderTest(rate: { perSecond: number; burst: number }) {
   const clock = { seconds: 100 }
   const refused: string[] = []
-  const limit = rateLimit({
+  const limit = createRateLimit({
     ...rate,
     name: 'thing',
-    sentence: 'Wait.',
+    message: 'Wait.',
     onRefused: () => refused.push('thing'),
-    steadySeconds: () => clock.seconds,
+    monotonicSeconds: () => clock.seconds,
   })
   const take = () => {
     const headers: Record<string, string> = {}
     const header = (name: string, value: string) => {
       headers[name] = value
     }
-    const refusal = takeFrom(limit, 'a', { header })
+    const refusal = consumeRateLimit(limit, 'a', { header })
     return { headers: { ...headers, ...refusal?.headers }, refusal }
   }
   return { clock, take, refused }
@@ -72,4 +73,114 @@ it('429 says in whole seconds when to come again, and then lets the caller in', 
     clock.seconds += seconds
     assert.equal(take().refusal, null)
   }
+})
+
+function limiterAt(options: { perSecond: number; burst: number; keysMax?: number }) {
+  const clock = { seconds: 12_345.678 }
+  const limiter = new RateLimiter({ ...options, monotonicSeconds: () => clock.seconds })
+  const takeMany = (key: string, count: number) => {
+    const waits = Array.from({ length: count }, () => limiter.take(key).waitSeconds)
+    return waits.filter(wait => wait === 0).length
+  }
+  return { clock, limiter, takeMany }
+}
+
+it('lets the burst through at once, then as many as come back', () => {
+  const { clock, limiter, takeMany } = limiterAt({ perSecond: 1_000, burst: 2_000 })
+  assert.equal(takeMany('a', 2_500), 2_000)
+  clock.seconds += 0.1
+  assert.equal(takeMany('a', 2_500), 100)
+  clock.seconds += 60
+  assert.equal(takeMany('a', 2_500), 2_000)
+  assert.equal(limiter.peek('a').waitSeconds > 0, true)
+})
+
+it('counts down what is left, and says when the next one may come', () => {
+  const { clock, limiter } = limiterAt({ perSecond: 0.5, burst: 2 })
+  assert.deepEqual(limiter.take('a'), { remaining: 1, waitSeconds: 0 })
+  assert.deepEqual(limiter.take('a'), { remaining: 0, waitSeconds: 0 })
+  assert.deepEqual(limiter.take('a'), { remaining: 0, waitSeconds: 2 })
+  clock.seconds += 1
+  assert.deepEqual(limiter.take('a'), { remaining: 0, waitSeconds: 1 })
+  clock.seconds += 1
+  assert.deepEqual(limiter.take('a'), { remaining: 0, waitSeconds: 0 })
+})
+
+it('takes nothing from who is refused, and nothing by looking', () => {
+  const { clock, limiter, takeMany } = limiterAt({ perSecond: 1, burst: 1 })
+  assert.equal(takeMany('a', 100), 1)
+  clock.seconds += 1
+  for (let look = 0; look < 100; look += 1) assert.equal(limiter.peek('a').waitSeconds, 0)
+  assert.equal(takeMany('a', 100), 1)
+})
+
+it('keeps callers apart', () => {
+  const { takeMany } = limiterAt({ perSecond: 1, burst: 3 })
+  assert.equal(takeMany('a', 10), 3)
+  assert.equal(takeMany('b', 10), 3)
+})
+
+it('forgets nobody before the bucket is full again, and everybody after', () => {
+  const { clock, limiter, takeMany } = limiterAt({ perSecond: 1, burst: 10 })
+  assert.equal(takeMany('a', 10), 10)
+  for (let second = 0; second < 9; second += 1) {
+    clock.seconds += 1
+    assert.equal(takeMany('a', 10), 1)
+    limiter.take(`other-${second}`)
+  }
+  assert.equal(limiter.isIdle, false)
+  for (const pause of [100, 100]) {
+    clock.seconds += pause
+    limiter.peek('a')
+  }
+  assert.equal(limiter.isIdle, true)
+})
+
+it('remembers so many keys at most, and first forgets those it has not seen for longest', () => {
+  const { takeMany } = limiterAt({ perSecond: 1, burst: 2, keysMax: 100 })
+  assert.equal(takeMany('steady', 2), 2)
+  assert.equal(takeMany('gone', 2), 2)
+  for (let stranger = 0; stranger < 1_000; stranger += 1) {
+    takeMany(`stranger-${stranger}`, 1)
+    assert.equal(takeMany('steady', 1), 0)
+  }
+  assert.equal(takeMany('gone', 2), 2)
+})
+
+it('never lets more through in any stretch of time than its size and its rate', () => {
+  const steps = fc.array(fc.record({ pause: fc.nat(3_000), count: fc.nat(30) }), { maxLength: 40 })
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 1, max: 20 }), (moves, burst) => {
+      const { clock, takeMany } = limiterAt({ perSecond: 4, burst })
+      const passed: { at: number; count: number }[] = []
+      for (const { pause, count } of moves) {
+        clock.seconds += pause / 1_000
+        passed.push({ at: clock.seconds, count: takeMany('a', count) })
+      }
+      for (const [from, first] of passed.entries()) {
+        let sum = 0
+        for (const { at, count } of passed.slice(from)) {
+          sum += count
+          assert.ok(sum <= burst + 4 * (at - first.at) + 1e-3)
+        }
+      }
+    }),
+  )
+})
+
+it('never refuses who keeps to the quota in every window', () => {
+  const counts = fc.array(fc.nat(10), { minLength: 2, maxLength: 50 })
+  fc.assert(
+    fc.property(counts, wanted => {
+      const { clock, takeMany } = limiterAt({ perSecond: 5, burst: 10 })
+      let before = 0
+      for (const count of wanted) {
+        // A window is two seconds here: this second and the one before it.
+        const allowed = Math.min(count, 10 - before)
+        assert.equal(takeMany('a', allowed), allowed)
+        before = allowed
+        clock.seconds += 1
+      }
+    }),
+  )
 })

@@ -9,9 +9,9 @@ import {
   type ServiceUnderTest,
   serviceUnderTest,
 } from '../../testing/service-under-test.ts'
-import { newToken } from '../access/token-format.ts'
+import { generateToken } from '../access/token-format.ts'
 import { serviceLog } from '../roles/service-log.ts'
-import { healthRoutes } from './routes.ts'
+import { healthRoutes } from './health-routes.ts'
 import { createServiceApp } from './service-app.ts'
 
 const EVENTS = '/api/v1/events'
@@ -125,7 +125,7 @@ it('tells of each request that the caller got wrong in one line at info', async 
 
 it('tells of a limit that was met by the name of the limit', async test => {
   const limits = { trackerRatePerSecond: 1, failedAuthRatePerMinute: 1 }
-  const service = await serviceUnderTest(test, { limits, steadySeconds: () => 1_000 })
+  const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => 1_000 })
   for (let count = 0; count < 2; count += 1) await service.read('order-1001')
   const limited = {
     level: 'info',
@@ -137,7 +137,7 @@ it('tells of a limit that was met by the name of the limit', async test => {
   const ofTracker = await lineOf(service, await service.read('order-1001'))
   assert.deepEqual(ofTracker, { ...limited, reason: 'rate_limited:tracker' })
   const guess = () =>
-    service.request('GET', `${EVENTS}/order-1001`, { secret: newToken('tracker_secret') })
+    service.request('GET', `${EVENTS}/order-1001`, { secret: generateToken('tracker_secret') })
   assert.equal((await guess()).status, 401)
   const ofAddress = await lineOf(service, await guess())
   assert.deepEqual(ofAddress, { ...limited, reason: 'rate_limited:failed_authentications' })
@@ -149,7 +149,7 @@ it('warns of what it could not do, and calls none of it an error', async test =>
   const service = await serviceUnderTest(test, {
     ingestQueueMax: 1,
     limits: { eventLoopDelayMillisecondsMax: 100 },
-    steadySeconds: () => clock.seconds,
+    monotonicSeconds: () => clock.seconds,
     readDelaySeconds: () => delaySeconds,
   })
   const warned = {
@@ -206,7 +206,7 @@ it('warns of a process that is not ready yet, with what is missing', async () =>
   const lines: string[] = []
   const app = createServiceApp(serviceLog('info', { write: line => void lines.push(line) }))
   const checks = [{ name: 'store', check: () => Promise.reject(new Error('password=hunter2')) }]
-  healthRoutes(app, { checks, pause: () => 'start' })
+  healthRoutes(app, { checks, pauseReason: () => 'start' })
   await app.inject({ url: '/readyz' })
   const [{ level, msg, status, route, reason } = {} as Line, ...more] = linesOf(lines.join(''))
   assert.deepEqual(

@@ -11,15 +11,18 @@ import {
   type RawServerDefault,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import { answerBrokenRequest, expectAnswer } from './answer-broken-request.ts'
-import { inspectBody } from './body-terms.ts'
-import { answerFailure, answerUnknownRoute, BODY_BYTES_MAX } from './failure-answers.ts'
-import { readJsonBody } from './json-body.ts'
+import {
+  BODY_BYTES_MAX,
+  createNotFoundHandler,
+  respondToMalformedRequest,
+  sendErrorResponse,
+  trackResponse,
+} from './error-responses.ts'
 import { Refusal } from './refusal.ts'
-import { requestFault } from './request-fault.ts'
-import { newRequestId } from './request-id.ts'
-import { logAnswer, logBrokenRequest, type SentAnswer } from './request-log.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import { readJsonBody, verifyBody } from './request-body.ts'
+import { findRequestHeadFault } from './request-headers.ts'
+import { logMalformedRequest, logResponse, type SentResponse } from './request-log.ts'
+import { generateRequestId, SECURITY_HEADERS } from './response-headers.ts'
 
 const REQUEST_MILLISECONDS_MAX = 30_000
 /** Above the idle time of common load balancers (60 s), so that they close first, not we. */
@@ -54,7 +57,7 @@ export interface RouteConfig {
 }
 
 /** One answer that was sent, for counting. */
-export interface AnsweredRequest {
+export interface CompletedRequest {
   /** The contract's name of the operation, or the route's path; null for a path without a route. */
   operation: string | null
   method: string
@@ -69,14 +72,14 @@ export interface AnsweredRequest {
  */
 export function createServiceApp(
   logger: FastifyBaseLogger,
-  onAnswered: (answered: AnsweredRequest) => void = () => {},
+  onAnswered: (answered: CompletedRequest) => void = () => {},
 ): ServiceApp {
   const answerBroken = (error: Error, socket: Socket) =>
-    answerBrokenRequest(error, socket, broken => logBrokenRequest(logger, broken))
+    respondToMalformedRequest(error, socket, broken => logMalformedRequest(logger, broken))
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // Node would answer a missing Host by itself, with an empty body; see `beginAnswers`.
+    // Node would answer a missing Host by itself, with an empty body; see `prepareResponses`.
     http: { requireHostHeader: false },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MILLISECONDS_MAX,
@@ -85,14 +88,14 @@ export function createServiceApp(
     requestIdHeader: false,
     // Lines name the request themselves; a logger a request costs a tenth of its processor time.
     childLoggerFactory: () => logger,
-    genReqId: newRequestId,
+    genReqId: generateRequestId,
     forceCloseConnections: 'idle',
     // While closing, what was accepted is still answered in our own words.
     return503OnClosing: false,
     // Before there is a route there are no hooks either, so that the line is written here.
     frameworkErrors: (error, request, reply) => {
-      answerFailure(error, request, reply)
-      logAnswer(request, reply)
+      sendErrorResponse(error, request, reply)
+      logResponse(request, reply)
     },
     clientErrorHandler: answerBroken,
   }).withTypeProvider<ContractTypes>()
@@ -100,26 +103,26 @@ export function createServiceApp(
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   readBodies(app)
-  answerWhatNodeWould(app, answerBroken)
-  app.setErrorHandler(answerFailure)
-  beginAnswers(app)
+  handleNodeEvents(app, answerBroken)
+  app.setErrorHandler(sendErrorResponse)
+  prepareResponses(app)
   app.addHook('onResponse', (request, reply, done) => {
-    logAnswer(request, reply)
-    onAnswered(answeredRequest(request, reply))
+    logResponse(request, reply)
+    onAnswered(describeCompletedRequest(request, reply))
     done()
   })
-  hangUpWhileClosing(app)
+  closeConnectionsOnShutdown(app)
   return app
 }
 
 /** What every answer has, and the two refusals that need no route. */
-function beginAnswers(app: ServiceApp): void {
-  const answerUnknown = answerUnknownRoute(app)
+function prepareResponses(app: ServiceApp): void {
+  const answerUnknown = createNotFoundHandler(app)
   app.setNotFoundHandler(answerUnknown)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('request-id', request.id)
-    const fault = requestFault(request.raw)
+    const fault = findRequestHeadFault(request.raw)
     if (fault) return done(new Refusal(400, fault, { headers: { connection: 'close' } }))
     // Here and not only after the body: nobody reads what is sent to a path that is not there.
     if (request.is404) return answerUnknown(request, reply)
@@ -128,7 +131,7 @@ function beginAnswers(app: ServiceApp): void {
 }
 
 /** Fastify says so only to requests that begin later; the rest would hold us up by staying. */
-function hangUpWhileClosing(app: ServiceApp): void {
+function closeConnectionsOnShutdown(app: ServiceApp): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -152,8 +155,8 @@ function readBodies(app: ServiceApp): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, refuseBody)
   // Without a content type there is no parser that could do it.
   app.addHook('preValidation', (request, _reply, done) => {
-    if (!request.bodyTerms?.inspect) return done()
-    inspectBody(request, Buffer.alloc(0)).then(() => done(), done)
+    if (!request.bodyTerms?.verify) return done()
+    verifyBody(request, Buffer.alloc(0)).then(() => done(), done)
   })
 }
 
@@ -167,8 +170,8 @@ function readJson(request: FastifyRequest, bytes: Buffer, done: BodyRead): void 
     return
   }
   request.bodyBytes = bytes.length
-  if (request.bodyTerms?.inspect) {
-    inspectBody(request, bytes).then(() => parseBody(bytes, done), done)
+  if (request.bodyTerms?.verify) {
+    verifyBody(request, bytes).then(() => parseBody(bytes, done), done)
   } else parseBody(bytes, done)
 }
 
@@ -184,7 +187,7 @@ function parseBody(bytes: Buffer, done: BodyRead): void {
 }
 
 function readText(request: FastifyRequest, bytes: Buffer, done: BodyRead): void {
-  if (request.bodyTerms?.mayBeText) readJson(request, bytes, done)
+  if (request.bodyTerms?.isTextAllowed) readJson(request, bytes, done)
   else refuseBody(request, bytes, done)
 }
 
@@ -193,11 +196,11 @@ function refuseBody(_: FastifyRequest, bytes: Buffer, done: BodyRead): void {
 }
 
 /** Node answers an unknown expectation by itself, and CONNECT not at all, when nobody listens. */
-function answerWhatNodeWould(
+function handleNodeEvents(
   { server }: ServiceApp,
   answerBroken: (error: Error, socket: Socket) => void,
 ): void {
-  server.on('request', expectAnswer)
+  server.on('request', trackResponse)
   // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, socket) => answerBroken(new Error('CONNECT'), socket as Socket))
@@ -208,10 +211,10 @@ interface RoutedRequest {
   routeOptions: { url?: string | undefined; config: object }
 }
 
-function answeredRequest(
+function describeCompletedRequest(
   { method, routeOptions }: RoutedRequest,
-  { statusCode, elapsedTime }: SentAnswer,
-): AnsweredRequest {
+  { statusCode, elapsedTime }: SentResponse,
+): CompletedRequest {
   const { operationId } = routeOptions.config as RouteConfig
   const operation = operationId ?? routeOptions.url ?? null
   return { operation, method, status: statusCode, seconds: elapsedTime / 1_000 }

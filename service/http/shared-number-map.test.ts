@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { RateLimiter } from './rate-limiter.ts'
+import { RateLimiter } from './rate-limit.ts'
 import { SharedNumberMap } from './shared-number-map.ts'
 
 const KEYS = 500
@@ -68,7 +68,7 @@ async function inThreads(count: number, workerData: unknown, lines: string): Pro
   const program = `
     const { workerData } = await import('node:worker_threads')
     const { SharedNumberMap } = await import('${import.meta.resolve('./shared-number-map.ts')}')
-    const { RateLimiter } = await import('${import.meta.resolve('./rate-limiter.ts')}')
+    const { RateLimiter } = await import('${import.meta.resolve('./rate-limit.ts')}')
     ${lines}`
   const url = new URL(`data:text/javascript,${encodeURIComponent(program)}`)
   const threads = Array.from({ length: count }, () => new Worker(url, { workerData }))

@@ -34,7 +34,7 @@ const WAITS_MAX = 50
  */
 export class SharedNumberMap {
   /** Integers for the user of the map, shared like the numbers. For `Atomics`. */
-  readonly words: Int32Array
+  readonly integers: Int32Array
   readonly #seed: string
   readonly #sets: number
   readonly #values: Float64Array
@@ -45,7 +45,7 @@ export class SharedNumberMap {
   readonly #places = new Map<string, Place>()
 
   constructor(memory: SharedArrayBuffer) {
-    const sets = setsIn(memory)
+    const sets = countSets(memory)
     const slots = sets * WAYS
     let offset = HEADER_BYTES
     const next = (bytes: number) => {
@@ -54,7 +54,7 @@ export class SharedNumberMap {
     }
     this.#sets = sets
     this.#seed = Buffer.from(new Uint8Array(memory, 0, SEED_WORDS * 4)).toString('base64')
-    this.words = new Int32Array(memory, SEED_WORDS * 4, USER_WORDS)
+    this.integers = new Int32Array(memory, SEED_WORDS * 4, USER_WORDS)
     this.#values = new Float64Array(memory, next(slots * 8), slots)
     this.#highs = new Uint32Array(memory, next(slots * 4), slots)
     this.#lows = new Uint32Array(memory, next(slots * 4), slots)
@@ -155,6 +155,6 @@ export class SharedNumberMap {
   }
 }
 
-function setsIn(memory: SharedArrayBuffer): number {
+function countSets(memory: SharedArrayBuffer): number {
   return Math.floor((memory.byteLength - HEADER_BYTES) / (WAYS * SLOT_BYTES + LOCK_BYTES))
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import { resolveClickIds } from './click-ids.ts'
-import { REASONS } from './dropped.ts'
+import { DROP_REASONS } from './dropped-fields.ts'
 
 const observedAt = new Date('2026-11-21T04:00:00.123Z')
 const observedMs = observedAt.getTime()
@@ -63,9 +63,9 @@ it('tries the next candidate when one is bad, and records the bad one', () => {
   assert.equal(fbc, `fb.1.${observedMs}.${FBCLID}`)
   assert.equal(fbp, FBP)
   assert.deepEqual(dropped, [
-    { field: 'click_ids.fbclid', reason: REASONS.clickId },
-    { field: 'click_ids.fbc', reason: REASONS.fbc },
-    { field: 'click_ids.fbp', reason: REASONS.fbp },
+    { field: 'click_ids.fbclid', reason: DROP_REASONS.clickId },
+    { field: 'click_ids.fbc', reason: DROP_REASONS.fbc },
+    { field: 'click_ids.fbp', reason: DROP_REASONS.fbp },
   ])
 })
 
@@ -99,13 +99,13 @@ it('drops unknown names, identifiers in disguise and values of the wrong kind', 
   })
   assert.deepEqual(clickIds, {})
   assert.deepEqual(dropped, [
-    { field: 'click_ids.*', reason: REASONS.unknown },
-    { field: 'click_ids.*', reason: REASONS.unknown },
-    { field: 'click_ids.newclid', reason: REASONS.unknown },
-    { field: 'click_ids.gclid', reason: REASONS.clickId },
-    { field: 'click_ids.ttclid', reason: REASONS.clickId },
-    { field: 'click_ids.twclid', reason: REASONS.wrongKind },
-    { field: 'click_ids.epik', reason: REASONS.clickId },
+    { field: 'click_ids.*', reason: DROP_REASONS.unknown },
+    { field: 'click_ids.*', reason: DROP_REASONS.unknown },
+    { field: 'click_ids.newclid', reason: DROP_REASONS.unknown },
+    { field: 'click_ids.gclid', reason: DROP_REASONS.clickId },
+    { field: 'click_ids.ttclid', reason: DROP_REASONS.clickId },
+    { field: 'click_ids.twclid', reason: DROP_REASONS.wrongKind },
+    { field: 'click_ids.epik', reason: DROP_REASONS.clickId },
   ])
 })
 
@@ -113,7 +113,7 @@ it('a URL that is none, or an fbclid in it that is none, costs only the field', 
   assert.deepEqual(resolveClickIds({ eventSource: '/p?fbclid=abc', observedAt }).fbc, null)
   const bad = resolveClickIds({ eventSource: 'https://x.example/?fbclid=a%40b.co', observedAt })
   assert.equal(bad.fbc, null)
-  assert.deepEqual(bad.dropped, [{ field: 'event_source', reason: REASONS.clickId }])
+  assert.deepEqual(bad.dropped, [{ field: 'event_source', reason: DROP_REASONS.clickId }])
 })
 
 it('any input gives an answer, and any fbc in it is well formed', () => {

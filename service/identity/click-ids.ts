@@ -1,8 +1,13 @@
-import type { Dropped, Reason } from './dropped.ts'
-import { memberPath, membersMax, REASONS, recordDropped } from './dropped.ts'
-import { fbclidOfFbc, isFbclid, isFbp, makeFbc } from './fbc-and-fbp.ts'
+import {
+  DROP_REASONS,
+  type DroppedField,
+  type DropReason,
+  formatMemberPath,
+  MEMBERS_MAX,
+  recordDropped,
+} from './dropped-fields.ts'
 
-export interface ClickIdSources {
+interface ClickIdSources {
   /** The event's free-form `click_ids`. */
   clickIds?: Record<string, unknown> | undefined
   /** The event's `user_data`, of which only `fbc` and `fbp` are looked at. */
@@ -18,7 +23,7 @@ export interface ResolvedClickIds {
   fbc: string | null
   fbp: string | null
   /** What was left out of `click_ids` and the URL. normalizeUserData records `user_data`. */
-  dropped: Dropped[]
+  dropped: DroppedField[]
 }
 
 /**
@@ -28,18 +33,18 @@ export interface ResolvedClickIds {
  * over, never invented. A bad candidate costs itself, and the next one is tried.
  */
 export function resolveClickIds(sources: ClickIdSources): ResolvedClickIds {
-  const dropped: Dropped[] = []
+  const dropped: DroppedField[] = []
   const { userData } = sources
-  const { fbc, fbp, ...clickIds } = acceptedClickIds(sources.clickIds, dropped)
-  const fbclid = clickIds.fbclid ?? fbclidOfUrl(sources.eventSource, dropped)
+  const { fbc, fbp, ...clickIds } = selectClickIds(sources.clickIds, dropped)
+  const fbclid = clickIds.fbclid ?? extractFbclidFromUrl(sources.eventSource, dropped)
   if (fbclid !== null) clickIds.fbclid = fbclid
 
   const fbcs = [fbc, userData?.fbc, userData?._fbc]
   const fbps = [fbp, userData?.fbp, userData?._fbp]
   return {
     clickIds,
-    fbc: settledFbc(textsThat(isFbc, fbcs), fbclid, sources.observedAt),
-    fbp: textsThat(isFbp, fbps)[0] ?? null,
+    fbc: resolveFbc(selectTexts(isFbc, fbcs), fbclid, sources.observedAt),
+    fbp: selectTexts(isFbp, fbps)[0] ?? null,
     dropped,
   }
 }
@@ -47,67 +52,70 @@ export function resolveClickIds(sources: ClickIdSources): ResolvedClickIds {
 interface ClickIdRule {
   name: string
   accepts: (text: string) => boolean
-  reason: Reason
+  reason: DropReason
 }
 
 /** Without @ and +, so that neither an e-mail address nor a written phone number gets through. */
 const CLICK_ID = /^[\w.~%=:|-]{1,512}$/
 
-const ORDINARY_NAMES = `gclid gbraid wbraid dclid ttclid msclkid ScCid li_fat_id twclid epik
+const CLICK_ID_NAMES = `gclid gbraid wbraid dclid ttclid msclkid ScCid li_fat_id twclid epik
   rdt_cid yclid irclickid`
 
-const RULES = new Map<string, ClickIdRule>([
-  ['fbclid', { name: 'fbclid', accepts: isFbclid, reason: REASONS.clickId }],
-  ['fbc', { name: 'fbc', accepts: text => fbclidOfFbc(text) !== null, reason: REASONS.fbc }],
-  ['fbp', { name: 'fbp', accepts: isFbp, reason: REASONS.fbp }],
-  ...ORDINARY_NAMES.split(/\s+/).map((name): [string, ClickIdRule] => [
+const CLICK_ID_RULES = new Map<string, ClickIdRule>([
+  ['fbclid', { name: 'fbclid', accepts: isFbclid, reason: DROP_REASONS.clickId }],
+  ['fbc', { name: 'fbc', accepts: text => extractFbclid(text) !== null, reason: DROP_REASONS.fbc }],
+  ['fbp', { name: 'fbp', accepts: isFbp, reason: DROP_REASONS.fbp }],
+  ...CLICK_ID_NAMES.split(/\s+/).map((name): [string, ClickIdRule] => [
     name.toLowerCase(),
-    { name, accepts: text => CLICK_ID.test(text), reason: REASONS.clickId },
+    { name, accepts: text => CLICK_ID.test(text), reason: DROP_REASONS.clickId },
   ]),
 ])
 
-function acceptedClickIds(submitted: unknown, dropped: Dropped[]): Record<string, string> {
+function selectClickIds(submitted: unknown, dropped: DroppedField[]): Record<string, string> {
   const accepted: Record<string, string> = {}
   if (typeof submitted !== 'object' || submitted === null || Array.isArray(submitted))
     return accepted
   const members = Object.entries(submitted)
-  for (const [member, value] of members.slice(0, membersMax)) {
+  for (const [member, value] of members.slice(0, MEMBERS_MAX)) {
     if (value === null || value === undefined) continue
-    const path = memberPath('click_ids', member)
-    const rule = RULES.get(member.toLowerCase().replace(/^_/, ''))
+    const path = formatMemberPath('click_ids', member)
+    const rule = CLICK_ID_RULES.get(member.toLowerCase().replace(/^_/, ''))
     const text = typeof value === 'string' ? value.trim() : null
-    if (rule === undefined) recordDropped(dropped, path, REASONS.unknown)
-    else if (text === null) recordDropped(dropped, path, REASONS.wrongKind)
+    if (rule === undefined) recordDropped(dropped, path, DROP_REASONS.unknown)
+    else if (text === null) recordDropped(dropped, path, DROP_REASONS.wrongKind)
     else if (!rule.accepts(text)) recordDropped(dropped, path, rule.reason)
     else accepted[rule.name] ??= text
   }
-  if (members.length > membersMax) recordDropped(dropped, 'click_ids', REASONS.tooManyMembers)
+  if (members.length > MEMBERS_MAX) recordDropped(dropped, 'click_ids', DROP_REASONS.tooManyMembers)
   return accepted
 }
 
-const urlCharsMax = 65_536
+const URL_CHARACTERS_MAX = 65_536
 
-function fbclidOfUrl(eventSource: string | undefined, dropped: Dropped[]): string | null {
+function extractFbclidFromUrl(
+  eventSource: string | undefined,
+  dropped: DroppedField[],
+): string | null {
   // Most URLs carry no click; looking for the name first spares them the parser.
   if (!eventSource?.includes('fbclid=')) return null
-  const fbclid = URL.parse(eventSource.slice(0, urlCharsMax))?.searchParams.get('fbclid')
+  const fbclid = URL.parse(eventSource.slice(0, URL_CHARACTERS_MAX))?.searchParams.get('fbclid')
   if (!fbclid) return null
   if (isFbclid(fbclid)) return fbclid
-  recordDropped(dropped, 'event_source', REASONS.clickId)
+  recordDropped(dropped, 'event_source', DROP_REASONS.clickId)
   return null
 }
 
-function settledFbc(fbcs: string[], fbclid: string | null, observedAt: Date): string | null {
+function resolveFbc(fbcs: string[], fbclid: string | null, observedAt: Date): string | null {
   if (fbclid === null) return fbcs[0] ?? null
-  return fbcs.find(fbc => fbclidOfFbc(fbc) === fbclid) ?? makeFbc(fbclid, observedAt)
+  return fbcs.find(fbc => extractFbclid(fbc) === fbclid) ?? createFbc(fbclid, observedAt)
 }
 
 function isFbc(text: string): boolean {
-  return fbclidOfFbc(text) !== null
+  return extractFbclid(text) !== null
 }
 
 /** Of values and lists of values, the texts that are what they should be, trimmed. */
-function textsThat(holds: (text: string) => boolean, candidates: unknown[]): string[] {
+function selectTexts(holds: (text: string) => boolean, candidates: unknown[]): string[] {
   const texts: string[] = []
   const take = (value: unknown) => {
     if (typeof value !== 'string') return
@@ -119,4 +127,32 @@ function textsThat(holds: (text: string) => boolean, candidates: unknown[]): str
     else take(candidate)
   }
   return texts
+}
+
+const FBC = /^fb\.\d\.\d{10,13}\.([\w~%=-]{1,500})(?:\.[\w-]{2,8})?$/
+const FBP = /^fb\.\d\.\d{10,13}\.\d{1,20}(?:\.[\w-]{2,8})?$/
+const FBCLID = /^[\w~%=-]{1,500}$/
+
+/**
+ * Meta's click cookie: `fb.<subdomain index>.<creation time, ms>.<fbclid>`, leniently, with the
+ * optional fifth part that Meta's Parameter Builder appends ("ClickID and the fbp and fbc
+ * Parameters"). Returns the fbclid inside, its case untouched, or null when it is not an fbc.
+ */
+export function extractFbclid(text: string): string | null {
+  return FBC.exec(text)?.[1] ?? null
+}
+
+/** Makes the click cookie of a click that has none yet. Index 1: made on a server, no cookie. */
+function createFbc(fbclid: string, observedAt: Date): string {
+  return `fb.1.${observedAt.getTime()}.${fbclid}`
+}
+
+/** Meta's browser cookie: `fb.<subdomain index>.<creation time, ms>.<random number>`. */
+export function isFbp(text: string): boolean {
+  return FBP.test(text)
+}
+
+/** A click identifier of Meta as it stands in a landing URL. */
+function isFbclid(text: string): boolean {
+  return FBCLID.test(text)
 }

@@ -4,13 +4,13 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import metadata from 'libphonenumber-js/min/metadata'
 
 /** E.164 has 15 digits; the rest is room for punctuation and a `tel:` prefix. */
-const phoneCharsMax = 64
+const PHONE_CHARACTERS_MAX = 64
 
 /**
  * Ten digits are how much of the world writes a national number, and more than one in ten of the
  * US ones would pass for a number of another country. Meta's own sample, 16505551212, has eleven.
  */
-const bareDigitsMin = 11
+const BARE_DIGITS_MIN = 11
 
 const BARE_NUMBER = /^[\d\s().-]+$/
 
@@ -20,28 +20,28 @@ const BARE_NUMBER = /^[\d\s().-]+$/
  * number needs +, 00, or the bare digits of a whole international number. Null for anything
  * incomplete, impossible or with an extension, since those digits belong to nobody or to many.
  *
- * Cost on Node 24: 0.4 microseconds for a number that `plainInternationalDigits` decides, 4 to 10
+ * Cost on Node 24: 0.4 microseconds for a number that `parsePlainInternational` decides, 4 to 10
  * for the others (60,000 calls in a loop, process.hrtime). The `min` metadata pass every vector;
  * `max` is as fast and twice as large.
  */
 export function normalizePhone(text: string, country: string | null): string | null {
-  if (text.length > phoneCharsMax) return null
+  if (text.length > PHONE_CHARACTERS_MAX) return null
   const number = text.replace(/^tel:/i, '').trim()
-  if (number.startsWith('+') || number.startsWith('＋')) return validDigits(number, null)
-  const national = country === null ? null : validDigits(number, country)
-  return national ?? validDigits(internationalForm(number), null)
+  if (number.startsWith('+') || number.startsWith('＋')) return parseValidDigits(number, null)
+  const national = country === null ? null : parseValidDigits(number, country)
+  return national ?? parseValidDigits(toInternationalForm(number), null)
 }
 
-function internationalForm(number: string): string {
+function toInternationalForm(number: string): string {
   if (!BARE_NUMBER.test(number)) return ''
   const digits = number.replace(/\D/g, '')
   if (digits.startsWith('00')) return `+${digits.slice(2)}`
-  return digits.length >= bareDigitsMin ? `+${digits}` : ''
+  return digits.length >= BARE_DIGITS_MIN ? `+${digits}` : ''
 }
 
-function validDigits(number: string, country: string | null): string | null {
+function parseValidDigits(number: string, country: string | null): string | null {
   if (number === '') return null
-  const plain = plainInternationalDigits(number)
+  const plain = parsePlainInternational(number)
   if (plain !== null) return plain
   const parsed = parsePhoneNumberFromString(number, {
     extract: false,
@@ -65,12 +65,12 @@ const NATIONAL_DIGITS_MAX = 17
  * with its own patterns; it compiles them for each number, and here they are compiled once. Null
  * when the library is to be asked. `normalize-phone.property.test.ts` compares the two.
  */
-function plainInternationalDigits(number: string): string | null {
+function parsePlainInternational(number: string): string | null {
   if (!PLAIN_INTERNATIONAL.test(number)) return null
   const digits = number.replace(/\D+/g, '')
   for (let length = 1; length <= CALLING_CODE_DIGITS_MAX; length += 1) {
-    const plan = planOf(digits.slice(0, length))
-    if (plan !== null) return isOfPlan(digits.slice(length), plan) ? digits : null
+    const plan = getNumberingPlan(digits.slice(0, length))
+    if (plan !== null) return matchesNumberingPlan(digits.slice(length), plan) ? digits : null
   }
   return null
 }
@@ -82,7 +82,7 @@ interface NumberingPlan {
   types: { lengths: readonly number[]; pattern: RegExp }[] | null
 }
 
-function isOfPlan(national: string, plan: NumberingPlan): boolean {
+function matchesNumberingPlan(national: string, plan: NumberingPlan): boolean {
   if (national.length < NATIONAL_DIGITS_MIN || national.length > NATIONAL_DIGITS_MAX) return false
   if (plan.nationalPrefix?.test(national) || !plan.nationalNumber.test(national)) return false
   return (
@@ -94,13 +94,13 @@ function isOfPlan(national: string, plan: NumberingPlan): boolean {
 }
 
 /** By calling code; null for digits that are none, or whose numbers the library has to judge. */
-const plans = new Map<string, NumberingPlan | null>()
+const numberingPlans = new Map<string, NumberingPlan | null>()
 
-function planOf(callingCode: string): NumberingPlan | null {
-  let plan = plans.get(callingCode)
+function getNumberingPlan(callingCode: string): NumberingPlan | null {
+  let plan = numberingPlans.get(callingCode)
   if (plan === undefined) {
-    plan = readPlan(callingCode)
-    plans.set(callingCode, plan)
+    plan = buildNumberingPlan(callingCode)
+    numberingPlans.set(callingCode, plan)
   }
   return plan
 }
@@ -119,7 +119,7 @@ interface LibraryType {
   possibleLengths(): readonly number[]
 }
 
-function readPlan(callingCode: string): NumberingPlan | null {
+function buildNumberingPlan(callingCode: string): NumberingPlan | null {
   const countries = metadata.country_calling_codes[callingCode]
   const country = countries?.[0]
   if (country === undefined) return null
@@ -131,22 +131,23 @@ function readPlan(callingCode: string): NumberingPlan | null {
   const prefix = plan.nationalPrefixForParsing()
   return {
     nationalPrefix: prefix ? new RegExp(`^(?:${prefix})`) : null,
-    nationalNumber: whole(plan.nationalNumberPattern()),
-    types: plan.hasTypes() ? typesOf(plan) : null,
+    nationalNumber: anchored(plan.nationalNumberPattern()),
+    types: plan.hasTypes() ? buildTypes(plan) : null,
   }
 }
 
-const TYPES = `FIXED_LINE MOBILE PREMIUM_RATE TOLL_FREE SHARED_COST VOIP PERSONAL_NUMBER PAGER UAN
+const NUMBER_TYPES =
+  `FIXED_LINE MOBILE PREMIUM_RATE TOLL_FREE SHARED_COST VOIP PERSONAL_NUMBER PAGER UAN
   VOICEMAIL`.split(/\s+/)
 
-function typesOf(plan: LibraryPlan): NumberingPlan['types'] {
-  return TYPES.flatMap(name => {
+function buildTypes(plan: LibraryPlan): NumberingPlan['types'] {
+  return NUMBER_TYPES.flatMap(name => {
     const type = plan.type(name)
     const pattern = type?.pattern()
-    return type && pattern ? [{ lengths: type.possibleLengths(), pattern: whole(pattern) }] : []
+    return type && pattern ? [{ lengths: type.possibleLengths(), pattern: anchored(pattern) }] : []
   })
 }
 
-function whole(pattern: string): RegExp {
+function anchored(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`)
 }

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { REASONS } from './dropped.ts'
-import { FIELD_RULES } from './field-rules.ts'
+import { DROP_REASONS } from './dropped-fields.ts'
+import { HASHED_FIELD_RULES } from './hashed-fields.ts'
 import { EMPTY_DIGEST } from './identifier-digest.ts'
-import type { NormalizedIdentity } from './normalize-user-data.ts'
-import { normalizeUserData } from './normalize-user-data.ts'
-import { PLAIN_RULES } from './plain-rules.ts'
+import { type NormalizedIdentity, normalizeUserData } from './normalize-user-data.ts'
+import { PLAIN_FIELD_RULES } from './plain-fields.ts'
 
-const HASHED_KEYS = [...Object.keys(FIELD_RULES), 'email', 'phone', 'firstName', 'hashed_email']
-const PLAIN_KEYS = Object.keys(PLAIN_RULES)
+const HASHED_KEYS = [
+  ...Object.keys(HASHED_FIELD_RULES),
+  'email',
+  'phone',
+  'firstName',
+  'hashed_email',
+]
+const PLAIN_KEYS = Object.keys(PLAIN_FIELD_RULES)
 
 /** Our own words may be in any result; a value that is one of them by chance proves nothing. */
-const VOCABULARY = JSON.stringify([REASONS, HASHED_KEYS, PLAIN_KEYS, 'user_data.', 'dropped'])
+const VOCABULARY = JSON.stringify([DROP_REASONS, HASHED_KEYS, PLAIN_KEYS, 'user_data.', 'dropped'])
 
 const hexadecimal = fc.string({
   unit: fc.constantFrom(...'0123456789abcdefABCDEF'),
@@ -44,7 +49,7 @@ const anyMembers = fc.dictionary(
 
 function assertDigests({ digests }: NormalizedIdentity): void {
   for (const [key, values] of Object.entries(digests)) {
-    assert.ok(Object.hasOwn(FIELD_RULES, key))
+    assert.ok(Object.hasOwn(HASHED_FIELD_RULES, key))
     assert.ok(values.length >= 1 && values.length <= 10)
     assert.equal(new Set(values).size, values.length)
     for (const digest of values) {

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { droppedMax, REASONS } from './dropped.ts'
-import type { HashedKey } from './field-rules.ts'
-import { FIELD_RULES, isOtherHash } from './field-rules.ts'
-import { EMPTY_DIGEST, identifierDigest, suppliedDigest } from './identifier-digest.ts'
+import { DROP_REASONS, DROPPED_FIELDS_MAX } from './dropped-fields.ts'
+import { HASHED_FIELD_RULES, type HashedKey, isUnsupportedHash } from './hashed-fields.ts'
+import {
+  EMPTY_DIGEST,
+  hashIdentifier,
+  normalizeText,
+  parseSuppliedDigest,
+} from './identifier-digest.ts'
 import { normalizeUserData } from './normalize-user-data.ts'
-import { preparedText } from './prepared-text.ts'
-// A copy of ../shared/vectors/meta-hash-vectors.json; see vectors/README.md.
 import vectors from './vectors/meta-hash-vectors.json' with { type: 'json' }
 
-const DIGEST = identifierDigest('someone')
+// A copy of ../shared/vectors/meta-hash-vectors.json; see vectors/README.md.
+
+const DIGEST = hashIdentifier('someone')
 
 describe("Meta's written rules", () => {
   for (const row of vectors) {
@@ -24,9 +28,10 @@ describe("Meta's written rules", () => {
         row.doc_sha256 === null ? [`user_data.${key}`] : [],
       )
 
-      const prepared = preparedText(row.input)
-      const isHash = suppliedDigest(prepared) !== null || isOtherHash(key, prepared)
-      const text = prepared === '' || isHash ? null : FIELD_RULES[key].normalize(prepared, null)
+      const prepared = normalizeText(row.input)
+      const isHash = parseSuppliedDigest(prepared) !== null || isUnsupportedHash(key, prepared)
+      const text =
+        prepared === '' || isHash ? null : HASHED_FIELD_RULES[key].normalize(prepared, null)
       assert.equal(text, row.doc_normalized)
     })
   }
@@ -58,14 +63,14 @@ describe('hashed values from the caller', () => {
     for (const suffix of ['', 'XX', 'AQAQ', 'com']) {
       const { digests, dropped } = normalizeUserData({ em: `${DIGEST}.${suffix}` })
       assert.deepEqual(digests, {})
-      assert.deepEqual(dropped, [{ field: 'user_data.em', reason: REASONS.email }])
+      assert.deepEqual(dropped, [{ field: 'user_data.em', reason: DROP_REASONS.email }])
     }
   })
 
   it('drops the digest of an empty value', () => {
     const { digests, dropped } = normalizeUserData({ em: EMPTY_DIGEST.toUpperCase() })
     assert.deepEqual(digests, {})
-    assert.deepEqual(dropped, [{ field: 'user_data.em', reason: REASONS.emptyDigest }])
+    assert.deepEqual(dropped, [{ field: 'user_data.em', reason: DROP_REASONS.emptyDigest }])
   })
 
   it('drops MD5 and SHA-1 in a name instead of hashing them as a name', () => {
@@ -73,7 +78,7 @@ describe('hashed values from the caller', () => {
     assert.deepEqual(digests, {})
     assert.deepEqual(
       dropped.map(({ reason }) => reason),
-      [REASONS.otherHash, REASONS.otherHash],
+      [DROP_REASONS.otherHash, DROP_REASONS.otherHash],
     )
   })
 
@@ -85,7 +90,7 @@ describe('hashed values from the caller', () => {
     })
     assert.deepEqual(digests, { em: [DIGEST], ph: [DIGEST] })
     assert.deepEqual(dropped, [
-      { field: 'user_data.sha256_first_name', reason: REASONS.digestOnly },
+      { field: 'user_data.sha256_first_name', reason: DROP_REASONS.digestOnly },
     ])
   })
 })
@@ -106,10 +111,10 @@ describe('names, lists and kinds', () => {
   it('joins two names of one field and keeps each digest once', () => {
     const { digests } = normalizeUserData({
       em: ['a@example.com', 'A@EXAMPLE.COM '],
-      email: ['b@example.com', identifierDigest('a@example.com')],
+      email: ['b@example.com', hashIdentifier('a@example.com')],
     })
     assert.deepEqual(digests, {
-      em: [identifierDigest('a@example.com'), identifierDigest('b@example.com')],
+      em: [hashIdentifier('a@example.com'), hashIdentifier('b@example.com')],
     })
   })
 
@@ -117,7 +122,7 @@ describe('names, lists and kinds', () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `p${index}@example.com`)
     const { digests, dropped } = normalizeUserData({ em: many })
     assert.equal(digests.em?.length, 10)
-    assert.deepEqual(dropped, [{ field: 'user_data.em', reason: REASONS.tooMany }])
+    assert.deepEqual(dropped, [{ field: 'user_data.em', reason: DROP_REASONS.tooMany }])
   })
 
   it('stops at ten digests even when two names bring them', () => {
@@ -126,13 +131,13 @@ describe('names, lists and kinds', () => {
     const { digests, dropped } = normalizeUserData({ em: numbered('a'), email: numbered('b') })
     assert.equal(digests.em?.length, 10)
     assert.equal(dropped.length, 10)
-    assert.deepEqual(dropped[0], { field: 'user_data.email[0]', reason: REASONS.tooMany })
+    assert.deepEqual(dropped[0], { field: 'user_data.email[0]', reason: DROP_REASONS.tooMany })
   })
 
   it('names the place of the one bad value in a list', () => {
     const { digests, dropped } = normalizeUserData({ em: ['a@example.com', 'nobody', null] })
     assert.equal(digests.em?.length, 1)
-    assert.deepEqual(dropped, [{ field: 'user_data.em[1]', reason: REASONS.email }])
+    assert.deepEqual(dropped, [{ field: 'user_data.em[1]', reason: DROP_REASONS.email }])
   })
 
   it('takes whole numbers where numbers are identifiers, and only there', () => {
@@ -143,30 +148,32 @@ describe('names, lists and kinds', () => {
       fn: 7,
     })
     assert.deepEqual(digests, {
-      zp: [identifierDigest('94035')],
-      external_id: [identifierDigest('42')],
-      ph: [identifierDigest('16505551212')],
+      zp: [hashIdentifier('94035')],
+      external_id: [hashIdentifier('42')],
+      ph: [hashIdentifier('16505551212')],
     })
-    assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: REASONS.wrongKind }])
+    assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: DROP_REASONS.wrongKind }])
   })
 
   it('drops numbers that JSON has already changed', () => {
     for (const value of [2 ** 53, 1.5, -1, Number.NaN]) {
       const { digests, dropped } = normalizeUserData({ external_id: value })
       assert.deepEqual(digests, {})
-      assert.deepEqual(dropped, [{ field: 'user_data.external_id', reason: REASONS.unsafeInteger }])
+      assert.deepEqual(dropped, [
+        { field: 'user_data.external_id', reason: DROP_REASONS.unsafeInteger },
+      ])
     }
   })
 
   it('treats null as absent and records blank text', () => {
     const { digests, dropped } = normalizeUserData({ em: null, ph: undefined, fn: '  ' })
     assert.deepEqual(digests, {})
-    assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: REASONS.empty }])
+    assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: DROP_REASONS.empty }])
   })
 
   it('drops a value that is too long to be an identifier', () => {
     const { dropped } = normalizeUserData({ external_id: 'x'.repeat(513) })
-    assert.deepEqual(dropped, [{ field: 'user_data.external_id', reason: REASONS.tooLong }])
+    assert.deepEqual(dropped, [{ field: 'user_data.external_id', reason: DROP_REASONS.tooLong }])
   })
 
   it('drops a variable that was never filled, so that it does not join strangers', () => {
@@ -189,7 +196,7 @@ describe('unknown members', () => {
     assert.deepEqual(identity, {
       digests: {},
       plain: {},
-      dropped: [{ field: 'user_data.emial', reason: REASONS.unknown }],
+      dropped: [{ field: 'user_data.emial', reason: DROP_REASONS.unknown }],
     })
   })
 
@@ -197,7 +204,7 @@ describe('unknown members', () => {
     const names = ['a@example.com', '+16505551212', '16505551212', 'x'.repeat(41), DIGEST]
     for (const name of names) {
       const { dropped } = normalizeUserData({ [name]: 'x' })
-      assert.deepEqual(dropped, [{ field: 'user_data.*', reason: REASONS.unknown }])
+      assert.deepEqual(dropped, [{ field: 'user_data.*', reason: DROP_REASONS.unknown }])
     }
   })
 
@@ -218,7 +225,7 @@ describe('unknown members', () => {
       Array.from({ length: 4_000 }, (_, index) => [`member${index}`, 'x']),
     )
     const { dropped } = normalizeUserData({ ...hostile, em: 'a@example.com' })
-    assert.equal(dropped.length, droppedMax)
+    assert.equal(dropped.length, DROPPED_FIELDS_MAX)
   })
 })
 
@@ -259,13 +266,13 @@ describe('what travels unhashed', () => {
     })
     assert.deepEqual(plain, {})
     assert.deepEqual(dropped, [
-      { field: 'user_data.client_ip_address', reason: REASONS.address },
-      { field: 'user_data.client_user_agent', reason: REASONS.empty },
-      { field: 'user_data.fbc', reason: REASONS.fbc },
-      { field: 'user_data.fbp', reason: REASONS.fbp },
-      { field: 'user_data.lead_id', reason: REASONS.digits },
-      { field: 'user_data.madid', reason: REASONS.opaque },
-      { field: 'user_data.fb_login_id', reason: REASONS.unsafeInteger },
+      { field: 'user_data.client_ip_address', reason: DROP_REASONS.address },
+      { field: 'user_data.client_user_agent', reason: DROP_REASONS.empty },
+      { field: 'user_data.fbc', reason: DROP_REASONS.fbc },
+      { field: 'user_data.fbp', reason: DROP_REASONS.fbp },
+      { field: 'user_data.lead_id', reason: DROP_REASONS.digits },
+      { field: 'user_data.madid', reason: DROP_REASONS.opaque },
+      { field: 'user_data.fb_login_id', reason: DROP_REASONS.unsafeInteger },
     ])
   })
 
@@ -278,7 +285,7 @@ describe('what travels unhashed', () => {
     const { plain, dropped } = normalizeUserData({ client_ip_address: ['8.8.8.8', '1.1.1.1'] })
     assert.deepEqual(plain, { client_ip_address: '8.8.8.8' })
     assert.deepEqual(dropped, [
-      { field: 'user_data.client_ip_address[1]', reason: REASONS.oneOnly },
+      { field: 'user_data.client_ip_address[1]', reason: DROP_REASONS.oneOnly },
     ])
   })
 })

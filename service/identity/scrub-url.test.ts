@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { scrubbedUrlCharsMax, scrubUrl } from './scrub-url.ts'
+import { SCRUBBED_URL_CHARACTERS_MAX, scrubUrl } from './scrub-url.ts'
 
 describe('scrubUrl', () => {
   const cases = [
@@ -80,7 +80,7 @@ describe('scrubUrl', () => {
   })
 
   it('never leaves half an identifier where a long URL was cut', () => {
-    const start = `https://x.io/?a=${'x'.repeat(scrubbedUrlCharsMax - 30)}`
+    const start = `https://x.io/?a=${'x'.repeat(SCRUBBED_URL_CHARACTERS_MAX - 30)}`
     const { url } = scrubUrl(`${start}&q=john.smith@example.com&b=${'y'.repeat(5_000)}`)
     assert.equal(url, start)
     assert.equal(scrubUrl('x'.repeat(5_000)).url, '')
@@ -125,7 +125,7 @@ describe('scrubUrl', () => {
     )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 400 }), pieces => {
-        assert.ok(scrubUrl(pieces.join('')).url.length <= scrubbedUrlCharsMax)
+        assert.ok(scrubUrl(pieces.join('')).url.length <= SCRUBBED_URL_CHARACTERS_MAX)
       }),
     )
   })

@@ -1,15 +1,14 @@
-import { containsEmail, isWrittenPhone, percentDecoded } from './identifier-shape.ts'
-import { isSensitiveName } from './sensitive-name.ts'
+import { containsEmail, decodePercentEncoding, isFormattedPhone } from './identifier-detection.ts'
 
-export interface ScrubbedUrl {
-  /** The URL with every identifier replaced, at most `scrubbedUrlCharsMax` characters long. */
+interface ScrubbedUrl {
+  /** The URL with every identifier replaced, at most `SCRUBBED_URL_CHARACTERS_MAX` characters long. */
   url: string
   /** Where something was replaced: `userinfo`, `path`, `fragment`, `query` or `query.<name>`. */
   scrubbed: string[]
 }
 
-export const scrubbedUrlCharsMax = 4_096
-const scrubbedMax = 20
+export const SCRUBBED_URL_CHARACTERS_MAX = 4_096
+const SCRUBBED_PLACES_MAX = 20
 const REDACTED = 'REDACTED'
 
 /**
@@ -20,20 +19,23 @@ const REDACTED = 'REDACTED'
  */
 export function scrubUrl(url: string): ScrubbedUrl {
   const places = new Set<string>()
-  const { head, query, fragment } = partsOf(cutBetweenParts(url))
+  const { head, query, fragment } = splitUrl(truncateBetweenParts(url))
   const whole =
     scrubHead(head, places) + scrubQuery(query, places) + scrubFragment(fragment, places)
-  return { url: whole.slice(0, scrubbedUrlCharsMax), scrubbed: [...places].slice(0, scrubbedMax) }
+  return {
+    url: whole.slice(0, SCRUBBED_URL_CHARACTERS_MAX),
+    scrubbed: [...places].slice(0, SCRUBBED_PLACES_MAX),
+  }
 }
 
 /** Cut inside a part, half an e-mail address would no longer look like one and would stay. */
-function cutBetweenParts(url: string): string {
-  if (url.length <= scrubbedUrlCharsMax) return url
-  const kept = url.slice(0, scrubbedUrlCharsMax)
+function truncateBetweenParts(url: string): string {
+  if (url.length <= SCRUBBED_URL_CHARACTERS_MAX) return url
+  const kept = url.slice(0, SCRUBBED_URL_CHARACTERS_MAX)
   return kept.slice(0, Math.max(0, ...['/', '?', '&', '#'].map(mark => kept.lastIndexOf(mark))))
 }
 
-function partsOf(url: string): { head: string; query: string; fragment: string } {
+function splitUrl(url: string): { head: string; query: string; fragment: string } {
   const hash = url.indexOf('#')
   const beforeHash = hash === -1 ? url : url.slice(0, hash)
   const question = beforeHash.indexOf('?')
@@ -86,7 +88,7 @@ function scrubParameter(parameter: string, place: string, places: Set<string>): 
   const name = equals === -1 ? parameter : parameter.slice(0, equals)
   const value = equals === -1 ? '' : parameter.slice(equals + 1)
   const isNameBad = isIdentifying(name)
-  const isValueBad = value !== '' && (isSensitiveName(name) || isIdentifying(value))
+  const isValueBad = value !== '' && (isSensitiveParameter(name) || isIdentifying(value))
   if (value === REDACTED ? !isNameBad : !isNameBad && !isValueBad) return parameter
   places.add(place === 'query' && /^[a-z][\w.[\]-]{0,39}$/i.test(name) ? `query.${name}` : place)
   const keptName = isNameBad ? REDACTED : name
@@ -103,12 +105,68 @@ const MAY_IDENTIFY = /[@%=]|(?:\d\D*){8}/
 /** Whether a piece of a URL holds an identifier, directly or as a parameter nested inside it. */
 function isIdentifying(piece: string): boolean {
   if (!MAY_IDENTIFY.test(piece)) return false
-  const text = percentDecoded(piece)
-  if (containsEmail(text) || isWrittenPhone(text)) return true
+  const text = decodePercentEncoding(piece)
+  if (containsEmail(text) || isFormattedPhone(text)) return true
   if (!text.includes('=')) return false
   return text.split(/[?&;#]/).some(pair => {
     const equals = pair.indexOf('=')
     if (equals < 1 || equals === pair.length - 1) return false
-    return pair.slice(equals + 1) !== REDACTED && isSensitiveName(pair.slice(0, equals))
+    return pair.slice(equals + 1) !== REDACTED && isSensitiveParameter(pair.slice(0, equals))
   })
+}
+
+/** Whole parameter names, lower case and without punctuation, whose values identify a person. */
+const SENSITIVE_NAMES = new Set(
+  `email emailaddress em mail usermail phone phonenumber ph tel telephone mobile mobilenumber cell
+  msisdn fn ln firstname fname givenname lastname lname familyname surname fullname name username
+  login address addr street streetaddress zip zipcode zp postcode postalcode dob birthdate birthday
+  dateofbirth ssn passport iban cardnumber ccnumber cvv cvc password passwd passphrase pass pwd
+  token secret apikey auth authorization jwt otp sessionid`.split(/\s+/),
+)
+
+/** Last words that say the same after any first word: billing_email, id_token, userPhone. */
+const SENSITIVE_LAST_WORDS = new Set(
+  `email mail phone tel telephone mobile firstname lastname dob ssn password passwd token
+  secret`.split(/\s+/),
+)
+
+const PARAMETER_NAME_CHARACTERS_MAX = 200
+
+/**
+ * Whether a URL parameter of this name carries a raw identifier or a secret. Reads camelCase,
+ * snake_case, kebab-case, brackets and dots: `user[email]`, `customer.firstName`, `emails[0]`.
+ */
+function isSensitiveParameter(rawName: string): boolean {
+  const known = sensitivityByName.get(rawName)
+  if (known !== undefined) return known
+  const isSensitive = hasSensitiveWord(rawName)
+  if (sensitivityByName.size >= CACHED_NAMES_MAX) sensitivityByName.clear()
+  if (CACHEABLE_NAME.test(rawName)) sensitivityByName.set(rawName, isSensitive)
+  return isSensitive
+}
+
+/**
+ * Shops use the same few parameters in every URL, and judging one takes half a microsecond. Only
+ * what reads like the name of a parameter is remembered, so that no identifier is.
+ */
+const sensitivityByName = new Map<string, boolean>()
+const CACHED_NAMES_MAX = 1_000
+const CACHEABLE_NAME = /^[a-z][a-z_-]{0,39}$/i
+
+function hasSensitiveWord(rawName: string): boolean {
+  const segments = decodePercentEncoding(rawName.slice(-PARAMETER_NAME_CHARACTERS_MAX)).split(
+    /[.:[\]/]+/,
+  )
+  const segment = segments.findLast(part => /[a-z]/i.test(part)) ?? ''
+  const words = segment
+    .replace(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/\d+$/, '')
+    .split(/[^a-z\d]+/)
+    .filter(word => word !== '')
+  const joined = words.join('')
+  return [joined, joined.replace(/s$/, '')].some(
+    name =>
+      SENSITIVE_NAMES.has(name) || SENSITIVE_LAST_WORDS.has(words.at(-1)?.replace(/s$/, '') ?? ''),
+  )
 }

@@ -1,4 +1,5 @@
-import type { HashedKey } from './field-rules.ts'
+import { MEMBERS_MAX } from './dropped-fields.ts'
+import type { HashedKey } from './hashed-fields.ts'
 
 /** The keys of Meta's `user_data` that are sent as they are (Customer Information Parameters). */
 export type PlainKey =
@@ -57,17 +58,21 @@ const PLAIN_NAMES: Record<PlainKey, string[]> = {
   ig_sid: ['ig_sid'],
 }
 
-const KEYS = keysByName()
-const nameCharsMax = 64
+const KEYS = buildKeyIndex()
+const KEY_NAME_CHARACTERS_MAX = 64
 
 /** Finds what a member of `user_data` means, or null when its name is not known here. */
-export function userDataKey(name: string): UserDataKey | null {
-  return KEYS.get(name) ?? (name.length > nameCharsMax ? null : (KEYS.get(squeezed(name)) ?? null))
+export function findUserDataKey(name: string): UserDataKey | null {
+  return (
+    KEYS.get(name) ??
+    (name.length > KEY_NAME_CHARACTERS_MAX ? null : (KEYS.get(normalizeKeyName(name)) ?? null))
+  )
 }
 
-function keysByName(): Map<string, UserDataKey> {
+function buildKeyIndex(): Map<string, UserDataKey> {
   const keys = new Map<string, UserDataKey>()
-  const add = (name: string, key: UserDataKey) => keys.set(name, key).set(squeezed(name), key)
+  const add = (name: string, key: UserDataKey) =>
+    keys.set(name, key).set(normalizeKeyName(name), key)
   for (const [key, names] of Object.entries(PLAIN_NAMES) as [PlainKey, string[]][])
     for (const name of names) add(name, { kind: 'plain', key })
   for (const [key, names] of Object.entries(HASHED_NAMES) as [HashedKey, string[]][]) {
@@ -82,6 +87,48 @@ function keysByName(): Map<string, UserDataKey> {
   return keys
 }
 
-function squeezed(name: string): string {
+function normalizeKeyName(name: string): string {
   return name.toLowerCase().replace(/[_-]+/g, '')
+}
+
+/**
+ * Names the first member of `user_data` that carries identity, as a dotted path, or null when
+ * none does. Consent asks it ("is identity present?"), and so does the rule that an event on
+ * legitimate interest carries no identity (decisions section 3).
+ *
+ * Every known key counts, the address and the user agent too, since both are personal data. A
+ * value need not be valid: whoever sends a broken e-mail address meant to send a person. Null,
+ * blank text and empty lists carry nothing, and unknown members are never kept, so they do not
+ * count.
+ */
+export function findIdentityMember(userData: unknown): string | null {
+  if (typeof userData !== 'object' || userData === null || Array.isArray(userData)) return null
+  for (const [name, value] of Object.entries(userData).slice(0, MEMBERS_MAX)) {
+    if (hasValue(value) && findUserDataKey(name) !== null) return `user_data.${name}`
+  }
+  return null
+}
+
+function hasValue(value: unknown): boolean {
+  const values: unknown[] = Array.isArray(value) ? value : [value]
+  return values.some(
+    one => typeof one === 'number' || (typeof one === 'string' && one.trim() !== ''),
+  )
+}
+
+/** Key sets too broad to point at a person. Meta refuses them since v13 (100/2804050). */
+const INSUFFICIENT_KEY_SETS = [
+  ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
+  ['db', 'client_user_agent'],
+  ['fn', 'ge'],
+  ['ln', 'ge'],
+].map(keys => new Set(keys))
+
+/**
+ * Whether these `user_data` keys are enough for Meta to look for a person at all: the keys must
+ * not all lie within one of the too-broad sets ("Best Practices - Conversions API"). One refused
+ * event costs its whole batch, so this is asked before sending. No keys at all are not enough.
+ */
+export function hasSufficientMatchKeys(keys: string[]): boolean {
+  return !INSUFFICIENT_KEY_SETS.some(tooBroad => keys.every(key => tooBroad.has(key)))
 }

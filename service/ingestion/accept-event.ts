@@ -1,19 +1,24 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
-import type { BrowserCaller } from '../access/browser-caller.ts'
+import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import type { TrackerIdentity } from '../access/store.ts'
-import type { EventSpace } from '../ledger/event-space.ts'
-import { checkSubmission } from './check-submission.ts'
+import { decideConsent } from '../consent/consent-decision.ts'
+import type { EventSpace } from '../events/event-ref.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
-import type { Commits } from './group-commit.ts'
+import type { CommitQueue } from './group-commit.ts'
+import { validateSubmission } from './validate-submission.ts'
 
 export interface AcceptanceContext {
-  commits: Commits<EventDraft, CommitOutcome>
+  commits: CommitQueue<EventDraft, CommitOutcome>
   /** A visitor withdrew: what still waits for them must not leave. */
-  stopWaiting: (visitor: { trackerId: string; visitorId: string; at: Date }) => Promise<unknown>
+  skipWaitingDeliveries: (visitor: {
+    trackerId: string
+    visitorId: string
+    at: Date
+  }) => Promise<unknown>
 }
 
-export interface EventRequest {
+interface EventRequest {
   tracker: TrackerIdentity
   /** Null when a tracker secret brought it. */
   browser: BrowserCaller | null
@@ -24,13 +29,13 @@ export interface EventRequest {
   receivedAt: Date
 }
 
-export type Acceptance = { eventId: string; space: EventSpace } & (
+type AcceptanceResult = { eventId: string; space: EventSpace } & (
   | { isDuplicate: true }
   | { isDuplicate: false; warnings: IngestionWarning[] }
 )
 
 /** A submission that may be stored, and what its answer says. */
-export interface CheckedEvent {
+interface PreparedEvent {
   draft: EventDraft
   bodyBytes: number
   warnings: IngestionWarning[]
@@ -41,9 +46,9 @@ export interface CheckedEvent {
  * identity. Throws a 422 refusal with every wrong field. Not a part of `acceptEvent`, which would
  * hold on to the body while it waits.
  */
-export function checkEvent(request: EventRequest): CheckedEvent {
+export function prepareEvent(request: EventRequest): PreparedEvent {
   const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
-  const checked = checkSubmission(body, { idempotencyKey, receivedAt, browser })
+  const checked = validateSubmission(body, { idempotencyKey, receivedAt, browser })
   const { submission, eventId, eventTime, decision } = checked
   const draft = draftEvent(submission, {
     trackerId: tracker.trackerId,
@@ -60,13 +65,39 @@ export function checkEvent(request: EventRequest): CheckedEvent {
 /** createEvent, from here on: wait for the commit. Throws a 503 refusal when too many wait. */
 export async function acceptEvent(
   context: AcceptanceContext,
-  { draft, bodyBytes, warnings }: CheckedEvent,
-): Promise<Acceptance> {
+  { draft, bodyBytes, warnings }: PreparedEvent,
+): Promise<AcceptanceResult> {
   const { trackerId, eventId, space, eventName, visitorId, receivedAt } = draft
   const { isNew } = await context.commits.submit(draft, bodyBytes)
   if (!isNew) return { eventId, space, isDuplicate: true }
   if (eventName === 'consent_withdrawal' && visitorId !== null) {
-    await context.stopWaiting({ trackerId, visitorId, at: receivedAt })
+    await context.skipWaitingDeliveries({ trackerId, visitorId, at: receivedAt })
   }
   return { eventId, space, isDuplicate: false, warnings }
+}
+
+/** One a tracker: asking again finds the first. */
+const VERIFICATION_EVENT_ID = 'signal-verification'
+
+const VERIFICATION_SUBMISSION = {
+  event_name: 'signal_verification',
+  consent_basis: 'legitimate_interest',
+  action_source: 'system_generated',
+} as const
+
+/**
+ * verifySignalIngestion: records one identity-free event, which proves that the tracker can write
+ * to the ledger. It is no evidence of a real arrival and is delivered nowhere (spec).
+ */
+export async function verifyIngestion(
+  { commits }: Pick<AcceptanceContext, 'commits'>,
+  { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
+  receivedAt: Date,
+): Promise<{ eventId: string; isDuplicate: boolean }> {
+  const eventId = VERIFICATION_EVENT_ID
+  const moment = { receivedAt, eventTime: receivedAt, identityPresent: false }
+  const decision = decideConsent(VERIFICATION_SUBMISSION, moment)
+  const draft = draftEvent(VERIFICATION_SUBMISSION, { trackerId, eventId, decision, ...moment })
+  const { isNew } = await commits.submit(draft)
+  return { eventId, isDuplicate: !isNew }
 }

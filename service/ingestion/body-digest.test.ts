@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { bodyDigest } from './body-digest.ts'
+import { digestBody } from './body-digest.ts'
 
 const EVENT = { trackerId: '00000000-0000-4000-8000-000000000001', eventId: 'order-1' }
 
@@ -38,8 +38,8 @@ it('does not look at event_id, which may come in the header instead', () => {
 it('tells nobody that two events have the same body', () => {
   const body = { a: 1 }
   const ofTracker = { ...EVENT, trackerId: '00000000-0000-4000-8000-000000000002' }
-  assert.notDeepEqual(bodyDigest(body, EVENT), bodyDigest(body, { ...EVENT, eventId: 'order-2' }))
-  assert.notDeepEqual(bodyDigest(body, EVENT), bodyDigest(body, ofTracker))
+  assert.notDeepEqual(digestBody(body, EVENT), digestBody(body, { ...EVENT, eventId: 'order-2' }))
+  assert.notDeepEqual(digestBody(body, EVENT), digestBody(body, ofTracker))
 })
 
 it('is the digest that earlier releases stored', () => {
@@ -66,5 +66,5 @@ it('survives JSON: what is parsed again has the same digest', () => {
 })
 
 function digestOf(body: Record<string, unknown>): Buffer {
-  return bodyDigest(body, EVENT)
+  return digestBody(body, EVENT)
 }

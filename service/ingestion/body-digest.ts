@@ -7,35 +7,35 @@ import { hash } from 'node:crypto'
  *
  * 4.6 µs for a purchase of 1.2 KB. Writing the text here instead of with `JSON.stringify` takes 9.
  */
-export function bodyDigest(
+export function digestBody(
   body: Record<string, unknown>,
   { trackerId, eventId }: { trackerId: string; eventId: string },
 ): Buffer {
-  const text = JSON.stringify(ordered(body, 'event_id'))
+  const text = JSON.stringify(sortMembers(body, 'event_id'))
   // By way of hexadecimal: asked for a buffer, `hash` takes 0.5 µs more, for memory off the heap.
   return Buffer.from(hash('sha256', `${trackerId}\n${eventId}\n${text}`, 'hex'), 'hex')
 }
 
 /** Members in order of their names, less one. HTTP has bounded the depth of the body. */
-function ordered(object: object, omitted?: string): Record<string, unknown> {
+function sortMembers(object: object, omitted?: string): Record<string, unknown> {
   const source = object as Record<string, unknown>
   const members: Record<string, unknown> = {}
-  for (const name of inOrder(Object.keys(source))) {
-    if (name !== omitted) members[name] = orderedValue(source[name])
+  for (const name of sortNames(Object.keys(source))) {
+    if (name !== omitted) members[name] = sortNestedMembers(source[name])
   }
   return members
 }
 
-function orderedValue(value: unknown): unknown {
+function sortNestedMembers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  return Array.isArray(value) ? value.map(orderedValue) : ordered(value)
+  return Array.isArray(value) ? value.map(sortNestedMembers) : sortMembers(value)
 }
 
-const INSERTED_MAX = 16
+const INSERTION_SORT_MAX = 16
 
 /** In place. Inserting one by one takes half the time of `sort` where there are few. */
-function inOrder(names: string[]): string[] {
-  if (names.length > INSERTED_MAX) return names.sort()
+function sortNames(names: string[]): string[] {
+  if (names.length > INSERTION_SORT_MAX) return names.sort()
   for (let next = 1; next < names.length; next += 1) {
     const name = names[next] as string
     let at = next

@@ -4,8 +4,8 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
-import { DestinationRoutes } from '../delivery/destination-routes.ts'
-import { type CommitOutcome, eventCommitter } from './commit-events.ts'
+import { DestinationRouteCache } from '../delivery/destination-route-store.ts'
+import { type CommitOutcome, createEventCommitter } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { GroupCommit } from './group-commit.ts'
 
@@ -99,10 +99,17 @@ function committer(
   onPlanned: () => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platform } = delivery
-  const routes = new DestinationRoutes(database, clock.now)
+  const routes = new DestinationRouteCache(database, clock.now)
   const erasureKey = () => Promise.reject(new Error('nobody is erased here'))
   return new GroupCommit({
-    commit: eventCommitter({ database, platform, routes, erasureKey, onPlanned, onNoteError }),
+    commit: createEventCommitter({
+      database,
+      platform,
+      routes,
+      erasureKey,
+      onDeliveriesPlanned: onPlanned,
+      onDuplicateRecordError: onNoteError,
+    }),
     itemsMax: 1_000,
     queueMax: 1_000,
   })

@@ -1,29 +1,34 @@
 import type { Database } from '../db/database.ts'
-import { DeliveryIds } from '../delivery/delivery-ids.ts'
-import type { DestinationRoutes } from '../delivery/destination-routes.ts'
+import type { StoreNodes } from '../db/store-nodes.ts'
+import { DeliveryIdAllocator } from '../delivery/delivery-id-store.ts'
+import type { DestinationRouteCache } from '../delivery/destination-route-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
-import type { LedgerEntry } from '../ledger/ledger-entry.ts'
-import { ListIndex } from '../ledger/list-index.ts'
-import { PayloadIndex } from '../ledger/payload-index.ts'
-import { noteDifferingSubmissions } from '../ledger/store.ts'
-import { visitorKeysOf } from '../ledger/visitor-keys.ts'
-import { findWithdrawals } from '../ledger/withdrawal-store.ts'
+import type { EventRecord } from '../events/event-record.ts'
+import { ListPositionIndexer } from '../events/list-position-store.ts'
+import { PayloadIndexMerger } from '../events/payload-index-store.ts'
+import { listVisitorKeys } from '../events/person-identifiers.ts'
+import { recordDifferingSubmissions } from '../events/store.ts'
+import { findWithdrawals } from '../events/suppression-store.ts'
+import type { ServiceLogger } from '../http/service-app.ts'
 import type { Platform } from '../platforms/platform.ts'
-import { type ErasureKeySource, ErasureWatch } from './erasure-watch.ts'
+import type { CommitHealth } from './commit-health.ts'
+import { ErasureCheck, type ErasureKeyProvider } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
-import { type PlanGrounds, planEvent } from './plan-event.ts'
-import { insertEvents, ledgerKey } from './store.ts'
+import { type CommitQueue, GroupCommit } from './group-commit.ts'
+import { GroupCommitPerNode } from './group-commit-per-node.ts'
+import { type PlanInput, planEvent } from './plan-event.ts'
+import { formatEventKey, insertEvents } from './store.ts'
 
-export interface CommitContext {
+interface CommitterContext {
   database: Database
   platform: Platform
-  routes: DestinationRoutes
+  routes: DestinationRouteCache
   /** Asked for as soon as a tracker has erased a person. */
-  erasureKey: ErasureKeySource
+  erasureKey: ErasureKeyProvider
   /** Deliveries were planned: wake the workers that send them. */
-  onPlanned: () => void
+  onDeliveriesPlanned: () => void
   /** Book-keeping about repeated events failed; the events themselves are safe. */
-  onNoteError: (error: unknown) => void
+  onDuplicateRecordError: (error: unknown) => void
 }
 
 export interface CommitOutcome {
@@ -31,105 +36,109 @@ export interface CommitOutcome {
 }
 
 /** Makes the function that commits a group of drafts in one transaction, for `GroupCommit`. */
-export function eventCommitter(
-  context: CommitContext,
+export function createEventCommitter(
+  context: CommitterContext,
 ): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
-  const ids = new DeliveryIds(context.database)
-  const erasures = new ErasureWatch(context.database, context.erasureKey)
-  const index = new PayloadIndex(context.database)
-  const lists = new ListIndex(context.database)
+  const ids = new DeliveryIdAllocator(context.database)
+  const erasures = new ErasureCheck(context.database, context.erasureKey)
+  const index = new PayloadIndexMerger(context.database)
+  const lists = new ListPositionIndexer(context.database)
   return drafts => commitEvents({ ...context, ids, erasures, index, lists }, drafts)
 }
 
-interface Committer extends CommitContext {
-  ids: DeliveryIds
-  erasures: ErasureWatch
-  index: PayloadIndex
-  lists: ListIndex
+interface EventCommitter extends CommitterContext {
+  ids: DeliveryIdAllocator
+  erasures: ErasureCheck
+  index: PayloadIndexMerger
+  lists: ListPositionIndexer
 }
 
 async function commitEvents(
-  context: Committer,
+  context: EventCommitter,
   drafts: readonly EventDraft[],
 ): Promise<CommitOutcome[]> {
-  const firsts = firstOfEachKey(drafts)
-  const inserted = await storeAll(context, firsts)
+  const firsts = selectFirstByKey(drafts)
+  const inserted = await storeDrafts(context, firsts)
 
   const outcomes = drafts.map(draft => {
-    const key = ledgerKey(draft)
+    const key = formatEventKey(draft)
     return { isNew: inserted.has(key) && firsts.get(key) === draft }
   })
   const repeated = drafts.filter((_, index) => outcomes[index]?.isNew === false)
-  if (repeated.length > 0) await noteRepeated(context, repeated)
+  if (repeated.length > 0) await recordDuplicates(context, repeated)
   return outcomes
 }
 
 /** The same id twice in one group: the first one is stored, as if they had come one by one. */
-function firstOfEachKey(drafts: readonly EventDraft[]): Map<string, EventDraft> {
+function selectFirstByKey(drafts: readonly EventDraft[]): Map<string, EventDraft> {
   const firsts = new Map<string, EventDraft>()
   for (const draft of drafts) {
-    const key = ledgerKey(draft)
+    const key = formatEventKey(draft)
     if (!firsts.has(key)) firsts.set(key, draft)
   }
   return firsts
 }
 
 /** Erasures are not requested fast enough to need more rounds. */
-const ROUNDS_MAX = 8
+const CONFLICT_ROUNDS_MAX = 8
 
-type DraftGrounds = (draft: EventDraft) => Pick<PlanGrounds, 'withdrawnAt' | 'erasure'>
+type PersonStateLookup = (draft: EventDraft) => Pick<PlanInput, 'withdrawnAt' | 'erasure'>
 
 /**
  * Stores the drafts as if no one had withdrawn consent or been erased; the statement leaves out
  * those for whom that is wrong, and they are stored again with what is known of them.
  */
-async function storeAll(context: Committer, drafts: Map<string, EventDraft>): Promise<Set<string>> {
-  const { database, erasures, index, lists, onPlanned } = context
+async function storeDrafts(
+  context: EventCommitter,
+  drafts: Map<string, EventDraft>,
+): Promise<Set<string>> {
+  const { database, erasures, index, lists, onDeliveriesPlanned: onPlanned } = context
   const inserted = new Set<string>()
   let hasPlanned = false
   let left = drafts
-  let groundsOf: DraftGrounds = draft => ({
+  let groundsOf: PersonStateLookup = draft => ({
     withdrawnAt: 'unasked',
-    erasure: erasures.presume(draft),
+    erasure: erasures.assumeState(draft),
   })
   for (let round = 1; left.size > 0; round += 1) {
-    if (round > ROUNDS_MAX) throw new Error('the people of a group are erased again and again')
-    const plan = await planAll(context, left, groundsOf)
+    if (round > CONFLICT_ROUNDS_MAX)
+      throw new Error('the people of a group are erased again and again')
+    const plan = await planDrafts(context, left, groundsOf)
     const stored = await insertEvents(database, plan.entries, plan.deliveries)
-    for (const key of stored.inserted) inserted.add(key)
-    lists.stored(plan.entries)
+    for (const key of stored.newKeys) inserted.add(key)
+    lists.recordStored(plan.entries)
     hasPlanned ||= plan.deliveries.length > 0
-    left = new Map([...left].filter(([key]) => stored.misjudged.has(key)))
-    if (left.size > 0) groundsOf = await knownGrounds(context, [...left.values()])
+    left = new Map([...left].filter(([key]) => stored.conflictingKeys.has(key)))
+    if (left.size > 0) groundsOf = await fetchPersonStates(context, [...left.values()])
   }
-  index.stored(inserted.size)
+  index.recordStored(inserted.size)
   if (hasPlanned && inserted.size > 0) onPlanned()
   return inserted
 }
 
-async function knownGrounds(
-  { database, erasures }: Committer,
+async function fetchPersonStates(
+  { database, erasures }: EventCommitter,
   drafts: readonly EventDraft[],
-): Promise<DraftGrounds> {
-  const latest = await findWithdrawals(database, drafts.flatMap(visitorsOf))
-  const erasureOf = await erasures.ask(drafts)
+): Promise<PersonStateLookup> {
+  const latest = await findWithdrawals(database, drafts.flatMap(listVisitors))
+  const erasureOf = await erasures.fetchStates(drafts)
   return draft => ({
-    withdrawnAt: latest(draft.trackerId, visitorKeysOf(draft)),
+    withdrawnAt: latest(draft.trackerId, listVisitorKeys(draft)),
     erasure: erasureOf(draft),
   })
 }
 
-async function planAll(
-  { platform, routes, ids }: Committer,
+async function planDrafts(
+  { platform, routes, ids }: EventCommitter,
   drafts: Map<string, EventDraft>,
-  groundsOf: DraftGrounds,
-): Promise<{ entries: LedgerEntry[]; deliveries: PlannedDelivery[] }> {
-  const entries: LedgerEntry[] = []
+  groundsOf: PersonStateLookup,
+): Promise<{ entries: EventRecord[]; deliveries: PlannedDelivery[] }> {
+  const entries: EventRecord[] = []
   const deliveries: PlannedDelivery[] = []
   // In the order of receipt, which keys begin with: their pages of an index fill up.
-  for (const draft of [...drafts.values()].sort(byReceipt)) {
+  for (const draft of [...drafts.values()].sort(compareByReceipt)) {
     const { trackerId, eventTime, actionSource } = draft
-    const trackerRoutes = await routes.of(trackerId)
+    const trackerRoutes = await routes.get(trackerId)
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
     const seconds = platform.windowSeconds(actionSource)
     const plan = planEvent(draft, {
@@ -144,19 +153,19 @@ async function planAll(
   return { entries, deliveries }
 }
 
-function byReceipt(one: EventDraft, other: EventDraft): number {
+function compareByReceipt(one: EventDraft, other: EventDraft): number {
   const milliseconds = one.receivedAt.getTime() - other.receivedAt.getTime()
   if (milliseconds !== 0 || one.eventId === other.eventId) return milliseconds
   return one.eventId < other.eventId ? -1 : 1
 }
 
-function visitorsOf(draft: EventDraft): { trackerId: string; visitorId: string }[] {
-  return visitorKeysOf(draft).map(visitorId => ({ trackerId: draft.trackerId, visitorId }))
+function listVisitors(draft: EventDraft): { trackerId: string; visitorId: string }[] {
+  return listVisitorKeys(draft).map(visitorId => ({ trackerId: draft.trackerId, visitorId }))
 }
 
 /** The answer is the same for a repeated body and for another one; the trace tells them apart. */
-async function noteRepeated(
-  { database, onNoteError }: CommitContext,
+async function recordDuplicates(
+  { database, onDuplicateRecordError: onNoteError }: CommitterContext,
   drafts: readonly EventDraft[],
 ): Promise<void> {
   const submissions = drafts.map(({ trackerId, space, eventId, bodyDigest, receivedAt }) => ({
@@ -166,5 +175,65 @@ async function noteRepeated(
     bodyDigest,
     at: receivedAt,
   }))
-  await noteDifferingSubmissions(database, submissions).catch(onNoteError)
+  await recordDifferingSubmissions(database, submissions).catch(onNoteError)
+}
+
+/** Events that were committed together. */
+export interface CommittedGroup {
+  eventCount: number
+  /** The others were there already. */
+  newCount: number
+  seconds: number
+}
+
+interface EventCommitsOptions {
+  nodes: StoreNodes
+  database: Database
+  platform: Platform
+  routes: DestinationRouteCache
+  erasureKey: ErasureKeyProvider
+  health: CommitHealth
+  logger: ServiceLogger
+  commitEventsMax: number
+  ingestQueueMax: number
+  /** Deliveries were planned: wake the workers that send them. */
+  onDeliveriesPlanned: () => void
+  /** For counting. */
+  onCommitted?: ((group: CommittedGroup) => void) | undefined
+}
+
+/** Commits events in groups: one at a time on one PostgreSQL, or at each node of a cluster. */
+export function createEventCommits(
+  options: EventCommitsOptions,
+): CommitQueue<EventDraft, CommitOutcome> {
+  const { nodes, database, health, logger, onCommitted } = options
+  const onNoteError = (err: unknown) => logger.warn({ err }, 'a repeated submission was not noted')
+  const committerOf = (node: Database) => {
+    const commit = createEventCommitter({
+      ...options,
+      database: node,
+      onDuplicateRecordError: onNoteError,
+    })
+    return health.trackCommits(onCommitted ? measureCommits(commit, onCommitted) : commit)
+  }
+  const bounds = { itemsMax: options.commitEventsMax, queueMax: options.ingestQueueMax }
+  if (!nodes.isCluster) return new GroupCommit({ commit: committerOf(database), ...bounds })
+  return new GroupCommitPerNode({ nodeOf: id => nodes.findNode(id), committerOf, ...bounds })
+}
+
+type CommitFunction = ReturnType<typeof createEventCommitter>
+
+/** The same commits, each told of once it is durable. */
+function measureCommits(
+  commit: CommitFunction,
+  onCommitted: (group: CommittedGroup) => void,
+): CommitFunction {
+  return async drafts => {
+    const start = performance.now()
+    const outcomes = await commit(drafts)
+    const newCount = outcomes.filter(({ isNew }) => isNew).length
+    const seconds = (performance.now() - start) / 1_000
+    onCommitted({ eventCount: drafts.length, newCount, seconds })
+    return outcomes
+  }
 }

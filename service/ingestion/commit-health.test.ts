@@ -8,7 +8,7 @@ const EVERY_TABLE = ['events', 'event_payloads', 'sessions', 'event_counts', 'de
 
 async function serviceOnClock(test: TestContext) {
   const clock = { seconds: 1_000 }
-  const service = await serviceUnderTest(test, { steadySeconds: () => clock.seconds })
+  const service = await serviceUnderTest(test, { monotonicSeconds: () => clock.seconds })
   let orders = 0
   const submit = async () => {
     orders += 1
@@ -68,10 +68,10 @@ it('200 from /readyz as soon as a commit works, without a probe', async test => 
   const mend = await refuseEvents(service, 'disk_full')
   for (let count = 0; count < 4; count += 1) assert.equal(await submit(), 503)
   assert.deepEqual(await ready(), [503, 'commits'])
-  assert.equal(service.server.commitHealth.failuresInRow, 4)
+  assert.equal(service.server.commitHealth.consecutiveFailures, 4)
   await mend()
   assert.equal(await submit(), 202)
-  assert.equal(service.server.commitHealth.failuresInRow, 0)
+  assert.equal(service.server.commitHealth.consecutiveFailures, 0)
   assert.deepEqual(await ready(), [200])
 })
 
@@ -100,26 +100,26 @@ it('is ready as long as one node of the store takes commits, and tells of the wo
   const away = Object.assign(new Error('away'), { code: '08006' })
   const health = new CommitHealth({
     probe: () => Promise.reject(away),
-    steadySeconds: () => 0,
+    monotonicSeconds: () => 0,
     onFailed: () => told.push('failed'),
     onUnready: () => told.push('unready'),
     onReady: () => told.push('ready'),
   })
   let isAway = false
   const commit = () => (isAway ? Promise.reject(away) : Promise.resolve())
-  const first = health.watch(commit)
-  const second = health.watch(commit)
+  const first = health.trackCommits(commit)
+  const second = health.trackCommits(commit)
   isAway = true
   for (let count = 0; count < 5; count += 1) await assert.rejects(first(null))
   await health.check()
-  assert.equal(health.failuresInRow, 5)
+  assert.equal(health.consecutiveFailures, 5)
   for (let count = 0; count < 3; count += 1) await assert.rejects(second(null))
   await assert.rejects(health.check(), /away/)
   isAway = false
   await second(null)
   await health.check()
-  assert.equal(health.failuresInRow, 5)
+  assert.equal(health.consecutiveFailures, 5)
   await first(null)
-  assert.equal(health.failuresInRow, 0)
+  assert.equal(health.consecutiveFailures, 0)
   assert.deepEqual(told, ['failed', 'failed', 'unready', 'ready'])
 })

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.ts'
-import { isStoreUnavailable } from '../db/store-availability.ts'
+import { isStoreUnavailable } from '../db/database-errors.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
-import { oneAtATime } from '../http/one-at-a-time.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
+import { singleFlight } from '../util/single-flight.ts'
 import { probeCommit } from './commit-probe-store.ts'
 
 export interface CommitHealthOptions {
   /** A commit that keeps nothing. Throws when it cannot be made. */
   probe: () => Promise<void>
   /** Seconds of a clock that only goes forward. */
-  steadySeconds: () => number
+  monotonicSeconds: () => number
   /** The store refused a commit after one that it took. */
   onFailed: (error: unknown) => void
   /** So many were refused in a row that the process is not ready any more. */
@@ -41,21 +41,21 @@ export class CommitHealth {
   readonly #options: CommitHealthOptions
   readonly #probe: () => Promise<void>
   /** One for each node of the store. */
-  readonly #streaks: FailureStreak[] = []
+  readonly #streaks: CommitFailureStreak[] = []
   #probedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: CommitHealthOptions) {
     this.#options = options
-    this.#probe = oneAtATime(options.probe)
+    this.#probe = singleFlight(options.probe)
   }
 
   /** Commits that the store refused since the last one that it took: those of the worst node. */
-  get failuresInRow(): number {
+  get consecutiveFailures(): number {
     return Math.max(0, ...this.#streaks.map(({ failures }) => failures))
   }
 
   /** The same commits, each counted. To be called once for each node of the store. */
-  watch<Items, Outcome>(
+  trackCommits<Items, Outcome>(
     commit: (items: Items) => Promise<Outcome>,
   ): (items: Items) => Promise<Outcome> {
     const streak = { failures: 0 }
@@ -78,7 +78,7 @@ export class CommitHealth {
    */
   async check(): Promise<void> {
     if (this.#isReady) return
-    const now = this.#options.steadySeconds()
+    const now = this.#options.monotonicSeconds()
     if (now - this.#probedAt < PROBE_SECONDS) throw new Error('commits fail')
     this.#probedAt = now
     await this.#probe()
@@ -87,16 +87,16 @@ export class CommitHealth {
 
   /** A process serves the trackers of every node that works. */
   get #isReady(): boolean {
-    return this.#streaks.length === 0 || this.#streaks.some(isShort)
+    return this.#streaks.length === 0 || this.#streaks.some(isBelowThreshold)
   }
 
-  #endStreaks(streaks: readonly FailureStreak[]): void {
+  #endStreaks(streaks: readonly CommitFailureStreak[]): void {
     const wasReady = this.#isReady
     for (const streak of streaks) streak.failures = 0
     if (!wasReady) this.#options.onReady()
   }
 
-  #failed(streak: FailureStreak, error: unknown): void {
+  #failed(streak: CommitFailureStreak, error: unknown): void {
     if (!isStoreUnavailable(error)) {
       this.failures.event += 1
       return
@@ -110,26 +110,31 @@ export class CommitHealth {
 }
 
 /** Commits of one node that failed since the last that worked. */
-interface FailureStreak {
+interface CommitFailureStreak {
   failures: number
 }
 
-function isShort({ failures }: FailureStreak): boolean {
+function isBelowThreshold({ failures }: CommitFailureStreak): boolean {
   return failures < UNREADY_FAILURES_MIN
 }
 
-export interface CommitStore {
+export interface CommitHealthContext {
   nodes: StoreNodes
   logger: ServiceLogger
   now: () => Date
-  steadySeconds: () => number
+  monotonicSeconds: () => number
 }
 
 /** Whether commits to this store work; the log hears of the beginning and the end of a trouble. */
-export function healthOfCommits({ nodes, logger, now, steadySeconds }: CommitStore) {
+export function createCommitHealth({
+  nodes,
+  logger,
+  now,
+  monotonicSeconds: steadySeconds,
+}: CommitHealthContext) {
   return new CommitHealth({
     probe: () => probeNodes(nodes, now()),
-    steadySeconds,
+    monotonicSeconds: steadySeconds,
     onFailed: err => logger.warn({ err }, 'the store refused a commit'),
     onUnready: err => logger.error({ err }, 'no commit works; /readyz answers 503 until one does'),
     onReady: () => logger.info('commits work again'),
@@ -138,20 +143,20 @@ export function healthOfCommits({ nodes, logger, now, steadySeconds }: CommitSto
 
 /** Throws when no node takes a commit. */
 async function probeNodes(nodes: StoreNodes, at: Date): Promise<void> {
-  if (!nodes.isCluster) return probeCommit(await nodes.nodeOf(randomUUID()), at)
+  if (!nodes.isCluster) return probeCommit(await nodes.findNode(randomUUID()), at)
   await Promise.any(
-    nodes.all().map(async node => probeCommit(node, at, await trackerIdOn(nodes, node))),
+    nodes.all().map(async node => probeCommit(node, at, await generateTrackerIdOn(nodes, node))),
   )
 }
 
 /** A node that has a sixteenth of the shards is missed once in 60 probes. */
-const TRACKER_IDS_MAX = 64
+const TRACKER_ID_TRIES_MAX = 64
 
 /** An id that no tracker has, and that this node would own. */
-async function trackerIdOn(nodes: StoreNodes, node: Database): Promise<string> {
-  for (let tries = 0; tries < TRACKER_IDS_MAX; tries += 1) {
+async function generateTrackerIdOn(nodes: StoreNodes, node: Database): Promise<string> {
+  for (let tries = 0; tries < TRACKER_ID_TRIES_MAX; tries += 1) {
     const id = randomUUID()
-    if ((await nodes.nodeOf(id)) === node) return id
+    if ((await nodes.findNode(id)) === node) return id
   }
   throw new Error('the node owns hardly any trackers')
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../db/database.ts'
-import { isOfCluster } from '../db/distribute-tables.ts'
-import type { LedgerEntry } from '../ledger/ledger-entry.ts'
-import { insertEventsWith } from './store.ts'
+import { isCitusCluster } from '../db/distribute-tables.ts'
+import type { EventRecord } from '../events/event-record.ts'
+import { insertEventsInTransaction } from './store.ts'
 
 const PROBE_MILLISECONDS_MAX = 2_000
 
@@ -16,15 +16,15 @@ const PROBE_BYTES = 65_536
 export async function probeCommit(
   database: Database,
   at: Date,
-  trackerId: string = NO_TRACKER,
+  trackerId: string = NIL_TRACKER_ID,
 ): Promise<void> {
-  const isCluster = await isOfCluster(database)
+  const isCluster = await isCitusCluster(database)
   const client = await database.pool.connect()
   let isBroken = true
   try {
     await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
-    const entries = [probeEntry(trackerId, at)]
-    await insertEventsWith(client, { entries, deliveries: [], isCluster })
+    const entries = [buildProbeRecord(trackerId, at)]
+    await insertEventsInTransaction(client, { entries, deliveries: [], isCluster })
     isBroken = false
   } finally {
     const ended = await client.query('rollback').catch((error: Error) => error)
@@ -32,9 +32,9 @@ export async function probeCommit(
   }
 }
 
-const NO_TRACKER = '00000000-0000-0000-0000-000000000000'
+const NIL_TRACKER_ID = '00000000-0000-0000-0000-000000000000'
 
-function probeEntry(trackerId: string, at: Date): LedgerEntry {
+function buildProbeRecord(trackerId: string, at: Date): EventRecord {
   const pageUrl = randomBytes(PROBE_BYTES / 2).toString('hex')
   return {
     trackerId,
@@ -62,7 +62,7 @@ function probeEntry(trackerId: string, at: Date): LedgerEntry {
     bodyDigest: Buffer.alloc(0),
     payload: { visitorId: null, digests: {}, plain: {}, clickIds: {}, pageUrl },
     session: null,
-    withdrawalOf: [],
-    presumedConsenting: [],
+    withdrawnKeys: [],
+    assumedNotWithdrawn: [],
   }
 }

@@ -1,18 +1,17 @@
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import type { EdgeClient } from '../access/browser-caller.ts'
-import type { ConsentDecision, ConsentReadings } from '../consent/consent-decision.ts'
-import { type ConsentRecord, consentRecord } from '../consent/consent-record.ts'
+import type { EdgeClient } from '../access/authenticate-browser.ts'
+import type { ConsentDecision, ConsentSignals } from '../consent/consent-decision.ts'
+import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
+import type { EventNotes } from '../events/event-record.ts'
+import type { EventSpace } from '../events/event-ref.ts'
 import { type ResolvedClickIds, resolveClickIds } from '../identity/click-ids.ts'
-import { REASONS } from '../identity/dropped.ts'
-import { FIELD_RULES } from '../identity/field-rules.ts'
+import { DROP_REASONS } from '../identity/dropped-fields.ts'
+import { HASHED_FIELD_RULES } from '../identity/hashed-fields.ts'
+import { normalizeText, pseudonymizeVisitorId } from '../identity/identifier-digest.ts'
 import { normalizeUserData } from '../identity/normalize-user-data.ts'
-import { preparedText } from '../identity/prepared-text.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
-import { visitorKey } from '../identity/visitor-key.ts'
-import type { EventSpace } from '../ledger/event-space.ts'
-import type { EventNotes } from '../ledger/ledger-entry.ts'
-import { bodyDigest } from './body-digest.ts'
-import { edgeIdentity } from './edge-identity.ts'
+import { digestBody } from './body-digest.ts'
+import { normalizeEdgeIdentity } from './validate-submission.ts'
 
 /**
  * An accepted submission with its identity hashed, before it is known who withdrew consent. It
@@ -29,7 +28,7 @@ export interface EventDraft {
   actionSource: string
   consentBasis: EventSubmission['consent_basis']
   parentEventId: string | null
-  order: DraftedOrder | null
+  order: OrderDraft | null
   decision: ConsentDecision
   visitorId: string | null
   digests: Record<string, string[]>
@@ -41,7 +40,7 @@ export interface EventDraft {
   bodyDigest: Buffer
 }
 
-export interface DraftedOrder {
+export interface OrderDraft {
   orderId: string | null
   /** Decimal text. */
   amount: string | null
@@ -50,7 +49,7 @@ export interface DraftedOrder {
   json: string
 }
 
-export interface DraftGrounds {
+export interface DraftInput {
   trackerId: string
   eventId: string
   /** The secret's when left out. */
@@ -62,7 +61,7 @@ export interface DraftGrounds {
   edge?: EdgeClient | null
 }
 
-const NOTED_MEMBERS_MAX = 20
+const UNKNOWN_MEMBERS_MAX = 20
 
 const KNOWN_MEMBERS = new Set([
   'event_id',
@@ -82,11 +81,11 @@ const KNOWN_MEMBERS = new Set([
 ])
 
 /** Hashes, scrubs and cuts a submission down to what may be stored. Nothing raw outlives this. */
-export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventDraft {
+export function draftEvent(body: EventSubmission, grounds: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = grounds
   const { edge = null } = grounds
   const identity = normalizeUserData(body.user_data)
-  const seen = edge === null ? null : edgeIdentity(edge)
+  const seen = edge === null ? null : normalizeEdgeIdentity(edge)
   const clicks = resolveClickIds({
     clickIds: body.click_ids,
     userData: body.user_data,
@@ -94,8 +93,8 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
     observedAt: receivedAt,
   })
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
-  const consent = consentRecord(body)
-  const visitorId = visitorOf(body.visitor_id)
+  const consent = buildConsentRecord(body)
+  const visitorId = resolveVisitorId(body.visitor_id)
   const lost = body.visitor_id && visitorId === null ? ['visitor_id'] : []
   return {
     trackerId,
@@ -107,29 +106,33 @@ export function draftEvent(body: EventSubmission, grounds: DraftGrounds): EventD
     actionSource: body.action_source || 'website',
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
-    order: body.value_data ? draftedOrder(body.value_data) : null,
+    order: body.value_data ? draftOrder(body.value_data) : null,
     decision,
     visitorId,
     digests: identity.digests,
     plain: seen === null ? identity.plain : { ...identity.plain, ...seen.plain },
-    clickIds: allClickIds(clicks),
+    clickIds: mergeClickIds(clicks),
     eventSource: source?.url ?? null,
-    consent: consentView(consent, decision),
+    consent: buildStoredConsent(consent, decision),
     notes: {
       dropped: identity.dropped.concat(
         seen?.dropped ?? [],
         clicks.dropped,
-        noted(source?.scrubbed ?? [], place => `event_source (${place})`, 'held an identifier'),
-        noted(consent.dropped, field => field, 'not part of a consent state'),
-        noted(lost, field => field, REASONS.placeholder),
+        toDroppedFields(
+          source?.scrubbed ?? [],
+          place => `event_source (${place})`,
+          'held an identifier',
+        ),
+        toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
+        toDroppedFields(lost, field => field, DROP_REASONS.placeholder),
       ),
-      unknownMembers: unknownMembers(body),
+      unknownMembers: findUnknownMembers(body),
     },
-    bodyDigest: bodyDigest(body, { trackerId, eventId }),
+    bodyDigest: digestBody(body, { trackerId, eventId }),
   }
 }
 
-function draftedOrder(value: NonNullable<EventSubmission['value_data']>): DraftedOrder {
+function draftOrder(value: NonNullable<EventSubmission['value_data']>): OrderDraft {
   const { value: amount, order_id, contents, num_items } = value
   const currency = value.currency?.toUpperCase()
   return {
@@ -141,13 +144,13 @@ function draftedOrder(value: NonNullable<EventSubmission['value_data']>): Drafte
 }
 
 /** In the object that `resolveClickIds` has made for us. */
-function allClickIds({ clickIds, fbc, fbp }: ResolvedClickIds): Record<string, string> {
+function mergeClickIds({ clickIds, fbc, fbp }: ResolvedClickIds): Record<string, string> {
   if (fbc !== null) clickIds.fbc = fbc
   if (fbp !== null) clickIds.fbp = fbp
   return clickIds
 }
 
-function noted(
+function toDroppedFields(
   places: string[],
   fieldOf: (place: string) => string,
   reason: string,
@@ -159,14 +162,15 @@ function noted(
  * Null for blank text and for what a variable leaves that was never filled ("undefined"): it would
  * make one visitor of all who share the mistake, and join one's clicks to another's purchase.
  */
-function visitorOf(visitorId = ''): string | null {
-  const prepared = preparedText(visitorId)
-  const isFilled = prepared !== '' && FIELD_RULES.external_id.normalize(prepared, null) !== null
-  return isFilled ? visitorKey(visitorId) : null
+function resolveVisitorId(visitorId = ''): string | null {
+  const prepared = normalizeText(visitorId)
+  const isFilled =
+    prepared !== '' && HASHED_FIELD_RULES.external_id.normalize(prepared, null) !== null
+  return isFilled ? pseudonymizeVisitorId(visitorId) : null
 }
 
 /** The supplied state, with the other two signals and our decision as members of their own. */
-function consentView(
+function buildStoredConsent(
   { consent, consent_mode, tcf }: ConsentRecord,
   { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
 ): Record<string, unknown> {
@@ -178,7 +182,7 @@ function consentView(
     reason,
     granted_by,
     denied_by,
-    inputs: spokenInputs(inputs),
+    inputs: omitSilentInputs(inputs),
     rules_version,
     captured_at,
   }
@@ -186,22 +190,22 @@ function consentView(
 }
 
 /** Silence is not stored. */
-function spokenInputs(inputs: ConsentReadings): Partial<ConsentReadings> {
-  const spoken: Partial<ConsentReadings> = {}
-  for (const source of INPUT_NAMES) {
+function omitSilentInputs(inputs: ConsentSignals): Partial<ConsentSignals> {
+  const spoken: Partial<ConsentSignals> = {}
+  for (const source of CONSENT_INPUT_NAMES) {
     if (inputs[source].why !== 'no_signal') spoken[source] = inputs[source]
   }
   return spoken
 }
 
-const INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
+const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
 /** Tolerated and ignored, but a reader may wonder later why a member had no effect. */
-function unknownMembers(body: object): string[] {
+function findUnknownMembers(body: object): string[] {
   const unknown: string[] = []
   for (const name of Object.keys(body)) {
     if (KNOWN_MEMBERS.has(name) || !/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name)) continue
-    if (unknown.length < NOTED_MEMBERS_MAX) unknown.push(name)
+    if (unknown.length < UNKNOWN_MEMBERS_MAX) unknown.push(name)
   }
   return unknown
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { readEventTime } from './event-time.ts'
+import { parseEventTime } from './event-time.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00.000Z')
 const RECEIVED_SECONDS = RECEIVED_AT.getTime() / 1_000
 
 it('takes the time of receipt when none is given', () => {
-  assert.deepEqual(readEventTime(undefined, RECEIVED_AT), { at: RECEIVED_AT })
+  assert.deepEqual(parseEventTime(undefined, RECEIVED_AT), { at: RECEIVED_AT })
 })
 
 it('reads Unix seconds', () => {
@@ -75,10 +75,10 @@ it('reads any moment since 1970 back from its own spellings', () => {
   const offset = fc.integer({ min: -14 * 60, max: 14 * 60 })
   fc.assert(
     fc.property(moment, offset, (at, minutes) => {
-      assert.deepEqual(readEventTime(at.toISOString(), RECEIVED_AT), { at })
-      assert.deepEqual(readEventTime(withOffset(at, minutes), RECEIVED_AT), { at })
+      assert.deepEqual(parseEventTime(at.toISOString(), RECEIVED_AT), { at })
+      assert.deepEqual(parseEventTime(withOffset(at, minutes), RECEIVED_AT), { at })
       const seconds = Math.floor(at.getTime() / 1_000)
-      assert.deepEqual(readEventTime(seconds, RECEIVED_AT), { at: new Date(seconds * 1_000) })
+      assert.deepEqual(parseEventTime(seconds, RECEIVED_AT), { at: new Date(seconds * 1_000) })
     }),
   )
 })
@@ -87,7 +87,7 @@ it('answers any number and any text with a time in its bounds or with a sentence
   const near = fc.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?(Z|[+-]\d\d:?\d\d)$/)
   fc.assert(
     fc.property(fc.oneof(fc.maxSafeInteger(), fc.string(), near), value => {
-      const time = readEventTime(value, RECEIVED_AT)
+      const time = parseEventTime(value, RECEIVED_AT)
       if ('fault' in time) return assert.match(time.fault, /^The event_time field .+\.$/)
       assert.ok(time.at.getTime() >= 0)
       assert.ok(time.at.getTime() <= RECEIVED_AT.getTime() + 300_000)
@@ -97,12 +97,12 @@ it('answers any number and any text with a time in its bounds or with a sentence
 })
 
 function isoOf(value: number | string): string {
-  const time = readEventTime(value, RECEIVED_AT)
+  const time = parseEventTime(value, RECEIVED_AT)
   return 'at' in time ? time.at.toISOString() : time.fault
 }
 
 function faultOf(value: number | string): string {
-  const time = readEventTime(value, RECEIVED_AT)
+  const time = parseEventTime(value, RECEIVED_AT)
   return 'fault' in time ? time.fault : time.at.toISOString()
 }
 

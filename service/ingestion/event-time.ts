@@ -3,27 +3,30 @@ const TIME = String.raw`\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?`
 const OFFSET = String.raw`(?:Z|[+-]\d{2}:?\d{2})`
 const ISO_8601 = new RegExp(`^${DAY}T${TIME}${OFFSET}$`)
 
-const AHEAD_SECONDS_MAX = 300
+const FUTURE_SECONDS_MAX = 300
 /** Seconds of the year 5138; what is larger was counted in milliseconds. */
 const UNIX_SECONDS_MAX = 100_000_000_000
 
-export type EventTime = { at: Date } | { fault: string }
+export type ParsedEventTime = { at: Date } | { fault: string }
 
 /**
  * Reads `event_time`: Unix seconds, or ISO 8601 with an offset (spec: Event). Without one, the
  * time of receipt. Up to five minutes ahead is a clock that runs fast; more is a mistake.
  */
-export function readEventTime(value: number | string | undefined, receivedAt: Date): EventTime {
+export function parseEventTime(
+  value: number | string | undefined,
+  receivedAt: Date,
+): ParsedEventTime {
   if (value === undefined) return { at: receivedAt }
-  const time = typeof value === 'number' ? fromUnixSeconds(value) : fromIso8601(value)
+  const time = typeof value === 'number' ? parseUnixSeconds(value) : parseIso8601(value)
   if ('fault' in time) return time
-  if (time.at.getTime() > receivedAt.getTime() + AHEAD_SECONDS_MAX * 1_000) {
+  if (time.at.getTime() > receivedAt.getTime() + FUTURE_SECONDS_MAX * 1_000) {
     return { fault: 'The event_time field must not be more than 5 minutes in the future.' }
   }
   return time
 }
 
-function fromUnixSeconds(seconds: number): EventTime {
+function parseUnixSeconds(seconds: number): ParsedEventTime {
   if (seconds >= UNIX_SECONDS_MAX) {
     return { fault: 'The event_time field looks like milliseconds; send Unix seconds.' }
   }
@@ -31,9 +34,9 @@ function fromUnixSeconds(seconds: number): EventTime {
   return { at: new Date(seconds * 1_000) }
 }
 
-function fromIso8601(text: string): EventTime {
+function parseIso8601(text: string): ParsedEventTime {
   const match = ISO_8601.exec(text)
-  const at = match ? new Date(normalized(text)) : null
+  const at = match ? new Date(normalizeIso8601(text)) : null
   if (!match || !at || Number.isNaN(at.getTime()) || !isCalendarDay(match)) {
     return {
       fault:
@@ -48,7 +51,7 @@ function fromIso8601(text: string): EventTime {
 }
 
 /** Date reads one spelling of the offset and of the fraction. */
-function normalized(text: string): string {
+function normalizeIso8601(text: string): string {
   return text.replace(',', '.').replace(/([+-]\d{2})(\d{2})$/, '$1:$2')
 }
 

@@ -1,4 +1,4 @@
-import { isStoreUnavailable } from '../db/store-availability.ts'
+import { isStoreUnavailable } from '../db/database-errors.ts'
 import { Refusal } from '../http/refusal.ts'
 
 export interface GroupCommitOptions<Item, Outcome> {
@@ -11,7 +11,7 @@ export interface GroupCommitOptions<Item, Outcome> {
 }
 
 /** Takes items that are committed together with others, as far as there is room for them. */
-export interface Commits<Item, Outcome> {
+export interface CommitQueue<Item, Outcome> {
   /** Items that wait for a commit. */
   readonly queued: number
   /** Items that found the queue full, since the start. */
@@ -22,7 +22,7 @@ export interface Commits<Item, Outcome> {
   drain(): Promise<void>
 }
 
-interface Waiting<Item, Outcome> {
+interface PendingItem<Item, Outcome> {
   item: Item
   bytes: number
   resolve: (outcome: Outcome) => void
@@ -30,13 +30,13 @@ interface Waiting<Item, Outcome> {
 }
 
 const RETRY_SECONDS = 1
-const QUEUE_FULL = 'Too many events are waiting; try again.'
+const QUEUE_FULL_MESSAGE = 'Too many events are waiting; try again.'
 
 /** 512 bodies of 64 KiB; 256 of them, read, drafted and written as rows, take 160 MB at most. */
 export const PENDING_BYTES_MAX = 33_554_432
 
-export function queueFull(): Refusal {
-  return Refusal.unavailable(QUEUE_FULL, RETRY_SECONDS, 'queue_full')
+export function queueFullRefusal(): Refusal {
+  return Refusal.unavailable(QUEUE_FULL_MESSAGE, RETRY_SECONDS, 'queue_full')
 }
 
 /**
@@ -45,9 +45,9 @@ export function queueFull(): Refusal {
  * carries fewer rows to the same disk flush (docs/decisions/0005). No item waits for a timer: an
  * item that comes alone is committed at once.
  */
-export class GroupCommit<Item, Outcome> implements Commits<Item, Outcome> {
+export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>
-  #queue: Waiting<Item, Outcome>[] = []
+  #queue: PendingItem<Item, Outcome>[] = []
   #pendingBytes = 0
   #running: Promise<void> | null = null
   #refusals = 0
@@ -78,7 +78,7 @@ export class GroupCommit<Item, Outcome> implements Commits<Item, Outcome> {
   submit(item: Item, bytes = 0): Promise<Outcome> {
     if (this.#isFull(bytes)) {
       this.#refusals += 1
-      throw queueFull()
+      throw queueFullRefusal()
     }
     this.#pendingBytes += bytes
     return new Promise((resolve, reject) => {
@@ -109,7 +109,7 @@ export class GroupCommit<Item, Outcome> implements Commits<Item, Outcome> {
     this.#running = null
   }
 
-  async #settle(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
+  async #settle(batch: readonly PendingItem<Item, Outcome>[]): Promise<void> {
     try {
       const outcomes = await this.#options.commit(batch.map(({ item }) => item))
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome)

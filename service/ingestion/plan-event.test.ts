@@ -5,7 +5,7 @@ import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
-import { type PlanGrounds, planEvent } from './plan-event.ts'
+import { type PlanInput, planEvent } from './plan-event.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00.000Z')
 const LATER = new Date('2026-11-28T12:00:00.000Z')
@@ -99,14 +99,14 @@ it('keeps an event of an erased person without identity, even if more is known',
   assert.equal(entry.bodyDigest.length, 0)
   assert.equal(entry.valueAmount, '19.95')
   assert.deepEqual([entry.measurementClass, entry.attributionJoin], ['ledger_only', 'none'])
-  assert.deepEqual(entry.presumedUnerased, [])
+  assert.deepEqual(entry.assumedNotErased, [])
 })
 
 it('presumes that no one was erased, until it is told by which digests to ask', () => {
-  assert.equal(plan(samplePurchase()).entry.presumedUnerased, 'everybody')
+  assert.equal(plan(samplePurchase()).entry.assumedNotErased, 'everybody')
   const erasure = { erased: new Set<string>(), keyed: ['ab', 'cd'] }
   const { entry } = plan(samplePurchase(), { erasure })
-  assert.deepEqual(entry.presumedUnerased, ['ab', 'cd'])
+  assert.deepEqual(entry.assumedNotErased, ['ab', 'cd'])
   assert.ok(entry.payload)
 })
 
@@ -121,14 +121,14 @@ it('keeps a lifecycle event on legitimate interest without payload, session or d
   assert.equal(entry.payload, null)
   assert.equal(entry.session, null)
   assert.equal(entry.eventClass, 'lifecycle')
-  assert.equal(entry.withdrawalOf[0], 'visitor-1')
-  assert.equal(entry.withdrawalOf.length, 2)
+  assert.equal(entry.withdrawnKeys[0], 'visitor-1')
+  assert.equal(entry.withdrawnKeys.length, 2)
 })
 
 it('remembers a withdrawal only of an event that is one', () => {
-  assert.deepEqual(plan(samplePurchase()).entry.withdrawalOf, [])
+  assert.deepEqual(plan(samplePurchase()).entry.withdrawnKeys, [])
   const nobody = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
-  assert.deepEqual(plan(nobody).entry.withdrawalOf, [])
+  assert.deepEqual(plan(nobody).entry.withdrawnKeys, [])
 })
 
 it('keeps money as the text that was sent, and only the members that it knows', () => {
@@ -154,7 +154,7 @@ it('dates consent by its signal, and an attestation by nothing', () => {
   assert.equal(undated.consentCapturedAt, null)
 })
 
-function plan(body: Record<string, unknown>, grounds: Partial<PlanGrounds> = {}) {
+function plan(body: Record<string, unknown>, grounds: Partial<PlanInput> = {}) {
   let lastId = 0
   return planEvent(draftOf(body as unknown as EventSubmission), {
     withdrawnAt: null,

@@ -3,18 +3,21 @@ import type { ConsentGranted } from '../consent/consent-decision.ts'
 import { checkWithdrawal } from '../consent/withdrawal.ts'
 import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
-import { erasedEntry } from '../ledger/erased-entry.ts'
-import type { IdentityPayload, LedgerEntry } from '../ledger/ledger-entry.ts'
-import { pageAddress } from '../ledger/page-address.ts'
-import { visitorKeysOf, withdrawalKeys } from '../ledger/visitor-keys.ts'
-import type { ErasureGrounds } from './erasure-watch.ts'
+import {
+  type EventRecord,
+  type IdentityPayload,
+  stripIdentity,
+  stripQueryAndFragment,
+} from '../events/event-record.ts'
+import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'
+import type { ErasureState } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
 
-export interface PlanGrounds {
+export interface PlanInput {
   /** The latest withdrawal of the visitor, if any; `unasked` presumes that there is none. */
   withdrawnAt: Date | null | 'unasked'
   /** Whether the person was erased; left out, it is presumed not. */
-  erasure?: ErasureGrounds
+  erasure?: ErasureState
   routes: readonly DestinationRoute[]
   /** When the platform stops taking this event. */
   windowEndsAt: Date
@@ -22,26 +25,29 @@ export interface PlanGrounds {
 }
 
 /** What happens to the event as a whole: it may leave, it is only kept, or it is a mark. */
-type Verdict = { fate: 'deliver' } | { fate: 'withhold'; reason: string } | { fate: 'keep' }
+type EventDisposition =
+  | { fate: 'deliver' }
+  | { fate: 'withhold'; reason: string }
+  | { fate: 'keep' }
 
 /** Turns a draft into the rows of the ledger and of the deliveries. Pure but for the ids. */
 export function planEvent(
   draft: EventDraft,
-  grounds: PlanGrounds,
-): { entry: LedgerEntry; deliveries: PlannedDelivery[] } {
-  const verdict = verdictOf(draft, grounds)
-  const entry = ledgerEntry(draft, verdict, presumptionsOf(draft, grounds))
-  const erased = erasedDigests(grounds)
+  grounds: PlanInput,
+): { entry: EventRecord; deliveries: PlannedDelivery[] } {
+  const verdict = decideDisposition(draft, grounds)
+  const entry = buildEventRecord(draft, verdict, buildAssumptions(draft, grounds))
+  const erased = findErasedDigests(grounds)
   return {
-    entry: erased.size === 0 ? entry : erasedEntry(entry, erased),
-    deliveries: deliveriesOf(draft, verdict, grounds),
+    entry: erased.size === 0 ? entry : stripIdentity(entry, erased),
+    deliveries: planDeliveries(draft, verdict, grounds),
   }
 }
 
-function verdictOf({ decision }: EventDraft, grounds: PlanGrounds): Verdict {
+function decideDisposition({ decision }: EventDraft, grounds: PlanInput): EventDisposition {
   switch (decision.outcome) {
     case 'granted':
-      if (erasedDigests(grounds).size > 0) return { fate: 'withhold', reason: 'erased' }
+      if (findErasedDigests(grounds).size > 0) return { fate: 'withhold', reason: 'erased' }
       return isWithdrawn(decision, grounds)
         ? { fate: 'withhold', reason: 'consent_withdrawn' }
         : { fate: 'deliver' }
@@ -53,36 +59,36 @@ function verdictOf({ decision }: EventDraft, grounds: PlanGrounds): Verdict {
   }
 }
 
-function isWithdrawn(decision: ConsentGranted, { withdrawnAt }: PlanGrounds): boolean {
+function isWithdrawn(decision: ConsentGranted, { withdrawnAt }: PlanInput): boolean {
   return withdrawnAt !== 'unasked' && !checkWithdrawal(decision, withdrawnAt).allowed
 }
 
 const NO_DIGESTS: ReadonlySet<string> = new Set()
 
-function erasedDigests({ erasure = 'unasked' }: PlanGrounds): ReadonlySet<string> {
+function findErasedDigests({ erasure = 'unasked' }: PlanInput): ReadonlySet<string> {
   return erasure === 'unasked' ? NO_DIGESTS : erasure.erased
 }
 
-type Presumptions = Required<Pick<LedgerEntry, 'presumedConsenting' | 'presumedUnerased'>>
+type Assumptions = Required<Pick<EventRecord, 'assumedNotWithdrawn' | 'assumedNotErased'>>
 
 /** What the statement must find to be so, or it leaves the event out. */
-function presumptionsOf(
+function buildAssumptions(
   draft: EventDraft,
-  { withdrawnAt, erasure = 'unasked' }: PlanGrounds,
-): Presumptions {
+  { withdrawnAt, erasure = 'unasked' }: PlanInput,
+): Assumptions {
   const isPresumed = withdrawnAt === 'unasked' && draft.decision.outcome === 'granted'
-  const presumedConsenting = isPresumed ? visitorKeysOf(draft) : []
-  if (erasure === 'unasked') return { presumedConsenting, presumedUnerased: 'everybody' }
-  return { presumedConsenting, presumedUnerased: erasure.erased.size > 0 ? [] : erasure.keyed }
+  const assumedNotWithdrawn = isPresumed ? listVisitorKeys(draft) : []
+  if (erasure === 'unasked') return { assumedNotWithdrawn, assumedNotErased: 'everybody' }
+  return { assumedNotWithdrawn, assumedNotErased: erasure.erased.size > 0 ? [] : erasure.keyed }
 }
 
-function ledgerEntry(
+function buildEventRecord(
   draft: EventDraft,
-  verdict: Verdict,
-  { presumedConsenting, presumedUnerased }: Presumptions,
-): LedgerEntry {
+  verdict: EventDisposition,
+  { assumedNotWithdrawn, assumedNotErased }: Assumptions,
+): EventRecord {
   const { decision, eventTime, receivedAt, order } = draft
-  const page = pageAddress(draft.eventSource)
+  const page = stripQueryAndFragment(draft.eventSource)
   const isGranted = verdict.fate === 'deliver'
   return {
     trackerId: draft.trackerId,
@@ -91,51 +97,51 @@ function ledgerEntry(
     createdAt: receivedAt,
     eventTime,
     eventName: draft.eventName,
-    eventClass: classOf(draft),
+    eventClass: classifyEvent(draft),
     actionSource: draft.actionSource,
     consentBasis: draft.consentBasis,
-    measurementClass: measurementOf(draft, verdict),
+    measurementClass: classifyMeasurement(draft, verdict),
     attributionJoin: isGranted ? 'allowed' : 'none',
     enforcementScope: draft.consentBasis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
-    consentCapturedAt: capturedAt(draft),
+    consentCapturedAt: readConsentCapturedAt(draft),
     eventSource: page,
     parentEventId: draft.parentEventId,
     orderId: order?.orderId ?? null,
     valueAmount: order?.amount ?? null,
     valueCurrency: order?.currency ?? null,
     valueData: order?.json ?? null,
-    consent: JSON.stringify(decidedConsent(draft, verdict)),
+    consent: JSON.stringify(overrideStoredConsent(draft, verdict)),
     notes: draft.notes,
-    bodyDigest: bodyDigestOf(draft),
-    payload: payloadOf(draft, page),
-    session: isGranted ? sessionOf(draft) : null,
-    withdrawalOf: draft.eventName === 'consent_withdrawal' ? withdrawalKeys(draft) : [],
-    presumedConsenting,
-    presumedUnerased,
+    bodyDigest: selectBodyDigest(draft),
+    payload: buildPayload(draft, page),
+    session: isGranted ? buildSession(draft) : null,
+    withdrawnKeys: draft.eventName === 'consent_withdrawal' ? listWithdrawalKeys(draft) : [],
+    assumedNotWithdrawn,
+    assumedNotErased,
   }
 }
 
-function classOf({ eventName, decision }: EventDraft): EventClass {
+function classifyEvent({ eventName, decision }: EventDraft): EventClass {
   if (decision.outcome !== 'ledger_only') return 'conversion'
   return eventName === 'signal_verification' ? 'verification' : 'lifecycle'
 }
 
-function measurementOf(draft: EventDraft, { fate }: Verdict): MeasurementClass {
-  if (classOf(draft) === 'verification') return 'modeled'
+function classifyMeasurement(draft: EventDraft, { fate }: EventDisposition): MeasurementClass {
+  if (classifyEvent(draft) === 'verification') return 'modeled'
   return fate === 'deliver' ? 'advertising' : 'ledger_only'
 }
 
 /** The caller's word alone says nothing about when; a later withdrawal then always wins. */
-function capturedAt({ decision }: EventDraft): Date | null {
+function readConsentCapturedAt({ decision }: EventDraft): Date | null {
   if (decision.reason === 'attested_by_basis' || decision.captured_at === null) return null
   return new Date(decision.captured_at)
 }
 
 /** The decision as it was made, but for what only the store knew: a withdrawal or an erasure. */
-function decidedConsent(
+function overrideStoredConsent(
   { consent, decision }: EventDraft,
-  verdict: Verdict,
+  verdict: EventDisposition,
 ): Record<string, unknown> {
   if (decision.outcome !== 'granted' || verdict.fate !== 'withhold') return consent
   const overruled = { outcome: 'withheld', reason: verdict.reason }
@@ -143,7 +149,7 @@ function decidedConsent(
 }
 
 /** Only an event on consent may keep identity at all. */
-function keepsIdentity({ consentBasis }: EventDraft): boolean {
+function mayStoreIdentity({ consentBasis }: EventDraft): boolean {
   return consentBasis === 'consent'
 }
 
@@ -151,32 +157,32 @@ function keepsIdentity({ consentBasis }: EventDraft): boolean {
  * No digest of a body with a visitor that leaves no payload: an erasure would not find the event,
  * and a reader who knows the rest of the body could try visitors against it.
  */
-function bodyDigestOf(draft: EventDraft): Buffer {
-  return keepsIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
+function selectBodyDigest(draft: EventDraft): Buffer {
+  return mayStoreIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
 }
 
-function payloadOf(draft: EventDraft, page: string | null): IdentityPayload | null {
-  if (!keepsIdentity(draft)) return null
+function buildPayload(draft: EventDraft, page: string | null): IdentityPayload | null {
+  if (!mayStoreIdentity(draft)) return null
   const { visitorId, digests, plain, clickIds, eventSource } = draft
   const payload: IdentityPayload = { visitorId, digests, plain, clickIds }
   if (eventSource !== null && eventSource !== page) payload.pageUrl = eventSource
   return payload
 }
 
-function sessionOf({ visitorId, eventSource, clickIds }: EventDraft) {
+function buildSession({ visitorId, eventSource, clickIds }: EventDraft) {
   return visitorId === null ? null : { visitorId, landingSource: eventSource, clickIds }
 }
 
-function deliveriesOf(
+function planDeliveries(
   draft: EventDraft,
-  verdict: Verdict,
-  grounds: PlanGrounds,
+  verdict: EventDisposition,
+  grounds: PlanInput,
 ): PlannedDelivery[] {
   if (verdict.fate === 'keep') return []
   const { trackerId, eventId, space, receivedAt } = draft
   const isTooOld = grounds.windowEndsAt <= receivedAt
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, statusReason } = deliveryState(verdict, route, isTooOld)
+    const { status, statusReason } = decideDeliveryStatus(verdict, route, isTooOld)
     return {
       trackerId,
       eventId,
@@ -191,8 +197,8 @@ function deliveriesOf(
   return grounds.routes.length === 0 ? [plan(null)] : grounds.routes.map(plan)
 }
 
-function deliveryState(
-  verdict: Verdict,
+function decideDeliveryStatus(
+  verdict: EventDisposition,
   route: DestinationRoute | null,
   isTooOld: boolean,
 ): Pick<PlannedDelivery, 'status' | 'statusReason'> {

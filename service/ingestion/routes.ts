@@ -1,10 +1,22 @@
-import { BASE_PATH, createEvent, verifySignalIngestion } from '@signalbox/contract/operations.ts'
-import { preflightHeaders } from '../http/cors-headers.ts'
+import {
+  BASE_PATH,
+  createEvent,
+  sendTestPurchase,
+  verifySignalIngestion,
+} from '@signalbox/contract/operations.ts'
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import type { EventSpace } from '../events/event-ref.ts'
+import { Refusal } from '../http/refusal.ts'
+import { preflightHeaders } from '../http/response-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import type { EventSpace } from '../ledger/event-space.ts'
-import { type AcceptanceContext, acceptEvent, checkEvent } from './accept-event.ts'
-import { headerText } from './event-identity.ts'
-import { verifyIngestion } from './verify-ingestion.ts'
+import {
+  type AcceptanceContext,
+  acceptEvent,
+  prepareEvent,
+  verifyIngestion,
+} from './accept-event.ts'
+import { formatIdempotencyKey } from './idempotency-key.ts'
+import { sendTestPurchase as send } from './send-test-purchase.ts'
 
 export function ingestionRoutes(
   app: ServiceApp,
@@ -18,7 +30,7 @@ export function ingestionRoutes(
   app.route({
     ...createEvent,
     async handler(request, reply) {
-      const checked = checkEvent({
+      const checked = prepareEvent({
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,
@@ -31,7 +43,7 @@ export function ingestionRoutes(
       const accepted = await acceptEvent(context, checked)
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id, accepted.space))
-      echoKey(reply, event_id)
+      echoIdempotencyKey(reply, event_id)
       if (accepted.isDuplicate) return reply.code(200).send({ event_id, duplicate: true })
       const { warnings } = accepted
       return reply.code(202).send({ event_id, duplicate: false, warnings })
@@ -58,7 +70,7 @@ export function ingestionRoutes(
   })
 }
 
-interface Answer {
+interface ReplyWriter {
   header(name: string, value: string): unknown
   type(contentType: string): unknown
   serializer(serialize: (body: unknown) => string): unknown
@@ -68,11 +80,34 @@ interface Answer {
  * Names the event in the header that may have named it. Node writes the headers in the encoding of
  * the body: as UTF-8 when that is text, which would encode the bytes of the id a second time.
  */
-function echoKey(reply: Answer, eventId: string): void {
-  const text = headerText(eventId)
+function echoIdempotencyKey(reply: ReplyWriter, eventId: string): void {
+  const text = formatIdempotencyKey(eventId)
   reply.header('idempotency-key', text)
   if (/^[ -~]*$/.test(text)) return
   reply.type('application/json; charset=utf-8')
   // Fastify sends bytes as well as text; its types know only of text.
   reply.serializer(body => Buffer.from(JSON.stringify(body)) as unknown as string)
 }
+
+const RETRY_SECONDS = 60
+
+/** `delivery` is null in a process that was not told where the platform is. */
+export function testPurchaseRoutes(
+  app: ServiceApp,
+  { delivery }: { delivery: DeliveryContext | null },
+): void {
+  app.route({
+    ...sendTestPurchase,
+    async handler({ tracker: { trackerId }, params, body }, reply) {
+      if (!delivery) throw Refusal.unavailable(NO_PLATFORM_MESSAGE, RETRY_SECONDS)
+      const destinationId = params.destination
+      const purchase = await send(delivery, { trackerId, destinationId, body })
+      if (purchase.status === 'accepted') return reply.code(200).send(purchase)
+      // Sending the request again would send another purchase, not this one.
+      return reply.code(502).header('x-should-retry', 'false').send(purchase)
+    },
+  })
+}
+
+const NO_PLATFORM_MESSAGE =
+  'This process does not know the platform: whoever runs it should set SIGNALBOX_PLATFORM_URL.'

@@ -1,22 +1,28 @@
 import { type TestPurchase, TestPurchaseSubmission } from '@signalbox/contract/destinations.ts'
+import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
 import type { Database } from '../db/database.ts'
-import { deliverOne } from '../delivery/deliver-one.ts'
+import { deliverNow } from '../delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import { noSuchDestination, requireDestinationId } from '../delivery/destination-id.ts'
+import { reserveDeliveryIds } from '../delivery/delivery-id-store.ts'
+import { findDeliveries } from '../delivery/delivery-store.ts'
+import {
+  assertDestinationId,
+  destinationNotFound,
+  isTestModeOn,
+} from '../delivery/destination-resource.ts'
 import { findDestination } from '../delivery/destination-store.ts'
-import { isTestModeOn } from '../delivery/destination-view.ts'
-import { reserveIds } from '../delivery/id-store.ts'
-import { findDeliveries } from '../delivery/read-store.ts'
-import { bodyCheck } from '../http/checked-body.ts'
+import type { EventRecord } from '../events/event-record.ts'
+import { type EventRef, SPACE_NUMBERS } from '../events/event-ref.ts'
+import { createBodyValidator } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
-import { type EventPlace, SPACE_NUMBERS } from '../ledger/event-space.ts'
+import { hashIdentifier } from '../identity/identifier-digest.ts'
+import { generateUuidV7 } from '../util/uuid.ts'
+import { digestBody } from './body-digest.ts'
 import { insertEvents } from './store.ts'
-import { testPurchaseEntry } from './test-purchase-entry.ts'
-import { uuidV7 } from './uuid-v7.ts'
 
-const checkBody = bodyCheck<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
+const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
 
-export interface TestPurchaseRequest {
+interface TestPurchaseRequest {
   trackerId: string
   destinationId: string
   body: unknown
@@ -32,16 +38,16 @@ export async function sendTestPurchase(
   { trackerId, destinationId, body }: TestPurchaseRequest,
 ): Promise<TestPurchase> {
   const { database } = context
-  requireDestinationId(destinationId)
+  assertDestinationId(destinationId)
   const destination = await findDestination(database, trackerId, destinationId)
-  if (!destination) throw noSuchDestination()
-  const submission = checkBody(body)
+  if (!destination) throw destinationNotFound()
+  const submission = parseBody(body)
   const at = context.now()
-  if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF)
+  if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF_MESSAGE)
 
-  const eventId = `test_${uuidV7(at)}`
-  const entry = testPurchaseEntry(submission, { trackerId, eventId, at })
-  const id = await reserveIds(database, trackerId, 1)
+  const eventId = `test_${generateUuidV7(at)}`
+  const entry = buildTestPurchaseRecord(submission, { trackerId, eventId, at })
+  const id = await reserveDeliveryIds(database, trackerId, 1)
   const delivery = {
     trackerId,
     space: entry.space,
@@ -55,20 +61,77 @@ export async function sendTestPurchase(
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
   }
   await insertEvents(database, [entry], [delivery])
-  await deliverOne(context, { trackerId, destinationId, createdAt: at, id })
+  await deliverNow(context, { trackerId, destinationId, createdAt: at, id })
   const place = { eventId, createdAt: at, space: SPACE_NUMBERS[entry.space] }
-  return outcomeOf(database, trackerId, place)
+  return readOutcome(database, trackerId, place)
 }
 
-const TEST_MODE_OFF =
+const TEST_MODE_OFF_MESSAGE =
   'Test mode is off: switch it on with PATCH /destinations/{destination}/test-mode first.'
 
-async function outcomeOf(
+async function readOutcome(
   database: Database,
   trackerId: string,
-  event: EventPlace,
+  event: EventRef,
 ): Promise<TestPurchase> {
   const [delivery] = await findDeliveries(database, trackerId, [event])
   if (!delivery) throw new Error(`the delivery of ${event.eventId} is gone`)
   return { event_id: event.eventId, status: delivery.status, trace_id: delivery.platformTraceId }
+}
+
+const VALUE_DEFAULT = '1.00'
+const CURRENCY_DEFAULT = 'USD'
+
+interface TestPurchaseRecordInput {
+  trackerId: string
+  eventId: string
+  at: Date
+}
+
+/**
+ * A test purchase as the ledger keeps it. It names no person: its one identifier is the digest of
+ * the event's own id, because the platform refuses an event without any. No consent is asked,
+ * because no person is in it.
+ */
+function buildTestPurchaseRecord(
+  { value = VALUE_DEFAULT, currency = CURRENCY_DEFAULT, order_id }: TestPurchaseSubmission,
+  { trackerId, eventId, at }: TestPurchaseRecordInput,
+): EventRecord {
+  const orderId = order_id ?? `signalbox-${eventId}`
+  const valueCurrency = currency.toUpperCase()
+  const body = { event_name: 'Purchase', value, currency: valueCurrency, order_id: orderId }
+  return {
+    trackerId,
+    eventId,
+    space: 'secret',
+    createdAt: at,
+    eventTime: at,
+    eventName: 'Purchase',
+    eventClass: 'test',
+    actionSource: 'system_generated',
+    consentBasis: 'consent',
+    measurementClass: 'ledger_only',
+    attributionJoin: 'none',
+    enforcementScope: 'event',
+    consentNormalizationVersion: CONSENT_RULES_VERSION,
+    consentCapturedAt: null,
+    eventSource: null,
+    parentEventId: null,
+    orderId,
+    valueAmount: value,
+    valueCurrency,
+    valueData: JSON.stringify({ value, currency: valueCurrency, order_id: orderId }),
+    consent: JSON.stringify({ decision: { outcome: 'granted', reason: 'names_no_person' } }),
+    notes: { dropped: [], unknownMembers: [] },
+    bodyDigest: digestBody(body, { trackerId, eventId }),
+    payload: {
+      visitorId: null,
+      digests: { external_id: [hashIdentifier(eventId)] },
+      plain: {},
+      clickIds: {},
+    },
+    session: null,
+    withdrawnKeys: [],
+    assumedNotWithdrawn: [],
+  }
 }

@@ -1,20 +1,24 @@
 import type pg from 'pg'
 import { type Database, inTransaction } from '../db/database.ts'
-import { isOfCluster } from '../db/distribute-tables.ts'
+import { isCitusCluster } from '../db/distribute-tables.ts'
 import {
   type NumberedDelivery,
   type PlannedDelivery,
   planExpressions,
   planValues,
 } from '../delivery/plan-store.ts'
-import { APPEND_PARAMETERS, appendExpressions, appendValues } from '../ledger/append-store.ts'
-import type { EventSpace } from '../ledger/event-space.ts'
-import type { LedgerEntry } from '../ledger/ledger-entry.ts'
-import { type InsertedNumbers, insertInSteps } from './citus-store.ts'
+import {
+  APPEND_PARAMETER_COUNT,
+  buildAppendCtes,
+  buildAppendValues,
+} from '../events/append-store.ts'
+import type { EventRecord } from '../events/event-record.ts'
+import type { EventSpace } from '../events/event-ref.ts'
+import { type InsertedRecordNumbers, insertOnCitus } from './citus-store.ts'
 
 /** Answers with the numbers of the entries that are new, and of those that were not tried. */
 const INSERT_EVENTS = `
-  with ${appendExpressions(1)},${planExpressions(APPEND_PARAMETERS + 1)}
+  with ${buildAppendCtes(1)},${planExpressions(APPEND_PARAMETER_COUNT + 1)}
   select array(select number::integer from accepted) as accepted,
     array(select number::integer from misjudged) as misjudged`
 
@@ -25,15 +29,15 @@ export interface EventKey {
 }
 
 /** A key of the ledger as one string; neither tracker ids nor spaces have a space in them. */
-export function ledgerKey({ trackerId, space, eventId }: EventKey): string {
+export function formatEventKey({ trackerId, space, eventId }: EventKey): string {
   return `${trackerId} ${space} ${eventId}`
 }
 
 export interface InsertedEvents {
   /** The keys of the events that are new. */
-  inserted: Set<string>
+  newKeys: Set<string>
   /** The keys of those that were not tried: their person has withdrawn consent or was erased. */
-  misjudged: Set<string>
+  conflictingKeys: Set<string>
 }
 
 /**
@@ -45,46 +49,46 @@ export interface InsertedEvents {
  */
 export async function insertEvents(
   database: Pick<Database, 'pool'>,
-  entries: readonly LedgerEntry[],
+  entries: readonly EventRecord[],
   deliveries: readonly PlannedDelivery[],
 ): Promise<InsertedEvents> {
-  const isCluster = await isOfCluster(database)
+  const isCluster = await isCitusCluster(database)
   const insert = (client: pg.Pool | pg.ClientBase) =>
-    insertEventsWith(client, { entries, deliveries, isCluster })
+    insertEventsInTransaction(client, { entries, deliveries, isCluster })
   return isCluster ? inTransaction(database, insert) : insert(database.pool)
 }
 
 /** The same within a transaction of the caller. */
-export async function insertEventsWith(
+export async function insertEventsInTransaction(
   client: pg.Pool | pg.ClientBase,
   {
     entries,
     deliveries,
     isCluster,
   }: {
-    entries: readonly LedgerEntry[]
+    entries: readonly EventRecord[]
     deliveries: readonly PlannedDelivery[]
     isCluster: boolean
   },
 ): Promise<InsertedEvents> {
-  const keys = entries.map(ledgerKey)
+  const keys = entries.map(formatEventKey)
   const numbers = new Map(keys.map((key, index) => [key, index + 1]))
   const numbered = deliveries.map(delivery => ({
     ...delivery,
-    number: numbers.get(ledgerKey(delivery)) as number,
+    number: numbers.get(formatEventKey(delivery)) as number,
   }))
-  const insert = isCluster ? insertInSteps : insertAtOnce
+  const insert = isCluster ? insertOnCitus : insertInOneStatement
   const { accepted, misjudged } = await insert(client, entries, numbered)
   const keysOf = (found: number[]) => new Set(found.map(number => keys[number - 1] as string))
-  return { inserted: keysOf(accepted), misjudged: keysOf(misjudged) }
+  return { newKeys: keysOf(accepted), conflictingKeys: keysOf(misjudged) }
 }
 
-async function insertAtOnce(
+async function insertInOneStatement(
   client: pg.Pool | pg.ClientBase,
-  entries: readonly LedgerEntry[],
+  entries: readonly EventRecord[],
   deliveries: readonly NumberedDelivery[],
-): Promise<InsertedNumbers> {
-  const values = [...appendValues(entries), ...planValues(deliveries)]
+): Promise<InsertedRecordNumbers> {
+  const values = [...buildAppendValues(entries), ...planValues(deliveries)]
   const { rows } = await client.query({ name: 'insert-events', text: INSERT_EVENTS, values })
   // The driver's query may stay in memory until a collection of the whole heap. Its parameters,
   // 3.3 KB an event, must not: that alone made such a collection necessary every 3,000 events.

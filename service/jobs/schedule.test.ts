@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { periodSecondsOf } from './schedule.ts'
+import { parsePeriodSeconds } from './job.ts'
 
 it('knows the time between two runs of every form', () => {
-  assert.equal(periodSecondsOf('*/15 * * * *'), 900)
-  assert.equal(periodSecondsOf('7 * * * *'), 3_600)
-  assert.equal(periodSecondsOf('10 3 * * *'), 86_400)
+  assert.equal(parsePeriodSeconds('*/15 * * * *'), 900)
+  assert.equal(parsePeriodSeconds('7 * * * *'), 3_600)
+  assert.equal(parsePeriodSeconds('10 3 * * *'), 86_400)
 })
 
 for (const schedule of [
@@ -17,6 +17,6 @@ for (const schedule of [
   '0 3 * * 1',
 ]) {
   it(`refuses ${JSON.stringify(schedule)}`, () => {
-    assert.throws(() => periodSecondsOf(schedule), RangeError)
+    assert.throws(() => parsePeriodSeconds(schedule), RangeError)
   })
 }

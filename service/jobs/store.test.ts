@@ -4,15 +4,21 @@ import { jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
 import { eventually } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { JOB_ATTEMPTS_MAX } from './job.ts'
-import { forgetFailedJobs, readJobs, recordJobs, recordSuccess, requestJob } from './store.ts'
+import {
+  deleteFailedJobs,
+  enqueueJob,
+  readJobStatistics,
+  recordJobSuccess,
+  registerJobs,
+} from './store.ts'
 
 it('a job that is asked for many times waits once, and once for each payload', async test => {
   const { database } = await testStore(test)
-  await Promise.all(Array.from({ length: 8 }, () => requestJob(database, 'look')))
+  await Promise.all(Array.from({ length: 8 }, () => enqueueJob(database, 'look')))
   for (const date of ['2026-11-20', '2026-11-20', '2026-11-19']) {
-    await requestJob(database, 'look', { date })
+    await enqueueJob(database, 'look', { date })
   }
-  assert.equal((await readJobs(database, [])).counts.queued, 3)
+  assert.equal((await readJobStatistics(database, [])).counts.queued, 3)
 })
 
 it('a job that is asked for while it runs is queued once more', async test => {
@@ -24,10 +30,10 @@ it('a job that is asked for while it runs is queued once more', async test => {
       await end.promise
     }),
   ])
-  await requestJob(place.database, 'look')
+  await enqueueJob(place.database, 'look')
   await started.promise
-  for (let request = 0; request < 3; request += 1) await requestJob(place.database, 'look')
-  assert.deepEqual((await readJobs(place.database, [])).counts, {
+  for (let request = 0; request < 3; request += 1) await enqueueJob(place.database, 'look')
+  assert.deepEqual((await readJobStatistics(place.database, [])).counts, {
     queued: 1,
     running: 1,
     failed: 0,
@@ -40,11 +46,11 @@ it('a job that is asked for while it runs is queued once more', async test => {
 it('nothing is asked for when the transaction that asked is taken back', async test => {
   const { database } = await testStore(test)
   const asked = database.query.transaction().execute(async query => {
-    await requestJob({ query }, 'look')
+    await enqueueJob({ query }, 'look')
     throw new Error('taken back')
   })
   await assert.rejects(asked, /taken back/)
-  assert.equal((await readJobs(database, [])).counts.queued, 0)
+  assert.equal((await readJobStatistics(database, [])).counts.queued, 0)
 })
 
 it('a job that failed to the end is shown, forgotten after a week, and replaced sooner', async test => {
@@ -55,16 +61,20 @@ it('a job that failed to the end is shown, forgotten after a week, and replaced 
       [name],
     )
   for (const name of ['old', 'new', 'replaced']) {
-    await requestJob(database, name)
+    await enqueueJob(database, name)
     await failToTheEnd(name)
   }
-  await requestJob(database, 'replaced')
+  await enqueueJob(database, 'replaced')
   await database.pool.query(
     `update signalbox_jobs._private_jobs set updated_at = now() - interval '8 days'
      where key = 'old'`,
   )
-  assert.deepEqual((await readJobs(database, [])).counts, { queued: 1, running: 0, failed: 2 })
-  await forgetFailedJobs(database)
+  assert.deepEqual((await readJobStatistics(database, [])).counts, {
+    queued: 1,
+    running: 0,
+    failed: 2,
+  })
+  await deleteFailedJobs(database)
   const { rows } = await database.pool.query(
     'select key, attempts, max_attempts from signalbox_jobs.jobs order by key',
   )
@@ -76,11 +86,11 @@ it('a job that failed to the end is shown, forgotten after a week, and replaced 
 
 it('it is known how long a job has not succeeded, from when it is known', async test => {
   const { database } = await testStore(test)
-  await recordJobs(database, ['daily', 'hourly'])
+  await registerJobs(database, ['daily', 'hourly'])
   await database.pool.query(`update job_records set known_at = now() - interval '1 hour'`)
-  await recordSuccess(database, 'hourly')
-  await recordJobs(database, ['daily', 'hourly'])
-  const { successAgeSeconds } = await readJobs(database, ['daily', 'hourly', 'stranger'])
+  await recordJobSuccess(database, 'hourly')
+  await registerJobs(database, ['daily', 'hourly'])
+  const { successAgeSeconds } = await readJobStatistics(database, ['daily', 'hourly', 'stranger'])
   assert.deepEqual([...successAgeSeconds.keys()].sort(), ['daily', 'hourly'])
   assert.ok((successAgeSeconds.get('daily') ?? 0) >= 3_600)
   assert.ok((successAgeSeconds.get('hourly') ?? 3_600) < 3_600)

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { JOBS_NOW, jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
 import { eventually } from '../../testing/program-under-test.ts'
 import type { JobPayload } from './job.ts'
-import { requestJob } from './store.ts'
+import { enqueueJob } from './store.ts'
 
 it('runs what is asked for, with what was said and the time of our clock', async test => {
   const place = await jobsUnderTest(test)
@@ -15,7 +15,7 @@ it('runs what is asked for, with what was said and the time of our clock', async
       seen.push([payload, now])
     }),
   ])
-  await requestJob(place.database, 'look', { date: '2026-11-20' })
+  await enqueueJob(place.database, 'look', { date: '2026-11-20' })
   await eventually('it ran', () => place.runs.length === 1)
   assert.deepEqual(seen, [[{ date: '2026-11-20' }, JOBS_NOW]])
   assert.equal(place.runs[0]?.outcome, 'succeeded')
@@ -39,7 +39,7 @@ it('two workers never run the same job at the same time, and none twice', async 
   place.start([look])
   await place.workersListen(2)
   const numbers = Array.from({ length: 30 }, (_, number) => number)
-  await Promise.all(numbers.map(number => requestJob(place.database, 'look', { number })))
+  await Promise.all(numbers.map(number => enqueueJob(place.database, 'look', { number })))
   await eventually('all ran', () => place.runs.length >= numbers.length)
   assert.deepEqual(
     (seen as number[]).toSorted((a, b) => a - b),
@@ -52,8 +52,8 @@ it('a long job does not hold up another one', async test => {
   const place = await jobsUnderTest(test)
   const end = Promise.withResolvers<void>()
   place.start([jobOf('long', () => end.promise), jobOf('short', async () => {})])
-  await requestJob(place.database, 'long')
-  await requestJob(place.database, 'short')
+  await enqueueJob(place.database, 'long')
+  await enqueueJob(place.database, 'short')
   await eventually('the short one ran', () => place.runs.length === 1)
   assert.equal(place.runs[0]?.name, 'short')
   end.resolve()
@@ -98,7 +98,7 @@ it('a job that fails is told of once, kept without its message, and tried again'
       if (tries === 1) throw Object.assign(new TypeError('secret@example.com'), { code: '22P02' })
     }),
   ])
-  await requestJob(place.database, 'look')
+  await enqueueJob(place.database, 'look')
   await eventually('it failed', async () => (await place.queued())[0]?.last_error !== null)
   assert.deepEqual(await place.queued(), [
     { key: 'look', attempts: 1, last_error: 'failed: TypeError 22P02', locked: false },
@@ -120,10 +120,10 @@ it('a job is told when its time is over, and counts as failed', async test => {
   const place = await jobsUnderTest(test)
   place.start([
     jobOf('look', async (_, { signal }) => void (await once(signal, 'abort')), {
-      secondsMax: 0.01,
+      timeoutSeconds: 0.01,
     }),
   ])
-  await requestJob(place.database, 'look')
+  await enqueueJob(place.database, 'look')
   await eventually('it was over', () => place.runs.length === 1)
   assert.equal(place.runs[0]?.outcome, 'failed')
   assert.match(String(place.runs[0]?.error), /the time of the job is over/)

@@ -9,11 +9,10 @@ import {
   type WorkerPool,
 } from 'graphile-worker'
 import type { Database } from '../db/database.ts'
-import { JOBS_SCHEMA } from '../db/jobs-schema.ts'
-import { attemptJob } from './attempt-job.ts'
-import { JOB_ATTEMPTS_MAX, type Job, type JobRun } from './job.ts'
-import { periodSecondsOf } from './schedule.ts'
-import { forgetFailedJobs, recordJobs, releaseAbandonedJobs, releaseJobsOf } from './store.ts'
+import { JOBS_SCHEMA } from '../db/migrate.ts'
+import { JOB_ATTEMPTS_MAX, type Job, type JobRun, parsePeriodSeconds } from './job.ts'
+import { runJob } from './run-job.ts'
+import { deleteFailedJobs, registerJobs, releaseAbandonedJobs, releaseWorkerJobs } from './store.ts'
 
 export interface JobWorkerOptions {
   /**
@@ -29,7 +28,7 @@ export interface JobWorkerOptions {
   onError: (error: unknown) => void
   onDone: (run: JobRun) => void
   /** Other ones than the default are for tests. */
-  limits?: Partial<JobLimits>
+  timings?: Partial<JobWorkerTimings>
 }
 
 export interface JobWorker {
@@ -40,39 +39,39 @@ export interface JobWorker {
   stop(): Promise<void>
 }
 
-export interface JobLimits {
+export interface JobWorkerTimings {
   /**
    * How often each of `concurrency` looks for what is due again after a failure, or of which the
    * notice was lost; a new job comes with a notice. A look with nothing to do is a round trip of
    * 0.15 ms (median of 500 on two shared cores under load). It is below the ten seconds after which
    * an idle connection would be closed.
    */
-  pollSeconds: number
+  pollIntervalSeconds: number
   /** How often what dead processes left is looked for. */
-  tidySeconds: number
+  cleanupIntervalSeconds: number
   /** Until another start, when the last one failed. */
-  restartPauseSeconds: number
+  restartDelaySeconds: number
   /** What is under way has so long to end, and as long again when it is told to. */
-  stopSecondsMax: number
+  stopTimeoutSeconds: number
 }
 
-const LIMITS: JobLimits = {
-  pollSeconds: 8,
-  tidySeconds: 60,
-  restartPauseSeconds: 5,
-  stopSecondsMax: 5,
+const DEFAULT_TIMINGS: JobWorkerTimings = {
+  pollIntervalSeconds: 8,
+  cleanupIntervalSeconds: 60,
+  restartDelaySeconds: 5,
+  stopTimeoutSeconds: 5,
 }
 /** A job that was told to end has so long until others take it for dead. */
 const LEASE_GRACE_SECONDS = 60
 const PROCESS_ENDING = 'the process is ending'
-const TIME_OVER = 'the time of the job is over'
+const JOB_TIMED_OUT = 'the time of the job is over'
 /**
  * graphile-worker looks for the next job before the store knows that the last one is over, finds
  * its queue taken, and would wait for the next poll. So it looks again after that.
  */
-const SECOND_LOOKS_MILLISECONDS = [20, 200, 1_000]
+const REPOLL_DELAYS_MILLISECONDS = [20, 200, 1_000]
 /** graphile-worker keeps a failed first look in mind, and would not look again. */
-const FAILED_LOOKS_MAX = 3
+const FAILED_POLLS_MAX = 3
 
 /** Starts to work on jobs as they come due. Any number of processes may do so on one store. */
 export function startJobWorker(options: JobWorkerOptions): JobWorker {
@@ -84,7 +83,7 @@ export function startJobWorker(options: JobWorkerOptions): JobWorker {
 /** One graphile-worker after the other: each ends when it can no longer be trusted. */
 class WorkerLoop {
   readonly #options: JobWorkerOptions
-  readonly #limits: JobLimits
+  readonly #limits: JobWorkerTimings
   readonly #alarm = new AbortController()
   readonly #ending = new AbortController()
   #runner: Runner | null = null
@@ -92,37 +91,40 @@ class WorkerLoop {
 
   constructor(options: JobWorkerOptions) {
     this.#options = options
-    this.#limits = { ...LIMITS, ...options.limits }
+    this.#limits = { ...DEFAULT_TIMINGS, ...options.timings }
   }
 
   async run(): Promise<void> {
     while (!this.#alarm.signal.aborted) {
       await this.#shift().catch(this.#options.onError)
-      await this.#sleep(this.#limits.restartPauseSeconds)
+      await this.#sleep(this.#limits.restartDelaySeconds)
     }
   }
 
   async stop(finished: Promise<void>): Promise<void> {
-    const { stopSecondsMax } = this.#limits
+    const { stopTimeoutSeconds: stopSecondsMax } = this.#limits
     this.#alarm.abort()
     this.#endShift()
-    if (await endsWithin(stopSecondsMax, finished)) return
+    if (await isDoneWithin(stopSecondsMax, finished)) return
     this.#ending.abort(new Error(PROCESS_ENDING))
-    if (await endsWithin(stopSecondsMax, finished)) return
+    if (await isDoneWithin(stopSecondsMax, finished)) return
     const forced = this.#pool?.forcefulShutdown(PROCESS_ENDING)
-    await endsWithin(stopSecondsMax, Promise.resolve(forced))
+    await isDoneWithin(stopSecondsMax, Promise.resolve(forced))
   }
 
   async #shift(): Promise<void> {
     const { database, jobs, onError } = this.#options
     // What our last one had taken and could not settle; nobody else knows that it is gone.
-    if (this.#pool) await releaseJobsOf(database, this.#pool.id)
+    if (this.#pool) await releaseWorkerJobs(database, this.#pool.id)
     this.#pool = null
-    await recordJobs(database, namesOf(jobs.filter(({ schedule }) => schedule !== null)))
+    await registerJobs(database, listNames(jobs.filter(({ schedule }) => schedule !== null)))
     await this.#tidy()
     this.#runner = await run(this.#runnerOptions())
     if (this.#alarm.signal.aborted) this.#endShift()
-    const tidying = setInterval(() => this.#tidy().catch(onError), this.#limits.tidySeconds * 1_000)
+    const tidying = setInterval(
+      () => this.#tidy().catch(onError),
+      this.#limits.cleanupIntervalSeconds * 1_000,
+    )
     await this.#runner.promise.finally(() => clearInterval(tidying))
     this.#runner = null
   }
@@ -131,12 +133,12 @@ class WorkerLoop {
     const { database, jobs } = this.#options
     await releaseAbandonedJobs(
       database,
-      jobs.map(({ name, secondsMax }) => ({
+      jobs.map(({ name, timeoutSeconds: secondsMax }) => ({
         name,
         leaseSeconds: secondsMax + LEASE_GRACE_SECONDS,
       })),
     )
-    await forgetFailedJobs(database)
+    await deleteFailedJobs(database)
   }
 
   #endShift(): void {
@@ -150,14 +152,14 @@ class WorkerLoop {
       pgPool: database.pool,
       schema: JOBS_SCHEMA,
       concurrency,
-      pollInterval: this.#limits.pollSeconds * 1_000,
+      pollInterval: this.#limits.pollIntervalSeconds * 1_000,
       noHandleSignals: true,
       logger: new Logger(() => this.#heed),
       events: this.#events(),
       taskList: Object.fromEntries(
         jobs.map(job => [job.name, (payload: unknown) => this.#attempt(job, payload)]),
       ),
-      parsedCronItems: cronOf(jobs),
+      parsedCronItems: buildCronItems(jobs),
       // Without them, graphile-worker 0.18 does not wait for what it says to the store when a job
       // is over, and a store that is away then ends the process (an unhandled rejection).
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
@@ -172,13 +174,13 @@ class WorkerLoop {
     })
     events.on('worker:getJob:error', () => {
       failedLooks += 1
-      if (failedLooks === FAILED_LOOKS_MAX) this.#endShift()
+      if (failedLooks === FAILED_POLLS_MAX) this.#endShift()
     })
     events.on('worker:getJob:empty', () => {
       failedLooks = 0
     })
     events.on('job:complete', () => {
-      for (const milliseconds of SECOND_LOOKS_MILLISECONDS) this.#lookIn(milliseconds)
+      for (const milliseconds of REPOLL_DELAYS_MILLISECONDS) this.#lookIn(milliseconds)
     })
     return events
   }
@@ -201,14 +203,14 @@ class WorkerLoop {
   async #attempt(job: Job, payload: unknown): Promise<void> {
     const { database, now, onDone } = this.#options
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(new Error(TIME_OVER)), job.secondsMax * 1_000)
+    const timer = setTimeout(() => stop.abort(new Error(JOB_TIMED_OUT)), job.timeoutSeconds * 1_000)
     const ending = this.#ending.signal
     const end = () => stop.abort(ending.reason)
     ending.addEventListener('abort', end)
     try {
       const isEnding = () => ending.aborted
       const { signal } = stop
-      await attemptJob({ database, job, payload, now: now(), signal, isEnding, onDone })
+      await runJob({ database, job, payload, now: now(), signal, isEnding, onDone })
     } finally {
       clearTimeout(timer)
       ending.removeEventListener('abort', end)
@@ -221,12 +223,12 @@ class WorkerLoop {
 }
 
 /** A run that was missed is made up at the start: the last one before it, if nobody made that. */
-function cronOf(jobs: readonly Job[]) {
+function buildCronItems(jobs: readonly Job[]) {
   return parseCronItems(
     jobs.flatMap(({ name, schedule }) => {
       if (schedule === null) return []
       const options = {
-        backfillPeriod: periodSecondsOf(schedule) * 1_000,
+        backfillPeriod: parsePeriodSeconds(schedule) * 1_000,
         maxAttempts: JOB_ATTEMPTS_MAX,
         queueName: name,
         jobKey: name,
@@ -236,11 +238,11 @@ function cronOf(jobs: readonly Job[]) {
   )
 }
 
-function namesOf(jobs: readonly Job[]): string[] {
+function listNames(jobs: readonly Job[]): string[] {
   return jobs.map(({ name }) => name)
 }
 
-async function endsWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
+async function isDoneWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
   const isOver = new AbortController()
   const patience = delay(seconds * 1_000, false, { signal: isOver.signal }).catch(() => false)
   const end = work.then(

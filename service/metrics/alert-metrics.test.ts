@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { AlertKind } from '../reports/alert.ts'
-import { alertMetrics, openAlertMetrics } from './alert-metrics.ts'
-import { type MetricsRegistry, metricsPage, metricsRegistry } from './metrics-registry.ts'
+import type { AlertKind } from '../reports/alert-store.ts'
+import { registerAlertMetrics, registerOpenAlertMetrics } from './delivery-metrics.ts'
+import { createMetricsRegistry, type MetricsRegistry, renderMetrics } from './metrics-registry.ts'
 
 async function shown(registry: MetricsRegistry): Promise<string[]> {
-  const { text } = await metricsPage(registry)
+  const { text } = await renderMetrics(registry)
   return text.split('\n').filter(line => line.startsWith('signalbox_'))
 }
 
 it('counts alerts as they are raised, each kind from zero', async () => {
-  const registry = metricsRegistry()
-  const countRaised = alertMetrics(registry)
+  const registry = createMetricsRegistry()
+  const countRaised = registerAlertMetrics(registry)
   countRaised('emq_low')
   countRaised('emq_low')
   assert.deepEqual(await shown(registry), [
@@ -22,9 +22,9 @@ it('counts alerts as they are raised, each kind from zero', async () => {
 })
 
 it('shows the open ones of the store, and none while it is away', async () => {
-  const registry = metricsRegistry()
+  const registry = createMetricsRegistry()
   let read = async (): Promise<Partial<Record<AlertKind, number>>> => ({ emq_low: 3 })
-  openAlertMetrics(registry, () => read())
+  registerOpenAlertMetrics(registry, () => read())
   assert.deepEqual(await shown(registry), [
     'signalbox_alerts_open{kind="emq_fell"} 0',
     'signalbox_alerts_open{kind="emq_low"} 3',

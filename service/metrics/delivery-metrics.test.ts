@@ -4,13 +4,17 @@ import { eventually } from '../../testing/program-under-test.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 import { platformTargetOf, revokeToken, scriptFaults } from '../../testing/simulator-controls.ts'
 import { eventuallyStatus, submitFor, workerUnderTest } from '../../testing/worker-under-test.ts'
-import { deliveryMetrics, destinationMetrics, workerMetrics } from './delivery-metrics.ts'
-import { meteredPlatform } from './metered-platform.ts'
-import { type MetricsRegistry, metricsPage, metricsRegistry } from './metrics-registry.ts'
+import {
+  registerDeliveryMetrics,
+  registerDestinationMetrics,
+  registerWorkerMetrics,
+  withPlatformMetrics,
+} from './delivery-metrics.ts'
+import { createMetricsRegistry, type MetricsRegistry, renderMetrics } from './metrics-registry.ts'
 
 /** The series of ours that are not zero, without the buckets and without what a clock decides. */
 async function shown(registry: MetricsRegistry): Promise<string[]> {
-  const { text } = await metricsPage(registry)
+  const { text } = await renderMetrics(registry)
   return text
     .split('\n')
     .filter(line => line.startsWith('signalbox_') && !line.endsWith(' 0'))
@@ -19,9 +23,9 @@ async function shown(registry: MetricsRegistry): Promise<string[]> {
 
 it('counts what the worker sends and settles, in requests and in events', async test => {
   const service = await serviceUnderTest(test, { batchMax: 10 })
-  const registry = metricsRegistry()
-  const platform = meteredPlatform(registry, service.delivery.platform)
-  const { onSettled, onClaimed } = deliveryMetrics(registry)
+  const registry = createMetricsRegistry()
+  const platform = withPlatformMetrics(registry, service.delivery.platform)
+  const { onSettled, onClaimed } = registerDeliveryMetrics(registry)
   await submitFor(service, service.tracker, 12)
   // The last one is claimed after the others, and too old by then.
   await service.database.pool.query(
@@ -59,14 +63,16 @@ it('counts what the worker sends and settles, in requests and in events', async 
 
 it('counts a destination that is paused once, and what was handed back', async test => {
   const service = await serviceUnderTest(test)
-  const registry = metricsRegistry()
-  const onMoved = destinationMetrics(registry)
-  const { onSettled } = deliveryMetrics(registry)
+  const registry = createMetricsRegistry()
+  const onMoved = registerDestinationMetrics(registry)
+  const { onSettled } = registerDeliveryMetrics(registry)
   const { accessToken } = await platformTargetOf(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   await submitFor(service, service.tracker, 3)
   const onDestinationMoved = ({ status }: { status: 'active' | 'inactive' }) => onMoved(status)
-  const worker = workerUnderTest(test, service, { context: { onSettled, onDestinationMoved } })
+  const worker = workerUnderTest(test, service, {
+    context: { onSettled, onDestinationStatusChanged: onDestinationMoved },
+  })
   await eventually('the destination is paused', async () => (await shown(registry)).length >= 2)
   await worker.stop()
   assert.deepEqual(await shown(registry), [
@@ -78,13 +84,13 @@ it('counts a destination that is paused once, and what was handed back', async t
 
 it('shows the circuits of the worker and its requests in flight', async test => {
   const service = await serviceUnderTest(test, { batchMax: 1 })
-  const registry = metricsRegistry()
+  const registry = createMetricsRegistry()
   await submitFor(service, service.tracker, 2)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 4 } }])
   const worker = workerUnderTest(test, service)
-  workerMetrics(registry, worker, 8)
+  registerWorkerMetrics(registry, worker, 8)
   await eventually('the lane is throttled', async () => {
-    const { throttled } = worker.circuits()
+    const { throttled } = worker.countCircuits()
     return throttled === 1 && worker.requestsInFlight() === 0
   })
   assert.deepEqual(await shown(registry), [

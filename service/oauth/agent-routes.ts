@@ -1,20 +1,51 @@
-import { getAgentContext } from '@signalbox/contract/agent-operations.ts'
-import { limitAddresses } from '../access/limit-addresses.ts'
+import { type AgentContext, getAgentContext } from '@signalbox/contract/agent-operations.ts'
+import { limitAddresses } from '../access/address-limits.ts'
+import type { Database } from '../db/database.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { agentContext } from './agent-context.ts'
-import { agentGuard } from './agent-guard.ts'
+import { type AgentPrincipal, requireAgentToken, requirePermission } from './authenticate-agent.ts'
 import type { OauthContext } from './oauth-context.ts'
-import { requirePermission } from './verify-agent-token.ts'
+import { findSignalStatus } from './signal-store.ts'
 
 /** What the OAuth management credential opens. It opens nothing else, and nothing else opens it. */
 export function agentRoutes(app: ServiceApp, context: OauthContext): void {
   if (context.limits.oauth) limitAddresses(app, context.limits.oauth)
   app.route({
     ...getAgentContext,
-    onRequest: agentGuard(context, 'agent'),
+    onRequest: requireAgentToken(context, 'agent'),
     async handler({ agent }, reply) {
       requirePermission(agent, 'ad-account.read')
-      return reply.code(200).send(await agentContext(context.database, agent))
+      return reply.code(200).send(await readAgentContext(context.database, agent))
     },
   })
+}
+
+/** getAgentContext: what the connection was approved for, and whether its signals arrive. */
+async function readAgentContext(
+  database: Database,
+  principal: AgentPrincipal,
+): Promise<AgentContext> {
+  if (principal.kind !== 'connection') throw new Error('only connections have a context')
+  const { connectionId, workspaceId, adAccountId } = principal
+  const signals = await findSignalStatus(database, { workspaceId, adAccountId })
+  return {
+    connection: {
+      id: connectionId,
+      name: principal.connectionName,
+      approved_at: principal.approvedAt.toISOString(),
+    },
+    client: { name: principal.clientName },
+    permissions: [...principal.permissions],
+    ad_account: {
+      id: adAccountId,
+      name: principal.adAccountName,
+      platform: principal.platform,
+      currency: principal.currency,
+      time_zone: principal.timeZone,
+    },
+    workspace: { id: workspaceId, name: principal.workspaceName },
+    signals: {
+      tracker_connected: signals.hasEvents,
+      dataset_connected: signals.hasDestination,
+    },
+  }
 }

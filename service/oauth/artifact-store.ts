@@ -81,7 +81,7 @@ export async function consumeArtifact(
   return rows.length === 1
 }
 
-export async function removeArtifact(
+export async function deleteArtifact(
   { query }: Database,
   model: string,
   id: string,
@@ -94,7 +94,7 @@ export async function removeArtifact(
 }
 
 /** Everything of one kind that an approval led to. */
-export async function removeArtifactsOfGrant(
+export async function deleteGrantArtifacts(
   { query }: Database,
   model: string,
   grantId: string,
@@ -106,7 +106,7 @@ export async function removeArtifactsOfGrant(
     .execute()
 }
 
-export interface Poll {
+export interface DevicePoll {
   /** The digest of a device code. */
   id: string
   at: Date
@@ -117,9 +117,9 @@ export interface Poll {
  * Notes that a client asked for a device code's tokens, and says whether that was too early. Then
  * the time to stay away grows by an interval (RFC 8628, section 3.5).
  */
-export async function notePoll(
+export async function recordDevicePoll(
   { pool }: Database,
-  { id, at, intervalSeconds }: Poll,
+  { id, at, intervalSeconds }: DevicePoll,
 ): Promise<{ isTooEarly: boolean }> {
   const { rows } = await pool.query({
     name: 'note-oauth-poll',
@@ -143,7 +143,7 @@ export async function notePoll(
  * until its own time is over, so that a stolen copy of it is still recognised. Returns how many
  * went.
  */
-export async function removeExpiredArtifacts(
+export async function deleteExpiredArtifacts(
   { query }: Database,
   expiredBefore: Date,
 ): Promise<number> {

@@ -1,22 +1,29 @@
 import * as operations from '@signalbox/contract/browser/agent-operations.ts'
+import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/browser/agents.ts'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { membersOf } from '../people/browser-routes.ts'
-import { guardSessions } from '../people/guard-sessions.ts'
-import { connectionListView, executionTokenListView } from './browser-views.ts'
-import { changeConnection, endConnection, readConnections } from './change-connection.ts'
+import { readBodyFields } from '../people/browser-routes.ts'
+import { requireSession } from '../people/page-requests.ts'
+import type { ListedConnection } from './connection-store.ts'
 import {
-  endExecutionToken,
-  makeExecutionToken,
-  readExecutionTokens,
-} from './change-execution-tokens.ts'
+  listWorkspaceConnections,
+  revokeWorkspaceConnection,
+  updateConnection,
+} from './connections.ts'
+import type { ListedExecutionToken } from './execution-token-store.ts'
+import {
+  issueWorkspaceToken,
+  listWorkspaceTokens,
+  revokeWorkspaceToken,
+} from './execution-tokens.ts'
 import type { OauthContext } from './oauth-context.ts'
+import type { Permission } from './permissions.ts'
 
 /** The dashboard's interface to agents: the verbs of the pages, as JSON. */
 export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void {
   app.register(
     async api => {
-      guardSessions(api, context)
+      requireSession(api, context)
       connectionRoutes(api, context)
       executionTokenRoutes(api, context)
     },
@@ -25,7 +32,7 @@ export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void
 }
 
 /** Of a path; each route has those that it names. */
-interface PathNames {
+interface PathParameters {
   workspace: string
   connection: string
   token: string
@@ -35,20 +42,20 @@ function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.listConnections,
     handler: async request =>
-      connectionListView(await readConnections(context.database, visit(request))),
+      connectionListView(await listWorkspaceConnections(context.database, toVisit(request))),
   })
   app.route({
     ...operations.updateConnection,
     async handler(request, reply) {
-      const { name, ad_account_id: adAccountId } = membersOf(request.body)
-      await changeConnection(context, visit(request), { name, adAccountId })
+      const { name, ad_account_id: adAccountId } = readBodyFields(request.body)
+      await updateConnection(context, toVisit(request), { name, adAccountId })
       return reply.code(204).send()
     },
   })
   app.route({
     ...operations.revokeConnection,
     async handler(request, reply) {
-      await endConnection(context, visit(request))
+      await revokeWorkspaceConnection(context, toVisit(request))
       return reply.code(204).send()
     },
   })
@@ -58,29 +65,66 @@ function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.listExecutionTokens,
     handler: async request =>
-      executionTokenListView(await readExecutionTokens(context.database, visit(request))),
+      executionTokenListView(await listWorkspaceTokens(context.database, toVisit(request))),
   })
   app.route({
     ...operations.createExecutionToken,
     async handler(request, reply) {
-      const { name, tier, days, ad_account_id: adAccountId } = membersOf(request.body)
+      const { name, tier, days, ad_account_id: adAccountId } = readBodyFields(request.body)
       const wish = { name, tier, days, adAccountId }
-      const { id, token, expiresAt } = await makeExecutionToken(context, visit(request), wish)
+      const { id, token, expiresAt } = await issueWorkspaceToken(context, toVisit(request), wish)
       return reply.code(201).send({ id, token, expires_at: expiresAt.toISOString() })
     },
   })
   app.route({
     ...operations.revokeExecutionToken,
     async handler(request, reply) {
-      await endExecutionToken(context, visit(request))
+      await revokeWorkspaceToken(context, toVisit(request))
       return reply.code(204).send()
     },
   })
 }
 
-function visit({ person, params }: { person: Person; params: unknown }) {
-  const { workspace, connection, token } = params as PathNames
+function toVisit({ person, params }: { person: Person; params: unknown }) {
+  const { workspace, connection, token } = params as PathParameters
   return { person, workspaceId: workspace, connectionId: connection, tokenId: token }
 }
 
-type Person = Parameters<typeof readConnections>[1]['person']
+type Person = Parameters<typeof listWorkspaceConnections>[1]['person']
+
+function connectionListView(connections: readonly ListedConnection[]): ConnectionList {
+  return {
+    connections: connections.map(row => ({
+      id: row.id,
+      name: row.name,
+      client_name: row.client_name,
+      audience: row.audience,
+      permissions: row.permissions as Permission[],
+      ad_account_id: row.ad_account_id,
+      ad_account_name: row.ad_account_name,
+      approved_by: row.approved_by,
+      approved_at: row.created_at.toISOString(),
+      last_used_at: row.last_used_at?.toISOString() ?? null,
+      revoked_at: row.revoked_at?.toISOString() ?? null,
+      needs_approval: row.grant_id === null && row.revoked_at === null,
+    })),
+  }
+}
+
+function executionTokenListView(tokens: readonly ListedExecutionToken[]): ExecutionTokenList {
+  return {
+    tokens: tokens.map(row => ({
+      id: row.id,
+      name: row.name,
+      tier: row.tier,
+      last_characters: row.last_characters,
+      ad_account_id: row.ad_account_id,
+      ad_account_name: row.ad_account_name,
+      issued_by: row.issued_by,
+      created_at: row.created_at.toISOString(),
+      expires_at: row.expires_at.toISOString(),
+      last_used_at: row.last_used_at?.toISOString() ?? null,
+      revoked_at: row.revoked_at?.toISOString() ?? null,
+    })),
+  }
+}

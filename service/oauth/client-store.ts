@@ -61,7 +61,7 @@ export async function listDeviceClients({ query }: Database) {
 }
 
 /** Forgets clients that registered themselves before then and were never approved. */
-export async function removeUnapprovedClients(
+export async function deleteUnapprovedClients(
   { query }: Database,
   createdBefore: Date,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
-import { removeExpiredArtifacts } from './artifact-store.ts'
-import { removeUnapprovedClients } from './client-store.ts'
+import { deleteExpiredArtifacts } from './artifact-store.ts'
+import { deleteUnapprovedClients } from './client-store.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 /** A client that nobody approves in this time is not coming back. */
@@ -21,7 +21,7 @@ export interface CollectedGarbage {
 export async function collectOauthGarbage(database: Database, at: Date): Promise<CollectedGarbage> {
   const daysAgo = (days: number) => new Date(at.getTime() - days * DAY_MILLISECONDS)
   return {
-    artifacts: await removeExpiredArtifacts(database, daysAgo(EXPIRED_DAYS)),
-    clients: await removeUnapprovedClients(database, daysAgo(UNAPPROVED_DAYS)),
+    artifacts: await deleteExpiredArtifacts(database, daysAgo(EXPIRED_DAYS)),
+    clients: await deleteUnapprovedClients(database, daysAgo(UNAPPROVED_DAYS)),
   }
 }

@@ -1,20 +1,20 @@
 import type { ServiceApp } from '../http/service-app.ts'
-import { formText } from '../pages/form-body.ts'
+import { readFormText } from '../pages/form-body.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { listAdAccounts } from '../people/ad-account-store.ts'
-import { formFaults } from '../people/form-faults.ts'
-import { requireRole } from '../people/require-role.ts'
+import { toFormErrors } from '../people/page-requests.ts'
+import { requireSignIn } from '../people/require-sign-in.ts'
+import { requireRole } from '../people/workspaces.ts'
 import {
   type ConnectionVisit,
-  endConnection,
-  moveConnection,
-  nameConnection,
-  readConnections,
+  changeConnectionAdAccount,
+  changeConnectionName,
+  listWorkspaceConnections,
+  revokeWorkspaceConnection,
   type WorkspaceVisit,
-} from './change-connection.ts'
+} from './connections.ts'
 import { connectionsPage } from './connections-page.ts'
 import type { OauthContext } from './oauth-context.ts'
-import { signedInPerson } from './signed-in-person.ts'
 
 /** The page of a workspace's connections, with a form for each thing that can be done to one. */
 export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
@@ -22,24 +22,28 @@ export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
     pages.get(url, { config }, async (request, reply) => {
-      const { workspace } = request.params as PathNames
+      const { workspace } = request.params as PathParameters
       const back = `/workspaces/${encodeURIComponent(workspace)}/connections`
-      const person = await signedInPerson(context, { request, reply, back })
+      const person = await requireSignIn(context, { request, reply, returnTo: back })
       if (!person) return reply
       const { done } = request.query as { done?: unknown }
-      return reply.send(await shown(context, { person, workspaceId: workspace }, { done }))
+      return reply.send(
+        await renderConnections(context, { person, workspaceId: workspace }, { done }),
+      )
     })
     for (const [name, change] of Object.entries(CHANGES)) {
       pages.post(`${url}/:connection/${name}`, { config }, async (request, reply) => {
-        const { workspace, connection } = request.params as PathNames
+        const { workspace, connection } = request.params as PathParameters
         const back = `/workspaces/${encodeURIComponent(workspace)}/connections`
-        const person = await signedInPerson(context, { request, reply, back })
+        const person = await requireSignIn(context, { request, reply, returnTo: back })
         if (!person) return reply
         const visit = { person, workspaceId: workspace, connectionId: connection }
         try {
           await change(context, visit, request.body)
         } catch (error) {
-          return reply.code(422).send(await shown(context, visit, { faults: formFaults(error) }))
+          return reply
+            .code(422)
+            .send(await renderConnections(context, visit, { faults: toFormErrors(error) }))
         }
         return reply.redirect(`${back}?done=${name}`, 303)
       })
@@ -49,7 +53,7 @@ export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
 
 const config = { credential: 'none' } as const
 
-interface PathNames {
+interface PathParameters {
   workspace: string
   connection: string
 }
@@ -57,10 +61,11 @@ interface PathNames {
 type Change = (context: OauthContext, visit: ConnectionVisit, form: unknown) => Promise<void>
 
 const CHANGES: Record<string, Change> = {
-  rename: (context, visit, form) => nameConnection(context, visit, formText(form, 'name')),
+  rename: (context, visit, form) =>
+    changeConnectionName(context, visit, readFormText(form, 'name')),
   'ad-account': (context, visit, form) =>
-    moveConnection(context, visit, formText(form, 'ad_account_id')),
-  revoke: (context, visit) => endConnection(context, visit),
+    changeConnectionAdAccount(context, visit, readFormText(form, 'ad_account_id')),
+  revoke: (context, visit) => revokeWorkspaceConnection(context, visit),
 }
 
 const NOTICES: Record<string, string> = {
@@ -69,16 +74,20 @@ const NOTICES: Record<string, string> = {
   revoke: 'The connection is revoked: its agent can do nothing from now on.',
 }
 
-interface Said {
+interface PageFeedback {
   done?: unknown
   faults?: Record<string, string>
 }
 
-async function shown({ database }: OauthContext, visit: WorkspaceVisit, { done, faults }: Said) {
+async function renderConnections(
+  { database }: OauthContext,
+  visit: WorkspaceVisit,
+  { done, faults }: PageFeedback,
+) {
   const { person, workspaceId } = visit
   const action = 'manage_agents'
   const membership = await requireRole(database, person, { workspaceId, action })
-  const connections = await readConnections(database, visit)
+  const connections = await listWorkspaceConnections(database, visit)
   const all = await listAdAccounts(database, membership.workspaceId)
   return connectionsPage({
     person,

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Audience, Permission } from './resources.ts'
+import type { Audience, Permission } from './permissions.ts'
 
 /** What a person approved: this client may do this, with this one ad account. */
 export interface Approval {
@@ -21,7 +21,7 @@ export interface Approval {
  * before. A connection of the same parties that lost its grant, because its ad account was changed,
  * takes the new one and keeps its name.
  */
-export async function keepApproval(
+export async function saveApproval(
   { query }: Transaction,
   approval: Approval,
 ): Promise<number | null> {
@@ -88,7 +88,7 @@ async function renewConnection(
   return row?.id ?? null
 }
 
-export interface ConnectionName {
+export interface ConnectionKey {
   workspaceId: number
   connectionId: number
 }
@@ -101,7 +101,7 @@ export async function revokeGrant(
   { query }: Transaction,
   grantId: string,
   revokedAt: Date,
-): Promise<ConnectionName | null> {
+): Promise<ConnectionKey | null> {
   const statement = CompiledQuery.raw(
     `with gone as (delete from oauth_artifacts where grant_id = $1::text)
      update agent_connections set revoked_at = $2::timestamptz
@@ -110,13 +110,13 @@ export async function revokeGrant(
     [grantId, revokedAt],
   )
   const { rows } = await query.executeQuery(statement)
-  return (rows[0] as ConnectionName | undefined) ?? null
+  return (rows[0] as ConnectionKey | undefined) ?? null
 }
 
 /** True when a live connection of this workspace was revoked by this call, with all its tokens. */
 export async function revokeConnection(
   { query }: Transaction,
-  { workspaceId, connectionId }: ConnectionName,
+  { workspaceId, connectionId }: ConnectionKey,
   revokedAt: Date,
 ): Promise<boolean> {
   const statement = CompiledQuery.raw(
@@ -141,7 +141,7 @@ export async function revokeConnection(
  */
 export async function rebindConnection(
   { query }: Transaction,
-  { workspaceId, connectionId }: ConnectionName,
+  { workspaceId, connectionId }: ConnectionKey,
   adAccountId: number,
 ): Promise<number | null> {
   const statement = CompiledQuery.raw(
@@ -169,7 +169,7 @@ export async function rebindConnection(
 /** The name that a live connection has, locked until this transaction ends. */
 export async function lockConnectionName(
   { query }: Transaction,
-  { workspaceId, connectionId }: ConnectionName,
+  { workspaceId, connectionId }: ConnectionKey,
 ): Promise<string | null> {
   const row = await query
     .selectFrom('agent_connections')
@@ -184,7 +184,7 @@ export async function lockConnectionName(
 
 export async function renameConnection(
   { query }: Transaction,
-  { workspaceId, connectionId }: ConnectionName,
+  { workspaceId, connectionId }: ConnectionKey,
   name: string,
 ): Promise<void> {
   await query

@@ -1,12 +1,12 @@
 import { html } from 'ghtml'
-import { buttonForm, type FieldFaults, faultSummary } from '../pages/form-controls.ts'
+import { buttonForm, errorSummary, type FormErrors } from '../pages/form-controls.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
-import type { CurrentPerson } from '../people/current-person.ts'
-import type { Membership } from '../people/member-store.ts'
+import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
+import type { Membership } from '../people/workspace-store.ts'
+import { formatDate } from '../util/date-text.ts'
 import type { ListedConnection } from './connection-store.ts'
-import { dayText } from './day-text.ts'
-import { PERMISSION_WORDS, type Permission } from './resources.ts'
+import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 
 export interface ConnectionsPage {
   person: CurrentPerson
@@ -14,7 +14,7 @@ export interface ConnectionsPage {
   connections: readonly ListedConnection[]
   /** Active ones of the workspace. */
   adAccounts: readonly AdAccount[]
-  faults?: FieldFaults
+  faults?: FormErrors
   notice?: string | undefined
 }
 
@@ -23,10 +23,10 @@ export function connectionsPage(given: ConnectionsPage): string {
   const { person, membership, connections, faults = {}, notice } = given
   const live = connections.filter(({ revoked_at }) => revoked_at === null)
   const ended = connections.filter(({ revoked_at }) => revoked_at !== null)
-  const content = html`!${faultSummary(faults)}
+  const content = html`!${errorSummary(faults)}
 !${live.length === 0 ? '<p>No agent is connected.</p>' : ''}
 !${live.map(connection => connectionCard(connection, given)).join('')}
-!${ended.length === 0 ? '' : endedCard(ended)}`
+!${ended.length === 0 ? '' : revokedCard(ended)}`
   return workspacePage({ person, membership, tab: 'connections', notice, content })
 }
 
@@ -36,25 +36,25 @@ function connectionCard(connection: ListedConnection, given: ConnectionsPage): s
   const action = `/workspaces/${given.membership.workspaceId}/connections/${id}`
   return html`<section class="card" aria-labelledby="connection-${id}">
 <h2 id="connection-${id}">${name}</h2>
-!${grant_id === null ? WAITING : ''}
+!${grant_id === null ? NEEDS_APPROVAL : ''}
 <dl>
 <dt>Agent</dt><dd>${client_name} <span class="tag">not verified</span></dd>
 <dt>Ad account</dt><dd>${ad_account_name}</dd>
 <dt>May</dt><dd><ul>!${permissions.map(permissionItem).join('')}</ul></dd>
-<dt>Approved</dt><dd>${dayText(created_at)} by ${approved_by}</dd>
-<dt>Last used</dt><dd>${last_used_at === null ? 'never' : dayText(last_used_at)}</dd>
+<dt>Approved</dt><dd>${formatDate(created_at)} by ${approved_by}</dd>
+<dt>Last used</dt><dd>${last_used_at === null ? 'never' : formatDate(last_used_at)}</dd>
 </dl>
 !${renameForm(connection, action)}
-!${given.adAccounts.length > 1 ? moveForm(connection, action, given.adAccounts) : ''}
+!${given.adAccounts.length > 1 ? adAccountForm(connection, action, given.adAccounts) : ''}
 !${buttonForm({ action: `${action}/revoke`, label: 'Revoke', look: 'danger', about: name })}
 </section>`
 }
 
-const WAITING = html`<div class="message notice"><p>Its ad account was changed. The agent has to be
+const NEEDS_APPROVAL = html`<div class="message notice"><p>Its ad account was changed. The agent has to be
 approved again.</p></div>`
 
 function permissionItem(permission: string): string {
-  return html`<li>${PERMISSION_WORDS[permission as Permission] ?? permission}</li>`
+  return html`<li>${PERMISSION_LABELS[permission as Permission] ?? permission}</li>`
 }
 
 function renameForm({ id, name }: ListedConnection, action: string): string {
@@ -67,7 +67,7 @@ function renameForm({ id, name }: ListedConnection, action: string): string {
 </form>`
 }
 
-function moveForm(
+function adAccountForm(
   { id, ad_account_id }: ListedConnection,
   action: string,
   adAccounts: readonly AdAccount[],
@@ -88,11 +88,11 @@ ${account.name}</option>`,
 </form>`
 }
 
-function endedCard(ended: readonly ListedConnection[]): string {
+function revokedCard(ended: readonly ListedConnection[]): string {
   const rows = ended.map(
     ({ name, ad_account_name, revoked_at }) => html`<li class="row"><span>${name}<br>
 <small>${ad_account_name} ·
-revoked ${revoked_at === null ? '' : dayText(revoked_at)}</small></span></li>`,
+revoked ${revoked_at === null ? '' : formatDate(revoked_at)}</small></span></li>`,
   )
   return html`<section class="card"><h2>Revoked</h2>
 <ul class="plain">!${rows.join('')}</ul></section>`

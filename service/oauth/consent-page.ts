@@ -1,14 +1,14 @@
 import { html } from 'ghtml'
-import { faultSummary } from '../pages/form-controls.ts'
-import type { AdAccountChoice } from '../people/ad-account-store.ts'
-import type { ApprovalRequest } from './approval-request.ts'
-import { redirectWords } from './redirect-words.ts'
-import { PERMISSION_WORDS, RESOURCES } from './resources.ts'
+import { errorSummary } from '../pages/form-controls.ts'
+import type { OwnedAdAccount } from '../people/ad-account-store.ts'
+import type { ApprovalRequest } from './connection-approval.ts'
+import { PERMISSION_LABELS, RESOURCES } from './permissions.ts'
+import { describeRedirectUri } from './redirect-uri.ts'
 
-export interface Consent {
+export interface ConsentPage {
   approval: ApprovalRequest
   /** Those that the person may choose from. */
-  adAccounts: readonly AdAccountChoice[]
+  adAccounts: readonly OwnedAdAccount[]
   /** A sentence about what was sent before; null on the first visit. */
   fault: string | null
 }
@@ -18,44 +18,46 @@ export interface Consent {
  * are sent, what exactly is allowed, and for which one ad account. Nothing is chosen for them when
  * there are several.
  */
-export function consentPage({ approval, adAccounts, fault }: Consent) {
+export function consentPage({ approval, adAccounts, fault }: ConsentPage) {
   const { clientName, redirectUri } = approval
-  const faults = fault === null ? {} : { [firstChoice(adAccounts)]: fault }
+  const faults = fault === null ? {} : { [firstChoiceId(adAccounts)]: fault }
   const title = `Connect ${clientName}?`
   return {
     title: fault === null ? title : `Error: ${title}`,
     body: html`<section class="card">
-!${faultSummary(faults)}
+!${errorSummary(faults)}
 <h1>Connect “${clientName}”?</h1>
 <div class="message notice"><p><strong>Not verified.</strong> Anybody can use this name. Go on only
 if you started this yourself.</p></div>
 <dl>
 <dt>You are sent to</dt>
-<dd><strong>${whereTo(redirectUri)}</strong></dd>
+<dd><strong>${redirectTarget(redirectUri)}</strong></dd>
 <dt>It will be allowed to</dt>
 <dd><ul>!${permissionItems(approval)}</ul></dd>
 </dl>
-!${adAccounts.length === 0 ? nothingToChoose() : choiceForm(adAccounts)}
+!${adAccounts.length === 0 ? noAdAccountForm() : choiceForm(adAccounts)}
 </section>`,
   }
 }
 
-function whereTo(redirectUri: string | null): string {
-  return redirectUri === null ? 'your device: this page stays here' : redirectWords(redirectUri)
+function redirectTarget(redirectUri: string | null): string {
+  return redirectUri === null
+    ? 'your device: this page stays here'
+    : describeRedirectUri(redirectUri)
 }
 
 function permissionItems({ audience }: ApprovalRequest): string {
   return RESOURCES[audience].permissions
-    .map(permission => html`<li>${PERMISSION_WORDS[permission]}</li>`)
+    .map(permission => html`<li>${PERMISSION_LABELS[permission]}</li>`)
     .join('')
 }
 
-function choiceForm(adAccounts: readonly AdAccountChoice[]): string {
+function choiceForm(adAccounts: readonly OwnedAdAccount[]): string {
   const isOnly = adAccounts.length === 1
   return html`<form method="post">
 <fieldset>
 <legend>For one ad account</legend>
-!${adAccounts.map(account => choice(account, isOnly)).join('')}
+!${adAccounts.map(account => adAccountChoice(account, isOnly)).join('')}
 </fieldset>
 <p class="hint">You can take this back at any time, under Connections of the workspace.</p>
 <div class="actions">
@@ -65,7 +67,7 @@ function choiceForm(adAccounts: readonly AdAccountChoice[]): string {
 </form>`
 }
 
-function choice(account: AdAccountChoice, isChosen: boolean): string {
+function adAccountChoice(account: OwnedAdAccount, isChosen: boolean): string {
   const { adAccountId, name, platform, platformAccountId, currency, workspaceName } = account
   return html`<label class="choice">
 <input type="radio" name="ad_account_id" id="ad-account-${adAccountId}"
@@ -75,7 +77,7 @@ value="${adAccountId}"!${isChosen ? ' checked' : ''}>
 </label>`
 }
 
-function nothingToChoose(): string {
+function noAdAccountForm(): string {
   return html`<div class="message danger"><p>You own no active ad account, so there is nothing to
 connect. Add one under <a href="/workspaces">your workspaces</a>, then start again in the
 agent.</p></div>
@@ -84,6 +86,6 @@ agent.</p></div>
 </form>`
 }
 
-function firstChoice([account]: readonly AdAccountChoice[]): string {
+function firstChoiceId([account]: readonly OwnedAdAccount[]): string {
   return account ? `ad-account-${account.adAccountId}` : ''
 }

@@ -1,18 +1,18 @@
 import type { ServiceApp } from '../http/service-app.ts'
-import { formText } from '../pages/form-body.ts'
+import { readFormText } from '../pages/form-body.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { listAdAccounts } from '../people/ad-account-store.ts'
-import { formFaults } from '../people/form-faults.ts'
-import { requireRole } from '../people/require-role.ts'
-import type { WorkspaceVisit } from './change-connection.ts'
+import { toFormErrors } from '../people/page-requests.ts'
+import { requireSignIn } from '../people/require-sign-in.ts'
+import { requireRole } from '../people/workspaces.ts'
+import type { WorkspaceVisit } from './connections.ts'
 import {
-  endExecutionToken,
-  makeExecutionToken,
-  readExecutionTokens,
-} from './change-execution-tokens.ts'
+  issueWorkspaceToken,
+  listWorkspaceTokens,
+  revokeWorkspaceToken,
+} from './execution-tokens.ts'
 import { type ExecutionTokensPage, executionTokensPage } from './execution-tokens-page.ts'
 import type { OauthContext } from './oauth-context.ts'
-import { signedInPerson } from './signed-in-person.ts'
 
 /** The page of a workspace's execution tokens. A new one is shown in the answer to its form. */
 export function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
@@ -21,32 +21,34 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
     pages.get(url, { config }, async (request, reply) => {
-      const visit = await visitOf(context, { request, reply })
+      const visit = await findVisit(context, { request, reply })
       if (!visit) return reply
       const { done } = request.query as { done?: unknown }
       const notice = done === 'revoke' ? REVOKED : undefined
-      return reply.send(await shown(context, visit, { notice }))
+      return reply.send(await renderTokens(context, visit, { notice }))
     })
     pages.post(url, { config }, async (request, reply) => {
-      const visit = await visitOf(context, { request, reply })
+      const visit = await findVisit(context, { request, reply })
       if (!visit) return reply
-      const values = Object.fromEntries(FIELDS.map(name => [name, formText(request.body, name)]))
+      const values = Object.fromEntries(
+        FIELDS.map(name => [name, readFormText(request.body, name)]),
+      )
       const { name, tier, days, ad_account_id: adAccountId } = values
       const wish = { name, tier, days: Number(days), adAccountId: Number(adAccountId) }
       try {
-        const made = await makeExecutionToken(context, visit, wish)
-        return reply.send(await shown(context, visit, { issued: made.token }))
+        const made = await issueWorkspaceToken(context, visit, wish)
+        return reply.send(await renderTokens(context, visit, { issued: made.token }))
       } catch (error) {
-        const faults = formFaults(error)
-        return reply.code(422).send(await shown(context, visit, { faults, values }))
+        const faults = toFormErrors(error)
+        return reply.code(422).send(await renderTokens(context, visit, { faults, values }))
       }
     })
     pages.post(`${url}/:token/revoke`, { config }, async (request, reply) => {
-      const visit = await visitOf(context, { request, reply })
+      const visit = await findVisit(context, { request, reply })
       if (!visit) return reply
       const { token: tokenId } = request.params as { token: string }
-      await endExecutionToken(context, { ...visit, tokenId })
-      return reply.redirect(`${pathOf(visit)}?done=revoke`, 303)
+      await revokeWorkspaceToken(context, { ...visit, tokenId })
+      return reply.redirect(`${tokensPath(visit)}?done=revoke`, 303)
     })
   })
 }
@@ -54,26 +56,34 @@ export function executionTokenRoutes(app: ServiceApp, context: OauthContext): vo
 const FIELDS = ['name', 'tier', 'days', 'ad_account_id']
 const REVOKED = 'The token is revoked: it opens nothing from now on.'
 
-type PageVisit = Omit<Parameters<typeof signedInPerson>[1], 'back'> & {
+type PageVisit = Omit<Parameters<typeof requireSignIn>[1], 'returnTo'> & {
   request: { params: unknown }
 }
 
-async function visitOf(
+async function findVisit(
   context: OauthContext,
   { request, reply }: PageVisit,
 ): Promise<WorkspaceVisit | null> {
   const { workspace: workspaceId } = request.params as { workspace: string }
-  const person = await signedInPerson(context, { request, reply, back: pathOf({ workspaceId }) })
+  const person = await requireSignIn(context, {
+    request,
+    reply,
+    returnTo: tokensPath({ workspaceId }),
+  })
   return person && { person, workspaceId }
 }
 
-function pathOf({ workspaceId }: Pick<WorkspaceVisit, 'workspaceId'>): string {
+function tokensPath({ workspaceId }: Pick<WorkspaceVisit, 'workspaceId'>): string {
   return `/workspaces/${encodeURIComponent(String(workspaceId))}/tokens`
 }
 
-type Said = Partial<Pick<ExecutionTokensPage, 'issued' | 'values' | 'faults' | 'notice'>>
+type PageFeedback = Partial<Pick<ExecutionTokensPage, 'issued' | 'values' | 'faults' | 'notice'>>
 
-async function shown({ database, now }: OauthContext, visit: WorkspaceVisit, said: Said) {
+async function renderTokens(
+  { database, now }: OauthContext,
+  visit: WorkspaceVisit,
+  said: PageFeedback,
+) {
   const { person, workspaceId } = visit
   const action = 'manage_agents'
   const membership = await requireRole(database, person, { workspaceId, action })
@@ -81,7 +91,7 @@ async function shown({ database, now }: OauthContext, visit: WorkspaceVisit, sai
   return executionTokensPage({
     person,
     membership,
-    tokens: await readExecutionTokens(database, visit),
+    tokens: await listWorkspaceTokens(database, visit),
     adAccounts: all.filter(({ status }) => status === 'active'),
     now: now(),
     ...said,

@@ -1,18 +1,18 @@
 import { html } from 'ghtml'
 import {
   buttonForm,
-  type FieldFaults,
-  faultSummary,
+  errorSummary,
+  type FormErrors,
   selectField,
   textField,
 } from '../pages/form-controls.ts'
 import type { AdAccount } from '../people/ad-account-store.ts'
-import type { CurrentPerson } from '../people/current-person.ts'
-import type { Membership } from '../people/member-store.ts'
+import type { CurrentPerson } from '../people/session-store.ts'
 import { workspacePage } from '../people/workspace-pages.ts'
-import { dayText } from './day-text.ts'
+import type { Membership } from '../people/workspace-store.ts'
+import { formatDate } from '../util/date-text.ts'
 import type { ListedExecutionToken } from './execution-token-store.ts'
-import { TIER_WORDS, TIERS, TOKEN_DAYS } from './tiers.ts'
+import { TIER_LABELS, TIERS, TOKEN_DAYS } from './permissions.ts'
 
 export interface ExecutionTokensPage {
   person: CurrentPerson
@@ -25,7 +25,7 @@ export interface ExecutionTokensPage {
   issued?: string | undefined
   /** What the form holds, by the names of its fields. */
   values?: Record<string, string>
-  faults?: FieldFaults
+  faults?: FormErrors
   notice?: string | undefined
 }
 
@@ -34,7 +34,7 @@ export function executionTokensPage(given: ExecutionTokensPage): string {
   const { person, membership, tokens, adAccounts, issued, notice } = given
   const content = html`!${issued === undefined ? '' : issuedCard(issued)}
 !${tokens.length === 0 ? '<p>There is no token here yet.</p>' : tokensCard(given)}
-!${adAccounts.length === 0 ? NO_ACCOUNT : issueForm(given)}`
+!${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueForm(given)}`
   return workspacePage({ person, membership, tab: 'tokens', notice, content })
 }
 
@@ -54,7 +54,7 @@ function tokensCard({ tokens, membership, now }: ExecutionTokensPage): string {
 
 function tokenRow(token: ListedExecutionToken, workspaceId: number, now: Date): string {
   const { id, name, tier, last_characters, ad_account_name, issued_by, last_used_at } = token
-  const state = stateOf(token, now)
+  const state = tokenStatus(token, now)
   const button = buttonForm({
     action: `/workspaces/${workspaceId}/tokens/${id}/revoke`,
     label: 'Revoke',
@@ -63,26 +63,26 @@ function tokenRow(token: ListedExecutionToken, workspaceId: number, now: Date): 
   return html`<li class="row"><span>${name} <span class="tag">${tier}</span>
 !${state === null ? '' : html`<span class="tag">${state}</span>`}<br>
 <small>ends in ${last_characters} · ${ad_account_name} · issued by ${issued_by} ·
-until ${dayText(token.expires_at)} ·
-${last_used_at === null ? 'never used' : `last used ${dayText(last_used_at)}`}</small></span>
+until ${formatDate(token.expires_at)} ·
+${last_used_at === null ? 'never used' : `last used ${formatDate(last_used_at)}`}</small></span>
 !${state === null ? button : ''}</li>`
 }
 
-function stateOf({ revoked_at, expires_at }: ListedExecutionToken, now: Date): string | null {
+function tokenStatus({ revoked_at, expires_at }: ListedExecutionToken, now: Date): string | null {
   if (revoked_at !== null) return 'revoked'
   return expires_at <= now ? 'expired' : null
 }
 
 const USE_HINT = 'Where it will be used.'
-const NO_ACCOUNT = '<p>A token is for one active ad account. Add one first.</p>'
+const NO_AD_ACCOUNT = '<p>A token is for one active ad account. Add one first.</p>'
 
 function issueForm({ membership, adAccounts, values = {}, faults = {} }: ExecutionTokensPage) {
   const accounts = adAccounts.map(({ id, name }) => [String(id), name] as const)
-  const tiers = TIERS.map(tier => [tier, TIER_WORDS[tier]] as const)
+  const tiers = TIERS.map(tier => [tier, TIER_LABELS[tier]] as const)
   const days = TOKEN_DAYS.map(count => [String(count), `${count} days`] as const)
   const field = (name: string) => ({ name, faults, ...(values[name] && { value: values[name] }) })
   return html`<section class="card"><h2>Issue a token</h2>
-!${faultSummary(faults)}
+!${errorSummary(faults)}
 <form method="post" action="/workspaces/${membership.workspaceId}/tokens">
 !${textField({ ...field('name'), label: 'Name', hint: USE_HINT, charactersMax: 100 })}
 !${selectField({ ...field('ad_account_id'), label: 'Ad account', options: accounts })}

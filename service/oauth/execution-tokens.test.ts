@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import { trailOf } from '../../testing/audit-entries.ts'
 import { type OauthUnderTest, oauthUnderTest, opens } from '../../testing/oauth-under-test.ts'
 import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
-import { tokenKind } from '../access/token-format.ts'
-import { issueExecutionToken } from './issue-execution-token.ts'
-import { verifyAgentToken } from './verify-agent-token.ts'
+import { parseTokenKind } from '../access/token-format.ts'
+import { verifyAgentToken } from './authenticate-agent.ts'
+import { issueExecutionToken } from './execution-tokens.ts'
 
 const OPEN = 200
 const DAY_SECONDS = 86_400
@@ -19,7 +19,7 @@ it('an owner issues a token on the page; it is shown once and opens MCP alone', 
   const fields = { name: 'CI', tier: 'write', days: '90' }
   const issued = await browser.submit({ action: path, fields })
   const [token = ''] = /sbx_wet_[0-9a-f]{72}/.exec(issued.text) ?? []
-  assert.equal(tokenKind(token), 'execution')
+  assert.equal(parseTokenKind(token), 'execution')
   assert.deepEqual(await opens(under, token), { mcp: OPEN, agent: 401 })
   const again = await browser.get(path)
   assert.equal(again.text.includes(token), false)

@@ -4,7 +4,7 @@ import {
   RESOURCES,
   resourceMetadataPath,
   resourceUri,
-} from './resources.ts'
+} from './permissions.ts'
 
 /** Where agents find everything (spec: OAuth and MCP endpoints). */
 export const OAUTH_PATHS = {

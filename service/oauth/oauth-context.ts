@@ -1,5 +1,5 @@
 import type { RequestLimits } from '../access/request-limits.ts'
-import type { AuditTrail } from '../agents/audit/audit-trail.ts'
+import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
 import type { AuthorizationServer } from './provider.ts'
 

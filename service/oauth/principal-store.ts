@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
-import type { Audience, Permission } from './resources.ts'
+import type { Audience, Permission } from './permissions.ts'
 
 /** The ad account and the workspace that a token speaks for, as they are now. */
-export interface Bound {
+export interface TokenBinding {
   workspaceId: number
   workspaceName: string
   adAccountId: number
@@ -15,7 +15,7 @@ export interface Bound {
   personId: number
 }
 
-export interface ConnectionPrincipal extends Bound {
+export interface ConnectionPrincipal extends TokenBinding {
   connectionId: number
   connectionName: string
   clientName: string
@@ -30,7 +30,7 @@ export interface ConnectionPrincipal extends Bound {
  * and so are the workspace and the ad account. Asked at every use, so that disabling one of them
  * stops every agent at once (decisions, section 10).
  */
-const STANDING = `
+const ACTIVE_PARTIES = `
   join people.users person on person.id = bond.user_id and person.status = 'active'
   join workspaces workspace on workspace.id = bond.workspace_id and workspace.status = 'active'
   join members on members.workspace_id = bond.workspace_id and members.user_id = bond.user_id
@@ -38,18 +38,18 @@ const STANDING = `
   join ad_accounts account on account.id = bond.ad_account_id and account.status = 'active'
     and account.workspace_id = bond.workspace_id`
 
-const BOUND = `workspace.id as workspace_id, workspace.name as workspace_name,
+const BINDING_COLUMNS = `workspace.id as workspace_id, workspace.name as workspace_name,
   account.id as ad_account_id, account.name as ad_account_name, account.platform,
   account.currency, account.time_zone, person.id as person_id`
 
 /** Whether a grant still has a connection that holds. */
-export async function isLiveGrant({ pool }: Database, grantId: string): Promise<boolean> {
+export async function isActiveGrant({ pool }: Database, grantId: string): Promise<boolean> {
   const { rows } = await pool.query({
     name: 'is-live-grant',
     text: `select 1 from (
              select user_id, workspace_id, ad_account_id from agent_connections
              where grant_id = $1::text and revoked_at is null
-           ) bond ${STANDING}`,
+           ) bond ${ACTIVE_PARTIES}`,
     values: [grantId],
   })
   return rows.length > 0
@@ -63,12 +63,12 @@ export async function findConnectionPrincipal(
   const { rows } = await pool.query({
     name: 'find-connection-principal',
     text: `select bond.id, bond.name, bond.audience, bond.permissions, bond.created_at,
-             token.expires_at, client.name as client_name, ${BOUND}
+             token.expires_at, client.name as client_name, ${BINDING_COLUMNS}
            from oauth_artifacts token
            join agent_connections bond on bond.grant_id = token.grant_id
              and bond.revoked_at is null
            join oauth_clients client on client.client_id = bond.client_id
-           ${STANDING}
+           ${ACTIVE_PARTIES}
            where token.model = 'AccessToken' and token.id = $1::text
              and token.expires_at > $3::timestamptz
              and token.payload ->> 'aud' = $2::text`,
@@ -84,11 +84,11 @@ export async function findConnectionPrincipal(
     permissions: row.permissions,
     approvedAt: row.created_at,
     expiresAt: row.expires_at,
-    ...boundOf(row),
+    ...toTokenBinding(row),
   }
 }
 
-export interface TokenPrincipal extends Bound {
+export interface ExecutionTokenPrincipal extends TokenBinding {
   tokenId: number
   tokenName: string
   tier: string
@@ -96,19 +96,19 @@ export interface TokenPrincipal extends Bound {
 }
 
 /** Whom a live execution token with this digest speaks for, at this moment; null for any other. */
-export async function findTokenPrincipal(
+export async function findExecutionTokenPrincipal(
   { pool }: Database,
   digest: Buffer,
   at: Date,
-): Promise<TokenPrincipal | null> {
+): Promise<ExecutionTokenPrincipal | null> {
   const { rows } = await pool.query({
     name: 'find-token-principal',
-    text: `select bond.id, bond.name, bond.tier, bond.expires_at, ${BOUND}
+    text: `select bond.id, bond.name, bond.tier, bond.expires_at, ${BINDING_COLUMNS}
            from (
              select *, issued_by as user_id from execution_tokens
              where token_digest = $1::bytea and revoked_at is null
                and expires_at > $2::timestamptz
-           ) bond ${STANDING}`,
+           ) bond ${ACTIVE_PARTIES}`,
     values: [digest, at],
   })
   const row = rows[0]
@@ -118,12 +118,12 @@ export async function findTokenPrincipal(
     tokenName: row.name,
     tier: row.tier,
     expiresAt: row.expires_at,
-    ...boundOf(row),
+    ...toTokenBinding(row),
   }
 }
 
 /** A credential by its id, and the ad account that it was bound to when it was used. */
-export interface PrincipalName {
+export interface PrincipalKey {
   kind: 'connection' | 'execution_token'
   id: number
   adAccountId: number
@@ -134,9 +134,9 @@ export interface PrincipalName {
  * rests on is held until the transaction ends: who revokes the credential waits for what is being
  * done on its word, and is answered when nothing more will be.
  */
-export async function isLivePrincipal(
+export async function lockActivePrincipal(
   { query }: Transaction,
-  { kind, id, adAccountId }: PrincipalName,
+  { kind, id, adAccountId }: PrincipalKey,
   at: Date,
 ): Promise<boolean> {
   const bond =
@@ -146,12 +146,12 @@ export async function isLivePrincipal(
             where id = ${id} and expires_at > ${at}`
   const { rows } = await sql`
     select 1 from (${bond} and ad_account_id = ${adAccountId} and revoked_at is null) bond
-    ${sql.raw(STANDING)} for share`.execute(query)
+    ${sql.raw(ACTIVE_PARTIES)} for share`.execute(query)
   return rows.length > 0
 }
 
 /** What a row of `BOUND` says. */
-function boundOf(row: Record<string, never>): Bound {
+function toTokenBinding(row: Record<string, never>): TokenBinding {
   return {
     workspaceId: row.workspace_id as unknown as number,
     workspaceName: row.workspace_name as unknown as string,
@@ -165,7 +165,7 @@ function boundOf(row: Record<string, never>): Bound {
 }
 
 /** Notes when a connection or an execution token was last used, at most once a minute. */
-export async function noteUse(
+export async function recordLastUse(
   { pool }: Database,
   used: { connectionId: number } | { tokenId: number },
   at: Date,

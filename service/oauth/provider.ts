@@ -1,16 +1,20 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type AdapterFactory, type Configuration, errors, Provider } from 'oidc-provider'
-import type { AuditTrail } from '../agents/audit/audit-trail.ts'
+import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database } from '../db/database.ts'
-import type { consumeArtifact } from './artifact-store.ts'
+import { type consumeArtifact, recordDevicePoll } from './artifact-store.ts'
 import { ENDPOINT_PATHS } from './metadata.ts'
-import { providerAdapter } from './provider-adapter.ts'
+import {
+  findAudienceByResource,
+  findAudienceByScope,
+  RESOURCES,
+  resourceUri,
+} from './permissions.ts'
+import { artifactDigest, createProviderAdapter } from './provider-adapter.ts'
 import type { ProviderPages } from './provider-pages.ts'
-import { audienceOf, audienceOfScope, RESOURCES, resourceUri } from './resources.ts'
-import { keepPace } from './slow-down.ts'
 
 /** How long each thing works, in seconds (decisions, section 10). */
-export const LIFE_SECONDS = {
+const LIFETIME_SECONDS = {
   accessToken: 3_600,
   refreshToken: 30 * 86_400,
   authorizationCode: 60,
@@ -21,7 +25,7 @@ export const LIFE_SECONDS = {
 /** The library's server, as the routes of this room use it. */
 export type AuthorizationServer = Provider
 
-export interface OauthProviderOptions {
+interface OauthProviderOptions {
   database: Database
   now: () => Date
   audit: AuditTrail
@@ -42,28 +46,28 @@ export const INTERACTION_PATH = '/oauth2/interaction'
  * answers are made for `origin`; whoever calls it must not let a Host header through
  * (`call-provider.ts`).
  */
-export function oauthProvider(options: OauthProviderOptions): Provider {
+export function createOauthProvider(options: OauthProviderOptions): Provider {
   const { database, now, origin } = options
   const provider = new Provider(origin, configuration(options))
   provider.proxy = true
-  keepPace(provider, { database, now })
-  forgetSessions(provider)
+  enforcePollInterval(provider, { database, now })
+  discardSessions(provider)
   return provider
 }
 
 /** Whether the library found no half-finished request of this browser. */
-export function isLostInteraction(error: unknown): boolean {
+export function isInteractionNotFound(error: unknown): boolean {
   return error instanceof errors.SessionNotFound
 }
 
 function configuration(options: OauthProviderOptions): Configuration {
   const { database, now, audit, origin, consume } = options
   return {
-    adapter: providerAdapter({
+    adapter: createProviderAdapter({
       database,
       now,
       audit,
-      usedTwice: () => new errors.InvalidGrant('it was used before'),
+      reuseError: () => new errors.InvalidGrant('it was used before'),
       isDeviceResuming: () => Provider.ctx?.oidc?.route === 'device_resume',
       isRevoking: () => Provider.ctx?.oidc?.route === 'revocation',
       ...(consume && { consume }),
@@ -79,15 +83,15 @@ function configuration(options: OauthProviderOptions): Configuration {
       token_endpoint_auth_method: 'none',
       id_token_signed_response_alg: 'Ed25519',
     },
-    jwks: { keys: [unusedKey()] },
-    cookies: cookies(options),
+    jwks: { keys: [placeholderKey()] },
+    cookies: cookieSettings(options),
     ttl: {
-      AccessToken: LIFE_SECONDS.accessToken,
-      RefreshToken: LIFE_SECONDS.refreshToken,
-      AuthorizationCode: LIFE_SECONDS.authorizationCode,
-      DeviceCode: LIFE_SECONDS.deviceCode,
-      Interaction: LIFE_SECONDS.interaction,
-      Session: LIFE_SECONDS.interaction,
+      AccessToken: LIFETIME_SECONDS.accessToken,
+      RefreshToken: LIFETIME_SECONDS.refreshToken,
+      AuthorizationCode: LIFETIME_SECONDS.authorizationCode,
+      DeviceCode: LIFETIME_SECONDS.deviceCode,
+      Interaction: LIFETIME_SECONDS.interaction,
+      Session: LIFETIME_SECONDS.interaction,
       // A grant is over when its connection is; its own time never decides.
       Grant: GRANT_SECONDS,
     },
@@ -105,13 +109,13 @@ function configuration(options: OauthProviderOptions): Configuration {
     clientBasedCORS: () => true,
     renderError: options.pages.renderError,
     interactions: { url: (_ctx, { uid }) => `${INTERACTION_PATH}/${uid}` },
-    features: features(origin, options.pages),
+    features: featureSettings(origin, options.pages),
   }
 }
 
 const GRANT_SECONDS = 10 * 365 * 86_400
 
-function features(origin: string, pages: ProviderPages): Configuration['features'] {
+function featureSettings(origin: string, pages: ProviderPages): Configuration['features'] {
   return {
     devInteractions: { enabled: false },
     userinfo: { enabled: false },
@@ -133,18 +137,18 @@ function features(origin: string, pages: ProviderPages): Configuration['features
     resourceIndicators: {
       enabled: true,
       defaultResource: (ctx, _client, oneOf) =>
-        oneOf ?? resourceUri(origin, audienceOfScope(scopeOf(ctx)) ?? 'mcp'),
+        oneOf ?? resourceUri(origin, findAudienceByScope(requestedScope(ctx)) ?? 'mcp'),
       useGrantedResource: () => true,
       getResourceServerInfo: (ctx, resource) => {
-        const audience = audienceOf(origin, resource)
+        const audience = findAudienceByResource(origin, resource)
         if (audience === null) throw new errors.InvalidTarget('this resource is not served here')
         const { scope } = RESOURCES[audience]
-        settleScope(ctx, scope)
+        requireResourceScope(ctx, scope)
         return {
           scope,
           audience: resource,
           accessTokenFormat: 'opaque',
-          accessTokenTTL: LIFE_SECONDS.accessToken,
+          accessTokenTTL: LIFETIME_SECONDS.accessToken,
         }
       },
     },
@@ -153,7 +157,7 @@ function features(origin: string, pages: ProviderPages): Configuration['features
 
 type OidcContext = Parameters<ProviderPages['renderError']>[0]
 
-function scopeOf(ctx: OidcContext): string {
+function requestedScope(ctx: OidcContext): string {
   return String(ctx.oidc.params?.scope ?? '')
 }
 
@@ -163,7 +167,7 @@ const REQUEST_ROUTES = ['authorization', 'device_authorization']
  * One resource and its one scope a request: a token never opens both doors. A client that names no
  * scope means the scope of its resource; the library would refuse it only after a person approved.
  */
-function settleScope(ctx: OidcContext, scope: string): void {
+function requireResourceScope(ctx: OidcContext, scope: string): void {
   const { params, route } = ctx.oidc
   if (!params || !REQUEST_ROUTES.includes(route)) return
   if (Array.isArray(params.resource) && params.resource.length > 1) {
@@ -176,7 +180,7 @@ function settleScope(ctx: OidcContext, scope: string): void {
 }
 
 /** With https nobody but this host can set them: `__Host-` also binds the path, `__Secure-` not. */
-function cookies({ origin, cookieKeys }: OauthProviderOptions): Configuration['cookies'] {
+function cookieSettings({ origin, cookieKeys }: OauthProviderOptions): Configuration['cookies'] {
   const isSecure = origin.startsWith('https:')
   const options = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true } as const
   const [whole, below] = isSecure ? ['__Host-', '__Secure-'] : ['', '']
@@ -197,7 +201,7 @@ function cookies({ origin, cookieKeys }: OauthProviderOptions): Configuration['c
  * say who somebody is, so that it ends with signing out; what the library has is dropped each
  * time.
  */
-function forgetSessions(provider: Provider): void {
+function discardSessions(provider: Provider): void {
   provider.use(async (ctx, next) => {
     try {
       await next()
@@ -212,6 +216,39 @@ function forgetSessions(provider: Provider): void {
 }
 
 /** The library wants a key for ID tokens, of which it makes none here. */
-function unusedKey() {
+function placeholderKey() {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as never
+}
+
+/** How often a device may ask whether it was approved (RFC 8628, section 3.2). */
+const POLL_INTERVAL_SECONDS = 5
+
+/**
+ * The pace of devices, which the library leaves to its user: the interval stands in the answer, and
+ * whoever asks sooner is told `slow_down` and has to wait longer each time.
+ */
+function enforcePollInterval(
+  provider: AuthorizationServer,
+  { database, now }: { database: Database; now: () => Date },
+): void {
+  provider.use(async (ctx, next) => {
+    await next()
+    const { oidc } = ctx
+    if (!oidc) return
+    if (oidc.route === 'device_authorization' && ctx.status === 200) {
+      ctx.body = { ...(ctx.body as object), interval: POLL_INTERVAL_SECONDS }
+    }
+    const answer = ctx.body as { error?: string } | undefined
+    const code = oidc.params?.device_code
+    if (oidc.route !== 'token' || answer?.error !== 'authorization_pending') return
+    if (typeof code !== 'string') return
+    const poll = { id: artifactDigest(code), at: now(), intervalSeconds: POLL_INTERVAL_SECONDS }
+    const { isTooEarly } = await recordDevicePoll(database, poll)
+    if (isTooEarly) ctx.body = SLOW_DOWN
+  })
+}
+
+const SLOW_DOWN = {
+  error: 'slow_down',
+  error_description: `wait ${POLL_INTERVAL_SECONDS} seconds longer between two requests from now on`,
 }

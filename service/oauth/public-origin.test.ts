@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { it } from 'node:test'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { sessionCookieName } from '../people/session-cookie.ts'
+import { sessionCookieName } from '../people/session-token.ts'
 import { insertClient } from './client-store.ts'
 
 const ORIGIN = 'https://signalbox.example'

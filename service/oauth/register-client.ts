@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.ts'
 import { insertClient, type OauthClient } from './client-store.ts'
-import { OauthRefusal } from './oauth-failure.ts'
-import { redirectFault } from './redirect-policy.ts'
-import { RESOURCES } from './resources.ts'
-import { visibleLine } from './visible-line.ts'
+import { parseDisplayName } from './display-name.ts'
+import { OauthRefusal } from './oauth-responses.ts'
+import { RESOURCES } from './permissions.ts'
+import { findRedirectUriError } from './redirect-uri.ts'
 
 export interface RegistrationContext {
   database: Database
@@ -54,7 +54,7 @@ export async function registerClient(
 }
 
 function clientName(given: unknown): string {
-  const name = visibleLine(given, NAME_CHARACTERS_MAX)
+  const name = parseDisplayName(given, NAME_CHARACTERS_MAX)
   if (name !== null) return name
   throw new OauthRefusal(
     'invalid_request',
@@ -78,7 +78,7 @@ function redirectUris(given: unknown, nativeSchemes: readonly string[]): string[
     )
   }
   for (const uri of given) {
-    const fault = redirectFault(uri, nativeSchemes)
+    const fault = findRedirectUriError(uri, nativeSchemes)
     if (fault !== null) throw new OauthRefusal('invalid_redirect_uri', fault)
   }
   return [...new Set(given)]

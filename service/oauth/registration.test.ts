@@ -159,7 +159,7 @@ it('400 in the shape of OAuth for a body that is malformed in any way', async te
 it('429 in the shape of OAuth when an address registers too much, with Retry-After', async test => {
   const under = await oauthUnderTest(test, {
     limits: { registrationRatePerMinute: 3 },
-    steadySeconds: () => 0,
+    monotonicSeconds: () => 0,
   })
   for (let count = 0; count < 3; count += 1) await under.register()
   const json = { client_name: 'Flood', redirect_uris: ['https://agent.example/cb'] }

@@ -1,18 +1,18 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
-import { limitAddresses } from '../access/limit-addresses.ts'
+import { limitAddresses } from '../access/address-limits.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { agentRoutes } from './agent-routes.ts'
-import { authorizationRoutes } from './authorization-routes.ts'
+import {
+  authorizationRoutes,
+  deviceRoutes,
+  interactionRoutes,
+} from './authorization-page-routes.ts'
+import { metadataRoutes, registrationRoutes, tokenRoutes } from './authorization-server-routes.ts'
 import { agentBrowserRoutes } from './browser-routes.ts'
 import { connectionRoutes } from './connection-routes.ts'
-import { deviceRoutes } from './device-routes.ts'
 import { executionTokenRoutes } from './execution-token-routes.ts'
-import { interactionRoutes } from './interaction-routes.ts'
-import { metadataRoutes } from './metadata-routes.ts'
 import type { OauthContext } from './oauth-context.ts'
-import { answerInOauthShape, leaveBodiesToTheLibrary } from './oauth-shape.ts'
-import { registrationRoutes } from './registration-routes.ts'
-import { tokenRoutes } from './token-routes.ts'
+import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
 
 /**
  * Everything that agents and the people who approve them meet. What programs read answers failures
@@ -21,13 +21,13 @@ import { tokenRoutes } from './token-routes.ts'
 export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
   const { limits } = context
   app.register(async programs => {
-    answerInOauthShape(programs)
+    useOauthErrorResponses(programs)
     programs.register(async registration => {
       if (limits.registration) limitAddresses(registration, limits.registration)
       registrationRoutes(registration, context)
     })
     programs.register(async tokens => {
-      leaveBodiesToTheLibrary(tokens)
+      disableBodyParsing(tokens)
       if (limits.oauth) limitAddresses(tokens, limits.oauth)
       tokenRoutes(tokens, context)
     })

@@ -12,7 +12,7 @@ import {
   tokenRequest,
 } from '../../testing/oauth-under-test.ts'
 import { storedText } from '../../testing/stored-text.ts'
-import { issueExecutionToken } from './issue-execution-token.ts'
+import { issueExecutionToken } from './execution-tokens.ts'
 
 it('no bearer value that was ever issued stands in the store or in the log', async test => {
   const under = await oauthUnderTest(test)

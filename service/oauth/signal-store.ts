@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 
-export interface Signals {
+export interface SignalStatus {
   /** A tracker of the workspace has stored an event. */
   hasEvents: boolean
   /** An active destination of the workspace delivers for this ad account. */
@@ -8,10 +8,10 @@ export interface Signals {
 }
 
 /** Whether the signals of an ad account arrive: the first row that an index finds is enough. */
-export async function findSignals(
+export async function findSignalStatus(
   { pool }: Database,
   { workspaceId, adAccountId }: { workspaceId: number; adAccountId: number },
-): Promise<Signals> {
+): Promise<SignalStatus> {
   const { rows } = await pool.query({
     name: 'find-signals',
     text: `select

@@ -5,30 +5,30 @@ const BODY_BYTES_MAX = 16_384
 const FIELDS_MAX = 50
 
 /** What a form sent. */
-export type FormBody = URLSearchParams
+type FormBody = URLSearchParams
 
 /** Makes forms the only kind of body of `app`, a part of the service with parsers of its own. */
-export function readForms(app: ServiceApp): void {
+export function acceptFormBodies(app: ServiceApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
-    async (_: unknown, bytes: Buffer) => formOf(bytes),
+    async (_: unknown, bytes: Buffer) => parseForm(bytes),
   )
 }
 
 /** What a field holds, trimmed; empty when it was left out, and cut where nobody would write on. */
-export function formText(form: unknown, name: string, charactersMax = 300): string {
+export function readFormText(form: unknown, name: string, charactersMax = 300): string {
   const text = form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
   return text.trim().slice(0, charactersMax)
 }
 
 /** A secret is taken as it was typed: a space at its end may be part of it. */
-export function formSecret(form: unknown, name: string): string {
+export function readFormSecret(form: unknown, name: string): string {
   return form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
 }
 
-function formOf(bytes: Buffer): FormBody {
+function parseForm(bytes: Buffer): FormBody {
   const form = new URLSearchParams(bytes.toString('utf8'))
   if (form.size > FIELDS_MAX) throw new Refusal(400, 'The form has too many fields.')
   for (const text of form.values()) {
@@ -37,4 +37,20 @@ function formOf(bytes: Buffer): FormBody {
     }
   }
   return form
+}
+
+const PATH_CHARACTERS_MAX = 2_000
+
+/**
+ * Where to go after signing in, from a query or a form: a path of our own, else `fallback`. A value
+ * that a browser could read as another place (`//evil`, `/\evil`, `https:`, a tab in between) is
+ * none, so that a link to our sign-in page never ends elsewhere (CWE-601).
+ */
+export function safeReturnPath(given: unknown, fallback = '/workspaces'): string {
+  if (typeof given !== 'string' || given.length > PATH_CHARACTERS_MAX) return fallback
+  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(given) || given.includes('\\')) return fallback
+  const ours = 'http://ours.invalid'
+  const url = URL.canParse(given, ours) ? new URL(given, ours) : null
+  if (url?.origin !== ours || url.pathname.startsWith('//')) return fallback
+  return `${url.pathname}${url.search}${url.hash}`
 }

@@ -1,7 +1,7 @@
 import { html } from 'ghtml'
 
 /** The sentence about each field that is wrong, by its name. */
-export type FieldFaults = Record<string, string>
+export type FormErrors = Record<string, string>
 
 export interface TextField {
   name: string
@@ -9,7 +9,7 @@ export interface TextField {
   type?: 'text' | 'email' | 'password' | 'time'
   value?: string
   hint?: string
-  faults?: FieldFaults
+  errors?: FormErrors
   /** https://html.spec.whatwg.org/#autofill, so that password managers know what is asked. */
   autocomplete?: string
   charactersMax?: number
@@ -26,13 +26,13 @@ export function textField(field: TextField): string {
   const required = field.isOptional ? '' : ' required'
   return html`<div class="field">
 <label for="${name}">${label}</label>
-!${remarks(field)}
+!${fieldMessages(field)}
 <input id="${name}" name="${name}" type="${type}" value="${value}"!${required}
-autocomplete="${autocomplete}"!${length}!${typingOf(field)}!${describedBy(field)}>
+autocomplete="${autocomplete}"!${length}!${inputModeAttributes(field)}!${accessibilityAttributes(field)}>
 </div>`
 }
 
-function typingOf({ type, isNumeric }: TextField): string {
+function inputModeAttributes({ type, isNumeric }: TextField): string {
   if (type === 'email') return ' inputmode="email" spellcheck="false"'
   return isNumeric ? ' inputmode="decimal"' : ''
 }
@@ -45,8 +45,8 @@ export function textArea(field: Omit<TextField, 'type' | 'autocomplete' | 'isNum
   // The parser drops one line break after the tag, so that one of the text's own is not lost.
   return html`<div class="field">
 <label for="${name}">${label}</label>
-!${remarks(field)}
-<textarea id="${name}" name="${name}" rows="3"!${required}!${length}!${describedBy(field)}>
+!${fieldMessages(field)}
+<textarea id="${name}" name="${name}" rows="3"!${required}!${length}!${accessibilityAttributes(field)}>
 ${value}</textarea>
 </div>`
 }
@@ -61,7 +61,7 @@ export interface Choice {
 }
 
 /** One of several that can be chosen: the whole row is the target. Returns HTML. */
-export function choice({ type, name, value, isChosen, content }: Choice): string {
+export function choiceOption({ type, name, value, isChosen, content }: Choice): string {
   return html`<label class="choice">
 <input type="${type}" name="${name}" value="${value}"!${isChosen ? ' checked' : ''}>
 <span>!${content}</span>
@@ -70,20 +70,20 @@ export function choice({ type, name, value, isChosen, content }: Choice): string
 
 /** Choices under one question, with its hint and its fault. Returns HTML. */
 export function choiceGroup(
-  group: Remarked & { label: string; choices: readonly string[] },
+  group: FieldMessages & { label: string; choices: readonly string[] },
 ): string {
   const { name, label, choices } = group
   // A group has no `aria-invalid` (WAI-ARIA 1.2, 6.6.11); its fault is read out with it.
-  return html`<fieldset id="${name}" tabindex="-1"!${remarkIds(group)}>
+  return html`<fieldset id="${name}" tabindex="-1"!${describedByAttribute(group)}>
 <legend>${label}</legend>
-!${remarks(group)}
+!${fieldMessages(group)}
 !${choices.join('')}
 </fieldset>`
 }
 
 export interface EmailField {
   value?: string
-  faults?: FieldFaults
+  errors?: FormErrors
   /** `username` where it names the account; nothing where it is somebody else's. */
   autocomplete?: string
 }
@@ -99,7 +99,7 @@ export interface PasswordField {
   label?: string
   isNew?: boolean
   hint?: string
-  faults?: FieldFaults
+  errors?: FormErrors
 }
 
 /** Never filled in by us. Returns HTML. */
@@ -115,7 +115,7 @@ export interface SelectField {
   options: readonly (readonly [value: string, label: string])[]
   value?: string
   hint?: string
-  faults?: FieldFaults
+  errors?: FormErrors
 }
 
 /** A labelled list of which one is chosen. Returns HTML. */
@@ -123,8 +123,8 @@ export function selectField(field: SelectField): string {
   const { name, label, options, value } = field
   return html`<div class="field">
 <label for="${name}">${label}</label>
-!${remarks(field)}
-<select id="${name}" name="${name}"!${describedBy(field)}>!${optionList(options, value)}</select>
+!${fieldMessages(field)}
+<select id="${name}" name="${name}"!${accessibilityAttributes(field)}>!${optionList(options, value)}</select>
 </div>`
 }
 
@@ -146,7 +146,7 @@ export function tag(word: string): string {
  * On top of a form that was refused: everything that is wrong, each a link to its field. It takes
  * the focus, so that a screen reader begins with it. Empty without faults.
  */
-export function faultSummary(faults: FieldFaults): string {
+export function errorSummary(faults: FormErrors): string {
   const entries = Object.entries(faults)
   if (entries.length === 0) return ''
   const items = entries.map(([name, sentence]) => {
@@ -183,13 +183,13 @@ export function buttonForm(form: {
 <button class="${look}"!${named}>${label}</button></form>`
 }
 
-interface Remarked {
+interface FieldMessages {
   name: string
   hint?: string
-  faults?: FieldFaults
+  errors?: FormErrors
 }
 
-function remarks({ name, hint, faults = {} }: Remarked): string {
+function fieldMessages({ name, hint, errors: faults = {} }: FieldMessages): string {
   const fault = faults[name]
   return [
     hint === undefined ? '' : html`<span class="hint" id="${name}-hint">${hint}</span>`,
@@ -197,12 +197,12 @@ function remarks({ name, hint, faults = {} }: Remarked): string {
   ].join('')
 }
 
-function describedBy(field: Remarked): string {
-  const { name, faults = {} } = field
-  return remarkIds(field) + (faults[name] === undefined ? '' : ' aria-invalid="true"')
+function accessibilityAttributes(field: FieldMessages): string {
+  const { name, errors: faults = {} } = field
+  return describedByAttribute(field) + (faults[name] === undefined ? '' : ' aria-invalid="true"')
 }
 
-function remarkIds({ name, hint, faults = {} }: Remarked): string {
+function describedByAttribute({ name, hint, errors: faults = {} }: FieldMessages): string {
   const ids = [
     ...(hint === undefined ? [] : [`${name}-hint`]),
     ...(faults[name] === undefined ? [] : [`${name}-fault`]),

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { faultSummary, selectField, textField } from './form-controls.ts'
-import { page } from './layout.ts'
-import { pageHeaders } from './page-headers.ts'
+import { errorSummary, selectField, textField } from './form-controls.ts'
+import { renderPage } from './layout.ts'
+import { pageHeaders } from './serve-pages.ts'
 
 const HOSTILE = `"><img src=x onerror='alert(1)'>&amp;`
 
 it('escapes whatever people wrote, in text and in attributes', () => {
   const faults = { name: HOSTILE }
   const documents = [
-    page({ title: HOSTILE, body: '', signedInAs: HOSTILE }),
-    textField({ name: 'name', label: HOSTILE, value: HOSTILE, hint: HOSTILE, faults }),
-    selectField({ name: 'name', label: HOSTILE, options: [[HOSTILE, HOSTILE]], faults }),
-    faultSummary({ name: HOSTILE, '': HOSTILE }),
+    renderPage({ title: HOSTILE, body: '', signedInAs: HOSTILE }),
+    textField({ name: 'name', label: HOSTILE, value: HOSTILE, hint: HOSTILE, errors: faults }),
+    selectField({ name: 'name', label: HOSTILE, options: [[HOSTILE, HOSTILE]], errors: faults }),
+    errorSummary({ name: HOSTILE, '': HOSTILE }),
   ]
   for (const text of documents) {
     assert.doesNotMatch(text, /<img|onerror='/)
@@ -21,7 +21,7 @@ it('escapes whatever people wrote, in text and in attributes', () => {
 })
 
 it('a field is tied to its label, hint and fault, and says that it is wrong', () => {
-  const field = textField({ name: 'a', label: 'A', hint: 'Hint.', faults: { a: 'Wrong.' } })
+  const field = textField({ name: 'a', label: 'A', hint: 'Hint.', errors: { a: 'Wrong.' } })
   assert.match(field, /<label for="a">A<\/label>/)
   assert.match(field, /<input id="a"[^>]* aria-describedby="a-hint a-fault" aria-invalid="true">/)
   assert.match(field, /id="a-hint">Hint\.</)

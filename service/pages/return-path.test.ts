@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { returnPath } from './return-path.ts'
+import { safeReturnPath } from './form-body.ts'
 
 it('keeps paths of our own, with query and fragment', () => {
   for (const path of [
@@ -9,7 +9,7 @@ it('keeps paths of our own, with query and fragment', () => {
     '/workspaces/1/people?done=x',
     '/oauth2/interaction/a-b_C#d',
   ]) {
-    assert.equal(returnPath(path), path)
+    assert.equal(safeReturnPath(path), path)
   }
 })
 
@@ -21,6 +21,6 @@ it('turns everything that a browser could read as another place into the fallbac
     ...['/%5c\u0000', `/${'a'.repeat(2_000)}`, '/é', '/./\\evil.example', '/a/..//evil.example'],
   ]
   for (const given of [...elsewhere, undefined, null, ['/account'], 1]) {
-    assert.equal(returnPath(given), '/workspaces', String(given))
+    assert.equal(safeReturnPath(given), '/workspaces', String(given))
   }
 })

@@ -1,27 +1,26 @@
 import { html } from 'ghtml'
 import {
   buttonForm,
-  type FieldFaults,
-  faultSummary,
+  errorSummary,
+  type FormErrors,
   message,
   passwordField,
   tag,
 } from '../pages/form-controls.ts'
-import { page } from '../pages/layout.ts'
-import type { CurrentPerson } from './current-person.ts'
-import { PASSWORD_HINT } from './password-rules.ts'
-import type { LiveSession } from './session-store.ts'
+import { renderPage } from '../pages/layout.ts'
+import { PASSWORD_HINT } from './account-fields.ts'
+import type { ActiveSession, CurrentPerson } from './session-store.ts'
 
 export interface AccountPage {
   person: CurrentPerson
   hasPassword: boolean
-  sessions: readonly LiveSession[]
-  faults?: FieldFaults
+  sessions: readonly ActiveSession[]
+  errors?: FormErrors
   notice?: string | undefined
 }
 
 export function accountPage(account: AccountPage): string {
-  const { person, hasPassword, sessions, faults = {}, notice } = account
+  const { person, hasPassword, sessions, errors: faults = {}, notice } = account
   const body = html`<h1>Your account</h1>
 !${notice === undefined ? '' : message('success', notice)}
 <section class="card">
@@ -35,40 +34,40 @@ export function accountPage(account: AccountPage): string {
 <section class="card">
 <h2>Where you are signed in</h2>
 <ul class="plain">!${sessions.map(session => sessionRow(session, person)).join('')}</ul>
-!${sessions.length > 1 ? buttonForm(END_OTHERS) : ''}
+!${sessions.length > 1 ? buttonForm(END_OTHER_SESSIONS) : ''}
 </section>`
-  return page({ title: 'Your account', body, signedInAs: person.email, isWide: true })
+  return renderPage({ title: 'Your account', body, signedInAs: person.email, isWide: true })
 }
 
-const END_OTHERS = {
+const END_OTHER_SESSIONS = {
   action: '/account/sessions/end-others',
   label: 'Sign out everywhere else',
   look: 'quiet',
 } as const
 
 /** The only page for somebody whose password was chosen by a program. */
-export function firstPasswordPage(person: CurrentPerson, faults: FieldFaults = {}): string {
+export function firstPasswordPage(person: CurrentPerson, faults: FormErrors = {}): string {
   const body = html`<div class="card">
 <h1>Choose a password of your own</h1>
 <p>The one that you signed in with was made for you and stands in a file.</p>
 !${passwordForm(true, faults)}
 </div>`
-  return page({ title: 'Choose a password', body, signedInAs: person.email })
+  return renderPage({ title: 'Choose a password', body, signedInAs: person.email })
 }
 
-function passwordForm(hasPassword: boolean, faults: FieldFaults): string {
-  const current = passwordField({ name: 'current', label: 'Password now', faults })
+function passwordForm(hasPassword: boolean, faults: FormErrors): string {
+  const current = passwordField({ name: 'current', label: 'Password now', errors: faults })
   const hint = `${PASSWORD_HINT} You will be signed out everywhere else.`
-  return html`!${faultSummary(faults)}
+  return html`!${errorSummary(faults)}
 <form method="post" action="/account/password">
 !${hasPassword ? current : ''}
-!${passwordField({ label: 'New password', isNew: true, hint, faults })}
+!${passwordField({ label: 'New password', isNew: true, hint, errors: faults })}
 <button>Change the password</button>
 </form>`
 }
 
-function sessionRow(session: LiveSession, { sessionId }: CurrentPerson): string {
-  const program = programOf(session.userAgent)
+function sessionRow(session: ActiveSession, { sessionId }: CurrentPerson): string {
+  const program = describeUserAgent(session.userAgent)
   const since = session.createdAt.toISOString().slice(0, 16).replace('T', ' ')
   const own = tag('This one')
   const end = buttonForm({
@@ -81,7 +80,7 @@ function sessionRow(session: LiveSession, { sessionId }: CurrentPerson): string 
 }
 
 /** A word that a person knows; the whole text means nothing to them. */
-function programOf(userAgent: string | null): string {
+function describeUserAgent(userAgent: string | null): string {
   const text = userAgent ?? ''
   const known = [
     ['Firefox', /Firefox\//],

@@ -1,16 +1,20 @@
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { formSecret } from '../pages/form-body.ts'
+import { readFormSecret } from '../pages/form-body.ts'
+import { changePassword } from './account.ts'
 import { accountPage, firstPasswordPage } from './account-page.ts'
-import { changePassword } from './change-password.ts'
-import { formFaults } from './form-faults.ts'
-import { noticeOf } from './notices.ts'
+import {
+  findNotice,
+  requireSignIn,
+  type SignedInRequest,
+  seeOther,
+  toFormErrors,
+} from './page-requests.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash } from './person-store.ts'
-import { type PersonalVisit, personalPage, seeOther } from './personal-page.ts'
-import { rowId } from './require-role.ts'
-import { sessionCookie } from './session-cookie.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
+import { sessionCookie } from './session-token.ts'
+import { parseRowId } from './workspaces.ts'
 
 const SIGNED_IN = { config: { credential: 'session' } } as const
 const UNPROCESSABLE = 422
@@ -18,7 +22,8 @@ const UNPROCESSABLE = 422
 /** The person's own page: password, and where they are signed in. */
 export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
   const { database } = context
-  const page = (handle: (visit: PersonalVisit) => Promise<unknown>) => personalPage(context, handle)
+  const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
+    requireSignIn(context, handle)
 
   app.get(
     '/account',
@@ -41,7 +46,7 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
     '/account/sessions/:session/end',
     SIGNED_IN,
     page(async ({ person, request, reply }) => {
-      const id = rowId((request.params as { session: string }).session) ?? 0
+      const id = parseRowId((request.params as { session: string }).session) ?? 0
       if (!(await deleteSession(database, person.userId, id))) {
         throw Refusal.notFound('There is no such session of yours.')
       }
@@ -60,27 +65,33 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
 
 async function showAccount(
   { database, now }: PeopleContext,
-  { person, request }: PersonalVisit,
+  { person, request }: SignedInRequest,
   faults = {},
 ): Promise<string> {
   const hasPassword = (await findPasswordHash(database, person.userId)) !== null
   const sessions = await listSessions(database, person.userId, now())
-  return accountPage({ person, hasPassword, sessions, faults, notice: noticeOf(request.query) })
+  return accountPage({
+    person,
+    hasPassword,
+    sessions,
+    errors: faults,
+    notice: findNotice(request.query),
+  })
 }
 
-async function postPassword(context: PeopleContext, visit: PersonalVisit) {
+async function postPassword(context: PeopleContext, visit: SignedInRequest) {
   const { person, request, reply } = visit
   try {
     const outcome = await changePassword(context, person, {
-      current: formSecret(request.body, 'current'),
-      next: formSecret(request.body, 'password'),
+      current: readFormSecret(request.body, 'current'),
+      next: readFormSecret(request.body, 'password'),
       userAgent: request.headers['user-agent'],
     })
     if (outcome.outcome !== 'signed_in') return seeOther(reply, '/sign-in?done=password_reset')
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), outcome.token))
     return seeOther(reply, '/account?done=password_changed')
   } catch (error) {
-    const faults = formFaults(error)
+    const faults = toFormErrors(error)
     const shown = person.mustChangePassword
       ? firstPasswordPage(person, faults)
       : await showAccount(context, visit, faults)

@@ -4,7 +4,7 @@ import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import { BrowserClient } from '../../testing/browser-client.ts'
 import { personUnderTest, signedInClient, TEST_PASSWORD } from '../../testing/people-under-test.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { passwordHash } from './auth-library.ts'
+import { createPasswordHash } from './auth-library.ts'
 import { setPassword } from './person-store.ts'
 
 const NEXT = 'another long password'
@@ -52,7 +52,7 @@ it('422 for a wrong password, a short one, the same one and one that is the addr
 it('a password that was made for somebody opens one page, until it is changed', async test => {
   const service = await serviceUnderTest(test)
   const { userId, client } = await personUnderTest(service)
-  const made = { passwordHash: await passwordHash(TEST_PASSWORD), at: service.clock.now() }
+  const made = { passwordHash: await createPasswordHash(TEST_PASSWORD), at: service.clock.now() }
   await setPassword(service.database, userId, { ...made, mustChangePassword: true })
   for (const path of ['/workspaces', '/account', '/workspaces/1/people']) {
     assert.equal((await client.get(path)).path, '/account/password', path)

@@ -16,7 +16,7 @@ export interface AdAccount {
 export type AdAccountStatus = 'active' | 'disabled'
 
 /** One that a person may choose when they approve an agent. */
-export interface AdAccountChoice {
+export interface OwnedAdAccount {
   adAccountId: number
   workspaceId: number
   workspaceName: string
@@ -31,10 +31,10 @@ export interface AdAccountChoice {
 const ACCOUNTS_MAX = 500
 
 /** Active ad accounts of active workspaces that an active person owns, by workspace and name. */
-export async function findOwnedAdAccounts(
+export async function listOwnedAdAccounts(
   { query }: Database,
   userId: number,
-): Promise<AdAccountChoice[]> {
+): Promise<OwnedAdAccount[]> {
   const rows = await query
     .selectFrom('ad_accounts as account')
     .innerJoin('workspaces as workspace', 'workspace.id', 'account.workspace_id')
@@ -58,7 +58,7 @@ export async function findOwnedAdAccounts(
   })
 }
 
-export interface AdAccountName {
+export interface AdAccountKey {
   workspaceId: number
   adAccountId: number
 }
@@ -66,7 +66,7 @@ export interface AdAccountName {
 /** With any status; null when the workspace has none with this id. */
 export async function findAdAccount(
   { query }: Database,
-  { workspaceId, adAccountId }: AdAccountName,
+  { workspaceId, adAccountId }: AdAccountKey,
 ): Promise<AdAccount | null> {
   const row = await query
     .selectFrom('ad_accounts')
@@ -121,7 +121,7 @@ export async function insertAdAccount(
 /** False when the workspace has no such account. */
 export async function setAdAccountStatus(
   { query }: Database,
-  { workspaceId, adAccountId }: AdAccountName,
+  { workspaceId, adAccountId }: AdAccountKey,
   status: AdAccountStatus,
 ): Promise<boolean> {
   const found = await query

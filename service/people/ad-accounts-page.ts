@@ -1,18 +1,18 @@
 import { html } from 'ghtml'
 import {
   buttonForm,
-  type FieldFaults,
-  faultSummary,
+  errorSummary,
+  type FormErrors,
   selectField,
   tag,
   textField,
 } from '../pages/form-controls.ts'
 import type { AdAccount } from './ad-account-store.ts'
-import { TIME_ZONES } from './add-ad-account.ts'
-import type { CurrentPerson } from './current-person.ts'
-import type { Membership } from './member-store.ts'
+import { TIME_ZONES } from './ad-accounts.ts'
+import type { CurrentPerson } from './session-store.ts'
 import { workspacePage } from './workspace-pages.ts'
-import { mayDo } from './workspace-role.ts'
+import { hasPermission } from './workspace-role.ts'
+import type { Membership } from './workspace-store.ts'
 
 export interface AdAccountsPage {
   person: CurrentPerson
@@ -20,18 +20,18 @@ export interface AdAccountsPage {
   accounts: readonly AdAccount[]
   /** What the form holds, by the names of its fields. */
   values?: Record<string, string>
-  faults?: FieldFaults
+  errors?: FormErrors
   notice?: string | undefined
 }
 
 export function adAccountsPage(given: AdAccountsPage): string {
   const { person, membership, accounts, notice } = given
-  const mayManage = mayDo(membership.role, 'manage_ad_accounts')
+  const mayManage = hasPermission(membership.role, 'manage_ad_accounts')
   const rows = accounts.map(account => accountRow(account, mayManage))
   const list = html`<section class="card"><h2>Ad accounts</h2>
 <ul class="plain">!${rows.join('')}</ul></section>`
   const content = html`!${accounts.length === 0 ? '<p>There is no ad account here yet.</p>' : list}
-!${mayManage ? addForm(given) : ''}`
+!${mayManage ? addAdAccountForm(given) : ''}`
   return workspacePage({ person, membership, tab: 'ad-accounts', notice, content })
 }
 
@@ -48,18 +48,22 @@ function accountRow(account: AdAccount, mayManage: boolean): string {
 !${mayManage ? button : ''}</li>`
 }
 
-function addForm({ membership, values = {}, faults = {} }: AdAccountsPage): string {
+function addAdAccountForm({
+  membership,
+  values = {},
+  errors: faults = {},
+}: AdAccountsPage): string {
   const zones = TIME_ZONES.map(zone => [zone, zone] as const)
   const field = (name: keyof typeof FIELDS) =>
-    textField({ name, value: values[name] ?? '', faults, ...FIELDS[name] })
+    textField({ name, value: values[name] ?? '', errors: faults, ...FIELDS[name] })
   const zone = { name: 'time_zone', label: 'Time zone', value: values.time_zone ?? 'UTC' }
   return html`<section class="card"><h2>Add an ad account</h2>
-!${faultSummary(faults)}
+!${errorSummary(faults)}
 <form method="post" action="/workspaces/${membership.workspaceId}/ad-accounts">
 !${field('name')}
 !${field('platform_account_id')}
 !${field('currency')}
-!${selectField({ ...zone, options: zones, faults })}
+!${selectField({ ...zone, options: zones, errors: faults })}
 <button>Add the ad account</button>
 </form></section>`
 }

@@ -4,7 +4,7 @@ import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import { personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 import { setWorkspaceStatus } from '../access/store.ts'
-import { findOwnedAdAccounts } from './ad-account-store.ts'
+import { listOwnedAdAccounts } from './ad-account-store.ts'
 import { setPersonStatus } from './person-store.ts'
 
 const ENTRY = {
@@ -62,7 +62,7 @@ it('404 for an ad account of another workspace, which stays as it is', async tes
   const path = `${BROWSER_PATH}/workspaces/${one.workspaceId}/ad-accounts/${other.adAccountId}`
   const reply = await one.owner.client.call('PATCH', path, { body: { status: 'disabled' } })
   assert.equal(reply.status, 404)
-  const [account] = await findOwnedAdAccounts(service.database, other.owner.userId)
+  const [account] = await listOwnedAdAccounts(service.database, other.owner.userId)
   assert.equal(account?.status, 'active')
 })
 
@@ -70,7 +70,7 @@ it('only active ad accounts of active workspaces are a choice, and only of activ
   const service = await serviceUnderTest(test)
   const { owner, workspaceId, adAccountId } = await workspaceUnderTest(service)
   const choices = async () =>
-    (await findOwnedAdAccounts(service.database, owner.userId)).map(choice => choice.adAccountId)
+    (await listOwnedAdAccounts(service.database, owner.userId)).map(choice => choice.adAccountId)
   assert.deepEqual(await choices(), [adAccountId])
   const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts/${adAccountId}`
   await owner.client.call('PATCH', path, { body: { status: 'disabled' } })

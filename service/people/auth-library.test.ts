@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { getMigrations } from 'better-auth/db/migration'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { authSettings, isPasswordOf, passwordHash } from './auth-library.ts'
+import { authOptions, createPasswordHash, isPasswordCorrect } from './auth-library.ts'
 
 it('the library finds in our migrated tables everything that it wants', async test => {
   const { database, server, clock } = await serviceUnderTest(test)
   const { toBeCreated, toBeAdded } = await getMigrations({
-    ...authSettings({
+    ...authOptions({
       ...{ database, logger: server.app.log, now: clock.now, secret: 'x'.repeat(64) },
       ...{ publicOrigin: 'http://127.0.0.1', social: {} },
-      mails: null as never,
+      mailer: null as never,
     }),
     database: { db: database.query, type: 'postgres', schemaName: 'people' },
   })
@@ -21,11 +21,11 @@ it('the library finds in our migrated tables everything that it wants', async te
 })
 
 it('a password is kept as a slow, salted hash', async () => {
-  const [one, two] = await Promise.all([passwordHash('same'), passwordHash('same')])
+  const [one, two] = await Promise.all([createPasswordHash('same'), createPasswordHash('same')])
   assert.notEqual(one, two)
   assert.match(one, /^[0-9a-f]{32}:[0-9a-f]{128}$/)
-  assert.ok(await isPasswordOf({ hash: one, password: 'same' }))
-  assert.equal(await isPasswordOf({ hash: one, password: 'Same' }), false)
+  assert.ok(await isPasswordCorrect({ hash: one, password: 'same' }))
+  assert.equal(await isPasswordCorrect({ hash: one, password: 'Same' }), false)
 })
 
 it('404 for every way into the library but the one back from a provider', async test => {

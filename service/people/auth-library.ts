@@ -4,13 +4,12 @@ import { getAdapter } from 'better-auth/db/adapter'
 import { magicLink } from 'better-auth/plugins'
 import type { Database } from '../db/database.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
-import { hashedSessions } from './hashed-sessions.ts'
-import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './password-rules.ts'
-import { markProven } from './person-store.ts'
-import { SESSION_DAYS, sessionTokenDigest } from './session-cookie.ts'
+import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './account-fields.ts'
+import { markEmailVerified } from './person-store.ts'
+import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
 
 /** A link that was mailed works for so long, and once. */
-export const LINK_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
+export const LINK_LIFETIME_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
 
 export const SOCIAL_PROVIDERS = ['google', 'github'] as const
 export type SocialProvider = (typeof SOCIAL_PROVIDERS)[number]
@@ -19,18 +18,18 @@ export type SocialClients = Partial<
 >
 
 /** Somebody to whom a link goes. */
-export interface Addressee {
+export interface EmailRecipient {
   email: string
   name: string
 }
 
 /** What the library asks us to tell people. None of them waits for the mail to arrive. */
-export interface AuthMails {
-  verifyAddress(person: Addressee, token: string): void
+export interface AuthMailer {
+  sendVerification(person: EmailRecipient, token: string): void
   /** Somebody signs up with an address that is known. Its answer must be the same. */
-  alreadyKnown(person: Addressee): void
-  resetPassword(person: Addressee, token: string): void
-  signInLink(email: string, token: string): void
+  sendAlreadyRegistered(person: EmailRecipient): void
+  sendPasswordReset(person: EmailRecipient, token: string): void
+  sendSignInLink(email: string, token: string): void
 }
 
 export interface AuthLibraryOptions {
@@ -41,29 +40,29 @@ export interface AuthLibraryOptions {
   /** Signs the state of social sign-in and the links that verify an address. */
   secret: string
   social: SocialClients
-  mails: AuthMails
+  mailer: AuthMailer
 }
 
-export type AuthLibrary = Awaited<ReturnType<typeof authLibrary>>
+export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
 
 /**
  * better-auth, for people only: passwords, mailed links and social providers. Nothing of it is
  * reachable over HTTP but the way back from a social provider; our own routes call it, after their
  * own checks. Workspaces, members and sessions' cookies are ours (docs/decisions/0016).
  */
-export async function authLibrary(options: AuthLibraryOptions) {
-  const settings = authSettings(options)
+export async function createAuthLibrary(options: AuthLibraryOptions) {
+  const settings = authOptions(options)
   const db = options.database.query.withSchema('people')
   const tables = await getAdapter({
     ...settings,
     database: { db, type: 'postgres', transaction: true },
   })
-  const adapter = hashedSessions(tables, sessionTokenDigest)
+  const adapter = withHashedSessionTokens(tables, hashSessionToken)
   return betterAuth({ ...settings, database: () => adapter })
 }
 
 /** Everything but where the tables are; a test compares them with what these settings ask for. */
-export function authSettings(options: AuthLibraryOptions) {
+export function authOptions(options: AuthLibraryOptions) {
   const { logger, publicOrigin, secret, social } = options
   return {
     appName: 'Signalbox',
@@ -86,13 +85,13 @@ export function authSettings(options: AuthLibraryOptions) {
       database: { generateId: 'serial', validateSchema: false },
     },
     socialProviders: social,
-    ...mailedWays(options),
-    databaseHooks: clockedBy(options.now),
-    ...TABLES,
+    ...emailOptions(options),
+    databaseHooks: createDatabaseHooks(options.now),
+    ...TABLE_MAPPING,
   } satisfies BetterAuthOptions
 }
 
-function mailedWays({ mails, database }: AuthLibraryOptions) {
+function emailOptions({ mailer: mails, database }: AuthLibraryOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -101,47 +100,48 @@ function mailedWays({ mails, database }: AuthLibraryOptions) {
       minPasswordLength: PASSWORD_CHARACTERS_MIN,
       maxPasswordLength: PASSWORD_CHARACTERS_MAX,
       // scrypt with N 16384 and r 16, which takes 16 MB, outside of the event loop.
-      password: { hash: passwordHash, verify: isPasswordOf },
+      password: { hash: createPasswordHash, verify: isPasswordCorrect },
       revokeSessionsOnPasswordReset: true,
-      resetPasswordTokenExpiresIn: LINK_MINUTES.reset * 60,
-      sendResetPassword: async ({ user, token }: { user: Addressee; token: string }) =>
-        mails.resetPassword(user, token),
+      resetPasswordTokenExpiresIn: LINK_LIFETIME_MINUTES.reset * 60,
+      sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>
+        mails.sendPasswordReset(user, token),
       // Who follows a link to an address has the address.
       onPasswordReset: async ({ user }: { user: { id: string } }) =>
-        markProven(database, Number(user.id)),
-      onExistingUserSignUp: async ({ user }: { user: Addressee }) => mails.alreadyKnown(user),
+        markEmailVerified(database, Number(user.id)),
+      onExistingUserSignUp: async ({ user }: { user: EmailRecipient }) =>
+        mails.sendAlreadyRegistered(user),
     },
     emailVerification: {
-      expiresIn: LINK_MINUTES.verification * 60,
+      expiresIn: LINK_LIFETIME_MINUTES.verification * 60,
       sendOnSignUp: true,
       sendOnSignIn: false,
       // Who follows a link that was sent to somebody else must not find themselves signed in.
       autoSignInAfterVerification: false,
-      sendVerificationEmail: async ({ user, token }: { user: Addressee; token: string }) =>
-        mails.verifyAddress(user, token),
+      sendVerificationEmail: async ({ user, token }: { user: EmailRecipient; token: string }) =>
+        mails.sendVerification(user, token),
     },
     plugins: [
       magicLink({
-        expiresIn: LINK_MINUTES.signIn * 60,
+        expiresIn: LINK_LIFETIME_MINUTES.signIn * 60,
         storeToken: 'hashed',
         disableSignUp: true,
-        sendMagicLink: async ({ email, token }) => mails.signInLink(email, token),
+        sendMagicLink: async ({ email, token }) => mails.sendSignInLink(email, token),
       }),
     ],
   }
 }
 
 /** Slow and salted: what is stored of a password. */
-export function passwordHash(password: string): Promise<string> {
+export function createPasswordHash(password: string): Promise<string> {
   return hashPassword(password)
 }
 
-export function isPasswordOf(pair: { hash: string; password: string }): Promise<boolean> {
+export function isPasswordCorrect(pair: { hash: string; password: string }): Promise<boolean> {
   return verifyPassword(pair)
 }
 
 /** What is stored has the program's time. */
-function clockedBy(now: () => Date) {
+function createDatabaseHooks(now: () => Date) {
   const dayMilliseconds = 86_400_000
   return {
     user: {
@@ -153,8 +153,12 @@ function clockedBy(now: () => Date) {
     },
     // Nobody needs a provider's tokens once somebody is signed in, so none are kept.
     account: {
-      create: { before: async (account: object) => ({ data: { ...account, ...NO_TOKENS } }) },
-      update: { before: async (account: object) => ({ data: { ...account, ...NO_TOKENS } }) },
+      create: {
+        before: async (account: object) => ({ data: { ...account, ...EMPTY_PROVIDER_TOKENS } }),
+      },
+      update: {
+        before: async (account: object) => ({ data: { ...account, ...EMPTY_PROVIDER_TOKENS } }),
+      },
     },
     session: {
       create: {
@@ -168,13 +172,13 @@ function clockedBy(now: () => Date) {
   }
 }
 
-const NO_TOKENS = { accessToken: null, refreshToken: null, idToken: null }
+const EMPTY_PROVIDER_TOKENS = { accessToken: null, refreshToken: null, idToken: null }
 
-const TIMES = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
+const TIMESTAMP_COLUMNS = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
 
 /** As service/migrations/0012-people.sql makes them. */
-const TABLES = {
-  user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
+const TABLE_MAPPING = {
+  user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMESTAMP_COLUMNS } },
   session: {
     modelName: 'sessions',
     fields: {
@@ -182,7 +186,7 @@ const TABLES = {
       expiresAt: 'expires_at',
       ipAddress: 'ip_address',
       userAgent: 'user_agent',
-      ...TIMES,
+      ...TIMESTAMP_COLUMNS,
     },
   },
   account: {
@@ -196,13 +200,13 @@ const TABLES = {
       idToken: 'id_token',
       accessTokenExpiresAt: 'access_token_expires_at',
       refreshTokenExpiresAt: 'refresh_token_expires_at',
-      ...TIMES,
+      ...TIMESTAMP_COLUMNS,
     },
   },
   verification: {
     modelName: 'verifications',
     // The name holds the token of the mailed link: only its digest is stored.
     storeIdentifier: 'hashed' as const,
-    fields: { expiresAt: 'expires_at', ...TIMES },
+    fields: { expiresAt: 'expires_at', ...TIMESTAMP_COLUMNS },
   },
 } satisfies Pick<BetterAuthOptions, 'user' | 'session' | 'account' | 'verification'>

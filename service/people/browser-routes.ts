@@ -2,21 +2,30 @@ import * as operations from '@signalbox/contract/browser/people-operations.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { listAdAccounts } from './ad-account-store.ts'
-import { addAdAccount, switchAdAccount } from './add-ad-account.ts'
+import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import {
   adAccountListView,
   adAccountView,
+  invitationListView,
+  memberListView,
   meView,
   sessionListView,
   workspaceListView,
 } from './browser-views.ts'
-import { createWorkspace, nameWorkspace } from './create-workspace.ts'
-import { guardSessions } from './guard-sessions.ts'
-import { memberBrowserRoutes } from './member-browser-routes.ts'
-import { listMemberships } from './member-store.ts'
+import { listInvitations, listInvitationsByEmail } from './invitation-store.ts'
+import { answerInvitation, invitePerson, withdrawInvitation } from './invitations.ts'
+import { requireSession } from './page-requests.ts'
 import type { PeopleContext } from './people-context.ts'
-import { requireRole, rowId } from './require-role.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
+import { listMembers, listMemberships } from './workspace-store.ts'
+import {
+  changeMemberRole,
+  changeWorkspaceName,
+  createWorkspace,
+  parseRowId,
+  removeMember,
+  requireRole,
+} from './workspaces.ts'
 
 const { BROWSER_PATH } = operations
 
@@ -24,8 +33,8 @@ const { BROWSER_PATH } = operations
 export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
   app.register(
     async api => {
-      guardSessions(api, context)
-      ownRoutes(api, context)
+      requireSession(api, context)
+      ownAccountRoutes(api, context)
       workspaceRoutes(api, context)
       memberBrowserRoutes(api, context)
       adAccountRoutes(api, context)
@@ -34,7 +43,7 @@ export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
   )
 }
 
-function ownRoutes(app: ServiceApp, { database, now }: PeopleContext): void {
+function ownAccountRoutes(app: ServiceApp, { database, now }: PeopleContext): void {
   app.route({
     ...operations.getMe,
     handler: async ({ person }) => meView(person),
@@ -47,7 +56,7 @@ function ownRoutes(app: ServiceApp, { database, now }: PeopleContext): void {
   app.route({
     ...operations.endSession,
     async handler({ person, params }, reply) {
-      const id = rowId((params as { session: string }).session) ?? 0
+      const id = parseRowId((params as { session: string }).session) ?? 0
       if (await deleteSession(database, person.userId, id)) return reply.code(204).send()
       throw Refusal.notFound('There is no such session of yours.')
     },
@@ -66,7 +75,7 @@ interface WorkspaceParams {
 }
 
 /** Whatever a body is, its members are asked for one by one; the verbs say what is wrong. */
-export function membersOf(body: unknown): Record<string, unknown> {
+export function readBodyFields(body: unknown): Record<string, unknown> {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
   return isObject ? (body as Record<string, unknown>) : {}
 }
@@ -80,7 +89,7 @@ function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.createWorkspace,
     async handler({ person, body }, reply) {
-      const id = await createWorkspace(context, person, membersOf(body).name)
+      const id = await createWorkspace(context, person, readBodyFields(body).name)
       return reply.code(201).send({ id })
     },
   })
@@ -88,7 +97,7 @@ function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.renameWorkspace,
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId } = params as WorkspaceParams
-      await nameWorkspace(context, person, { workspaceId, name: membersOf(body).name })
+      await changeWorkspaceName(context, person, { workspaceId, name: readBodyFields(body).name })
       return reply.code(204).send()
     },
   })
@@ -107,7 +116,7 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.createAdAccount,
     async handler({ person, params, body }, reply) {
-      const entry = membersOf(body)
+      const entry = readBodyFields(body)
       const account = await addAdAccount(context, person, {
         workspaceId: (params as WorkspaceParams).workspace,
         platformAccountId: entry.platform_account_id,
@@ -122,10 +131,104 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.updateAdAccount,
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
-      const { status } = membersOf(body)
+      const { status } = readBodyFields(body)
       const named = { workspaceId, adAccountId: account }
-      await switchAdAccount(context, person, { ...named, status })
+      await changeAdAccountStatus(context, person, { ...named, status })
       return reply.code(204).send()
+    },
+  })
+}
+
+interface MemberParams {
+  workspace: string
+  user: string
+  invitation: string
+}
+
+/** Members and invitations, for the dashboard. */
+function memberBrowserRoutes(app: ServiceApp, context: PeopleContext): void {
+  memberRoutes(app, context)
+  invitationRoutes(app, context)
+  invitationAnswerRoutes(app, context)
+}
+
+function memberRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database } = context
+  app.route({
+    ...operations.listMembers,
+    async handler({ person, params }) {
+      const intent = { workspaceId: (params as MemberParams).workspace, action: 'read' } as const
+      const { workspaceId } = await requireRole(database, person, intent)
+      return memberListView(await listMembers(database, workspaceId))
+    },
+  })
+  app.route({
+    ...operations.changeMemberRole,
+    async handler({ person, params, body }, reply) {
+      const { workspace: workspaceId, user: userId } = params as MemberParams
+      const role = (body as { role?: unknown } | null)?.role
+      await changeMemberRole(context, person, { workspaceId, userId, role })
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.removeMember,
+    async handler({ person, params }, reply) {
+      const { workspace: workspaceId, user: userId } = params as MemberParams
+      await removeMember(context, person, { workspaceId, userId })
+      return reply.code(204).send()
+    },
+  })
+}
+
+function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database, now } = context
+  app.route({
+    ...operations.listInvitations,
+    async handler({ person, params }) {
+      // Addresses of people who have not agreed to anything yet: only for who may invite.
+      const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
+      const { workspaceId } = await requireRole(database, person, intent)
+      return invitationListView(await listInvitations(database, workspaceId, now()))
+    },
+  })
+  app.route({
+    ...operations.createInvitation,
+    async handler({ person, params, body }, reply) {
+      const { workspace: workspaceId } = params as MemberParams
+      const { email, role } = (body ?? {}) as { email?: unknown; role?: unknown }
+      const id = await invitePerson(context, person, { workspaceId, email, role })
+      return reply.code(201).send({ id })
+    },
+  })
+  app.route({
+    ...operations.withdrawInvitation,
+    async handler({ person, params }, reply) {
+      const { workspace: workspaceId, invitation: invitationId } = params as MemberParams
+      await withdrawInvitation(context, person, { workspaceId, invitationId })
+      return reply.code(204).send()
+    },
+  })
+}
+
+function invitationAnswerRoutes(app: ServiceApp, context: PeopleContext): void {
+  const { database, now } = context
+  app.route({
+    ...operations.listMyInvitations,
+    async handler({ person }) {
+      if (!person.isEmailVerified) return { invitations: [] }
+      return invitationListView(await listInvitationsByEmail(database, person.email, now()))
+    },
+  })
+  app.route({
+    ...operations.answerInvitation,
+    async handler({ person, params, body }) {
+      const { invitation: invitationId } = params as MemberParams
+      const answer = (body as { answer?: unknown } | null)?.answer
+      if (answer !== 'accepted' && answer !== 'declined') {
+        throw Refusal.ofFields({ answer: ['The answer is accepted or declined.'] })
+      }
+      return { id: await answerInvitation(context, person, { invitationId, answer }) }
     },
   })
 }

@@ -8,10 +8,9 @@ import type {
   WorkspaceList,
 } from '@signalbox/contract/browser/people.ts'
 import type { AdAccount } from './ad-account-store.ts'
-import type { CurrentPerson } from './current-person.ts'
 import type { Invitation } from './invitation-store.ts'
-import type { Member, Membership } from './member-store.ts'
-import type { LiveSession } from './session-store.ts'
+import type { ActiveSession, CurrentPerson } from './session-store.ts'
+import type { Member, Membership } from './workspace-store.ts'
 
 /** What the dashboard is told, in the words of its contract. */
 export function meView(person: CurrentPerson): Me {
@@ -25,7 +24,7 @@ export function meView(person: CurrentPerson): Me {
 }
 
 export function sessionListView(
-  sessions: readonly LiveSession[],
+  sessions: readonly ActiveSession[],
   { sessionId }: CurrentPerson,
 ): SessionList {
   return {

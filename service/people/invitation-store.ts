@@ -26,7 +26,7 @@ export async function listInvitations(
   workspaceId: number,
   at: Date,
 ): Promise<Invitation[]> {
-  const rows = await pending({ query }, at)
+  const rows = await selectPendingInvitations({ query }, at)
     .where('invitation.workspace_id', '=', workspaceId)
     .orderBy('invitation.created_at', 'desc')
     .limit(INVITATIONS_MAX)
@@ -35,12 +35,12 @@ export async function listInvitations(
 }
 
 /** And of a person's address. */
-export async function listInvitationsTo(
+export async function listInvitationsByEmail(
   { query }: Query,
   email: string,
   at: Date,
 ): Promise<Invitation[]> {
-  const rows = await pending({ query }, at)
+  const rows = await selectPendingInvitations({ query }, at)
     .where('invitation.email', '=', email)
     .orderBy('invitation.created_at', 'desc')
     .limit(INVITATIONS_MAX)
@@ -54,7 +54,9 @@ export async function findInvitation(
   id: string,
   at: Date,
 ): Promise<Invitation | null> {
-  const row = await pending({ query }, at).where('invitation.id', '=', id).executeTakeFirst()
+  const row = await selectPendingInvitations({ query }, at)
+    .where('invitation.id', '=', id)
+    .executeTakeFirst()
   return row ? invitationOf(row) : null
 }
 
@@ -103,7 +105,7 @@ export async function upsertInvitation(
 }
 
 /** True for exactly one of those who answer at once. */
-export async function settleInvitation(
+export async function closeInvitation(
   { query }: Query,
   id: string,
   status: Exclude<InvitationStatus, 'pending'>,
@@ -118,7 +120,7 @@ export async function settleInvitation(
   return found !== undefined
 }
 
-function pending({ query }: Query, at: Date) {
+function selectPendingInvitations({ query }: Query, at: Date) {
   return query
     .selectFrom('invitations as invitation')
     .innerJoin('workspaces as workspace', 'workspace.id', 'invitation.workspace_id')
@@ -130,7 +132,9 @@ function pending({ query }: Query, at: Date) {
     .where('workspace.status', '=', 'active')
 }
 
-type InvitationRow = Awaited<ReturnType<ReturnType<typeof pending>['execute']>>[number]
+type InvitationRow = Awaited<
+  ReturnType<ReturnType<typeof selectPendingInvitations>['execute']>
+>[number]
 
 function invitationOf(row: InvitationRow): Invitation {
   return {
@@ -146,6 +150,6 @@ function invitationOf(row: InvitationRow): Invitation {
 }
 
 /** Answered or not: those that ended before a moment. */
-export async function deleteEndedInvitations({ query }: Query, before: Date): Promise<void> {
+export async function deleteExpiredInvitations({ query }: Query, before: Date): Promise<void> {
   await query.deleteFrom('invitations').where('expires_at', '<=', before).execute()
 }

@@ -2,35 +2,36 @@ import { html } from 'ghtml'
 import {
   buttonForm,
   emailField,
-  type FieldFaults,
-  faultSummary,
+  errorSummary,
+  type FormErrors,
   optionList,
   selectField,
   tag,
 } from '../pages/form-controls.ts'
-import type { CurrentPerson } from './current-person.ts'
+import { renderPage } from '../pages/layout.ts'
 import type { Invitation } from './invitation-store.ts'
-import type { Member, Membership } from './member-store.ts'
-import { ROLE_NAMES, workspacePage } from './workspace-pages.ts'
-import { mayDo, mayGrant, WORKSPACE_ROLES } from './workspace-role.ts'
+import type { CurrentPerson } from './session-store.ts'
+import { ROLE_LABELS, workspacePage } from './workspace-pages.ts'
+import { canGrantRole, hasPermission, WORKSPACE_ROLES } from './workspace-role.ts'
+import type { Member, Membership } from './workspace-store.ts'
 
-export interface MembersPage {
+interface MembersPage {
   person: CurrentPerson
   membership: Membership
   members: readonly Member[]
   invitations: readonly Invitation[]
   values?: { email: string; role: string }
-  faults?: FieldFaults
+  errors?: FormErrors
   notice?: string | undefined
 }
 
 export function membersPage(given: MembersPage): string {
-  const { person, membership, members, invitations, faults = {}, notice } = given
-  const mayInvite = mayDo(membership.role, 'invite')
-  const content = html`!${faultSummary(faults)}
+  const { person, membership, members, invitations, errors: faults = {}, notice } = given
+  const mayInvite = hasPermission(membership.role, 'invite')
+  const content = html`!${errorSummary(faults)}
 <section class="card"><h2>People</h2>
 <ul class="plain">!${members.map(member => memberRow(given, member)).join('')}</ul></section>
-!${mayInvite && invitations.length > 0 ? waiting(membership, invitations) : ''}
+!${mayInvite && invitations.length > 0 ? pendingInvitations(membership, invitations) : ''}
 !${mayInvite ? inviteForm(given) : ''}`
   return workspacePage({ person, membership, tab: 'people', notice, content })
 }
@@ -39,48 +40,65 @@ function memberRow({ person, membership }: MembersPage, member: Member): string 
   const { workspaceId, role } = membership
   const path = `/workspaces/${workspaceId}/people/${member.userId}`
   const isOwn = member.userId === person.userId
-  const mayRemove = isOwn || (mayDo(role, 'remove_member') && mayGrant(role, member.role))
+  const mayRemove =
+    isOwn || (hasPermission(role, 'remove_member') && canGrantRole(role, member.role))
   const remove = buttonForm({
     action: `${path}/remove`,
     label: isOwn ? 'Leave' : 'Remove',
     about: member.name,
   })
   const marks = [...(isOwn ? ['You'] : []), ...(member.isDisabled ? ['Disabled'] : [])]
-  const standing = mayDo(role, 'change_role')
+  const standing = hasPermission(role, 'change_role')
     ? roleForm(path, member)
-    : tag(ROLE_NAMES[member.role])
+    : tag(ROLE_LABELS[member.role])
   return html`<li class="row">
 <span>${member.name}!${marks.map(tag).join('')}<br><small>${member.email}</small></span>
 <span class="actions">!${standing}!${mayRemove ? remove : ''}</span></li>`
 }
 
 function roleForm(path: string, member: Member): string {
-  const options = WORKSPACE_ROLES.map(role => [role, ROLE_NAMES[role]] as const)
+  const options = WORKSPACE_ROLES.map(role => [role, ROLE_LABELS[role]] as const)
   return html`<form class="actions" method="post" action="${path}/role">
 <select name="role" aria-label="Role of ${member.name}">
 !${optionList(options, member.role)}</select>
 <button class="quiet small" aria-label="Change the role of ${member.name}">Change</button></form>`
 }
 
-function waiting({ workspaceId }: Membership, invitations: readonly Invitation[]): string {
+function pendingInvitations(
+  { workspaceId }: Membership,
+  invitations: readonly Invitation[],
+): string {
   const rows = invitations.map(({ id, email, role }) => {
     const action = `/workspaces/${workspaceId}/invitations/${id}/withdraw`
     return html`<li class="row"><span>${email}<br>
-<small>Invited as ${ROLE_NAMES[role].toLowerCase()}</small></span>
+<small>Invited as ${ROLE_LABELS[role].toLowerCase()}</small></span>
 !${buttonForm({ action, label: 'Withdraw', about: email })}</li>`
   })
   return html`<section class="card"><h2>Invitations</h2>
 <ul class="plain">!${rows.join('')}</ul></section>`
 }
 
-function inviteForm({ membership, values, faults = {} }: MembersPage): string {
+function inviteForm({ membership, values, errors: faults = {} }: MembersPage): string {
   const options = WORKSPACE_ROLES.toReversed()
-    .filter(role => mayGrant(membership.role, role))
-    .map(role => [role, ROLE_NAMES[role]] as const)
+    .filter(role => canGrantRole(membership.role, role))
+    .map(role => [role, ROLE_LABELS[role]] as const)
   return html`<section class="card"><h2>Invite somebody</h2>
 <form method="post" action="/workspaces/${membership.workspaceId}/invitations">
-!${emailField({ value: values?.email ?? '', faults, autocomplete: 'off' })}
-!${selectField({ name: 'role', label: 'Role', options, value: values?.role ?? 'member', faults })}
+!${emailField({ value: values?.email ?? '', errors: faults, autocomplete: 'off' })}
+!${selectField({ name: 'role', label: 'Role', options, value: values?.role ?? 'member', errors: faults })}
 <button>Send the invitation</button>
 </form></section>`
+}
+
+export function invitationPage(person: CurrentPerson, invitation: Invitation): string {
+  const { id, workspaceName, role, inviterName } = invitation
+  const body = html`<div class="card">
+<h1>Join ${workspaceName}?</h1>
+<p>${inviterName ?? 'Somebody'} invites you as ${ROLE_LABELS[role].toLowerCase()}.</p>
+<form class="actions" method="post" action="/invitations/${id}">
+<button name="answer" value="accepted">Join</button>
+<button class="quiet" name="answer" value="declined">Decline</button>
+</form>
+</div>`
+  return renderPage({ title: `Join ${workspaceName}?`, body, signedInAs: person.email })
 }

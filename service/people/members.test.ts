@@ -10,9 +10,9 @@ import {
 } from '../../testing/people-under-test.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { setWorkspaceStatus } from '../access/store.ts'
-import { findRole } from './member-store.ts'
 import { setPersonStatus } from './person-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
+import { findMemberRole } from './workspace-store.ts'
 
 async function joined(service: ServiceUnderTest, workspaceId: number, role: WorkspaceRole) {
   const person = await personUnderTest(service)
@@ -101,7 +101,7 @@ it('an invitation leads whoever has its address into the workspace, once', async
   )
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 404, 404, 404])
   const name = { workspaceId, userId: guest.userId }
-  assert.equal(await findRole(service.database, name), 'admin')
+  assert.equal(await findMemberRole(service.database, name), 'admin')
 })
 
 it('404 hides an invitation from everybody whose address is another', async test => {
@@ -151,7 +151,7 @@ it('404 for an invitation that was withdrawn, declined or is a week old', async 
 it('422 when somebody who belongs to it is invited, and 429 when one address gets too many', async test => {
   let seconds = 0
   const limits = { signInRatePerMinute: 1_000 }
-  const service = await serviceUnderTest(test, { limits, steadySeconds: () => seconds })
+  const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => seconds })
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
   const invite = (email: string) =>

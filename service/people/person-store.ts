@@ -39,7 +39,7 @@ export async function insertPerson({ query }: Query, person: NewPerson): Promise
   return row.id
 }
 
-export async function findPerson({ query }: Query, email: string): Promise<Person | null> {
+export async function findPersonByEmail({ query }: Query, email: string): Promise<Person | null> {
   const row = await query
     .selectFrom('people.users')
     .select(['id', 'email', 'name', 'email_verified'])
@@ -95,7 +95,7 @@ export async function setPassword(
  * They have shown that the address is theirs, and chosen a password of their own. Ways in that were
  * made before that was shown may be a stranger's: they go.
  */
-export async function markProven({ query }: Query, userId: number): Promise<void> {
+export async function markEmailVerified({ query }: Query, userId: number): Promise<void> {
   const proven = await query
     .updateTable('people.users')
     .set({ email_verified: true })

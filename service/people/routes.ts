@@ -2,11 +2,10 @@ import type { ServiceApp } from '../http/service-app.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { accountRoutes } from './account-routes.ts'
 import { browserRoutes } from './browser-routes.ts'
-import { mailedLinkRoutes } from './mailed-link-routes.ts'
+import { emailLinkRoutes } from './email-link-routes.ts'
 import { memberRoutes } from './member-routes.ts'
 import type { PeopleContext } from './people-context.ts'
-import { signInRoutes } from './sign-in-routes.ts'
-import { socialRoutes } from './social-routes.ts'
+import { signInRoutes, socialRoutes } from './sign-in-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
 /** Everything about people: pages, which need no JavaScript, and the dashboard's interface. */
@@ -14,7 +13,7 @@ export function peopleRoutes(app: ServiceApp, context: PeopleContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
     signInRoutes(pages, context)
-    mailedLinkRoutes(pages, context)
+    emailLinkRoutes(pages, context)
     socialRoutes(pages, context)
     accountRoutes(pages, context)
     workspaceRoutes(pages, context)

@@ -1,5 +1,36 @@
 import type { Database } from '../db/database.ts'
-import type { CurrentPerson } from './current-person.ts'
+import { deleteExpiredInvitations } from './invitation-store.ts'
+import { hashSessionToken, readSessionToken } from './session-token.ts'
+
+/** Who is signed in. */
+export interface CurrentPerson {
+  userId: number
+  sessionId: number
+  email: string
+  name: string
+  isEmailVerified: boolean
+  /** Until then they may do nothing else; pages and the browser's interface hold them to it. */
+  mustChangePassword: boolean
+}
+
+export interface SessionContext {
+  database: Database
+  now: () => Date
+  publicOrigin: () => string
+}
+
+/**
+ * The seam to everything that asks who is there: the person of the session in the cookie, or null
+ * when there is none, it ended or was revoked, or the person is disabled. One statement; nothing is
+ * remembered, so that revoking and disabling work at once.
+ */
+export async function findCurrentPerson(
+  { database, now, publicOrigin }: SessionContext,
+  headers: { cookie?: string | undefined },
+): Promise<CurrentPerson | null> {
+  const token = readSessionToken(headers.cookie, publicOrigin())
+  return token === null ? null : findSession(database, hashSessionToken(token), now())
+}
 
 /** Whose live session this is; null when it ended, or when the person is disabled. */
 export async function findSession(
@@ -27,7 +58,7 @@ export async function findSession(
   }
 }
 
-export interface LiveSession {
+export interface ActiveSession {
   id: number
   createdAt: Date
   expiresAt: Date
@@ -41,7 +72,7 @@ export async function listSessions(
   { query }: Database,
   userId: number,
   at: Date,
-): Promise<LiveSession[]> {
+): Promise<ActiveSession[]> {
   const rows = await query
     .selectFrom('people.sessions')
     .select(['id', 'created_at', 'expires_at', 'user_agent'])
@@ -83,11 +114,24 @@ export async function deleteSessions(
   await (exceptSessionId === null ? all : all.where('id', '<>', exceptSessionId)).execute()
 }
 
-export async function deleteEndedSessions({ query }: Database, at: Date): Promise<void> {
+async function deleteExpiredSessions({ query }: Database, at: Date): Promise<void> {
   await query.deleteFrom('people.sessions').where('expires_at', '<=', at).execute()
 }
 
 /** Of mailed links and of social sign-in. */
-export async function deleteEndedVerifications({ query }: Database, at: Date): Promise<void> {
+async function deleteExpiredVerifications({ query }: Database, at: Date): Promise<void> {
   await query.deleteFrom('people.verifications').where('expires_at', '<=', at).execute()
+}
+
+const INVITATION_RETENTION_DAYS = 30
+
+/**
+ * Removes what is over: sessions, mailed links, and invitations that nobody can answer any more. To
+ * be called now and then; whatever is over counts for nothing before it is removed.
+ */
+export async function deleteExpiredPeopleRecords(database: Database, at: Date): Promise<void> {
+  await deleteExpiredSessions(database, at)
+  await deleteExpiredVerifications(database, at)
+  const before = new Date(at.getTime() - INVITATION_RETENTION_DAYS * 86_400_000)
+  await deleteExpiredInvitations(database, before)
 }

@@ -9,7 +9,11 @@ const steadySeconds = () => 0
 
 it('429 after ten guesses at one account, from wherever they come, also with the right one', async test => {
   const proxy = '127.0.0.1'
-  const service = await serviceUnderTest(test, { limits, steadySeconds, trustedProxies: proxy })
+  const service = await serviceUnderTest(test, {
+    limits,
+    monotonicSeconds: steadySeconds,
+    trustedProxies: proxy,
+  })
   const { email } = await personUnderTest(service)
   const guess = (password: string, index: number) =>
     new BrowserClient(service.url)
@@ -33,7 +37,7 @@ it('429 after ten guesses at one account, from wherever they come, also with the
 })
 
 it('429 for an account that does not exist comes as soon as for one that does', async test => {
-  const service = await serviceUnderTest(test, { limits, steadySeconds })
+  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
   const client = new BrowserClient(service.url)
   const statuses: number[] = []
   for (let count = 0; count < 12; count += 1) {
@@ -44,7 +48,7 @@ it('429 for an account that does not exist comes as soon as for one that does', 
 })
 
 it('429 after the rate of an address, over all ways to sign in together; reading is free', async test => {
-  const service = await serviceUnderTest(test, { limits, steadySeconds })
+  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
   const client = new BrowserClient(service.url)
   const paths = ['/sign-in', '/sign-up', '/forgot', '/magic', '/verify', '/reset']
   for (let count = 0; count < 30; count += 1) {

@@ -1,8 +1,7 @@
-import { emailAddress } from './email-address.ts'
-import { limitAccount } from './limit-account.ts'
-import type { PeopleContext } from './people-context.ts'
-import { sessionTokenDigest } from './session-cookie.ts'
+import { parseEmailAddress } from './account-fields.ts'
+import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import { deleteSession, findSession } from './session-store.ts'
+import { hashSessionToken } from './session-token.ts'
 
 export interface SignInAttempt {
   email: string
@@ -27,18 +26,18 @@ export async function signIn(
   context: PeopleContext,
   { email: given, password, userAgent }: SignInAttempt,
 ): Promise<SignInOutcome> {
-  const email = emailAddress(given)
+  const email = parseEmailAddress(given)
   if (email === null || password === '') return { outcome: 'refused' }
-  limitAccount(context, email)
-  const { api } = await context.library()
+  limitAccountAttempts(context, email)
+  const { api } = await context.authLibrary()
   try {
     const answer = await api.signInEmail({
       body: { email, password },
-      headers: sessionHeaders(userAgent),
+      headers: userAgentHeaders(userAgent),
     })
-    return openedSession(context, answer.token)
+    return verifyNewSession(context, answer.token)
   } catch (error) {
-    const code = libraryCode(error)
+    const code = readAuthErrorCode(error)
     if (code === 'EMAIL_NOT_VERIFIED') return { outcome: 'unverified' }
     if (code === null) throw error
     return { outcome: 'refused' }
@@ -49,11 +48,11 @@ export async function signIn(
  * A disabled person gets a session from the library; it opens nothing, and they hear no more. A
  * provider may vouch for somebody whose address it has not confirmed: their session ends at once.
  */
-export async function openedSession(
+export async function verifyNewSession(
   { database, now }: PeopleContext,
   token: string,
 ): Promise<SignInOutcome> {
-  const person = await findSession(database, sessionTokenDigest(token), now())
+  const person = await findSession(database, hashSessionToken(token), now())
   if (!person) return { outcome: 'refused' }
   if (person.isEmailVerified) return { outcome: 'signed_in', token }
   await deleteSession(database, person.userId, person.sessionId)
@@ -63,12 +62,12 @@ export async function openedSession(
 const AGENT_CHARACTERS_MAX = 300
 
 /** What the library keeps with a session; nothing else of a request concerns it. */
-export function sessionHeaders(userAgent: string | undefined): Headers {
+export function userAgentHeaders(userAgent: string | undefined): Headers {
   return new Headers({ 'user-agent': (userAgent ?? '').slice(0, AGENT_CHARACTERS_MAX) })
 }
 
 /** The code of a refusal of the library, such as INVALID_TOKEN; null for every other error. */
-export function libraryCode(error: unknown): string | null {
+export function readAuthErrorCode(error: unknown): string | null {
   if (!(error instanceof Error) || error.name !== 'APIError') return null
   const { body, statusCode } = error as Error & { body?: { code?: string }; statusCode?: number }
   return (statusCode ?? 500) >= 500 ? null : (body?.code ?? 'UNKNOWN')

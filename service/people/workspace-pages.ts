@@ -1,35 +1,35 @@
 import { html } from 'ghtml'
-import { type FieldFaults, faultSummary, message, tag, textField } from '../pages/form-controls.ts'
-import { page } from '../pages/layout.ts'
-import type { CurrentPerson } from './current-person.ts'
+import { errorSummary, type FormErrors, message, tag, textField } from '../pages/form-controls.ts'
+import { renderPage } from '../pages/layout.ts'
 import type { Invitation } from './invitation-store.ts'
-import type { Membership } from './member-store.ts'
+import type { CurrentPerson } from './session-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
+import type { Membership } from './workspace-store.ts'
 
 export interface WorkspacesPage {
   person: CurrentPerson
   memberships: readonly Membership[]
   invitations: readonly Invitation[]
-  faults?: FieldFaults
+  errors?: FormErrors
   notice?: string | undefined
 }
 
 /** The workspaces of a person, which is also the way from one to another. */
 export function workspacesPage(given: WorkspacesPage): string {
-  const { person, memberships, invitations, faults = {}, notice } = given
+  const { person, memberships, invitations, errors: faults = {}, notice } = given
   const body = html`<h1>Your workspaces</h1>
 !${notice === undefined ? '' : message('success', notice)}
 !${invitations.map(invitationCard).join('')}
 !${memberships.length === 0 ? '' : membershipCard(memberships)}
 <section class="card">
 <h2>${memberships.length === 0 ? 'Make your first workspace' : 'Make another workspace'}</h2>
-!${faultSummary(faults)}
+!${errorSummary(faults)}
 <form method="post" action="/workspaces">
-!${textField({ ...NAME_FIELD, faults })}
+!${textField({ ...NAME_FIELD, errors: faults })}
 <button>Make the workspace</button>
 </form>
 </section>`
-  return page({ title: 'Your workspaces', body, signedInAs: person.email, isWide: true })
+  return renderPage({ title: 'Your workspaces', body, signedInAs: person.email, isWide: true })
 }
 
 const NAME_FIELD = {
@@ -43,7 +43,7 @@ function membershipCard(memberships: readonly Membership[]): string {
   const rows = memberships.map(
     ({ workspaceId, workspaceName, role }) => html`<li class="row">
 <a href="/workspaces/${workspaceId}/ad-accounts">${workspaceName}</a>
-!${tag(ROLE_NAMES[role])}</li>`,
+!${tag(ROLE_LABELS[role])}</li>`,
   )
   return html`<section class="card"><ul class="plain">!${rows.join('')}</ul></section>`
 }
@@ -53,7 +53,7 @@ function invitationCard({ id, workspaceName }: Invitation): string {
 <a href="/invitations/${id}">answer the invitation</a>.</p></div>`
 }
 
-export const ROLE_NAMES: Record<WorkspaceRole, string> = {
+export const ROLE_LABELS: Record<WorkspaceRole, string> = {
   owner: 'Owner',
   admin: 'Administrator',
   member: 'Member',
@@ -73,9 +73,9 @@ const TABS: readonly (readonly [WorkspaceTab, string])[] = [
   ['audit', 'Log'],
 ]
 /** The others are there for all: what a role may not do, their pages say. */
-const OWNERS_TABS: readonly WorkspaceTab[] = ['connections', 'tokens']
+const OWNER_TABS: readonly WorkspaceTab[] = ['connections', 'tokens']
 
-export interface WorkspaceFrame {
+export interface WorkspacePage {
   person: CurrentPerson
   membership: Membership
   tab: WorkspaceTab
@@ -85,15 +85,9 @@ export interface WorkspaceFrame {
 }
 
 /** A page inside of one workspace, with the ways to its other pages. */
-export function workspacePage({
-  person,
-  membership,
-  tab,
-  notice,
-  content,
-}: WorkspaceFrame): string {
+export function workspacePage({ person, membership, tab, notice, content }: WorkspacePage): string {
   const { workspaceId, workspaceName, role } = membership
-  const tabs = TABS.filter(([key]) => role === 'owner' || !OWNERS_TABS.includes(key))
+  const tabs = TABS.filter(([key]) => role === 'owner' || !OWNER_TABS.includes(key))
   const links = tabs.map(([key, label]) => {
     const current = key === tab ? ' aria-current="page"' : ''
     return html`<a href="/workspaces/${workspaceId}/${key}"!${current}>${label}</a>`
@@ -103,5 +97,5 @@ export function workspacePage({
 <nav class="tabs" aria-label="Workspace">!${links.join('')}</nav>
 !${notice === undefined ? '' : message('success', notice)}
 !${content}`
-  return page({ title: workspaceName, body, signedInAs: person.email, isWide: true })
+  return renderPage({ title: workspaceName, body, signedInAs: person.email, isWide: true })
 }

@@ -16,21 +16,21 @@ export const WORKSPACE_ACTIONS = [
 ] as const
 export type WorkspaceAction = (typeof WORKSPACE_ACTIONS)[number]
 
-const MAY: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
+const ROLE_PERMISSIONS: Record<WorkspaceRole, readonly WorkspaceAction[]> = {
   owner: WORKSPACE_ACTIONS,
   admin: ['read', 'manage_ad_accounts', 'invite', 'remove_member', 'decide_actions', 'read_audit'],
   member: ['read'],
 }
 
-export function mayDo(role: WorkspaceRole, action: WorkspaceAction): boolean {
-  return MAY[role].includes(action)
+export function hasPermission(role: WorkspaceRole, action: WorkspaceAction): boolean {
+  return ROLE_PERMISSIONS[role].includes(action)
 }
 
 /**
  * Whom somebody may make, invite or remove: nobody above themselves, so that an administrator
  * cannot become an owner by inviting a second self.
  */
-export function mayGrant(role: WorkspaceRole, granted: WorkspaceRole): boolean {
+export function canGrantRole(role: WorkspaceRole, granted: WorkspaceRole): boolean {
   return WORKSPACE_ROLES.indexOf(role) <= WORKSPACE_ROLES.indexOf(granted)
 }
 

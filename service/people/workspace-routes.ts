@@ -1,25 +1,29 @@
 import type { ServiceApp } from '../http/service-app.ts'
-import { formText } from '../pages/form-body.ts'
-import type { FieldFaults } from '../pages/form-controls.ts'
+import { readFormText } from '../pages/form-body.ts'
+import type { FormErrors } from '../pages/form-controls.ts'
 import { listAdAccounts } from './ad-account-store.ts'
+import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
-import { addAdAccount, switchAdAccount } from './add-ad-account.ts'
-import { createWorkspace } from './create-workspace.ts'
-import { formFaults } from './form-faults.ts'
-import { listInvitationsTo } from './invitation-store.ts'
-import { listMemberships } from './member-store.ts'
-import { noticeOf } from './notices.ts'
+import { listInvitationsByEmail } from './invitation-store.ts'
+import {
+  findNotice,
+  requireSignIn,
+  type SignedInRequest,
+  seeOther,
+  toFormErrors,
+} from './page-requests.ts'
 import type { PeopleContext } from './people-context.ts'
-import { type PersonalVisit, personalPage, seeOther } from './personal-page.ts'
-import { requireRole } from './require-role.ts'
 import { workspacesPage } from './workspace-pages.ts'
+import { listMemberships } from './workspace-store.ts'
+import { createWorkspace, requireRole } from './workspaces.ts'
 
 const SIGNED_IN = { config: { credential: 'session' } } as const
 const UNPROCESSABLE = 422
 
 /** The list of workspaces, and the ad accounts of one. */
 export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
-  const page = (handle: (visit: PersonalVisit) => Promise<unknown>) => personalPage(context, handle)
+  const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
+    requireSignIn(context, handle)
   const accounts = '/workspaces/:workspace/ad-accounts'
 
   app.get(
@@ -36,7 +40,7 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
     '/workspaces/:workspace',
     SIGNED_IN,
     page(async ({ person, request, reply }) => {
-      const intent = { workspaceId: workspaceOf(request), action: 'read' } as const
+      const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
       const { workspaceId } = await requireRole(context.database, person, intent)
       return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts`)
     }),
@@ -56,9 +60,9 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
       `${accounts}/:account/${verb}`,
       SIGNED_IN,
       page(async ({ person, request, reply }) => {
-        const workspaceId = workspaceOf(request)
+        const workspaceId = readWorkspaceParam(request)
         const adAccountId = (request.params as { account: string }).account
-        await switchAdAccount(context, person, { workspaceId, adAccountId, status })
+        await changeAdAccountStatus(context, person, { workspaceId, adAccountId, status })
         return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_${verb}d`)
       }),
     )
@@ -66,63 +70,63 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
 }
 
 /** As it stands in the path; whoever uses it checks it. */
-export function workspaceOf({ params }: { params: unknown }): string {
+export function readWorkspaceParam({ params }: { params: unknown }): string {
   return (params as { workspace: string }).workspace
 }
 
 async function showWorkspaces(
   { database, now }: PeopleContext,
-  { person, request }: PersonalVisit,
-  faults: FieldFaults = {},
+  { person, request }: SignedInRequest,
+  faults: FormErrors = {},
 ): Promise<string> {
   const memberships = await listMemberships(database, person.userId)
   const invitations = person.isEmailVerified
-    ? await listInvitationsTo(database, person.email, now())
+    ? await listInvitationsByEmail(database, person.email, now())
     : []
   return workspacesPage({
     person,
     memberships,
     invitations,
-    faults,
-    notice: noticeOf(request.query),
+    errors: faults,
+    notice: findNotice(request.query),
   })
 }
 
-async function postWorkspace(context: PeopleContext, visit: PersonalVisit) {
+async function postWorkspace(context: PeopleContext, visit: SignedInRequest) {
   const { person, request, reply } = visit
   try {
-    const id = await createWorkspace(context, person, formText(request.body, 'name'))
+    const id = await createWorkspace(context, person, readFormText(request.body, 'name'))
     return seeOther(reply, `/workspaces/${id}/ad-accounts?done=workspace_created`)
   } catch (error) {
-    const shown = await showWorkspaces(context, visit, formFaults(error))
+    const shown = await showWorkspaces(context, visit, toFormErrors(error))
     return reply.code(UNPROCESSABLE).send(shown)
   }
 }
 
-interface Refilled {
+interface FormState {
   values: Record<string, string>
-  faults: FieldFaults
+  errors: FormErrors
 }
 
 async function showAdAccounts(
   { database }: PeopleContext,
-  { person, request }: PersonalVisit,
-  refilled?: Refilled,
+  { person, request }: SignedInRequest,
+  refilled?: FormState,
 ): Promise<string> {
-  const intent = { workspaceId: workspaceOf(request), action: 'read' } as const
+  const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
   const membership = await requireRole(database, person, intent)
   const accounts = await listAdAccounts(database, membership.workspaceId)
   return adAccountsPage({
     ...{ person, membership, accounts, ...refilled },
-    notice: noticeOf(request.query),
+    notice: findNotice(request.query),
   })
 }
 
-async function postAdAccount(context: PeopleContext, visit: PersonalVisit) {
+async function postAdAccount(context: PeopleContext, visit: SignedInRequest) {
   const { person, request, reply } = visit
-  const workspaceId = workspaceOf(request)
+  const workspaceId = readWorkspaceParam(request)
   const names = ['name', 'platform_account_id', 'currency', 'time_zone']
-  const values = Object.fromEntries(names.map(name => [name, formText(request.body, name)]))
+  const values = Object.fromEntries(names.map(name => [name, readFormText(request.body, name)]))
   try {
     await addAdAccount(context, person, {
       workspaceId,
@@ -133,7 +137,7 @@ async function postAdAccount(context: PeopleContext, visit: PersonalVisit) {
     })
     return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_added`)
   } catch (error) {
-    const shown = await showAdAccounts(context, visit, { values, faults: formFaults(error) })
+    const shown = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })
     return reply.code(UNPROCESSABLE).send(shown)
   }
 }

@@ -1,13 +1,3 @@
-import type {
-  CountedDay,
-  CountedSource,
-  DayCounts,
-  MatchQuality,
-  ReportTarget,
-  Unavailable,
-} from './platform-reports.ts'
-import type { SendAnswer, SendError } from './send-outcome.ts'
-
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
   eventId: string
@@ -43,7 +33,7 @@ export interface Platform {
   /** How long after it happened the platform still takes an event. */
   windowSeconds(actionSource: string): number
   /** Why the platform would refuse this event, before it costs its batch; null when fine. */
-  findFault(event: OutboundEvent): SendError | null
+  validateEvent(event: OutboundEvent): SendError | null
   /** Sends one batch. Never throws: what goes wrong on the way is an outcome. */
   send(target: PlatformTarget, events: readonly OutboundEvent[]): Promise<SendAnswer>
   /** The platform's own counts of a span, by event name. Never throws. */
@@ -54,4 +44,126 @@ export interface Platform {
   ): Promise<DayCounts | Unavailable>
   /** The platform's view of the identifiers that it receives, by event name. Never throws. */
   readMatchQuality(target: ReportTarget): Promise<MatchQuality | Unavailable>
+}
+
+/**
+ * What a platform's answer to one request means for the events in it. A refusal is an outcome,
+ * not an exception (house rule 9).
+ * - accepted: the platform has every event.
+ * - retry: it may work later; nothing is wrong with the events.
+ * - throttle: too many requests.
+ * - auth, config: the destination's credential or set-up is refused; the events are not to blame.
+ * - permanent: the platform refuses the content. One bad event fails a whole batch, so its halves
+ *   may still go through.
+ * - unknown: no usable answer; the platform may or may not have the events. Retried with the same
+ *   id and time, which the platform deduplicates.
+ */
+export type SendOutcome =
+  | 'accepted'
+  | 'retry'
+  | 'throttle'
+  | 'auth'
+  | 'config'
+  | 'permanent'
+  | 'unknown'
+
+/** Why it was not accepted, in the platform's words. Shown to the tracker as `last_error`. */
+export interface SendError {
+  class: Exclude<SendOutcome, 'accepted'> | 'local'
+  code: number | null
+  subcode: number | null
+  message: string
+  user_title: string | null
+  user_message: string | null
+  http_status: number | null
+}
+
+/** One request and its answer, ready to be kept. It holds no credential. */
+export interface SendAnswer {
+  outcome: SendOutcome
+  /** How long the platform asks us to stay away, in seconds; 0 when it asks for nothing. */
+  waitSeconds: number
+  httpStatus: number | null
+  traceId: string | null
+  answer: Record<string, unknown> | null
+  error: SendError | null
+}
+
+/** Whose reports to read, and as whom. */
+export interface ReportTarget {
+  datasetId: string
+  accessToken: string
+}
+
+/** The span to count: `from` belongs to it, `until` does not. Whole hours, at most 7 days. */
+export interface CountedDay {
+  from: Date
+  until: Date
+}
+
+/** Where the platform got an event from: a server, or its own script in a browser. */
+export type CountedSource = 'server' | 'browser'
+
+/**
+ * Why nothing could be read.
+ * - permission: the credential is good, but may not read this; sending may well work.
+ * - credential: the platform refuses the credential itself.
+ * - throttled: too many requests; ask again after `waitSeconds`.
+ * - out_of_reach: no usable word from the platform; it may work later.
+ * - out_of_range: the platform keeps nothing so old; asking again never helps.
+ * - unreadable: an answer came that we do not understand, or do not believe.
+ */
+export type UnavailableCause =
+  | 'permission'
+  | 'credential'
+  | 'throttled'
+  | 'out_of_reach'
+  | 'out_of_range'
+  | 'unreadable'
+
+/** Why nothing could be read. Never to be taken for zero. */
+export interface Unavailable {
+  kind: 'unavailable'
+  cause: UnavailableCause
+  /** One sentence for a person, without a token or a raw identifier. */
+  sentence: string
+  /** How long the platform asks us to stay away, in seconds; 0 when it asks for nothing. */
+  waitSeconds: number
+}
+
+/** How many events the platform counted, by event name. */
+export interface DayCounts {
+  kind: 'counts'
+  /** Has no prototype: the names are the platform's, so one of them may be `__proto__`. */
+  counts: Record<string, number>
+  /** An hour had exactly as many names as the platform lists, so rarer ones may be missing. */
+  isTruncated: boolean
+}
+
+/** How well one identifier of an event name matches people, as the platform sees it. */
+export interface KeyQuality {
+  /** In our words (`em`, `client_ip_address`); a key that we do not know stays as it came. */
+  key: string
+  /** 0 to 100: the share of the events that carried the key. */
+  coveragePercent: number
+  /** What more of it might bring, in per cent; null where the platform does not say. */
+  possibleGainPercent: number | null
+}
+
+/** The match quality of one event name. */
+export interface EventQuality {
+  eventName: string
+  /** 0 to 10. */
+  score: number
+  keys: KeyQuality[]
+  /** The events that the score is about; null where the platform does not say. */
+  eventCount: number | null
+}
+
+/** What the platform thinks of the identifiers that it receives. */
+export interface MatchQuality {
+  kind: 'quality'
+  events: EventQuality[]
+  /** The whole body, as it came. */
+  answer: Record<string, unknown>
 }

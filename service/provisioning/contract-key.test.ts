@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import {
-  newSigningKey,
+  generateSigningKey,
   type PublicSigningKey,
   readSigningKey,
 } from '@signalbox/contract/signing-key.ts'
 import { runProgram } from '../../testing/program-under-test.ts'
-import { contractKeys } from './contract-key.ts'
+import { loadContractKeys } from './installation-keys.ts'
 
 it('the setting is the key of releases, and no file is made', async test => {
   const folder = emptyFolder(test)
-  const { current, others } = await keysOf(folder, { contractKey: newSigningKey() })
+  const { current, others } = await keysOf(folder, { contractKey: generateSigningKey() })
   assert.equal('x-signing-key' in current.publicKey, false)
   assert.deepEqual(others, [])
   assert.deepEqual(readdirSync(folder), [])
@@ -34,7 +34,7 @@ it('starts at the same moment agree on one key', async test => {
   const folder = join(emptyFolder(test), 'data')
   const settings = JSON.stringify({ dataDirectory: folder })
   const program = `
-    const { contractKeys } = await import(${JSON.stringify(import.meta.resolve('./contract-key.ts'))})
+    const { contractKeys } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
     console.log((await contractKeys(${settings})).current.publicKey.kid)`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
   const ids = (await Promise.all(starts)).map(({ log }) => log.trim())
@@ -54,7 +54,7 @@ it('the keys of the second setting are published as public keys, marked as they 
 
 it('what is no key is refused in one sentence that does not show it', async test => {
   const folder = emptyFolder(test)
-  const privateKey = JSON.parse(newSigningKey())
+  const privateKey = JSON.parse(generateSigningKey())
   await assertRefused(
     keysOf(folder, { contractKey: '{"kty":"private thing"}' }),
     'SIGNALBOX_CONTRACT_KEY must be an Ed25519 private key, as a JWK or as PKCS#8 in PEM.',
@@ -84,11 +84,11 @@ interface GivenKeys {
 }
 
 function keysOf(dataDirectory: string, { contractKey, contractKeysPrevious }: GivenKeys = {}) {
-  return contractKeys({ contractKey, contractKeysPrevious, dataDirectory })
+  return loadContractKeys({ contractKey, contractKeysPrevious, dataDirectory })
 }
 
 async function publicKey(origin: 'release' | 'development'): Promise<PublicSigningKey> {
-  const key = await readSigningKey(newSigningKey(), origin)
+  const key = await readSigningKey(generateSigningKey(), origin)
   assert.ok(key)
   return key.publicKey
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { writePrivateFile } from '../db/private-file.ts'
+import { writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
 
 /** What a newcomer, a script or a test needs to use one tracker. */
 export interface Credentials {
@@ -26,9 +26,9 @@ export interface Credentials {
 }
 
 /** As found: a file of an earlier version knows nothing of browsers and people. */
-export type FoundCredentials = Omit<Credentials, LaterMember> &
-  Partial<Pick<Credentials, LaterMember>>
-type LaterMember =
+export type StoredCredentials = Omit<Credentials, OptionalCredential> &
+  Partial<Pick<Credentials, OptionalCredential>>
+type OptionalCredential =
   | ('publishable_key' | 'forwarding_secret')
   | ('workspace_id' | 'ad_account_id' | 'owner_email' | 'owner_password')
   | 'execution_token'
@@ -37,27 +37,27 @@ export class CredentialsFileError extends Error {
   override name = 'CredentialsFileError'
 }
 
-const OWNER_ONLY = 0o600
+const OWNER_ONLY_MODE = 0o600
 
 /**
  * Writes the file whole or not at all, readable by its owner alone. Throws a CredentialsFileError,
  * one sentence that names the path.
  */
 export function writeCredentialsFile(path: string, credentials: Credentials): void {
-  writeMembers(path, credentials)
+  writeJson(path, credentials)
 }
 
 /** A single key, under the name that it has among the credentials. Throws as the other does. */
 export function writeKeyFile(path: string, key: Partial<Credentials>): void {
-  writeMembers(path, key)
+  writeJson(path, key)
 }
 
-function writeMembers(path: string, members: object): void {
+function writeJson(path: string, members: object): void {
   try {
-    makeFolderOf(path)
+    createParentFolder(path)
     writePrivateFile(dirname(path), basename(path), `${JSON.stringify(members, null, 2)}\n`)
   } catch (cause) {
-    throw unwritable(path, cause)
+    throw toWriteError(path, cause)
   }
 }
 
@@ -68,32 +68,32 @@ function writeMembers(path: string, members: object): void {
  */
 export function reserveCredentialsFile(path: string): () => void {
   try {
-    makeFolderOf(path)
-    closeSync(openSync(path, 'wx', OWNER_ONLY))
+    createParentFolder(path)
+    closeSync(openSync(path, 'wx', OWNER_ONLY_MODE))
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw unwritable(path, cause)
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw toWriteError(path, cause)
     throw new CredentialsFileError(`${path} is there already: name a file that is not.`, { cause })
   }
   return () => rmSync(path, { force: true })
 }
 
 /** What the file says, or null when it is missing or says something else. */
-export function readCredentialsFile(path: string): FoundCredentials | null {
+export function readCredentialsFile(path: string): StoredCredentials | null {
   try {
     const found = JSON.parse(readFileSync(path, 'utf8')) as Partial<Credentials> | null
     const needed = [found?.tracker_id, found?.tracker_secret, found?.destination_id]
-    return needed.every(member => typeof member === 'string') ? (found as FoundCredentials) : null
+    return needed.every(member => typeof member === 'string') ? (found as StoredCredentials) : null
   } catch {
     return null
   }
 }
 
 /** A path that leads through a file is then refused as what it is, ENOTDIR. */
-function makeFolderOf(path: string): void {
+function createParentFolder(path: string): void {
   if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true })
 }
 
-function unwritable(path: string, cause: unknown): CredentialsFileError {
+function toWriteError(path: string, cause: unknown): CredentialsFileError {
   const { code } = cause as NodeJS.ErrnoException
   return new CredentialsFileError(`The credentials cannot be written to ${path} (${code}).`, {
     cause,

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { tokenDigest } from '../access/token-format.ts'
-import { listEntities } from '../agents/executor/list-entity-store.ts'
+import { hashToken } from '../access/token-format.ts'
+import { listEntities } from '../agents/executor/ad-entity-store.ts'
 import type { Database } from '../db/database.ts'
 import { listExecutionTokens, revokeExecutionToken } from '../oauth/execution-token-store.ts'
-import { findTokenPrincipal } from '../oauth/principal-store.ts'
+import { findExecutionTokenPrincipal } from '../oauth/principal-store.ts'
 import { insertAdAccount, setAdAccountStatus } from '../people/ad-account-store.ts'
-import { deleteMember, listMembers } from '../people/member-store.ts'
+import { deleteMember, listMembers } from '../people/workspace-store.ts'
 import { type Credentials, readCredentialsFile } from './credentials-file.ts'
 import { provisionDemo } from './provision-demo.ts'
 import { provisionOwner } from './provision-owner.ts'
@@ -151,7 +151,7 @@ async function demo(test: TestContext) {
   const start = async (): Promise<Credentials> => {
     const isTrue = await provisionDemo(database, {
       ...{ path, baseUrl: 'http://127.0.0.1:1/api/v1', simulatorUrl: null, at: clock.now() },
-      ...{ credentialKeys: { current: Buffer.alloc(32, 7), previous: [] }, isStoreOurs: true },
+      ...{ credentialKeys: { current: Buffer.alloc(32, 7), previous: [] }, isOwnDatabase: true },
     })
     assert.ok(isTrue)
     return readCredentialsFile(path) as Credentials
@@ -160,7 +160,7 @@ async function demo(test: TestContext) {
 }
 
 function principalOf(database: Database, token: string | null, at: Date) {
-  return findTokenPrincipal(database, tokenDigest(token ?? ''), at)
+  return findExecutionTokenPrincipal(database, hashToken(token ?? ''), at)
 }
 
 async function tokenEntries({ query }: Database) {

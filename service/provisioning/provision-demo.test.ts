@@ -6,7 +6,6 @@ import { it, type TestContext } from 'node:test'
 import { entriesOf } from '../../testing/audit-entries.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { issueKey } from '../access/issue-key.ts'
 import {
   findPublishableKey,
   findTrackerByKey,
@@ -14,16 +13,17 @@ import {
   listLiveKeys,
   revokeKey,
 } from '../access/store.ts'
-import { type TokenKind, tokenDigest } from '../access/token-format.ts'
-import { auditTrail } from '../agents/audit/audit-trail.ts'
-import { auditKeys } from '../agents/audit/head-signature.ts'
+import { hashToken, type TokenKind } from '../access/token-format.ts'
+import { issueKey } from '../access/tracker-keys.ts'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { findDestination, findDestinationRoutes } from '../delivery/destination-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
-import { findOwnedAdAccounts } from '../people/ad-account-store.ts'
-import { isPasswordOf } from '../people/auth-library.ts'
-import { deleteMember, listMembers } from '../people/member-store.ts'
+import { listOwnedAdAccounts } from '../people/ad-account-store.ts'
+import { isPasswordCorrect } from '../people/auth-library.ts'
 import { findPasswordHash } from '../people/person-store.ts'
+import { deleteMember, listMembers } from '../people/workspace-store.ts'
 import { type Credentials, readCredentialsFile } from './credentials-file.ts'
 import { type DemoRequest, provisionDemo } from './provision-demo.ts'
 import { provisionOwner } from './provision-owner.ts'
@@ -36,7 +36,7 @@ it('an empty store gets a tracker with a secret and a destination that opens', a
   const credentials = await start()
   assert.ok(await opens(database, credentials))
   const { tracker_id, destination_id, publishable_key } = credentials
-  const key = await findPublishableKey(database, tokenDigest(publishable_key))
+  const key = await findPublishableKey(database, hashToken(publishable_key))
   assert.deepEqual(key?.origins, ['http://127.0.0.1:*'])
   const destination = await findDestination(database, tracker_id, destination_id)
   assert.match(destination?.datasetId ?? '', /^\d{15}$/)
@@ -52,8 +52,8 @@ it('the demo has an owner, whose first password is in the file, and one ad accou
   const [member] = await listMembers(database, workspace_id)
   assert.deepEqual([member?.email, member?.role], [owner_email, 'owner'])
   const hash = await findPasswordHash(database, member?.userId ?? 0)
-  assert.ok(await isPasswordOf({ hash: hash ?? '', password: owner_password ?? '' }))
-  const [choice] = await findOwnedAdAccounts(database, member?.userId ?? 0)
+  assert.ok(await isPasswordCorrect({ hash: hash ?? '', password: owner_password ?? '' }))
+  const [choice] = await listOwnedAdAccounts(database, member?.userId ?? 0)
   assert.equal(choice?.adAccountId, ad_account_id)
   const destination = await findDestination(database, made.tracker_id, made.destination_id)
   assert.equal(destination?.platformAdAccountId, ad_account_id)
@@ -127,7 +127,7 @@ it('the operator is written down for each secret that is made or dies', async te
   const { tracker_secret, publishable_key, forwarding_secret } = await start()
   const written = await entriesOf(database, workspace_id)
   const keys = written.filter(({ subject }) => subject.type === 'key')
-  const named = (action: string, token: string) => [action, tokenDigest(token).toString('hex')]
+  const named = (action: string, token: string) => [action, hashToken(token).toString('hex')]
   assert.deepEqual(
     keys.map(({ action, subject }) => [action, subject.id]),
     [
@@ -156,7 +156,7 @@ it('a file that is older than the browser keys gets them, and keeps all else', a
   assert.ok(await opens(database, completed))
   assert.deepEqual(await start(), completed)
 
-  const digest = tokenDigest(publishable_key)
+  const digest = hashToken(publishable_key)
   await revokeKey(database, { trackerId: completed.tracker_id, digest, revokedAt: at })
   const renewed = await start()
   assert.notEqual(renewed.publishable_key, publishable_key)
@@ -170,7 +170,7 @@ it('a key that is missing is issued even when the tracker has two: the oldest ma
   const { tracker_id: trackerId, workspace_id: workspaceId } = rest
   assert.ok(workspaceId)
   const issuedAt = new Date(at.getTime() + 1_000)
-  const scope = { database, audit: auditTrail(auditKeys(CREDENTIAL_KEYS)) }
+  const scope = { database, audit: createAuditTrail(deriveAuditKeys(CREDENTIAL_KEYS)) }
   const asked = { trackerId, workspaceId, kind: 'publishable', issuedAt } as const
   const inPages = await issueKey(scope, asked)
   writeFileSync(path, JSON.stringify(rest))
@@ -179,9 +179,9 @@ it('a key that is missing is issued even when the tracker has two: the oldest ma
   const live = await listLiveKeys(database, trackerId, 'publishable')
   assert.deepEqual(
     live.map(key => key.key_digest),
-    [inPages, renewed.publishable_key].map(tokenDigest),
+    [inPages, renewed.publishable_key].map(hashToken),
   )
-  assert.ok(!live.some(key => key.key_digest.equals(tokenDigest(oldest))))
+  assert.ok(!live.some(key => key.key_digest.equals(hashToken(oldest))))
 })
 
 it('a file that was written for another store is made true for this one', async test => {
@@ -230,12 +230,12 @@ it('a start that was killed before it made the destination is completed', async 
 
 it("in somebody else's store that has trackers no secret is made and none dies", async test => {
   const { database, start, path, request } = await demo(test)
-  const first = await start({ isStoreOurs: false })
+  const first = await start({ isOwnDatabase: false })
   assert.ok(await opens(database, first))
-  assert.deepEqual(await start({ isStoreOurs: false }), first)
+  assert.deepEqual(await start({ isOwnDatabase: false }), first)
 
   rmSync(path)
-  assert.equal(await provisionDemo(database, { ...request, isStoreOurs: false }), false)
+  assert.equal(await provisionDemo(database, { ...request, isOwnDatabase: false }), false)
   assert.equal(existsSync(path), false)
   assert.ok(await opens(database, first))
 })
@@ -252,7 +252,7 @@ async function demo(test: TestContext) {
     simulatorUrl: 'http://127.0.0.1:3',
     at,
     credentialKeys: CREDENTIAL_KEYS,
-    isStoreOurs: true,
+    isOwnDatabase: true,
   }
   const start = async (changes: Partial<DemoRequest> = {}): Promise<Credentials> => {
     assert.equal(await provisionDemo(database, { ...request, ...changes }), true)
@@ -271,7 +271,7 @@ async function opens(database: Database, credentials: Credentials): Promise<bool
     ['forwarding', credentials.forwarding_secret],
   ]
   const trackers = await Promise.all(
-    keys.map(([kind, key]) => findTrackerByKey(database, kind, tokenDigest(key))),
+    keys.map(([kind, key]) => findTrackerByKey(database, kind, hashToken(key))),
   )
   return trackers.every(tracker => tracker?.trackerId === credentials.tracker_id)
 }

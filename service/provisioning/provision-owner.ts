@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { seedSimulatedAccount } from '../agents/executor/seed-simulated-account.ts'
+import { seedSimulatedAccount } from '../agents/executor/simulated-account-store.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { bindDestination } from '../delivery/destination-store.ts'
 import { type AdAccount, insertAdAccount, listAdAccounts } from '../people/ad-account-store.ts'
-import { passwordHash } from '../people/auth-library.ts'
-import { insertMember, listMembers } from '../people/member-store.ts'
-import { findPerson, insertPerson, setPassword } from '../people/person-store.ts'
+import { createPasswordHash } from '../people/auth-library.ts'
+import { findPersonByEmail, insertPerson, setPassword } from '../people/person-store.ts'
+import { insertMember, listMembers } from '../people/workspace-store.ts'
 
 /** 24 characters of base64url: 144 random bits. */
 const PASSWORD_BYTES = 18
@@ -26,9 +26,9 @@ export async function provisionOwner(
   database: Database,
   { workspaceId, email, mustChangePassword, at }: OwnerRequest,
 ): Promise<string | null> {
-  const known = await findPerson(database, email)
-  const password = known ? null : newPassword()
-  const hash = password === null ? null : await passwordHash(password)
+  const known = await findPersonByEmail(database, email)
+  const password = known ? null : generatePassword()
+  const hash = password === null ? null : await createPasswordHash(password)
   await database.query.transaction().execute(async query => {
     const person = { email, name: 'Owner', mustChangePassword, createdAt: at }
     const made =
@@ -55,7 +55,7 @@ export interface OwnerCredentials {
  * The owner that the demo's file names. A file that lost them gets the same owner with a new
  * password, as it gets a new secret. A workspace that has owners of its own gets no other.
  */
-export async function demoOwner(
+export async function provisionDemoOwner(
   database: Database,
   request: Omit<OwnerRequest, 'email'>,
   known: Partial<OwnerCredentials>,
@@ -69,17 +69,17 @@ export async function demoOwner(
   if (owners.length > 0 && !demo) return { owner_email: null, owner_password: null }
   const made = demo ? null : await provisionOwner(database, { ...request, email: DEMO_OWNER })
   const kept = owner_email === DEMO_OWNER ? owner_password : null
-  const password = made ?? kept ?? (await renewedPassword(database, request))
+  const password = made ?? kept ?? (await resetDemoPassword(database, request))
   return { owner_email: DEMO_OWNER, owner_password: password }
 }
 
-async function renewedPassword(
+async function resetDemoPassword(
   database: Database,
   { mustChangePassword, at }: Omit<OwnerRequest, 'email'>,
 ): Promise<string> {
-  const person = await findPerson(database, DEMO_OWNER)
-  const password = newPassword()
-  const hash = await passwordHash(password)
+  const person = await findPersonByEmail(database, DEMO_OWNER)
+  const password = generatePassword()
+  const hash = await createPasswordHash(password)
   if (person) {
     await setPassword(database, person.userId, { passwordHash: hash, at, mustChangePassword })
   }
@@ -97,7 +97,7 @@ export interface DemoAdAccountRequest {
  * The ad account of the demo, with its destination bound to it and its campaigns, which one that an
  * earlier version made has not got: the one that the file names, else the first that is there.
  */
-export async function demoAdAccount(
+export async function provisionDemoAdAccount(
   database: Database,
   { workspaceId, trackerId, destinationId, at }: DemoAdAccountRequest,
   knownId?: number | null,
@@ -105,7 +105,7 @@ export async function demoAdAccount(
   const accounts = await listAdAccounts(database, workspaceId)
   const found = accounts.find(({ id }) => id === knownId) ?? accounts[0]
   const account = await database.query.transaction().execute(async query => {
-    const made = found ?? (await newDemoAccount({ query }, workspaceId, at))
+    const made = found ?? (await createDemoAdAccount({ query }, workspaceId, at))
     const { id: adAccountId, platformAccountId, name } = made
     await seedSimulatedAccount({ query }, { adAccountId, platformAccountId, name, at })
     return made
@@ -114,7 +114,7 @@ export async function demoAdAccount(
   return account.id
 }
 
-async function newDemoAccount(
+async function createDemoAdAccount(
   transaction: Transaction,
   workspaceId: number,
   createdAt: Date,
@@ -127,6 +127,6 @@ async function newDemoAccount(
   return account
 }
 
-function newPassword(): string {
+function generatePassword(): string {
   return randomBytes(PASSWORD_BYTES).toString('base64url')
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { issueKey } from '../access/issue-key.ts'
 import { insertTracker, type TrackerIdentity } from '../access/store.ts'
-import { auditTrail } from '../agents/audit/audit-trail.ts'
-import { auditKeys } from '../agents/audit/head-signature.ts'
+import { issueKey } from '../access/tracker-keys.ts'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, sealCredential } from '../delivery/sealed-credential.ts'
@@ -56,7 +56,7 @@ async function issueKeys(
   database: Database,
   { trackerId, workspaceId, origins = [], at, credentialKeys }: KeysRequest,
 ) {
-  const scope = { database, audit: auditTrail(auditKeys(credentialKeys)) }
+  const scope = { database, audit: createAuditTrail(deriveAuditKeys(credentialKeys)) }
   const key = { trackerId, workspaceId, issuedAt: at }
   return {
     trackerSecret: await issueKey(scope, { ...key, kind: 'tracker_secret' }),
@@ -77,7 +77,7 @@ export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspace
 /** Makes the tracker's destination and returns its id. */
 export async function provisionDestination(
   database: Database,
-  { trackerId, at, credentialKeys, dataset = newSimulatorDataset() }: DestinationRequest,
+  { trackerId, at, credentialKeys, dataset = generateSimulatorDataset() }: DestinationRequest,
 ): Promise<string> {
   const id = randomUUID()
   await insertDestination(database, {
@@ -91,7 +91,7 @@ export async function provisionDestination(
 }
 
 /** The simulator takes any number and any token. Fifteen digits, as Meta's dataset ids have. */
-function newSimulatorDataset(): ConnectedDataset {
+function generateSimulatorDataset(): ConnectedDataset {
   const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
   return {
     datasetId: String(100_000_000_000_000n + digits),

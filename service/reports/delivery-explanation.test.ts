@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
 import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
-import type { StoredDelivery } from '../delivery/read-store.ts'
-import type { StoredEvent } from '../ledger/store.ts'
-import type { SendError } from '../platforms/send-outcome.ts'
+import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import type { StoredEvent } from '../events/store.ts'
+import type { SendError } from '../platforms/platform.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 
 const AT = new Date('2026-11-21T12:00:00.000Z')

@@ -1,6 +1,6 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import type { StoredDelivery } from '../delivery/read-store.ts'
-import type { StoredEvent } from '../ledger/store.ts'
+import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import type { StoredEvent } from '../events/store.ts'
 
 /**
  * What happened to a delivery, why, and what happens next, for a marketer as well as an engineer.
@@ -14,7 +14,7 @@ export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): s
 
 function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[] {
   const status = delivery.status as DeliveryStatus
-  const words = platformWords(delivery)
+  const words = platformMessage(delivery)
   switch (status) {
     case 'queued':
       return [queuedSentence(delivery)]
@@ -29,7 +29,7 @@ function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[]
     case 'failed:permanent':
       return permanentSentences(delivery, words)
     case 'failed:unknown':
-      return givenUpSentences(delivery, words)
+      return exhaustedSentences(delivery, words)
     case 'expired':
       return [
         `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
@@ -51,7 +51,7 @@ function queuedSentence({ destinationProblem, statusReason, replayedAt }: Stored
       : 'Waiting to be sent with the next batch to this destination.'
   }
   return (
-    `Waiting: the destination is paused (${sentence(destinationProblem)}) ` +
+    `Waiting: the destination is paused (${toSentence(destinationProblem)}) ` +
     'It goes out as soon as the destination works again; no attempt is used up.'
   )
 }
@@ -74,14 +74,14 @@ function permanentSentences({ statusReason }: StoredDelivery, words: string): st
           'the platform would count it as live.',
       ]
     case 'refused_before_sending':
-      return ['Not sent, because the platform would refuse it.', words, SEND_ANEW]
+      return ['Not sent, because the platform would refuse it.', words, SEND_AGAIN]
     default:
-      return ['The platform refused the event for good.', words, SEND_ANEW]
+      return ['The platform refused the event for good.', words, SEND_AGAIN]
   }
 }
 
 /** Under the same id it would be a duplicate, and the first body is kept. */
-const SEND_ANEW = 'Correct the data and send it under a new event_id.'
+const SEND_AGAIN = 'Correct the data and send it under a new event_id.'
 
 function authSentences({ statusReason }: StoredDelivery, words: string): string[] {
   if (statusReason === 'credential_unreadable') {
@@ -97,7 +97,7 @@ function authSentences({ statusReason }: StoredDelivery, words: string): string[
   ]
 }
 
-function givenUpSentences(delivery: StoredDelivery, words: string): string[] {
+function exhaustedSentences(delivery: StoredDelivery, words: string): string[] {
   switch (delivery.statusReason) {
     case 'single_attempt':
       return [
@@ -147,10 +147,10 @@ function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): 
   )
 }
 
-function platformWords({ lastError }: StoredDelivery): string {
+function platformMessage({ lastError }: StoredDelivery): string {
   if (!lastError) return ''
   const code = lastError.code === null ? '' : `Code ${codeOf(lastError)}: `
-  const words = sentence(lastError.user_message || lastError.message)
+  const words = toSentence(lastError.user_message || lastError.message)
   return words === '' ? '' : `${code}${words}`
 }
 
@@ -173,7 +173,7 @@ function attemptsOf({ attemptCount }: StoredDelivery): string {
 }
 
 /** The platform's texts come with and without a full stop, in any case and in any language. */
-function sentence(text: string): string {
+function toSentence(text: string): string {
   const trimmed = text.trim().replace(/[.\s]+$/, '')
   if (trimmed === '') return ''
   const end = /[!?…。！？]$/.test(trimmed) ? '' : '.'

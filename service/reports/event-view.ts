@@ -1,7 +1,9 @@
 import { decimalToken } from '@signalbox/contract/decimal.ts'
-import type { Delivery } from '@signalbox/contract/deliveries.ts'
+import type { Delivery, DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { Event, LineageEvent } from '@signalbox/contract/events.ts'
-import type { StoredEvent } from '../ledger/store.ts'
+import type { StoredAttempt } from '../delivery/attempt-store.ts'
+import type { StoredDelivery } from '../delivery/delivery-store.ts'
+import type { StoredEvent } from '../events/store.ts'
 
 /** Whose event it is, as reads name it. */
 export interface EventOwner {
@@ -66,4 +68,52 @@ function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
 /** Events on legitimate interest never had a payload, so theirs cannot expire. */
 function isPayloadExpired({ payload, consentBasis }: StoredEvent): boolean {
   return payload === null && consentBasis === 'consent'
+}
+
+/** The latest attempts that a read shows; a delivery has about twenty before it is given up. */
+export const ATTEMPTS_SHOWN_MAX = 20
+
+export function deliveryView(
+  delivery: StoredDelivery,
+  owner: EventOwner,
+  attempts: readonly StoredAttempt[],
+): Delivery {
+  return {
+    id: delivery.id,
+    workspace_id: owner.workspaceId,
+    signal_tracker_id: owner.signalTrackerId,
+    event_id: delivery.eventId,
+    destination_id: delivery.destinationId,
+    status: delivery.status as DeliveryStatus,
+    is_test: delivery.isTest,
+    attempt_count: delivery.attemptCount,
+    last_error: delivery.lastError as Record<string, unknown> | null,
+    platform_response: responseView(delivery, attempts),
+    platform_trace_id: delivery.platformTraceId,
+    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
+    created_at: delivery.createdAt.toISOString(),
+    updated_at: delivery.updatedAt?.toISOString() ?? null,
+  }
+}
+
+/** The platform's last answer, and below `attempts` each request that carried the event. */
+function responseView(
+  { platformResponse, attemptIds }: StoredDelivery,
+  attempts: readonly StoredAttempt[],
+): Record<string, unknown> | null {
+  const shown = attempts.filter(({ id }) => attemptIds.includes(id)).slice(-ATTEMPTS_SHOWN_MAX)
+  if (shown.length === 0) return platformResponse
+  return { ...platformResponse, attempts: shown.map(attemptView) }
+}
+
+function attemptView(attempt: StoredAttempt): Record<string, unknown> {
+  return {
+    started_at: attempt.startedAt.toISOString(),
+    duration_milliseconds: attempt.durationMilliseconds,
+    class: attempt.outcome,
+    http_status: attempt.httpStatus,
+    trace_id: attempt.traceId,
+    event_count: attempt.eventCount,
+    answer: attempt.answer,
+  }
 }

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import type { EventQuality } from '../platforms/platform-reports.ts'
-import { assessMatchQuality, type EarlierScore, type QualityToAssess } from './match-quality.ts'
+import type { EventQuality } from '../platforms/platform.ts'
+import {
+  assessMatchQuality,
+  type EarlierScore,
+  formatMillionths,
+  type MatchQualityInput,
+  toMillionths,
+} from './match-quality.ts'
 
 const NOW = new Date('2026-11-21T05:00:00.000Z')
 const DAY_MILLISECONDS = 86_400_000
@@ -21,7 +27,7 @@ function earlier(daysEarlier: number, score: string, hoursLater = 0): EarlierSco
   return { daysEarlier, score, measuredAt: new Date(milliseconds) }
 }
 
-function assess(changes: Partial<QualityToAssess>) {
+function assess(changes: Partial<MatchQualityInput>) {
   return assessMatchQuality({ events: [], ours: [], earlier: [], at: NOW, ...changes })
 }
 
@@ -100,4 +106,32 @@ it('has fallen by 1.0 exactly, and not by a millionth less', () => {
 it('is low below 4.0', () => {
   assert.equal(assess({ events: [quality('Purchase', 4)] })?.isLow, false)
   assert.equal(assess({ events: [quality('Purchase', 3.9)] })?.isLow, true)
+})
+
+it('writes what the platform gave, with a digit after the point', () => {
+  for (const [score, text] of [
+    [6.2, '6.2'],
+    [6.25, '6.25'],
+    [0, '0.0'],
+    [-0, '0.0'],
+    [10, '10.0'],
+    [0.1 + 0.2, '0.3'],
+    ['7.10', '7.1'],
+  ] as const) {
+    assert.equal(formatMillionths(toMillionths(score)), text)
+  }
+})
+
+it('takes away without the dust of binary fractions', () => {
+  assert.equal(formatMillionths(toMillionths(7.3) - toMillionths(7)), '0.3')
+  assert.equal(formatMillionths(toMillionths(5.9) - toMillionths('7.2')), '-1.3')
+  assert.equal(formatMillionths(toMillionths(1.1) - toMillionths(1.05)), '0.05')
+})
+
+it('comes back from its text unchanged', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -10_000_000n, max: 10_000_000n }), millionths => {
+      assert.equal(toMillionths(formatMillionths(millionths)), millionths)
+    }),
+  )
 })

@@ -1,13 +1,25 @@
-import type { EmqSnapshot, ReconciliationReport } from '@signalbox/contract/reports.ts'
+import { decimalToken } from '@signalbox/contract/decimal.ts'
+import type {
+  EmqSnapshot,
+  ReconciliationBucket,
+  ReconciliationReport,
+  ReportStatus,
+} from '@signalbox/contract/reports.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
-import { findDestination } from '../delivery/destination-store.ts'
+import { destinationView } from '../delivery/destination-resource.ts'
+import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { Refusal } from '../http/refusal.ts'
-import { isDay } from './calendar-day.ts'
-import { findReports, findSnapshots } from './report-store.ts'
-import { reportView, snapshotView } from './report-view.ts'
+import { isCalendarDay } from '../util/calendar-day.ts'
+import type { EventOwner } from './event-view.ts'
+import {
+  findReports,
+  findSnapshots,
+  type StoredReport,
+  type StoredSnapshot,
+} from './report-store.ts'
 
-export interface ReconciliationRequest {
+interface ReconciliationRequest {
   tracker: TrackerIdentity
   /** As it came in the query. */
   date: unknown
@@ -41,13 +53,61 @@ export async function readSnapshots(
 
 /** A day of the calendar as YYYY-MM-DD; throws a 422 refusal for anything else. */
 function requireDay(date: unknown): string {
-  if (date === undefined) throw wrongDate('is required')
-  if (typeof date !== 'string' || !isDay(date)) {
-    throw wrongDate('must be a day of the calendar, such as 2026-11-20')
+  if (date === undefined) throw invalidDate('is required')
+  if (typeof date !== 'string' || !isCalendarDay(date)) {
+    throw invalidDate('must be a day of the calendar, such as 2026-11-20')
   }
   return date
 }
 
-function wrongDate(rule: string): Refusal {
+function invalidDate(rule: string): Refusal {
   return Refusal.ofFields({ date: [`The date field ${rule}.`] })
+}
+
+interface ReportOwner extends EventOwner {
+  at: Date
+}
+
+function reportView(
+  report: StoredReport,
+  destination: Destination,
+  { workspaceId, signalTrackerId, at }: ReportOwner,
+): ReconciliationReport {
+  return {
+    id: report.id,
+    workspace_id: workspaceId,
+    signal_tracker_id: signalTrackerId,
+    destination_id: report.destinationId,
+    report_date: report.reportDate,
+    accepted_count: report.acceptedCount,
+    meta_count: report.platformCount,
+    observed_gap: report.acceptedCount - report.platformCount,
+    event_counts: report.eventCounts,
+    buckets: report.buckets as Record<string, ReconciliationBucket>,
+    unexplained_residual: report.unexplainedResidual,
+    status: report.status as ReportStatus,
+    created_at: report.createdAt.toISOString(),
+    updated_at: report.updatedAt.toISOString(),
+    destination: destinationView(destination, { workspaceId, at }),
+  }
+}
+
+function snapshotView(
+  snapshot: StoredSnapshot,
+  { workspaceId, signalTrackerId }: EventOwner,
+): EmqSnapshot {
+  const change = snapshot.weekOverWeekChange
+  return {
+    id: snapshot.id,
+    workspace_id: workspaceId,
+    signal_tracker_id: signalTrackerId,
+    destination_id: snapshot.destinationId,
+    score: decimalToken(snapshot.score),
+    week_over_week_change: change === null ? null : decimalToken(change),
+    alerted: snapshot.alerted,
+    platform_response: snapshot.platformResponse,
+    measured_at: snapshot.measuredAt.toISOString(),
+    created_at: snapshot.createdAt.toISOString(),
+    updated_at: snapshot.updatedAt.toISOString(),
+  }
 }

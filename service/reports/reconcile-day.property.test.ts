@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { type DayReconciliation, type DaySides, reconcileDay } from './reconcile-day.ts'
+import { type DayReconciliation, type ReconciliationInput, reconcileDay } from './reconcile-day.ts'
 
 const NAMES = ['Purchase', 'Lead', 'Search', '__proto__', '(other names)']
 const count = fc.integer({ min: 0, max: 1_000 })
@@ -27,16 +27,16 @@ function byName<Value>(values: fc.Arbitrary<Value>): fc.Arbitrary<[string, Value
 const platformCounts = byName(count).map(counts => ({
   kind: 'counts' as const,
   counts: Object.fromEntries(counts),
-  isCut: false,
+  isTruncated: false,
 }))
 
-const sides: fc.Arbitrary<DaySides> = fc.record({
+const sides: fc.Arbitrary<ReconciliationInput> = fc.record({
   sent: byName(sentCounts).map(names =>
     names.map(([eventName, counts]) => ({ eventName, ...counts })),
   ),
   waiting: byName(fc.record({ waiting: count, inFlight: count })).map(names => ({
     names: names.map(([eventName, counts]) => ({ eventName, ...counts })),
-    isCut: false,
+    isTruncated: false,
   })),
   server: platformCounts,
   browser: fc.option(platformCounts),
@@ -55,11 +55,11 @@ it('the gap is the sum of the buckets and what is unexplained, always', () => {
   fc.assert(
     fc.property(sides, input => {
       const report = reconcileDay(input)
-      const gap = report.acceptedCount - report.metaCount
+      const gap = report.acceptedCount - report.platformCount
       assert.equal(gap, explained(report) + report.unexplainedResidual)
       assert.equal(report.acceptedCount, total(report.eventCounts.accepted))
-      assert.equal(report.metaCount, total(report.eventCounts.meta))
-      assert.equal(report.metaCount, total(input.server.counts))
+      assert.equal(report.platformCount, total(report.eventCounts.meta))
+      assert.equal(report.platformCount, total(input.server.counts))
     }),
   )
 })
@@ -90,8 +90,8 @@ it('what happened just as it was counted leaves nothing unexplained', () => {
       })
       const report = reconcileDay({
         sent: names.map(([eventName, counts]) => ({ eventName, ...counts })),
-        waiting: { names: [], isCut: false },
-        server: { kind: 'counts', counts: Object.fromEntries(server), isCut: false },
+        waiting: { names: [], isTruncated: false },
+        server: { kind: 'counts', counts: Object.fromEntries(server), isTruncated: false },
         browser: null,
         hasOtherSenders: false,
       })

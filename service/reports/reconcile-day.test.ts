@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { SentOfDay } from '../delivery/sent-counts-store.ts'
-import type { DayCounts } from '../platforms/platform-reports.ts'
-import { type DaySides, lacksEvents, reconcileDay, unavailableDay } from './reconcile-day.ts'
+import type { DayCounts } from '../platforms/platform.ts'
+import {
+  describeUnavailableDay,
+  hasMissingEvents,
+  type ReconciliationInput,
+  reconcileDay,
+} from './reconcile-day.ts'
 
 function sent(eventName: string, counts: Partial<SentOfDay> = {}): SentOfDay {
   return {
@@ -16,14 +21,14 @@ function sent(eventName: string, counts: Partial<SentOfDay> = {}): SentOfDay {
   }
 }
 
-function counted(counts: Record<string, number>, isCut = false): DayCounts {
-  return { kind: 'counts', counts, isCut }
+function counted(counts: Record<string, number>, isTruncated = false): DayCounts {
+  return { kind: 'counts', counts, isTruncated: isTruncated }
 }
 
-const QUIET = { names: [], isCut: false }
+const QUIET = { names: [], isTruncated: false }
 
 /** Ten purchases on both sides, with changes. */
-function day(changes: Partial<DaySides> = {}) {
+function day(changes: Partial<ReconciliationInput> = {}) {
   return reconcileDay({
     sent: [sent('Purchase', { accepted: 10 })],
     waiting: QUIET,
@@ -35,7 +40,7 @@ function day(changes: Partial<DaySides> = {}) {
 }
 
 function summary(report: ReturnType<typeof reconcileDay>) {
-  const { acceptedCount, metaCount, buckets, unexplainedResidual, status } = report
+  const { acceptedCount, platformCount: metaCount, buckets, unexplainedResidual, status } = report
   const named = Object.entries(buckets).filter(([, { count }]) => count !== 0)
   return {
     gap: acceptedCount - metaCount,
@@ -99,7 +104,7 @@ it('stays pending while anything of the day waits, and counts what is under way'
       { eventName: 'Purchase', waiting: 5, inFlight: 2 },
       { eventName: 'Lead', waiting: 1, inFlight: 0 },
     ],
-    isCut: false,
+    isTruncated: false,
   }
   const report = day({ waiting, server: counted({ Purchase: 12 }) })
   const buckets = { pending: [-2, 'estimated'] }
@@ -113,7 +118,7 @@ it('stays pending while anything of the day waits, and counts what is under way'
 it('does not count an attempt that is under way and without an answer twice', () => {
   const report = day({
     sent: [sent('Purchase', { accepted: 10, unknownAttempts: 1 })],
-    waiting: { names: [{ eventName: 'Purchase', waiting: 1, inFlight: 1 }], isCut: false },
+    waiting: { names: [{ eventName: 'Purchase', waiting: 1, inFlight: 1 }], isTruncated: false },
     server: counted({ Purchase: 11 }),
   })
   assert.deepEqual(summary(report).buckets, { pending: [-1, 'estimated'] })
@@ -187,7 +192,7 @@ it('explains all at once, each cause with its own part', () => {
       sent('Purchase', { accepted: 100, acceptedOfOtherDays: 8, tests: 5, unknownAttempts: 2 }),
       sent('Lead', { accepted: 50, acceptedOnOtherDays: 4 }),
     ],
-    waiting: { names: [{ eventName: 'Purchase', waiting: 3, inFlight: 1 }], isCut: false },
+    waiting: { names: [{ eventName: 'Purchase', waiting: 3, inFlight: 1 }], isTruncated: false },
     server: counted({ Purchase: 100, Lead: 40, Search: 7 }),
     browser: counted({ Lead: 30 }),
   })
@@ -251,14 +256,14 @@ it('lets no name break the sentence in which it is shown', () => {
 
 it('asks for browsers only where something is missing', () => {
   const sides = { sent: [sent('Purchase', { accepted: 2 })], waiting: QUIET, hasOtherSenders: true }
-  assert.equal(lacksEvents({ ...sides, server: counted({ Purchase: 1 }) }), true)
-  assert.equal(lacksEvents({ ...sides, server: counted({ Purchase: 2 }) }), false)
-  assert.equal(lacksEvents({ ...sides, server: counted({ Purchase: 3 }) }), false)
+  assert.equal(hasMissingEvents({ ...sides, server: counted({ Purchase: 1 }) }), true)
+  assert.equal(hasMissingEvents({ ...sides, server: counted({ Purchase: 2 }) }), false)
+  assert.equal(hasMissingEvents({ ...sides, server: counted({ Purchase: 3 }) }), false)
 })
 
 it('never takes counts that are not there for zero', () => {
   const own = { sent: [sent('Purchase', { accepted: 10, tests: 2 })], waiting: QUIET }
-  const report = unavailableDay(own, 'The platform refuses to tell.')
+  const report = describeUnavailableDay(own, 'The platform refuses to tell.')
   assert.deepEqual(summary(report), { gap: 10, buckets: {}, residual: 10, status: 'unavailable' })
   assert.deepEqual(report.eventCounts, { accepted: { Purchase: 10 }, meta: {} })
   for (const { explanation } of Object.values(report.buckets)) {

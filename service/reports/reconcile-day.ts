@@ -1,10 +1,14 @@
 import type { ReportStatus } from '@signalbox/contract/reports.ts'
+import type { WaitingCounts } from '../delivery/backlog-store.ts'
 import type { SentOfDay } from '../delivery/sent-counts-store.ts'
-import type { WaitingCounts } from '../delivery/waiting-of-day-store.ts'
-import type { DayCounts, Unavailable } from '../platforms/platform-reports.ts'
-import { type BucketGrounds, type BucketName, bucketSentences } from './bucket-sentences.ts'
-import { countedNames } from './counted-names.ts'
-import { accountFor, type NameAccount, type NameCounts } from './name-account.ts'
+import type { DayCounts, Unavailable } from '../platforms/platform.ts'
+import { type BucketInput, type BucketName, explainBuckets } from './bucket-explanations.ts'
+import {
+  countByEventName,
+  type EventNameCounts,
+  explainGap,
+  type GapBreakdown,
+} from './event-name-gap.ts'
 
 /** What our side knows of one destination's UTC day. */
 export interface OwnCounts {
@@ -12,7 +16,7 @@ export interface OwnCounts {
   waiting: WaitingCounts
 }
 
-export interface DaySides extends OwnCounts {
+export interface ReconciliationInput extends OwnCounts {
   server: DayCounts
   /** Null when nobody asked, since nothing is missing at the platform. */
   browser: DayCounts | Unavailable | null
@@ -30,7 +34,7 @@ export interface Bucket {
 /** `acceptedCount - metaCount` is the sum of the buckets and `unexplainedResidual`, always. */
 export interface DayReconciliation {
   acceptedCount: number
-  metaCount: number
+  platformCount: number
   eventCounts: { accepted: Record<string, number>; meta: Record<string, number> }
   buckets: Record<BucketName, Bucket>
   unexplainedResidual: number
@@ -38,32 +42,32 @@ export interface DayReconciliation {
 }
 
 /** Explains the gap between our count and the platform's (docs/decisions/0013). */
-export function reconcileDay(sides: DaySides): DayReconciliation {
-  const names = namesOf(sides)
-  const eventCounts = eventCountsOf(names)
-  const hasOtherSenders = sides.hasOtherSenders || showsOtherSenders(eventCounts)
-  const accounts = [...names.values()].map(counts => accountFor(counts, { hasOtherSenders }))
-  const grounds = groundsOf(sides, names, accounts)
+export function reconcileDay(sides: ReconciliationInput): DayReconciliation {
+  const names = countNames(sides)
+  const eventCounts = toEventCounts(names)
+  const hasOtherSenders = sides.hasOtherSenders || detectOtherSenders(eventCounts)
+  const accounts = [...names.values()].map(counts => explainGap(counts, { hasOtherSenders }))
+  const grounds = toBucketInput(sides, names, accounts)
   return {
     acceptedCount: sum(names.values(), ({ accepted }) => accepted),
-    metaCount: sum(names.values(), ({ server }) => server),
+    platformCount: sum(names.values(), ({ server }) => server),
     eventCounts,
-    buckets: bucketsOf(accounts, grounds),
+    buckets: toBuckets(accounts, grounds),
     unexplainedResidual: sum(accounts, ({ residual }) => residual),
-    status: statusOf(names, accounts, grounds.waiting),
+    status: decideStatus(names, accounts, grounds.waiting),
   }
 }
 
 /** The platform told no counts, which are never taken for zero: nothing is explained. */
-export function unavailableDay(own: OwnCounts, sentence: string): DayReconciliation {
-  const names = countedNames({ ...own, waiting: own.waiting.names, server: {}, browser: {} })
+export function describeUnavailableDay(own: OwnCounts, sentence: string): DayReconciliation {
+  const names = countByEventName({ ...own, waiting: own.waiting.names, server: {}, browser: {} })
   const acceptedCount = sum(names.values(), ({ accepted }) => accepted)
   const explanation = `The day was not compared. ${sentence}`
   const bucket: Bucket = { count: 0, basis: 'measured', explanation }
   return {
     acceptedCount,
-    metaCount: 0,
-    eventCounts: { accepted: eventCountsOf(names).accepted, meta: {} },
+    platformCount: 0,
+    eventCounts: { accepted: toEventCounts(names).accepted, meta: {} },
     buckets: {
       test_events: bucket,
       pending: bucket,
@@ -78,21 +82,26 @@ export function unavailableDay(own: OwnCounts, sentence: string): DayReconciliat
 }
 
 /** The platform counts fewer of some name than it took: what browsers sent may tell why. */
-export function lacksEvents(sides: Omit<DaySides, 'browser'>): boolean {
-  const names = namesOf({ ...sides, browser: null })
+export function hasMissingEvents(sides: Omit<ReconciliationInput, 'browser'>): boolean {
+  const names = countNames({ ...sides, browser: null })
   return [...names.values()].some(
-    counts => accountFor(counts, { hasOtherSenders: false }).residual > 0,
+    counts => explainGap(counts, { hasOtherSenders: false }).residual > 0,
   )
 }
 
 /** The platform has a name that we did not send. Every name of ours is in `accepted`, if with 0. */
-export function showsOtherSenders({ accepted, meta }: DayReconciliation['eventCounts']): boolean {
+export function detectOtherSenders({ accepted, meta }: DayReconciliation['eventCounts']): boolean {
   return Object.keys(meta).some(name => !Object.hasOwn(accepted, name))
 }
 
-function namesOf({ sent, waiting, server, browser }: DaySides): Map<string, NameCounts> {
+function countNames({
+  sent,
+  waiting,
+  server,
+  browser,
+}: ReconciliationInput): Map<string, EventNameCounts> {
   const browserCounts = browser?.kind === 'counts' ? browser.counts : {}
-  return countedNames({
+  return countByEventName({
     sent,
     waiting: waiting.names,
     server: server.counts,
@@ -100,7 +109,7 @@ function namesOf({ sent, waiting, server, browser }: DaySides): Map<string, Name
   })
 }
 
-function eventCountsOf(names: Map<string, NameCounts>): DayReconciliation['eventCounts'] {
+function toEventCounts(names: Map<string, EventNameCounts>): DayReconciliation['eventCounts'] {
   const ours = [...names].filter(([, { isOurs }]) => isOurs)
   const theirs = [...names].filter(([, { server }]) => server > 0)
   // Not by assignment: a name may be `__proto__`.
@@ -110,11 +119,11 @@ function eventCountsOf(names: Map<string, NameCounts>): DayReconciliation['event
   }
 }
 
-function groundsOf(
-  { waiting, server, browser }: DaySides,
-  names: Map<string, NameCounts>,
-  accounts: readonly NameAccount[],
-): BucketGrounds {
+function toBucketInput(
+  { waiting, server, browser }: ReconciliationInput,
+  names: Map<string, EventNameCounts>,
+  accounts: readonly GapBreakdown[],
+): BucketInput {
   const all = [...names.values()]
   const residuals = accounts.map(({ residual }) => residual)
   return {
@@ -122,19 +131,19 @@ function groundsOf(
     sentOnOtherDays: sum(all, ({ acceptedOnOtherDays }) => acceptedOnOtherDays),
     unknownAttempts: sum(all, ({ unknownAttempts }) => unknownAttempts),
     waiting: sum(waiting.names, name => name.waiting),
-    isWaitingCut: waiting.isCut,
-    othersNames: [...names].filter(([, { isOurs }]) => !isOurs).map(([name]) => name),
-    measuredOthers: sum(all, counts => (counts.isOurs ? 0 : counts.server)),
+    isWaitingTruncated: waiting.isTruncated,
+    otherSenderNames: [...names].filter(([, { isOurs }]) => !isOurs).map(([name]) => name),
+    measuredOtherSenders: sum(all, counts => (counts.isOurs ? 0 : counts.server)),
     surplusUnexplained: 0 - sum(residuals, residual => Math.min(residual, 0)),
     shortageUnexplained: sum(residuals, residual => Math.max(residual, 0)),
-    isCut: server.isCut,
+    isTruncated: server.isTruncated,
     browserProblem: browser?.kind === 'unavailable' ? browser.sentence : null,
   }
 }
 
-function bucketsOf(
-  accounts: readonly NameAccount[],
-  grounds: BucketGrounds,
+function toBuckets(
+  accounts: readonly GapBreakdown[],
+  grounds: BucketInput,
 ): Record<BucketName, Bucket> {
   const counts: Record<BucketName, number> = {
     test_events: sum(accounts, ({ tests }) => tests),
@@ -144,7 +153,7 @@ function bucketsOf(
     platform_deduplicated: sum(accounts, ({ deduplicated }) => deduplicated),
     other_senders: sum(accounts, ({ others }) => others),
   }
-  const sentences = bucketSentences(counts, grounds)
+  const sentences = explainBuckets(counts, grounds)
   const bucket = (name: BucketName, isMeasured: boolean): Bucket => ({
     count: counts[name],
     basis: isMeasured ? 'measured' : 'estimated',
@@ -156,14 +165,17 @@ function bucketsOf(
     late_event_time: bucket('late_event_time', true),
     unknown_outcome: bucket('unknown_outcome', false),
     platform_deduplicated: bucket('platform_deduplicated', false),
-    other_senders: bucket('other_senders', counts.other_senders === 0 - grounds.measuredOthers),
+    other_senders: bucket(
+      'other_senders',
+      counts.other_senders === 0 - grounds.measuredOtherSenders,
+    ),
   }
 }
 
 /** Judged by name, so that too many of one name do not make up for too few of another. */
-function statusOf(
-  names: Map<string, NameCounts>,
-  accounts: readonly NameAccount[],
+function decideStatus(
+  names: Map<string, EventNameCounts>,
+  accounts: readonly GapBreakdown[],
   waiting: number,
 ): ReportStatus {
   if (waiting > 0) return 'pending'

@@ -1,22 +1,27 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { testStore } from '../../testing/test-store.ts'
-import type { DayCounts } from '../platforms/platform-reports.ts'
-import { reconcileDay, unavailableDay } from './reconcile-day.ts'
-import { findEarlierCounts, findTrials, keepReport, trialKey } from './reconciliation-store.ts'
+import type { DayCounts } from '../platforms/platform.ts'
+import { describeUnavailableDay, reconcileDay } from './reconcile-day.ts'
+import {
+  findEarlierCounts,
+  findReportAttempts,
+  reportAttemptKey,
+  saveReport,
+} from './reconciliation-store.ts'
 import { findReports } from './report-store.ts'
 
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const DESTINATION_ID = '0190bbbb-0000-7000-8000-000000000001'
 const KEY = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, day: '2026-11-20' }
-const OWN = { sent: [], waiting: { names: [], isCut: false } }
+const OWN = { sent: [], waiting: { names: [], isTruncated: false } }
 
 function at(text: string): Date {
   return new Date(`2026-11-${text}Z`)
 }
 
 function counted(others: number) {
-  const server: DayCounts = { kind: 'counts', counts: { Lead: others }, isCut: false }
+  const server: DayCounts = { kind: 'counts', counts: { Lead: others }, isTruncated: false }
   return reconcileDay({ ...OWN, server, browser: null, hasOtherSenders: false })
 }
 
@@ -25,11 +30,11 @@ async function storeOf(test: TestContext) {
   return {
     database,
     keep: (madeAt: string, reconciliation = counted(1), key: object = {}) =>
-      keepReport(database, { ...KEY, ...key, reconciliation, madeAt: at(madeAt) }),
+      saveReport(database, { ...KEY, ...key, reconciliation, madeAt: at(madeAt) }),
     report: async () => (await findReports(database, TRACKER_ID, KEY.day))[0],
     trial: async () =>
-      (await findTrials(database, [TRACKER_ID], KEY.day)).get(
-        trialKey({ trackerId: TRACKER_ID, id: DESTINATION_ID }, KEY.day),
+      (await findReportAttempts(database, [TRACKER_ID], KEY.day)).get(
+        reportAttemptKey({ trackerId: TRACKER_ID, id: DESTINATION_ID }, KEY.day),
       ),
   }
 }
@@ -39,7 +44,7 @@ it('puts a newer report in the place of the older, under the same id', async tes
   await keep('21T06:00:00')
   await keep('23T06:00:00', counted(2))
   const kept = await report()
-  assert.deepEqual([kept?.id, kept?.metaCount], [1, 2])
+  assert.deepEqual([kept?.id, kept?.platformCount], [1, 2])
   assert.deepEqual([kept?.createdAt, kept?.updatedAt], [at('21T06:00:00'), at('23T06:00:00')])
 })
 
@@ -48,14 +53,14 @@ it('lets no report that began earlier overwrite one that began later', async tes
   await keep('23T06:00:00', counted(2))
   await keep('23T05:59:00')
   const kept = await report()
-  assert.deepEqual([kept?.metaCount, kept?.updatedAt], [2, at('23T06:00:00')])
+  assert.deepEqual([kept?.platformCount, kept?.updatedAt], [2, at('23T06:00:00')])
 })
 
 it('keeps counts when there are none any more, and remembers the try', async test => {
   const { keep, report, trial } = await storeOf(test)
   await keep('21T06:00:00')
   const before = await report()
-  await keep('23T06:00:00', unavailableDay(OWN, 'Nobody answers.'))
+  await keep('23T06:00:00', describeUnavailableDay(OWN, 'Nobody answers.'))
   const trouble = 'The day was not compared. Nobody answers.'
   assert.deepEqual(await report(), { ...before, triedAt: at('23T06:00:00'), trouble })
   assert.deepEqual(await trial(), {
@@ -69,8 +74,8 @@ it('keeps counts when there are none any more, and remembers the try', async tes
 
 it('replaces an unavailable report by the next, with counts or without', async test => {
   const { keep, report } = await storeOf(test)
-  await keep('21T06:00:00', unavailableDay(OWN, 'Nobody answers.'))
-  await keep('21T07:00:00', unavailableDay(OWN, 'The token is refused.'))
+  await keep('21T06:00:00', describeUnavailableDay(OWN, 'Nobody answers.'))
+  await keep('21T07:00:00', describeUnavailableDay(OWN, 'The token is refused.'))
   assert.match((await report())?.buckets.pending?.explanation ?? '', /The token is refused/)
   await keep('21T08:00:00')
   assert.equal((await report())?.status, 'explained')

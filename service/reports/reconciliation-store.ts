@@ -1,15 +1,15 @@
 import type { Database } from '../db/database.ts'
-import { arrayLiteral } from '../db/row-arrays.ts'
+import { arrayLiteral } from '../db/sql-fragments.ts'
 import { type Destination, destinationOf } from '../delivery/destination-store.ts'
 import type { DayReconciliation } from './reconcile-day.ts'
-import type { ReportTrial } from './report-due.ts'
+import type { ReportAttempt } from './report-schedule.ts'
 
 export interface DestinationKey {
   trackerId: string
   id: string
 }
 
-export interface SenderPage {
+export interface DestinationPage {
   /** Only what has sent anything on this UTC day or after it. */
   sentSince: string
   /** Null begins at the first. */
@@ -18,9 +18,9 @@ export interface SenderPage {
 }
 
 /** A page of the destinations to which anything was sent lately, of all trackers, in order. */
-export async function findSenders(
+export async function findActiveDestinations(
   { pool }: Database,
-  { sentSince, after, limit }: SenderPage,
+  { sentSince, after, limit }: DestinationPage,
 ): Promise<Destination[]> {
   const { rows } = await pool.query({
     name: 'find-senders',
@@ -37,12 +37,12 @@ export async function findSenders(
   return rows.map(destinationOf)
 }
 
-/** The reports of these trackers since a UTC day, by destination and day (`trialKey`). */
-export async function findTrials(
+/** The reports of these trackers since a UTC day, by destination and day (`reportAttemptKey`). */
+export async function findReportAttempts(
   { pool }: Database,
   trackerIds: readonly string[],
   since: string,
-): Promise<Map<string, ReportTrial>> {
+): Promise<Map<string, ReportAttempt>> {
   const { rows } = await pool.query({
     name: 'find-trials',
     text: `select tracker_id, destination_id, report_date, status, updated_at, tried_at
@@ -52,13 +52,13 @@ export async function findTrials(
   })
   return new Map(
     rows.map(row => [
-      trialKey({ trackerId: row.tracker_id, id: row.destination_id }, row.report_date),
+      reportAttemptKey({ trackerId: row.tracker_id, id: row.destination_id }, row.report_date),
       { status: row.status, updatedAt: row.updated_at, triedAt: row.tried_at },
     ]),
   )
 }
 
-export function trialKey({ trackerId, id }: DestinationKey, day: string): string {
+export function reportAttemptKey({ trackerId, id }: DestinationKey, day: string): string {
   return `${trackerId} ${id} ${day}`
 }
 
@@ -84,7 +84,7 @@ export async function findEarlierCounts(
   return rows.map(row => row.event_counts)
 }
 
-export interface MadeReport extends DestinationDay {
+export interface NewReport extends DestinationDay {
   reconciliation: DayReconciliation
   /** When the making began; a report that began later is not overwritten. */
   madeAt: Date
@@ -98,7 +98,7 @@ const UNIQUE_VIOLATION = '23505'
  * Keeps a report, in place of the one that there was. One with counts is not replaced by one
  * without: then only the time of the try is kept, and why it gave none.
  */
-export async function keepReport({ pool }: Database, report: MadeReport): Promise<void> {
+export async function saveReport({ pool }: Database, report: NewReport): Promise<void> {
   const { trackerId, destinationId, day, reconciliation, madeAt } = report
   const values = [
     trackerId,
@@ -106,7 +106,7 @@ export async function keepReport({ pool }: Database, report: MadeReport): Promis
     day,
     madeAt,
     reconciliation.acceptedCount,
-    reconciliation.metaCount,
+    reconciliation.platformCount,
     JSON.stringify(reconciliation.eventCounts),
     JSON.stringify(reconciliation.buckets),
     reconciliation.unexplainedResidual,
@@ -115,7 +115,7 @@ export async function keepReport({ pool }: Database, report: MadeReport): Promis
   ]
   for (let tries = 1; ; tries += 1) {
     try {
-      await pool.query({ name: 'keep-report', text: KEEP_REPORT, values })
+      await pool.query({ name: 'keep-report', text: SAVE_REPORT, values })
       return
     } catch (error) {
       if (tries === TRIES_MAX || !isTakenId(error)) throw error
@@ -128,7 +128,7 @@ function isTakenId(error: unknown): boolean {
   return (error as { code?: unknown }).code === UNIQUE_VIOLATION
 }
 
-const KEPT_COLUMNS = [
+const PRESERVED_COLUMNS = [
   'accepted_count',
   'meta_count',
   'event_counts',
@@ -138,10 +138,10 @@ const KEPT_COLUMNS = [
   'updated_at',
 ]
 
-const IS_KEPT = `excluded.status = 'unavailable' and report.status <> 'unavailable'`
+const IS_PRESERVED = `excluded.status = 'unavailable' and report.status <> 'unavailable'`
 
 /** No parameter after `on conflict`: Citus cannot tell the type of those before it then. */
-const KEEP_REPORT = `
+const SAVE_REPORT = `
   insert into reconciliation_reports as report
     (tracker_id, id, destination_id, report_date, created_at, updated_at, tried_at,
      accepted_count, meta_count, event_counts, buckets, unexplained_residual, status,
@@ -153,9 +153,9 @@ const KEEP_REPORT = `
   on conflict (tracker_id, report_date, destination_id) do update set
     tried_at = excluded.tried_at,
     trouble = excluded.trouble,
-    ${KEPT_COLUMNS.map(keptColumn).join(',\n    ')}
+    ${PRESERVED_COLUMNS.map(preserveColumn).join(',\n    ')}
   where report.tried_at <= excluded.tried_at`
 
-function keptColumn(column: string): string {
-  return `${column} = case when ${IS_KEPT} then report.${column} else excluded.${column} end`
+function preserveColumn(column: string): string {
+  return `${column} = case when ${IS_PRESERVED} then report.${column} else excluded.${column} end`
 }

@@ -5,12 +5,11 @@ import {
   listEvents,
 } from '@signalbox/contract/report-operations.ts'
 import type { Database } from '../db/database.ts'
+import type { EventSpace } from '../events/event-ref.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import type { EventSpace } from '../ledger/event-space.ts'
-import { readPageRequest } from './event-page.ts'
-import { listEvents as list } from './list-events.ts'
-import { readEvent } from './read-event.ts'
+import { readPageRequest } from './pagination.ts'
+import { listEvents as list, readEvent } from './read-events.ts'
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
 export interface ReportRoutes {

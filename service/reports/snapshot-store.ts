@@ -1,9 +1,8 @@
 import type { Database } from '../db/database.ts'
-import type { NameCoverage } from './match-coverage.ts'
-import type { EarlierScore } from './match-quality.ts'
+import type { EarlierScore, EventNameCoverage } from './match-quality.ts'
 
 /** A destination whose match quality is to be measured. */
-export interface SnapshotLane {
+export interface SnapshotTarget {
   trackerId: string
   destinationId: string
 }
@@ -20,7 +19,7 @@ export interface DueSnapshots {
 export async function findDueSnapshots(
   { pool }: Database,
   { from, until, now, rowsMax }: DueSnapshots,
-): Promise<SnapshotLane[]> {
+): Promise<SnapshotTarget[]> {
   const { rows } = await pool.query({
     name: 'find-due-snapshots',
     text: `select destination.tracker_id, destination.id
@@ -48,7 +47,7 @@ export async function findDueSnapshots(
 /** Takes the right to ask the platform until `nextReadAt`. False when another process has it. */
 export async function claimReading(
   { pool }: Database,
-  { trackerId, destinationId }: SnapshotLane,
+  { trackerId, destinationId }: SnapshotTarget,
   { at, nextReadAt }: { at: Date; nextReadAt: Date },
 ): Promise<boolean> {
   const { rows } = await pool.query({
@@ -65,16 +64,16 @@ export async function claimReading(
 }
 
 /** Why the claimed reading gave nothing, and when to ask again; nulls when it gave a snapshot. */
-export interface ReadingEnd {
+export interface ReadingResult {
   cause: string | null
   sentence: string | null
   nextReadAt: Date
 }
 
-export async function noteReading(
+export async function recordReading(
   { pool }: Database,
-  { trackerId, destinationId }: SnapshotLane,
-  { cause, sentence, nextReadAt }: ReadingEnd,
+  { trackerId, destinationId }: SnapshotTarget,
+  { cause, sentence, nextReadAt }: ReadingResult,
 ): Promise<void> {
   await pool.query({
     name: 'note-reading',
@@ -88,7 +87,7 @@ export async function noteReading(
 
 export interface EarlierSnapshot extends EarlierScore {
   /** Our own coverage at that time. */
-  coverage: NameCoverage[]
+  coverage: EventNameCoverage[]
 }
 
 export interface EarlierDays {
@@ -103,7 +102,7 @@ export interface EarlierDays {
  */
 export async function findEarlierSnapshots(
   { pool }: Database,
-  { trackerId, destinationId }: SnapshotLane,
+  { trackerId, destinationId }: SnapshotTarget,
   { today, daysMin, daysMax }: EarlierDays,
 ): Promise<EarlierSnapshot[]> {
   const { rows } = await pool.query({
@@ -122,7 +121,7 @@ export async function findEarlierSnapshots(
   }))
 }
 
-export interface NewSnapshot extends SnapshotLane {
+export interface NewSnapshot extends SnapshotTarget {
   measuredOn: string
   /** Decimal text. */
   score: string
@@ -161,7 +160,7 @@ export async function insertSnapshot({ pool }: Database, snapshot: NewSnapshot):
 /** Whether the destination has a snapshot of the day. */
 export async function hasSnapshot(
   { pool }: Database,
-  { trackerId, destinationId }: SnapshotLane,
+  { trackerId, destinationId }: SnapshotTarget,
   day: string,
 ): Promise<boolean> {
   const { rows } = await pool.query({

@@ -75,7 +75,7 @@ it('resolves the alerts of a destination to which nothing goes any more', async 
   place.clock.forward(8 * DAY_SECONDS)
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
   assert.deepEqual(
-    place.moves.map(({ kind, move }) => `${kind} ${move}`),
+    place.moves.map(({ kind, transition: move }) => `${kind} ${move}`),
     ['emq_low raised', 'emq_low resolved'],
   )
 })

@@ -77,7 +77,7 @@ it('scores better after the shop added keys, alerts when they go, and resolves',
     [false, true, false, true],
   )
   assert.deepEqual(
-    place.moves.map(({ kind, move }) => `${kind} ${move}`),
+    place.moves.map(({ kind, transition: move }) => `${kind} ${move}`),
     ['emq_low raised', 'emq_low resolved', 'emq_fell raised', 'emq_fell resolved'],
   )
   assert.match(place.moves[2]?.sentence ?? '', /Fewer events carry \w+ than then, 0 % instead/)

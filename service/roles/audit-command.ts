@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { rowId } from '../people/require-role.ts'
+import { parseRowId } from '../people/workspaces.ts'
 import { StartError } from './start-error.ts'
 
 /** What `audit` is asked to do. */
@@ -32,7 +32,7 @@ const USAGE =
 /** Throws a StartError: how the command is used. */
 export function auditCommand([task, ...rest]: readonly string[]): AuditCommand {
   const { workspace, head = null, out = null } = optionsOf(rest)
-  const workspaceId = workspace === undefined ? null : rowId(workspace)
+  const workspaceId = workspace === undefined ? null : parseRowId(workspace)
   const isReadable = workspace === undefined || workspaceId !== null
   if (task === 'verify' && isReadable && out === null) {
     return { task, workspaceId, headPath: head }

@@ -1,16 +1,19 @@
 import { parseArgs } from 'node:util'
 import { ENTITY_TYPES } from '@signalbox/contract/agents/actions.ts'
-import type { EntityPlace, Fault } from '../agents/executor/rehearsal-store.ts'
-import { FAULTS } from '../agents/executor/rehearsal-store.ts'
-import type { OutsideChange } from '../agents/executor/rehearse-entity.ts'
-import { rowId } from '../people/require-role.ts'
+import {
+  type EntityLocation,
+  type ExternalChange,
+  SIMULATED_FAULTS,
+  type SimulatedFault,
+} from '../agents/executor/simulated-account-store.ts'
+import { parseRowId } from '../people/workspaces.ts'
 import { StartError } from './start-error.ts'
 
 /** What `campaigns` is asked to do with the simulated campaigns of an ad account. */
 export type CampaignsCommand = { adAccountId: number } & (
   | { task: 'list' }
-  | { task: 'set'; place: EntityPlace; change: OutsideChange }
-  | { task: 'fault'; place: EntityPlace; fault: Fault | null }
+  | { task: 'set'; place: EntityLocation; change: ExternalChange }
+  | { task: 'fault'; place: EntityLocation; fault: SimulatedFault | null }
 )
 
 const USAGE =
@@ -23,7 +26,7 @@ const NAME_CHARACTERS_MAX = 255
 /** Throws a StartError: how the command is used. */
 export function campaignsCommand([task, ...rest]: readonly string[]): CampaignsCommand {
   const { account, entity, next, ...change } = optionsOf(rest)
-  const adAccountId = rowId(account)
+  const adAccountId = parseRowId(account)
   if (adAccountId === null) throw new StartError(USAGE)
   const hasChange = Object.keys(change).length > 0
   if (task === 'list' && !entity && !next && !hasChange) return { adAccountId, task }
@@ -35,7 +38,7 @@ export function campaignsCommand([task, ...rest]: readonly string[]): CampaignsC
   throw new StartError(USAGE)
 }
 
-function entityOf(given: string | undefined): Pick<EntityPlace, 'type' | 'id'> {
+function entityOf(given: string | undefined): Pick<EntityLocation, 'type' | 'id'> {
   const [name, id = '', ...more] = (given ?? '').split(':')
   const type = ENTITY_TYPES.find(known => known === name)
   if (!type || more.length > 0 || !/^[1-9]\d{0,19}$/.test(id)) throw new StartError(USAGE)
@@ -45,8 +48,8 @@ function entityOf(given: string | undefined): Pick<EntityPlace, 'type' | 'id'> {
 type ChangeOptions = Pick<ReturnType<typeof optionsOf>, 'status' | 'budget' | 'name'>
 
 /** Names are not cleaned: a rehearsal may well be of a hostile one. */
-function changeOf({ status, budget, name }: ChangeOptions): OutsideChange {
-  const dailyBudgetMinor = budget === undefined ? undefined : rowId(budget)
+function changeOf({ status, budget, name }: ChangeOptions): ExternalChange {
+  const dailyBudgetMinor = budget === undefined ? undefined : parseRowId(budget)
   const isStatus = status === undefined || status === 'active' || status === 'paused'
   const isName = name === undefined || isText(name)
   if (!isStatus || dailyBudgetMinor === null || !isName) throw new StartError(USAGE)
@@ -58,8 +61,8 @@ function isText(name: string): boolean {
   return isShort && name.isWellFormed() && !name.includes('\0')
 }
 
-function faultOf(next: string | undefined): Fault | null {
-  const fault = FAULTS.find(known => known === next) ?? null
+function faultOf(next: string | undefined): SimulatedFault | null {
+  const fault = SIMULATED_FAULTS.find(known => known === next) ?? null
   if (fault === null && next !== 'none') throw new StartError(USAGE)
   return fault
 }

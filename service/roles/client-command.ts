@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { visibleLine } from '../oauth/visible-line.ts'
+import { parseDisplayName } from '../oauth/display-name.ts'
 import { StartError } from './start-error.ts'
 
 /** What `client` is asked to do. */
@@ -13,7 +13,7 @@ export function clientCommand([task, ...rest]: readonly string[]): ClientCommand
   const { name } = optionsOf(rest)
   if (task === 'list' && name === undefined) return { task }
   if (task !== 'add' || name === undefined) throw new StartError(USAGE)
-  const line = visibleLine(name, NAME_CHARACTERS_MAX)
+  const line = parseDisplayName(name, NAME_CHARACTERS_MAX)
   if (line !== null) return { task, name: line }
   throw new StartError(
     `--name takes one visible line of at most ${NAME_CHARACTERS_MAX} characters.`,

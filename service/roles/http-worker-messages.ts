@@ -1,4 +1,4 @@
-import type { CircuitCounts } from '../delivery/circuit-moves.ts'
+import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
 import type { ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'

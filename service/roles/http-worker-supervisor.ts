@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
-import { steadySeconds } from '../delivery/steady-seconds.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
+import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import {
   type HttpWorkerOrder,
   type MessageFromWorker,
@@ -113,7 +113,7 @@ export class HttpWorker {
     const { id } = this.#options
     setFlagsFromString(ALLOCATE_YOUNG)
     const thread = new Worker(PROGRAM, { name: `http ${id}`, resourceLimits: HEAP_LIMITS })
-    this.#startedAt = steadySeconds()
+    this.#startedAt = monotonicSeconds()
     this.#failure = null
     thread.on('message', message => this.#receive(message))
     thread.on('error', error => {
@@ -164,7 +164,7 @@ export class HttpWorker {
   }
 
   async #restart(): Promise<void> {
-    const hasRunWell = steadySeconds() - this.#startedAt >= STEADY_SECONDS
+    const hasRunWell = monotonicSeconds() - this.#startedAt >= STEADY_SECONDS
     const pauseSeconds = hasRunWell ? RESTART_SECONDS.first : this.#pauseSeconds
     this.#pauseSeconds = Math.min(RESTART_SECONDS.max, pauseSeconds * 2)
     const { signal } = this.#closing

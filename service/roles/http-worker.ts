@@ -1,13 +1,12 @@
 import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../db/database.ts'
 import { openStoreNodes } from '../db/store-nodes.ts'
-import type { CircuitCounts } from '../delivery/circuit-moves.ts'
-import { steadySeconds } from '../delivery/steady-seconds.ts'
-import { destinationMetrics } from '../metrics/delivery-metrics.ts'
-import { meteredPlatform } from '../metrics/metered-platform.ts'
-import { metricsRegistry, metricsSnapshot } from '../metrics/metrics-registry.ts'
-import { connectionMetrics } from '../metrics/store-metrics.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
+import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
+import { registerConnectionMetrics } from '../metrics/database-metrics.ts'
+import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
+import { createMetricsRegistry, takeMetricsSnapshot } from '../metrics/metrics-registry.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import { closeAll } from './close-all.ts'
 import {
   type HttpWorkerOrder,
@@ -29,7 +28,7 @@ const port = parentPort
 if (!port) throw new Error('http-worker.ts runs as a worker thread only')
 const send = (message: MessageFromWorker) => port.postMessage(message)
 
-const registry = metricsRegistry()
+const registry = createMetricsRegistry()
 const circuitQuestions = new OpenQuestions<CircuitCounts>()
 let running: { service: HttpService; close: () => Promise<void> } | null = null
 
@@ -43,7 +42,7 @@ port.on('message', async (message: MessageToWorker) => {
       running?.service.markReady()
       break
     case 'metrics':
-      send({ ...message, snapshot: await metricsSnapshot(registry) })
+      send({ ...message, snapshot: await takeMetricsSnapshot(registry) })
       break
     case 'circuits':
       circuitQuestions.answer(message.question, message.counts)
@@ -62,14 +61,17 @@ async function start(order: HttpWorkerOrder) {
     connectionsMax: settings.databaseConnectionsMax,
     applicationName: `signalbox ${role} ${id}`,
     onIdleError: (err: Error) => context.logger.warn({ err }, 'a store connection broke'),
-    steadySeconds,
+    monotonicSeconds,
   }
   const database = openDatabase(store)
   const nodes = await openStoreNodes(database, store)
-  connectionMetrics(registry, database.pool)
-  const keys = credentialKeys(context.settings)
-  const platform = meteredPlatform(registry, platformOf(context, order.platformUrl ?? NO_PLATFORM))
-  const onMoved = destinationMetrics(registry)
+  registerConnectionMetrics(registry, database.pool)
+  const keys = loadCredentialKeys(context.settings)
+  const platform = withPlatformMetrics(
+    registry,
+    platformOf(context, order.platformUrl ?? NO_PLATFORM),
+  )
+  const onMoved = registerDestinationMetrics(registry)
   const sending = { platform, credentialKeys: keys, onMoved }
   const circuits = () => circuitQuestions.ask(question => send({ kind: 'circuits', question }))
   const service = await startHttp(context, {

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { allocateLimitMemory } from '../access/request-limits.ts'
-import type { CircuitCounts } from '../delivery/circuit-moves.ts'
-import { allocateChangeCount } from '../delivery/destination-routes.ts'
+import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
+import { allocateChangeCounter } from '../delivery/destination-route-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { requireErasureKey } from '../erasure/erasure-key.ts'
-import { addEndedThread, type MetricsSnapshot } from '../metrics/metrics-registry.ts'
-import { contractKeys } from '../provisioning/contract-key.ts'
+import { verifyErasureKey } from '../erasure/erasure-key-store.ts'
+import { type MetricsSnapshot, mergeEndedThread } from '../metrics/metrics-registry.ts'
+import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { HttpWorkerOrder } from './http-worker-messages.ts'
 import { HttpWorker } from './http-worker-supervisor.ts'
@@ -77,7 +77,7 @@ export class HttpWorkers {
     this.#context = context
     this.#role = role
     const onEnded = (last: MetricsSnapshot) => {
-      this.#ended = this.#ended.then(ended => addEndedThread(ended, last))
+      this.#ended = this.#ended.then(ended => mergeEndedThread(ended, last))
     }
     const { logger } = context
     this.#workers = Array.from(
@@ -90,8 +90,8 @@ export class HttpWorkers {
   async start(options: HttpWorkersOptions): Promise<HttpService> {
     const { settings } = this.#context
     // Made here once, not by all workers at once.
-    await contractKeys(settings)
-    await requireErasureKey(options.store.database, options.credentialKeys)
+    await loadContractKeys(settings)
+    await verifyErasureKey(options.store.database, options.credentialKeys)
     const port = await findPort(settings)
     const orders = this.#orders(options, port)
     await Promise.all(this.#workers.map((worker, index) => worker.start(orders(index), options)))
@@ -112,7 +112,7 @@ export class HttpWorkers {
       databaseConnectionsMax: connectionShare(settings.databaseConnectionsMax, count),
       ingestQueueMax: Math.ceil(settings.ingestQueueMax / count),
     }
-    const shared = { limits: allocateLimitMemory(), destinationChanges: allocateChangeCount() }
+    const shared = { limits: allocateLimitMemory(), destinationChanges: allocateChangeCounter() }
     return (index: number): HttpWorkerOrder => ({
       id: index + 1,
       role: this.#role,

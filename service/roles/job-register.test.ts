@@ -6,16 +6,16 @@ import { it } from 'node:test'
 import { storeLanes } from '../../testing/many-lanes.ts'
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
-import { periodSecondsOf } from '../jobs/schedule.ts'
+import { parsePeriodSeconds } from '../jobs/job.ts'
 import { type JobParts, jobRegister } from './job-register.ts'
 
 const jobs = jobRegister({ settings: {}, delivery: {} } as JobParts)
 
 it('each job has a name of its own, a schedule that can be kept, and ends within it', () => {
   assert.equal(new Set(jobs.map(({ name }) => name)).size, jobs.length)
-  for (const { name, schedule, secondsMax } of jobs) {
+  for (const { name, schedule, timeoutSeconds: secondsMax } of jobs) {
     assert.match(name, /^[a-z]+(-[a-z]+)*$/)
-    if (schedule !== null) assert.ok(secondsMax < periodSecondsOf(schedule), name)
+    if (schedule !== null) assert.ok(secondsMax < parsePeriodSeconds(schedule), name)
   }
 })
 

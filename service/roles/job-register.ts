@@ -1,28 +1,27 @@
 import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
-import { auditTrail } from '../agents/audit/audit-trail.ts'
-import type { AuditKeys } from '../agents/audit/head-signature.ts'
-import { type VerifiedChain, verifyChains } from '../agents/audit/verify-chains.ts'
-import { finishExecutions } from '../agents/executor/finish-executions.ts'
-import { simulatedPlatform } from '../agents/executor/simulated-platform.ts'
+import { simulatedPlatform } from '../agents/executor/ad-entity-store.ts'
+import { resumeExecutions } from '../agents/executor/execution-triggers.ts'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import type { AuditKeys } from '../audit/signed-head.ts'
+import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import { expireAttempts } from '../erasure/expire-attempts.ts'
-import { expireLedger } from '../erasure/expire-ledger.ts'
-import { expirePayloads } from '../erasure/expire-payloads.ts'
+import { indexListPositions } from '../events/list-position-store.ts'
 import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
-import { indexLists } from '../ledger/list-index.ts'
 import { collectOauthGarbage } from '../oauth/collect-garbage.ts'
-import { collectGarbage } from '../people/collect-garbage.ts'
-import type { AlertMove } from '../reports/alert.ts'
-import { makeDueReports } from '../reports/make-due-reports.ts'
-import { refreshReport } from '../reports/refresh-report.ts'
-import { takeDueSnapshots } from '../reports/take-due-snapshots.ts'
+import { deleteExpiredPeopleRecords } from '../people/session-store.ts'
+import type { AlertTransition } from '../reports/alert-store.ts'
+import { makeDueReports, refreshReports } from '../reports/make-reports.ts'
+import { takeDueSnapshots } from '../reports/take-snapshots.ts'
+import { expireAttempts } from '../retention/expire-attempts.ts'
+import { expireOldEvents } from '../retention/expire-events.ts'
+import { expirePayloads } from '../retention/expire-payloads.ts'
 import type { Settings } from '../settings/settings.ts'
 
 export interface JobParts {
   settings: Settings
   delivery: DeliveryContext
   preparePartitions: () => Promise<void>
-  onAlert: (move: AlertMove) => void
+  onAlert: (move: AlertTransition) => void
   auditKeys: AuditKeys
   onBrokenLog: (chain: VerifiedChain) => void
   /** All logs were verified; so many are broken. */
@@ -39,14 +38,14 @@ export function jobRegister(parts: JobParts): Job[] {
     {
       name: 'prepare-partitions',
       schedule: '7 * * * *',
-      secondsMax: 60,
+      timeoutSeconds: 60,
       run: parts.preparePartitions,
     },
     {
       name: 'index-lists',
       schedule: '52 * * * *',
-      secondsMax: 600,
-      run: (_, { signal }) => indexLists({ database: parts.delivery.database, signal }),
+      timeoutSeconds: 600,
+      run: (_, { signal }) => indexListPositions({ database: parts.delivery.database, signal }),
     },
     ...reportJobs(parts),
     ...expiryJobs(parts),
@@ -55,9 +54,9 @@ export function jobRegister(parts: JobParts): Job[] {
     {
       name: 'collect-ended-access',
       schedule: '50 3 * * *',
-      secondsMax: 600,
+      timeoutSeconds: 600,
       run: async (_, { now }) => {
-        await collectGarbage(parts.delivery.database, now)
+        await deleteExpiredPeopleRecords(parts.delivery.database, now)
         await collectOauthGarbage(parts.delivery.database, now)
       },
     },
@@ -70,19 +69,19 @@ function reportJobs({ delivery, onAlert }: JobParts): Job[] {
     {
       name: 'make-due-reports',
       schedule: '*/15 * * * *',
-      secondsMax: 600,
+      timeoutSeconds: 600,
       run: repeated(moment => makeDueReports(context, moment)),
     },
     {
       name: 'refresh-report',
       schedule: null,
-      secondsMax: 120,
-      run: async payload => void (await refreshReport(context, reportIn(payload))),
+      timeoutSeconds: 120,
+      run: async payload => void (await refreshReports(context, reportIn(payload))),
     },
     {
       name: 'take-due-snapshots',
       schedule: '22 * * * *',
-      secondsMax: 600,
+      timeoutSeconds: 600,
       run: repeated(moment => takeDueSnapshots(context, moment)),
     },
   ]
@@ -94,7 +93,7 @@ function expiryJobs({ settings, delivery: { database } }: JobParts): Job[] {
     {
       name: 'expire-payloads',
       schedule: '37 * * * *',
-      secondsMax: 600,
+      timeoutSeconds: 600,
       run: repeated(({ now }) =>
         expirePayloads({ database, now, payloadDays: payloadRetentionDays }),
       ),
@@ -102,15 +101,15 @@ function expiryJobs({ settings, delivery: { database } }: JobParts): Job[] {
     {
       name: 'expire-ledger',
       schedule: '10 3 * * *',
-      secondsMax: 3_600,
+      timeoutSeconds: 3_600,
       run: repeated(({ now }) =>
-        expireLedger({ database, now, ledgerMonths: ledgerRetentionMonths }),
+        expireOldEvents({ database, now, ledgerMonths: ledgerRetentionMonths }),
       ),
     },
     {
       name: 'expire-attempts',
       schedule: '40 3 * * *',
-      secondsMax: 3_600,
+      timeoutSeconds: 3_600,
       run: repeated(({ now }) =>
         expireAttempts({ database, now, attemptDays: attemptRetentionDays }),
       ),
@@ -119,20 +118,20 @@ function expiryJobs({ settings, delivery: { database } }: JobParts): Job[] {
 }
 
 function agentJobs({ delivery: { database }, auditKeys }: JobParts): Job[] {
-  const audit = auditTrail(auditKeys)
+  const audit = createAuditTrail(auditKeys)
   return [
     {
       name: 'finish-agent-actions',
       schedule: '*/1 * * * *',
-      secondsMax: 50,
+      timeoutSeconds: 50,
       run: repeated(({ now }) =>
-        finishExecutions({ database, now: () => now, audit, platform: simulatedPlatform }),
+        resumeExecutions({ database, now: () => now, audit, platform: simulatedPlatform }),
       ),
     },
     {
       name: 'expire-approvals',
       schedule: '*/10 * * * *',
-      secondsMax: 300,
+      timeoutSeconds: 300,
       run: repeated(({ now }) => expireApprovals({ database, now, audit })),
     },
   ]
@@ -143,7 +142,7 @@ function verifyAuditJob({ settings, delivery, ...parts }: JobParts): Job {
   return {
     name: 'verify-audit',
     schedule: '25 4 * * *',
-    secondsMax: 3_600,
+    timeoutSeconds: 3_600,
     run: async (_, { now, signal }) => {
       const { auditKeys: keys, onForgottenHeads: onForgotten } = parts
       let brokenCount = 0
@@ -171,7 +170,7 @@ function repeated(verb: (moment: JobContext) => Promise<{ more: boolean }>): Job
   }
 }
 
-/** What `requestJob(database, 'refresh-report', { trackerId, date })` said. */
+/** What `enqueueJob(database, 'refresh-report', { trackerId, date })` said. */
 function reportIn({ trackerId, date }: JobPayload): { trackerId: string; date: string } {
   return { trackerId: String(trackerId), date: String(date) }
 }

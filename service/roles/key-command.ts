@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { KeyKind } from '../access/issue-key.ts'
-import { ORIGINS_MAX, originPattern } from '../access/origin-pattern.ts'
+import { normalizeOriginPattern, ORIGINS_MAX } from '../access/origin-pattern.ts'
+import type { KeyKind } from '../access/tracker-keys.ts'
 import { requireId } from './credential-command.ts'
 import { StartError } from './start-error.ts'
 
@@ -58,7 +58,7 @@ export function requireOrigins(options: readonly string[]): string[] {
     throw new StartError(`A publishable key has at most ${ORIGINS_MAX} origins.`)
   }
   return options.map(option => {
-    const pattern = originPattern(option)
+    const pattern = normalizeOriginPattern(option)
     if (pattern !== null) return pattern
     throw new StartError(
       '--origin takes what browsers send, such as https://shop.example, or one of the wildcards ' +

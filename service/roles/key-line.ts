@@ -1,6 +1,6 @@
 import type { ListedKey } from '../access/store.ts'
+import { formatIsoMinute } from '../util/date-text.ts'
 import { kindName } from './key-command.ts'
-import { minuteText } from './minute-text.ts'
 
 const WIDTHS = [11, 4, 16, 16, 16]
 
@@ -19,7 +19,7 @@ export function keyLine(key: ListedKey): string {
 }
 
 function minute(moment: Date | null): string {
-  return moment === null ? '-' : minuteText(moment)
+  return moment === null ? '-' : formatIsoMinute(moment)
 }
 
 function line(cells: readonly string[]): string {

@@ -1,6 +1,5 @@
-import { mailClient } from '../people/mail/client.ts'
+import { createOutboxTransport, createSmtpTransport, outboxFolder } from '../people/mail/client.ts'
 import { MailQueue } from '../people/mail/mail-queue.ts'
-import { mailOutbox, outboxFolder } from '../people/mail/outbox.ts'
 import type { RoleContext } from './role.ts'
 
 /**
@@ -10,10 +9,13 @@ export function mailQueue({ settings, logger, now }: RoleContext): MailQueue {
   const { mailUrl, mailFrom, dataDirectory } = settings
   const onFailure = (code: string) => logger.error({ code }, 'a mail was not sent')
   if (mailUrl !== undefined) {
-    return new MailQueue({ deliver: mailClient({ url: mailUrl, from: mailFrom }), onFailure })
+    return new MailQueue({
+      transport: createSmtpTransport({ url: mailUrl, from: mailFrom }),
+      onFailure,
+    })
   }
   const folder = outboxFolder(dataDirectory)
-  const intoFolder = mailOutbox(folder, now)
+  const intoFolder = createOutboxTransport(folder, now)
   logger.info({ folder }, 'there is no mail server: mails are written into a folder')
-  return new MailQueue({ deliver: intoFolder, onFailure })
+  return new MailQueue({ transport: intoFolder, onFailure })
 }

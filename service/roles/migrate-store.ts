@@ -19,7 +19,7 @@ export async function migrateStore(
     connectionsMax: CONNECTIONS_MAX,
     applicationName: 'signalbox migrations',
     onIdleError: err => logger.warn({ err }, 'a connection of the migrations broke'),
-    isPatient: true,
+    hasNoTimeouts: true,
   })
   try {
     return await migrate(database)

@@ -1,13 +1,13 @@
-import { type Database, openDatabase } from '../db/database.ts'
 import {
   type EmbeddedPostgres,
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../db/embedded-postgres.ts'
+} from '@signalbox/embedded-postgres/embedded-postgres.ts'
+import { type Database, openDatabase } from '../db/database.ts'
 import { openStoreNodes, type StoreNodes } from '../db/store-nodes.ts'
-import { steadySeconds } from '../delivery/steady-seconds.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { Settings } from '../settings/settings.ts'
+import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import { StartError } from './start-error.ts'
 
 export interface Store {
@@ -39,7 +39,7 @@ export async function openStore(request: StoreRequest): Promise<Store> {
     connectionsMax: settings.databaseConnectionsMax,
     applicationName: `signalbox ${role}`,
     onIdleError: (err: Error) => logger.warn({ err }, 'a store connection broke'),
-    steadySeconds,
+    monotonicSeconds,
   }
   const database = openDatabase(options)
   let nodes: StoreNodes | null = null
@@ -49,7 +49,7 @@ export async function openStore(request: StoreRequest): Promise<Store> {
     await embedded?.stop()
   }
   try {
-    await database.reach()
+    await database.ping()
     nodes = await openStoreNodes(database, options)
     return { database, nodes, connectionString, embedded, close }
   } catch (error) {

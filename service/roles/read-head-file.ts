@@ -1,6 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { readHeadLine } from '../agents/audit/head-line.ts'
-import { type AuditHead, type AuditKeys, isSignedHead } from '../agents/audit/head-signature.ts'
+import {
+  type AuditHead,
+  type AuditKeys,
+  isSignedHead,
+  parseHeadLine,
+} from '../audit/signed-head.ts'
 import { StartError } from './start-error.ts'
 
 /** A line with a head has a quarter of it. */
@@ -12,7 +16,7 @@ const LAST_BYTES = 1_024
  * written it.
  */
 export function readHeadFile(path: string, keys: AuditKeys): AuditHead {
-  const found = readHeadLine(lastLine(path))
+  const found = parseHeadLine(lastLine(path))
   if (found && isSignedHead(keys, found.head, found.signature)) return found.head
   throw new StartError(
     `${path} does not end with a head that a key of this installation signed: name an export of ` +

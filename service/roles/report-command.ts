@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { isDay } from '../reports/calendar-day.ts'
+import { isCalendarDay } from '../util/calendar-day.ts'
 import { requireId } from './credential-command.ts'
 import { StartError } from './start-error.ts'
 
@@ -19,7 +19,8 @@ const USAGE = 'Usage: npm run report -- --date YYYY-MM-DD [--tracker ID] [--refr
 export function reportCommand(argumentList: readonly string[]): ReportCommand {
   const { date, tracker, refresh = false } = reportOptions(argumentList)
   if (date === undefined) throw new StartError(USAGE)
-  if (!isDay(date)) throw new StartError(`--date takes a day such as 2026-11-20, not ${date}.`)
+  if (!isCalendarDay(date))
+    throw new StartError(`--date takes a day such as 2026-11-20, not ${date}.`)
   const trackerId = tracker === undefined ? null : requireId('--tracker', tracker)
   return { date, trackerId, refresh }
 }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Destination } from '../delivery/destination-store.ts'
-import { type DaySides, reconcileDay, unavailableDay } from '../reports/reconcile-day.ts'
+import {
+  describeUnavailableDay,
+  type ReconciliationInput,
+  reconcileDay,
+} from '../reports/reconcile-day.ts'
 import { reportTable } from './report-table.ts'
 
 const AT = new Date('2026-11-22T06:00:12.345Z')
@@ -19,7 +23,7 @@ const SENT = {
   tests: 2,
   unknownAttempts: 0,
 }
-const QUIET = { names: [], isCut: false }
+const QUIET = { names: [], isTruncated: false }
 
 function table(reconciliation: ReturnType<typeof reconcileDay>): string {
   const times = { createdAt: AT, updatedAt: AT, triedAt: AT, trouble: null }
@@ -27,12 +31,12 @@ function table(reconciliation: ReturnType<typeof reconcileDay>): string {
   return reportTable({ ...stored, ...reconciliation }, DESTINATION)
 }
 
-function compared(changes: Partial<DaySides> = {}): string {
+function compared(changes: Partial<ReconciliationInput> = {}): string {
   return table(
     reconcileDay({
       sent: [{ eventName: 'Purchase', ...SENT }],
       waiting: QUIET,
-      server: { kind: 'counts', counts: { Purchase: 1_241, Search: 7 }, isCut: false },
+      server: { kind: 'counts', counts: { Purchase: 1_241, Search: 7 }, isTruncated: false },
       browser: null,
       hasOtherSenders: false,
       ...changes,
@@ -79,7 +83,7 @@ it('shows both sides, what explains the gap and what is left', () => {
 
 it('shows no count that the platform did not tell', () => {
   const own = { sent: [{ eventName: 'Purchase', ...SENT }], waiting: QUIET }
-  const text = table(unavailableDay(own, 'The platform refuses the access token.'))
+  const text = table(describeUnavailableDay(own, 'The platform refuses the access token.'))
   assert.match(text, /Purchase +1,240 +- +-\n/)
   assert.match(text, /\n\n {2}The day was not compared. The platform refuses the access token.\n$/)
   assert.doesNotMatch(text, /EXPLAINED BY/)
@@ -90,7 +94,7 @@ it('stays within 80 columns and plain text, whatever the names are', () => {
   const counts = Object.fromEntries(
     Array.from({ length: 60 }, (_, index) => [`\u001b[2J${index}\n${long}`, 20_000_000]),
   )
-  const text = compared({ server: { kind: 'counts', counts, isCut: true } })
+  const text = compared({ server: { kind: 'counts', counts, isTruncated: true } })
   const lines = text.split('\n')
   const wide = lines.filter(line => line.length > 80)
   assert.deepEqual(wide, [])

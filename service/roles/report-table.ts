@@ -1,7 +1,7 @@
 import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import type { StoredReport } from '../reports/report-store.ts'
-import { minuteText } from './minute-text.ts'
+import { formatIsoMinute } from '../util/date-text.ts'
 
 const LINE_WIDTH = 80
 const NAME_WIDTH = 36
@@ -26,7 +26,7 @@ export function reportTable(report: StoredReport, destination: Destination): str
     `  Tracker      ${destination.trackerId}`,
     `  Destination  ${destination.id}`,
     `  Dataset      ${destination.datasetId}`,
-    `  Made         ${minuteText(report.updatedAt)} UTC`,
+    `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
     ...wrapped('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
     '',
     ...nameLines(report, isCompared),
@@ -53,7 +53,7 @@ function nameLines({ eventCounts, ...totals }: StoredReport, isCompared: boolean
     tableRow('EVENT', ['ACCEPTED', 'PLATFORM', 'GAP']),
     ...rows.slice(0, NAMES_SHOWN_MAX).map(cells => row(...cells)),
     ...(left > 0 ? [`  (${left} more names)`] : []),
-    row('Total', totals.acceptedCount, totals.metaCount),
+    row('Total', totals.acceptedCount, totals.platformCount),
   ]
 }
 

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { destinationMetrics } from '../metrics/delivery-metrics.ts'
-import { meteredPlatform } from '../metrics/metered-platform.ts'
+import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import type { Platform } from '../platforms/platform.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import type { Settings } from '../settings/settings.ts'
 import { closeAll } from './close-all.ts'
@@ -41,8 +40,8 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     if (simulator) closers.push(simulator.stop)
     simulator?.exited.then(context.onFatal)
     const platformUrl = simulator?.url ?? (settings.platformUrl as string)
-    const platform = meteredPlatform(metrics.registry, platformOf(context, platformUrl))
-    const keys = credentialKeys(settings)
+    const platform = withPlatformMetrics(metrics.registry, platformOf(context, platformUrl))
+    const keys = loadCredentialKeys(settings)
 
     const parts = { platform, platformUrl, credentialKeys: keys, metrics, workers, closers }
     const service = await startServiceAndWorker(context, store, parts)
@@ -53,7 +52,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       simulatorUrl: simulator?.url ?? null,
       at: now(),
       credentialKeys: keys,
-      isStoreOurs: store.embedded !== null,
+      isOwnDatabase: store.embedded !== null,
     })
     service.markReady()
     context.tell(
@@ -64,7 +63,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
         platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
         credentialsPath: hasCredentials ? credentialsPath : null,
         at: now(),
-        given: settings.given,
+        given: settings.givenVariables,
         environment: settings.textOf,
       }),
     )
@@ -92,12 +91,12 @@ async function startServiceAndWorker(
   { platform, platformUrl, credentialKeys, metrics, workers, closers }: ServiceParts,
 ): Promise<HttpService> {
   const { registry } = metrics
-  const options = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
+  const options = { platform, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   const worker = await startDelivery(context, store, { ...options, registry })
   closers.push(worker.stop)
   const delivery = deliveryContext(context, store, options)
   closers.push(startJobs(context, store, { registry, delivery }).stop)
-  const { wake: onPlanned, circuits } = worker
+  const { wake: onPlanned, countCircuits: circuits } = worker
   if (workers) {
     metrics.addThreads(workers.snapshots)
     const service = await workers.start({ store, credentialKeys, platformUrl, onPlanned, circuits })
@@ -120,6 +119,6 @@ async function simulatorOf({ settings, logger }: RoleContext) {
 
 function storeLine(settings: Settings, { embedded }: Store): string {
   if (!embedded) return 'PostgreSQL at DATABASE_URL'
-  const how = embedded.adopted ? 'adopted from an earlier run' : 'started'
+  const how = embedded.isAdopted ? 'adopted from an earlier run' : 'started'
   return `embedded PostgreSQL in ${settings.dataDirectory} (${how})`
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { AUDIT_MASTER_KEY, auditUnderTest } from '../../testing/audit-under-test.ts'
 import { installation } from '../../testing/program-under-test.ts'
-import { findHead } from '../agents/audit/audit-read-store.ts'
+import { findHead } from '../audit/audit-read-store.ts'
 
 /** An installation on a store with a log, and the command as its operator types it. */
 async function auditPlace(test: TestContext) {

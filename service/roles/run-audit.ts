@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
-import { listLoggedWorkspaces } from '../agents/audit/audit-read-store.ts'
-import { auditTrail } from '../agents/audit/audit-trail.ts'
-import { exportAudit } from '../agents/audit/export-audit.ts'
-import { type AuditKeys, auditKeys } from '../agents/audit/head-signature.ts'
-import { signChain } from '../agents/audit/sign-chain.ts'
-import { type VerifiedChain, verifyChains } from '../agents/audit/verify-chains.ts'
+import { streamPrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
+import { listLoggedWorkspaces } from '../audit/audit-read-store.ts'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import { exportAudit } from '../audit/export-audit.ts'
+import { signChain } from '../audit/sign-heads.ts'
+import { type AuditKeys, deriveAuditKeys } from '../audit/signed-head.ts'
+import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { streamPrivateFile } from '../db/stream-private-file.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import {
   auditCommand,
   type ExportCommand,
@@ -31,7 +31,11 @@ export async function runAudit(
   try {
     const { database } = store
     await requireCurrentSchema(database)
-    const work = { ...context, database, keys: auditKeys(credentialKeys(settings, 'refuse')) }
+    const work = {
+      ...context,
+      database,
+      keys: deriveAuditKeys(loadCredentialKeys(settings, 'refuse')),
+    }
     switch (command.task) {
       case 'verify':
         return await verify(work, command)
@@ -85,11 +89,11 @@ function chainLine({ workspaceId, broken_at, finding }: VerifiedChain): string {
 async function sign(work: Work, { workspaceId }: SignCommand): Promise<void> {
   const { database, keys, now, print } = work
   if (!(await listLoggedWorkspaces(database)).includes(workspaceId)) throw noWorkspace(workspaceId)
-  const order = { workspaceId, keys, audit: auditTrail(keys), at: now() }
-  const { outcome, walk } = await signChain(database, order)
+  const order = { workspaceId, keys, audit: createAuditTrail(keys), at: now() }
+  const { outcome, scan: walk } = await signChain(database, order)
   if (outcome === 'refused') {
     throw new StartError(
-      `The log of workspace ${workspaceId} is not signed: ${walk.finding?.sentence}`,
+      `The log of workspace ${workspaceId} is not signed: ${walk.finding?.message}`,
     )
   }
   const did = outcome === 'signed' ? 'is signed now' : 'was signed already'

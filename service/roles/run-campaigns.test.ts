@@ -4,7 +4,7 @@ import { type Installation, workspaceUnderTest } from '../../testing/people-unde
 import { installation } from '../../testing/program-under-test.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { seedSimulatedAccount } from '../agents/executor/seed-simulated-account.ts'
+import { seedSimulatedAccount } from '../agents/executor/simulated-account-store.ts'
 
 it('lists the simulated campaigns, changes one, and spoils its next change', async test => {
   const { database, connectionString } = await testStore(test)

@@ -1,7 +1,10 @@
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
-import { listEntities } from '../agents/executor/list-entity-store.ts'
-import { type EntityPlace, setNextFault } from '../agents/executor/rehearsal-store.ts'
-import { changeOutside } from '../agents/executor/rehearse-entity.ts'
+import { listEntities } from '../agents/executor/ad-entity-store.ts'
+import {
+  applyExternalChange,
+  type EntityLocation,
+  setNextFault,
+} from '../agents/executor/simulated-account-store.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { type CampaignsCommand, campaignsCommand } from './campaigns-command.ts'
@@ -56,7 +59,7 @@ async function set(
   { database, now, print }: Work,
   { place, change }: Extract<CampaignsCommand, { task: 'set' }>,
 ): Promise<void> {
-  const outcome = await changeOutside(database, place, { ...change, at: now() })
+  const outcome = await applyExternalChange(database, place, { ...change, at: now() })
   if (outcome === 'no_entity') throw missing(place)
   if (outcome === 'no_budget') {
     throw new StartError(`The ${nameOf(place)} has no budget of its own: change that of another.`)
@@ -76,12 +79,12 @@ async function fault(
   )
 }
 
-function missing(place: EntityPlace): StartError {
+function missing(place: EntityLocation): StartError {
   const { adAccountId } = place
   return new StartError(`The ad account ${adAccountId} here has no ${nameOf(place)}.`)
 }
 
-function nameOf({ type, id }: EntityPlace): string {
+function nameOf({ type, id }: EntityLocation): string {
   return `${type.replace('_', ' ')} ${id}`
 }
 

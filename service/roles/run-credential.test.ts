@@ -10,7 +10,7 @@ import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
-import { erasureKeySource } from '../erasure/erasure-key.ts'
+import { createErasureKeyProvider } from '../erasure/erasure-key-store.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)]
@@ -159,7 +159,7 @@ it('the key of erased identifiers rotates with the credentials, and a start with
   const { database, run, provision } = await credentialPlace(test)
   await provision('one')
   const credentialKeys = { current: OLD, previous: [] }
-  const erasureKey = await erasureKeySource({ database, credentialKeys, now: () => AT })()
+  const erasureKey = await createErasureKeyProvider({ database, credentialKeys, now: () => AT })()
   const rotated = { SIGNALBOX_CREDENTIAL_KEY: NEW.toString('hex') }
   const started = await run({ role: 'serve', environment: { ...rotated, PORT: '0' } })
   assert.equal(started.code, 1)
@@ -170,7 +170,11 @@ it('the key of erased identifiers rotates with the credentials, and a start with
   assert.equal(code, 0)
   assert.match(said, /\nResealed the key of erased identifiers\.\nAudit logs signed anew: \d+\n$/)
   const renewed = { current: NEW, previous: [] }
-  const same = await erasureKeySource({ database, credentialKeys: renewed, now: () => AT })()
+  const same = await createErasureKeyProvider({
+    database,
+    credentialKeys: renewed,
+    now: () => AT,
+  })()
   assert.ok(same.equals(erasureKey))
 })
 

@@ -1,16 +1,18 @@
-import { auditKeys } from '../agents/audit/head-signature.ts'
-import { resignHeads } from '../agents/audit/resign-heads.ts'
+import { resignHeads } from '../audit/sign-heads.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { everyDestination, findDestinationsOfId } from '../delivery/credential-store.ts'
+import {
+  everyDestination,
+  findDestinationsOfId,
+  resealCredentials,
+  setCredential,
+} from '../delivery/credential-store.ts'
 import type { Destination } from '../delivery/destination-store.ts'
-import { resealCredentials } from '../delivery/reseal-credentials.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
-import { setCredential } from '../delivery/set-credential.ts'
-import { resealErasureKey } from '../erasure/erasure-key.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
-import { readPlatformToken } from '../provisioning/read-platform-token.ts'
-import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
+import { resealErasureKey } from '../erasure/erasure-key-store.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { readPlatformToken, rejectTokenArgument } from '../provisioning/platform-token.ts'
 import { type CredentialCommand, credentialCommand } from './credential-command.ts'
 import { CREDENTIAL_HEAD, credentialLine } from './credential-line.ts'
 import { openStore } from './open-store.ts'
@@ -24,13 +26,17 @@ export async function runCredential(
   context: RoleContext,
   argumentList: readonly string[],
 ): Promise<void> {
-  refuseTokenArgument(argumentList)
+  rejectTokenArgument(argumentList)
   const command = credentialCommand(argumentList)
   const { settings, logger } = context
   const store = await openStore({ settings, logger, role: 'credential', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
-    const work = { ...context, database: store.database, keys: credentialKeys(settings, 'refuse') }
+    const work = {
+      ...context,
+      database: store.database,
+      keys: loadCredentialKeys(settings, 'refuse'),
+    }
     switch (command.kind) {
       case 'list':
         return await list(work)
@@ -63,7 +69,7 @@ async function reseal({ database, keys, tell }: Work): Promise<void> {
     tell(`Opened by no key: ${unreadable.length}\n${unreadable.map(id => `  ${id}\n`).join('')}`)
   }
   if (await resealErasureKey(database, keys)) tell('Resealed the key of erased identifiers.\n')
-  const { resigned, unsigned } = await resignHeads(database, auditKeys(keys))
+  const { resigned, unsigned } = await resignHeads(database, deriveAuditKeys(keys))
   if (resigned > 0) tell(`Audit logs signed anew: ${resigned}\n`)
   for (const id of unsigned) tell(`The audit log of workspace ${id} is signed by no key here.\n`)
   if (unreadable.length === 0) return

@@ -1,7 +1,6 @@
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { destinationMetrics } from '../metrics/delivery-metrics.ts'
-import { meteredPlatform } from '../metrics/metered-platform.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { closeAll } from './close-all.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
@@ -27,9 +26,9 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
     const options = {
-      platform: meteredPlatform(registry, platformOf(context, platformUrl)),
-      credentialKeys: credentialKeys(settings),
-      onMoved: destinationMetrics(registry),
+      platform: withPlatformMetrics(registry, platformOf(context, platformUrl)),
+      credentialKeys: loadCredentialKeys(settings),
+      onMoved: registerDestinationMetrics(registry),
     }
     const worker = await startDelivery(context, store, { ...options, registry })
     closers.push(worker.stop)

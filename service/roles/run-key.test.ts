@@ -6,9 +6,9 @@ import { entriesOf } from '../../testing/audit-entries.ts'
 import { installation } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { findPublishableKey, findTrackerByKey, insertKey } from '../access/store.ts'
-import { type TokenKind, tokenDigest } from '../access/token-format.ts'
-import { auditKeys } from '../agents/audit/head-signature.ts'
-import { verifyChain } from '../agents/audit/verify-chain.ts'
+import { hashToken, type TokenKind } from '../access/token-format.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
+import { verifyChain } from '../audit/verify-chain.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 const NOWHERE = '0190aaaa-0000-7000-8000-000000000001'
@@ -34,14 +34,14 @@ async function keyPlace(test: TestContext) {
   const tracker = ['--tracker', credentials.tracker_id]
   const key = (task: string, ...options: string[]) => runRole('key', [task, ...tracker, ...options])
   const opens = async (kind: TokenKind, token: string) =>
-    (await findTrackerByKey(database, kind, tokenDigest(token))) !== null
+    (await findTrackerByKey(database, kind, hashToken(token))) !== null
   const keyPath = join(place.dataFolder, 'credential-key')
   return { home, keyPath, database, credentials, runRole, key, opens }
 }
 
 it('provision registers its origins with the publishable key', async test => {
   const { database, credentials } = await keyPlace(test)
-  const key = await findPublishableKey(database, tokenDigest(credentials.publishable_key))
+  const key = await findPublishableKey(database, hashToken(credentials.publishable_key))
   assert.deepEqual(key?.origins, ['https://shop.example'])
 })
 
@@ -69,7 +69,7 @@ it('issue writes a key of each kind to a new file for its owner, and nowhere els
     assert.ok(await opens(kind, written[member]))
     assert.ok(await opens(kind, credentials[member]), 'the first one stays valid')
     if (name !== 'publishable') continue
-    const issued = await findPublishableKey(database, tokenDigest(written[member]))
+    const issued = await findPublishableKey(database, hashToken(written[member]))
     assert.deepEqual(issued?.origins, ['https://*.shop.example'])
   }
 })
@@ -133,7 +133,7 @@ it('revoke asks for the kind when two keys end alike, and revokes neither', asyn
   await insertKey(database, {
     trackerId: credentials.tracker_id,
     kind: 'publishable',
-    digest: tokenDigest('another'),
+    digest: hashToken('another'),
     lastCharacters,
     createdAt: new Date('2026-11-21T12:00:00.000Z'),
   })
@@ -162,7 +162,7 @@ it('the operator is written down for each key, and the log is as it was written'
   const entry = (action: string, kind: string, token: string) => ({
     action,
     actor: { type: 'operator', id: null },
-    subject: { type: 'key', id: tokenDigest(token).toString('hex') },
+    subject: { type: 'key', id: hashToken(token).toString('hex') },
     details: { tracker_id, kind, last_characters: token.slice(-4) },
   })
   const written = await entriesOf(database, workspaceId)
@@ -177,7 +177,7 @@ it('the operator is written down for each key, and the log is as it was written'
     ],
   )
   const current = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'hex')
-  const keys = auditKeys({ current, previous: [] })
+  const keys = deriveAuditKeys({ current, previous: [] })
   const verified = await verifyChain(database, keys, { workspaceId, now: new Date() })
   assert.deepEqual([verified.is_intact, verified.entries], [true, 5])
 })

@@ -1,12 +1,11 @@
-import { issueKey, LIVE_KEYS_MAX } from '../access/issue-key.ts'
-import { revokeNamedKey } from '../access/revoke-named-key.ts'
 import { findTracker, listKeys, listLiveKeys, type TrackerIdentity } from '../access/store.ts'
-import { type AuditTrail, auditTrail } from '../agents/audit/audit-trail.ts'
-import { auditKeys } from '../agents/audit/head-signature.ts'
+import { issueKey, LIVE_KEYS_MAX, revokeKeyByLastCharacters } from '../access/tracker-keys.ts'
+import { type AuditTrail, createAuditTrail } from '../audit/audit-store.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
 import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { type KeyCommand, keyCommand, kindName } from './key-command.ts'
 import { KEY_HEAD, keyLine } from './key-line.ts'
 import { openStore } from './open-store.ts'
@@ -26,7 +25,7 @@ export async function runKey(context: RoleContext, argumentList: readonly string
     const work = { ...context, database: store.database, tracker }
     if (command.task === 'list') return await list(work)
     // The key that everybody else signs with: an entry signed with another would look forged.
-    const audit = auditTrail(auditKeys(credentialKeys(settings, 'refuse')))
+    const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'refuse')))
     switch (command.task) {
       case 'issue':
         return await issue({ ...work, audit }, command)
@@ -84,7 +83,7 @@ async function revoke(
   { lastCharacters, kind }: Extract<KeyCommand, { task: 'revoke' }>,
 ): Promise<void> {
   const named = { ...tracker, lastCharacters, kind, revokedAt: now() }
-  const count = await revokeNamedKey({ database, audit }, named)
+  const count = await revokeKeyByLastCharacters({ database, audit }, named)
   if (count === 0) throw new StartError(`No live key of the tracker ends in ${lastCharacters}.`)
   if (count > 1) {
     throw new StartError(`${count} live keys of the tracker end in ${lastCharacters}: add --kind.`)

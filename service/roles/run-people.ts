@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { setWorkspaceStatus } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { emailAddress } from '../people/email-address.ts'
+import { parseEmailAddress } from '../people/account-fields.ts'
 import { setPersonStatus } from '../people/person-store.ts'
-import { rowId } from '../people/require-role.ts'
+import { parseRowId } from '../people/workspaces.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { StartError } from './start-error.ts'
@@ -47,8 +47,8 @@ function carryOut(database: Database, command: Command): Promise<boolean> {
 function readCommand(argumentList: readonly string[]): Command {
   const { task, address, workspace } = argumentsOf(argumentList)
   const status = task === 'disable' ? 'disabled' : task === 'enable' ? 'active' : null
-  const email = emailAddress(address)
-  const workspaceId = workspace === undefined ? null : rowId(workspace)
+  const email = parseEmailAddress(address)
+  const workspaceId = workspace === undefined ? null : parseRowId(workspace)
   if (status && email && workspace === undefined) return { status, kind: 'person', name: email }
   if (status && workspaceId && address === undefined) {
     return { status, kind: 'workspace', name: workspaceId }

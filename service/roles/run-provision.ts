@@ -2,18 +2,17 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { emailAddress } from '../people/email-address.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { parseEmailAddress } from '../people/account-fields.ts'
 import {
-  type FoundCredentials,
   readCredentialsFile,
   reserveCredentialsFile,
+  type StoredCredentials,
   writeCredentialsFile,
 } from '../provisioning/credentials-file.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { readPlatformToken, rejectTokenArgument } from '../provisioning/platform-token.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDataset, provisionTracker } from '../provisioning/provision-tracker.ts'
-import { readPlatformToken } from '../provisioning/read-platform-token.ts'
-import { refuseTokenArgument } from '../provisioning/refuse-token-argument.ts'
 import type { Settings } from '../settings/settings.ts'
 import { requireDatasetId } from './credential-command.ts'
 import { requireOrigins } from './key-command.ts'
@@ -30,13 +29,13 @@ export async function runProvision(
   { settings, logger, now, tell }: RoleContext,
   argumentList: readonly string[],
 ): Promise<void> {
-  refuseTokenArgument(argumentList)
+  rejectTokenArgument(argumentList)
   const { path, workspaceName, owner, origins, connection } = readArguments(argumentList)
   const dataset = connection && (await connected(connection))
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
-    const keys = credentialKeys(settings)
+    const keys = loadCredentialKeys(settings)
     const giveBack = reserveCredentialsFile(path)
     const provisioned = await provisionTracker(store.database, {
       workspaceName,
@@ -98,7 +97,7 @@ interface Connection {
 function readArguments(argumentList: readonly string[]): Arguments {
   const { out, name, owner: address, origin, dataset, ...rest } = optionsOf(argumentList)
   const tokenFrom = rest['token-from']
-  const owner = address === undefined ? undefined : emailAddress(address)
+  const owner = address === undefined ? undefined : parseEmailAddress(address)
   if (owner === null) throw new StartError(USAGE)
   if (!out || !dataset !== !tokenFrom) throw new StartError(USAGE)
   const connection =
@@ -138,6 +137,6 @@ function baseUrl(settings: Settings): string {
   )
 }
 
-function demoCredentials({ dataDirectory }: Settings): FoundCredentials | null {
+function demoCredentials({ dataDirectory }: Settings): StoredCredentials | null {
   return readCredentialsFile(join(dataDirectory, 'credentials.json'))
 }

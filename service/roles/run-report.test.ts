@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults } from '../../testing/simulator-controls.ts'
-import { auditKeys } from '../agents/audit/head-signature.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import { startJobWorker } from '../jobs/worker.ts'
 import { readSettings } from '../settings/read-settings.ts'
 import { jobRegister } from './job-register.ts'
@@ -29,7 +29,7 @@ async function place(test: TestContext) {
         delivery: service.delivery,
         preparePartitions: async () => {},
         onAlert: () => {},
-        auditKeys: auditKeys(service.delivery.credentialKeys),
+        auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
         onBrokenLog: () => {},
         onVerifiedLogs: () => {},
         onForgottenHeads: () => {},

@@ -1,13 +1,13 @@
+import { waitUntil } from '@signalbox/embedded-postgres/postmaster.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { waitUntil } from '../db/wait-until.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
 import type { Destination } from '../delivery/destination-store.ts'
-import { isJobLeft, requestJob } from '../jobs/store.ts'
-import { daySpan, momentOf } from '../reports/calendar-day.ts'
-import { firstDueAt, REPORT_DAYS_MAX } from '../reports/report-due.ts'
+import { enqueueJob, hasPendingJob } from '../jobs/store.ts'
+import { firstDueAt, REPORT_DAYS_MAX } from '../reports/report-schedule.ts'
 import { findReports } from '../reports/report-store.ts'
-import { minuteText } from './minute-text.ts'
+import { addHoursToDay, toDaySpan } from '../util/calendar-day.ts'
+import { formatIsoMinute } from '../util/date-text.ts'
 import { openStore } from './open-store.ts'
 import { type ReportCommand, reportCommand } from './report-command.ts'
 import { reportTable } from './report-table.ts'
@@ -21,7 +21,7 @@ export async function runReport(
 ): Promise<void> {
   const command = reportCommand(argumentList)
   const { settings, logger, now, print } = context
-  if (command.refresh && now() < daySpan(command.date).until) {
+  if (command.refresh && now() < toDaySpan(command.date).until) {
     throw new StartError(missingSentence(command.date, now()))
   }
   const store = await openStore({ settings, logger, role: 'report', embedded: 'join' })
@@ -55,9 +55,9 @@ async function refresh(
   destinations: readonly Destination[],
 ): Promise<void> {
   const trackerIds = [...new Set(destinations.map(({ trackerId }) => trackerId))]
-  for (const trackerId of trackerIds) await requestJob(database, REFRESH_JOB, { trackerId, date })
-  const patience = { secondsMax: REFRESH_SECONDS_MAX, everyMilliseconds: LOOK_MILLISECONDS }
-  const isMade = async () => !(await isJobLeft(database, REFRESH_JOB))
+  for (const trackerId of trackerIds) await enqueueJob(database, REFRESH_JOB, { trackerId, date })
+  const patience = { timeoutSeconds: REFRESH_SECONDS_MAX, intervalMilliseconds: LOOK_MILLISECONDS }
+  const isMade = async () => !(await hasPendingJob(database, REFRESH_JOB))
   if (await waitUntil(isMade, patience)) return
   throw new StartError(
     'No worker has made the report within a minute: start "npm start" or the role deliver, with ' +
@@ -83,7 +83,9 @@ async function show(
     if (!report) continue
     print(`${shown > 0 ? '\n' : ''}${reportTable(report, destination)}`)
     if (report.trouble !== null) {
-      print(`At ${minuteText(report.triedAt)} UTC it could not be made again. ${report.trouble}\n`)
+      print(
+        `At ${formatIsoMinute(report.triedAt)} UTC it could not be made again. ${report.trouble}\n`,
+      )
     }
     shown += 1
   }
@@ -93,10 +95,10 @@ async function show(
 /** Why there is nothing to show, and when there will be. */
 function missingSentence(day: string, now: Date): string {
   const dueAt = firstDueAt(day)
-  const due = `${minuteText(dueAt)} UTC`
-  if (now < daySpan(day).until) return `${day} has not ended: its report is made at ${due}.`
+  const due = `${formatIsoMinute(dueAt)} UTC`
+  if (now < toDaySpan(day).until) return `${day} has not ended: its report is made at ${due}.`
   if (now < dueAt) return `The report of ${day} is made at ${due}; --refresh makes it now.`
-  if (now < momentOf(day, 24 * REPORT_DAYS_MAX)) {
+  if (now < addHoursToDay(day, 24 * REPORT_DAYS_MAX)) {
     return (
       `There is no report of ${day}: it is made within the hour where anything was sent in the ` +
       'last days and a worker runs; --refresh makes it now.'

@@ -1,8 +1,7 @@
 import { requireCurrentSchema } from '../db/migrate.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { destinationMetrics } from '../metrics/delivery-metrics.ts'
-import { meteredPlatform } from '../metrics/metered-platform.ts'
-import { credentialKeys } from '../provisioning/credential-keys.ts'
+import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
+import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { closeAll } from './close-all.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
@@ -24,7 +23,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     closers.push(metrics.close)
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
-    const keys = credentialKeys(settings)
+    const keys = loadCredentialKeys(settings)
     const parts = { store, credentialKeys: keys, metrics }
     const service = workers
       ? await serveInWorkers(context, workers, parts)
@@ -61,9 +60,9 @@ async function serveHere(
 ): Promise<HttpService> {
   const { startHttp } = await import('./start-http.ts')
   const { platformUrl } = context.settings
-  const platform = meteredPlatform(registry, platformOf(context, platformUrl ?? NO_PLATFORM))
+  const platform = withPlatformMetrics(registry, platformOf(context, platformUrl ?? NO_PLATFORM))
   // Test purchases are sent by the process that is asked for them.
-  const sending = { platform, credentialKeys, onMoved: destinationMetrics(registry) }
+  const sending = { platform, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   return startHttp(context, {
     database: store.database,
     nodes: store.nodes,

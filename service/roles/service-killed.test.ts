@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { seededChance } from '@signalbox/graph-simulator/seeded-chance.ts'
+import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
+import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
 import pg from 'pg'
 import { type EventLoad, startEventLoad } from '../../testing/event-load.ts'
 import {
@@ -11,7 +12,6 @@ import {
   installation,
   spawnProgram,
 } from '../../testing/program-under-test.ts'
-import { findRunningEmbeddedPostgres } from '../db/embedded-postgres.ts'
 
 const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
 
@@ -163,5 +163,5 @@ async function startSlowSimulator(test: TestContext): Promise<string> {
 function seededMoments(test: TestContext): () => number {
   const seed = Number(process.env.SIGNALBOX_TEST_SEED ?? randomInt(2 ** 31))
   test.diagnostic(`SIGNALBOX_TEST_SEED=${seed}`)
-  return seededChance(seed)
+  return seededRandom(seed)
 }

@@ -8,7 +8,7 @@ import {
   simulatorSummary,
 } from '../../testing/simulator-controls.ts'
 import { eventuallyStatus, submitFor } from '../../testing/worker-under-test.ts'
-import { metricsRegistry } from '../metrics/metrics-registry.ts'
+import { createMetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
@@ -19,7 +19,7 @@ const SETTINGS = {
   deliveryBatchMax: 1,
   deliveryLeaseSeconds: 60,
   deliveryRequestsMax: 2,
-  deliveryLaneRequestsMax: 1,
+  deliveryRequestsPerDestinationMax: 1,
   deliveryPollSeconds: 0.1,
 } as Settings
 
@@ -38,7 +38,7 @@ it('logs the destination once when its circuit opens, and once when it closes', 
     platform: delivery.platform,
     credentialKeys: delivery.credentialKeys,
     onMoved: () => {},
-    registry: metricsRegistry(),
+    registry: createMetricsRegistry(),
   })
   test.after(() => worker.stop())
   await eventually('three requests have failed', async () => {

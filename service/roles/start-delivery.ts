@@ -1,11 +1,15 @@
-import { listenForNotices, type Notices } from '../db/notices.ts'
-import type { CircuitChange } from '../delivery/circuit-moves.ts'
-import type { DeliveryContext, DestinationMove } from '../delivery/delivery-context.ts'
+import { listenForNotifications, type NotificationListener } from '../db/notification-listener.ts'
+import type { CircuitChange } from '../delivery/circuit-breaker.ts'
+import type { DeliveryContext, DestinationStatusChange } from '../delivery/delivery-context.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { DELIVERY_CHANNEL } from '../delivery/store.ts'
+import { DELIVERY_CHANNEL } from '../delivery/skip-store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
-import { ensurePartitions } from '../ledger/partition-store.ts'
-import { type DeliveryMeter, deliveryMetrics, workerMetrics } from '../metrics/delivery-metrics.ts'
+import { ensurePartitions } from '../events/partition-store.ts'
+import {
+  type DeliveryMeter,
+  registerDeliveryMetrics,
+  registerWorkerMetrics,
+} from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import type { Platform } from '../platforms/platform.ts'
@@ -36,7 +40,7 @@ export interface DeliveryOptions {
   platform: Platform
   credentialKeys: CredentialKeys
   /** For counting. */
-  onMoved: (status: DestinationMove['status']) => void
+  onMoved: (status: DestinationStatusChange['status']) => void
 }
 
 /** What delivering needs, for a worker and for requests that send at once. */
@@ -53,8 +57,8 @@ export function deliveryContext(
     batchMax: settings.deliveryBatchMax,
     leaseSeconds: settings.deliveryLeaseSeconds,
     now,
-    chance: Math.random,
-    onDestinationMoved: move => {
+    random: Math.random,
+    onDestinationStatusChanged: move => {
       onMoved(move.status)
       if (move.status === 'active') logger.info(move, 'a destination works again')
       else logger.error(move, 'a destination is paused: the platform refuses it')
@@ -70,23 +74,23 @@ export async function startDelivery(
 ): Promise<DeliveryWorker> {
   const { settings, logger } = context
   const ears = new Ears(context, store)
-  const meter = deliveryMetrics(registry)
+  const meter = registerDeliveryMetrics(registry)
   const worker = startDeliveryWorker({
     context: { ...deliveryContext(context, store, options), ...meteredSteps(meter) },
     limits: {
       requestsMax: settings.deliveryRequestsMax,
-      laneRequestsMax: settings.deliveryLaneRequestsMax,
+      destinationRequestsMax: settings.deliveryRequestsPerDestinationMax,
       pollSeconds: settings.deliveryPollSeconds,
     },
     onError: err => {
       meter.onError()
       logger.error({ err }, 'delivery stumbled; it goes on')
     },
-    onLooked: meter.onLooked,
+    onQueuesChecked: meter.onLooked,
     onCircuitChanged: change => logCircuit(context, change),
     onPoll: () => ears.listen(() => worker.wake()),
   })
-  workerMetrics(registry, worker, settings.deliveryRequestsMax)
+  registerWorkerMetrics(registry, worker, settings.deliveryRequestsMax)
   return {
     ...worker,
     stop: async () => {
@@ -111,7 +115,7 @@ function logCircuit({ logger }: RoleContext, { state, ...destination }: CircuitC
 class Ears {
   readonly #context: RoleContext
   readonly #store: Store
-  #notices: Notices | null = null
+  #notices: NotificationListener | null = null
 
   constructor(context: RoleContext, store: Store) {
     this.#context = context
@@ -121,10 +125,10 @@ class Ears {
   async listen(onNotice: () => void): Promise<void> {
     if (this.#notices) return
     try {
-      this.#notices = await listenForNotices({
+      this.#notices = await listenForNotifications({
         connectionString: this.#store.connectionString,
         channel: DELIVERY_CHANNEL,
-        onNotice,
+        onNotification: onNotice,
         onLost: () => {
           this.#notices = null
         },

@@ -1,20 +1,20 @@
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
-import type { CircuitCounts } from '../delivery/circuit-moves.ts'
+import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { requireErasureKey } from '../erasure/erasure-key.ts'
+import { verifyErasureKey } from '../erasure/erasure-key-store.ts'
 import {
-  commitFailureMetrics,
-  commitMetrics,
-  commitQueueMetrics,
-} from '../metrics/commit-metrics.ts'
-import { httpMetrics } from '../metrics/http-metrics.ts'
-import { limitMetrics } from '../metrics/limit-metrics.ts'
+  registerCommitFailureMetrics,
+  registerCommitMetrics,
+  registerCommitQueueMetrics,
+  registerHttpMetrics,
+  registerRateLimitMetrics,
+} from '../metrics/ingestion-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Platform } from '../platforms/platform.ts'
-import { contractKeys } from '../provisioning/contract-key.ts'
+import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
@@ -56,11 +56,11 @@ export async function startHttp(
 ): Promise<HttpService> {
   const { settings, logger, now } = context
   const mails = mailQueue(context)
-  await requireErasureKey(options.database, options.credentialKeys)
+  await verifyErasureKey(options.database, options.credentialKeys)
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,
-    contractKeys: await contractKeys(settings),
+    contractKeys: await loadContractKeys(settings),
     securityContact: settings.securityContact,
     testModeSeconds: settings.testModeHours * 3_600,
     logger,
@@ -77,12 +77,12 @@ export async function startHttp(
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
     limits: limitsOf(settings),
-    onAnswered: httpMetrics(registry),
-    onCommitted: commitMetrics(registry),
-    ...limitMetrics(registry),
+    onAnswered: registerHttpMetrics(registry),
+    onCommitted: registerCommitMetrics(registry),
+    ...registerRateLimitMetrics(registry),
   })
-  commitQueueMetrics(registry, server.commitQueue, settings.ingestQueueMax)
-  commitFailureMetrics(registry, server.commitHealth)
+  registerCommitQueueMetrics(registry, server.commitQueue, settings.ingestQueueMax)
+  registerCommitFailureMetrics(registry, server.commitHealth)
   const { host } = settings
   try {
     const place = { host, port: settings.port, reusePort }

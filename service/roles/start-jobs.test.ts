@@ -7,7 +7,7 @@ import {
 } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { insertWorkspace } from '../access/store.ts'
-import { readJobs, requestJob } from '../jobs/store.ts'
+import { enqueueJob, readJobStatistics } from '../jobs/store.ts'
 
 /** A worker program on a store of its own. */
 async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {
@@ -46,8 +46,8 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
     'collect-ended-access',
   ]
   const day = { trackerId: '0190bbbb-0000-7000-8000-000000000001', date: '2026-11-01' }
-  for (const name of periodic) await requestJob(database, name)
-  await requestJob(database, 'refresh-report', day)
+  for (const name of periodic) await enqueueJob(database, name)
+  await enqueueJob(database, 'refresh-report', day)
   await eventually(
     'all are done',
     () => logged(program, 'a job is done').length === periodic.length + 1,
@@ -55,10 +55,10 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
   const done = logged(program, 'a job is done').map(({ task }) => task)
   assert.deepEqual(done.toSorted(), [...periodic, 'refresh-report'].toSorted())
   await eventually('nothing is left', async () => {
-    const { counts } = await readJobs(database, periodic)
+    const { counts } = await readJobStatistics(database, periodic)
     return counts.queued + counts.running === 0
   })
-  const { successAgeSeconds } = await readJobs(database, periodic)
+  const { successAgeSeconds } = await readJobStatistics(database, periodic)
   assert.deepEqual([...successAgeSeconds.keys()].sort(), periodic.toSorted())
   assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
   assert.equal(logged(program, 'the jobs stumbled; they go on').length, 0)
@@ -72,7 +72,7 @@ it('a log that was changed is an error in the log of the program, and no failed 
     Buffer.alloc(32),
   ])
   const program = await start()
-  await requestJob(database, 'verify-audit')
+  await enqueueJob(database, 'verify-audit')
   const errors = () => logged(program, 'an audit log was changed')
   await eventually('it is found', () => errors().length === 1)
   const [{ level, workspace, sequence, finding } = {}] = errors()
@@ -86,7 +86,7 @@ it('a job that fails is logged with its name and without its payload', async tes
   const { database, start } = await deliverOn(test)
   const program = await start()
   await database.pool.query('alter table send_attempts rename to send_attempts_away')
-  await requestJob(database, 'expire-attempts', { note: 'nobody-should-read-this' })
+  await enqueueJob(database, 'expire-attempts', { note: 'nobody-should-read-this' })
   const failures = () => logged(program, 'a job failed; it is tried again')
   await eventually('it failed', () => failures().length === 1)
   assert.equal(failures()[0]?.task, 'expire-attempts')

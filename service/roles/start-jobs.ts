@@ -1,15 +1,13 @@
-import { auditKeys } from '../agents/audit/head-signature.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
 import { openDatabase } from '../db/database.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import type { Job, JobRun } from '../jobs/job.ts'
-import { periodSecondsOf } from '../jobs/schedule.ts'
-import { readJobs } from '../jobs/store.ts'
+import { type Job, type JobRun, parsePeriodSeconds } from '../jobs/job.ts'
+import { readJobStatistics } from '../jobs/store.ts'
 import { startJobWorker } from '../jobs/worker.ts'
-import { auditLogMetrics } from '../metrics/agent-metrics.ts'
-import { alertMetrics } from '../metrics/alert-metrics.ts'
-import { jobMetrics } from '../metrics/job-metrics.ts'
+import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database-metrics.ts'
+import { registerAlertMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
-import type { AlertMove } from '../reports/alert.ts'
+import type { AlertTransition } from '../reports/alert-store.ts'
 import { type JobParts, jobRegister } from './job-register.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
@@ -37,14 +35,14 @@ export function startJobs(
     delivery,
     preparePartitions: () => preparePartitions(store, context),
     onAlert: alertTeller(context, registry),
-    auditKeys: auditKeys(delivery.credentialKeys),
+    auditKeys: deriveAuditKeys(delivery.credentialKeys),
     ...auditTellers(context),
-    onVerifiedLogs: auditLogMetrics(registry),
+    onVerifiedLogs: registerAuditLogMetrics(registry),
   })
-  const meter = jobMetrics(registry, {
+  const meter = registerJobMetrics(registry, {
     names: jobs.map(({ name }) => name),
     periodSeconds: periodsOf(jobs),
-    read: () => readJobs(store.database, [...periodsOf(jobs).keys()]),
+    read: () => readJobStatistics(store.database, [...periodsOf(jobs).keys()]),
   })
   const database = openDatabase({
     connectionString: store.connectionString,
@@ -75,10 +73,13 @@ export function startJobs(
 }
 
 function alertTeller({ logger }: RoleContext, registry: MetricsRegistry) {
-  const count = alertMetrics(registry)
-  return (alert: AlertMove) => {
-    if (alert.move === 'raised') count(alert.kind)
-    logger.warn(alert, alert.move === 'raised' ? 'an alert is raised' : 'an alert is resolved')
+  const count = registerAlertMetrics(registry)
+  return (alert: AlertTransition) => {
+    if (alert.transition === 'raised') count(alert.kind)
+    logger.warn(
+      alert,
+      alert.transition === 'raised' ? 'an alert is raised' : 'an alert is resolved',
+    )
   }
 }
 
@@ -109,7 +110,7 @@ function logRun({ logger }: RoleContext, { name, outcome, seconds, error: err }:
 function periodsOf(jobs: readonly Job[]): Map<string, number> {
   const periods = new Map<string, number>()
   for (const { name, schedule } of jobs) {
-    if (schedule !== null) periods.set(name, periodSecondsOf(schedule))
+    if (schedule !== null) periods.set(name, parsePeriodSeconds(schedule))
   }
   return periods
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { it, type TestContext } from 'node:test'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { eventually, installation, type ReadyProgram } from '../../testing/program-under-test.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { freePort } from '../db/free-port.ts'
 
 /** Where the start-up summary says that the figures are. */
 function metricsUrl(program: ReadyProgram): string {
@@ -26,7 +26,7 @@ async function scrape(url: string): Promise<Map<string, number>> {
 /** A free port for the service; that of its metrics, two above, is taken. */
 async function portBelowATakenOne(test: TestContext): Promise<number> {
   for (;;) {
-    const port = await freePort()
+    const port = await findFreePort()
     const other = createServer().listen({ host: '127.0.0.1', port: port + 2 })
     test.after(() => other.close())
     const isTaken = await once(other, 'listening').then(

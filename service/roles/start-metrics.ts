@@ -1,23 +1,23 @@
 import { countPending } from '../agents/proposals/action-store.ts'
 import { readBacklog, readWaiting } from '../delivery/backlog-store.ts'
-import { keptSince } from '../erasure/kept-since.ts'
+import { readLastDeliveryId, readRetentionLag } from '../events/partition-store.ts'
 import { type MetricsPage, type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
-import { readLastDeliveryId, readRetentionLag } from '../ledger/retention-lag-store.ts'
-import { pendingActionMetrics } from '../metrics/agent-metrics.ts'
-import { openAlertMetrics } from '../metrics/alert-metrics.ts'
 import {
+  registerBacklogMetrics,
+  registerConnectionMetrics,
+  registerPendingActionMetrics,
+  registerRetentionMetrics,
+  registerWaitingDeliveryMetrics,
+} from '../metrics/database-metrics.ts'
+import { registerOpenAlertMetrics } from '../metrics/delivery-metrics.ts'
+import {
+  createMetricsRegistry,
   type MetricsRegistry,
   type MetricsSnapshot,
-  metricsPageOfThreads,
-  metricsRegistry,
+  renderMetricsOfThreads,
 } from '../metrics/metrics-registry.ts'
-import {
-  backlogMetrics,
-  connectionMetrics,
-  limitMetrics,
-  waitingMetrics,
-} from '../metrics/store-metrics.ts'
 import { countOpenAlerts } from '../reports/alert-store.ts'
+import { computeRetentionCutoff } from '../retention/retention-cutoff.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listenError } from './listen-error.ts'
 import type { Store } from './open-store.ts'
@@ -43,18 +43,20 @@ export async function startMetrics(
   context: RoleContext,
   { database }: Store,
 ): Promise<RunningMetrics> {
-  const registry = metricsRegistry()
-  connectionMetrics(registry, database.pool)
-  backlogMetrics(registry, () => readBacklog(database, context.now()))
-  waitingMetrics(registry, () => readWaiting(database, context.now()))
-  limitMetrics(registry, {
+  const registry = createMetricsRegistry()
+  registerConnectionMetrics(registry, database.pool)
+  registerBacklogMetrics(registry, () => readBacklog(database, context.now()))
+  registerWaitingDeliveryMetrics(registry, () => readWaiting(database, context.now()))
+  registerRetentionMetrics(registry, {
     readLag: () => readRetentionLag(database, retentionCutoffs(context)),
     readLastDeliveryId: () => readLastDeliveryId(database),
   })
-  openAlertMetrics(registry, () => countOpenAlerts(database))
-  pendingActionMetrics(registry, () => countPending(database))
+  registerOpenAlertMetrics(registry, () => countOpenAlerts(database))
+  registerPendingActionMetrics(registry, () => countPending(database))
   let threads = async (): Promise<MetricsSnapshot[]> => []
-  const server = await listen(context, async () => metricsPageOfThreads(registry, await threads()))
+  const server = await listen(context, async () =>
+    renderMetricsOfThreads(registry, await threads()),
+  )
   const url = `http://${urlHost(context.settings.metricsHost)}:${server.port}/metrics`
   const addThreads = (snapshots: typeof threads) => {
     threads = snapshots
@@ -92,7 +94,7 @@ function refusal(cause: unknown, { metricsHost }: Settings, port: number) {
 function retentionCutoffs({ settings, now }: RoleContext) {
   const at = now()
   return {
-    payloads: keptSince(at, { days: settings.payloadRetentionDays }),
-    ledger: keptSince(at, { months: settings.ledgerRetentionMonths }),
+    payloads: computeRetentionCutoff(at, { days: settings.payloadRetentionDays }),
+    ledger: computeRetentionCutoff(at, { months: settings.ledgerRetentionMonths }),
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { readCommandLine } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
   answers,
   type Installation,
@@ -9,7 +10,6 @@ import {
   type ReadyProgram,
 } from '../../testing/program-under-test.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { commandLineOf } from '../db/process-identity.ts'
 
 describe('a service that loses what it stands on', { concurrency: true }, () => {
   // What it cannot go on without, it does not replace by itself: it says so and ends with code 1,
@@ -85,7 +85,7 @@ function simulatorOf({ process: { pid } }: ReadyProgram): number {
   const simulator = children
     .split(/\s+/)
     .map(Number)
-    .find(child => commandLineOf(child)?.some(word => word.includes('graph-simulator')))
+    .find(child => readCommandLine(child)?.some(word => word.includes('graph-simulator')))
   assert.ok(simulator)
   return simulator
 }

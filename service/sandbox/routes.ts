@@ -1,4 +1,5 @@
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { SandboxDiscovery, SandboxKey } from '@signalbox/contract/sandbox.ts'
 import {
   createSandboxKey,
   readSandboxKey,
@@ -6,17 +7,14 @@ import {
   sandboxDiscovery,
   validateSandboxEvent,
 } from '@signalbox/contract/sandbox-operations.ts'
-import { type AddressLimit, limitAddresses } from '../access/limit-addresses.ts'
-import { bearerToken } from '../http/bearer.ts'
+import { type AddressLimit, limitAddresses } from '../access/address-limits.ts'
 import { Refusal } from '../http/refusal.ts'
+import { readBearerToken } from '../http/request-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { CORS_HEADERS, preflightHeaders } from './cors-headers.ts'
-import { discoveryDocument } from './discovery-document.ts'
-import { issueKey } from './issue-key.ts'
-import { type SandboxKeys, sandboxKeys } from './sandbox-keys.ts'
+import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-keys.ts'
 import { validateEvent } from './validate-event.ts'
 
-export interface SandboxRoutes {
+export interface SandboxContext {
   /** What sandbox keys are derived from; processes that share it take each other's keys. */
   sandboxKeySecret: Buffer
   now: () => Date
@@ -29,8 +27,8 @@ export interface SandboxRoutes {
  * The sandbox: it knows no store and no platform (`only-pure-files.test.ts`), so nothing that is
  * sent here can be kept or passed on.
  */
-export function sandboxRoutes(app: ServiceApp, context: SandboxRoutes): void {
-  const keys = sandboxKeys(context.sandboxKeySecret)
+export function sandboxRoutes(app: ServiceApp, context: SandboxContext): void {
+  const keys = createSandboxKeys(context.sandboxKeySecret)
   app.register(async sandbox => {
     // At the end, so that a page also learns of a refusal before it came here.
     sandbox.addHook('onSend', async (_request, reply) => {
@@ -39,18 +37,22 @@ export function sandboxRoutes(app: ServiceApp, context: SandboxRoutes): void {
     if (context.limit) limitAddresses(sandbox, context.limit)
     keyRoutes(sandbox, keys, context)
     validationRoute(sandbox, keys, context)
-    answerPreflights(sandbox)
+    preflightRoutes(sandbox)
   })
 }
 
-function keyRoutes(app: ServiceApp, keys: SandboxKeys, { now, publicOrigin }: SandboxRoutes): void {
+function keyRoutes(
+  app: ServiceApp,
+  keys: SandboxKeys,
+  { now, publicOrigin }: SandboxContext,
+): void {
   const baseUrl = () => publicOrigin() + BASE_PATH
-  const newKey = () => issueKey(keys, { at: now(), baseUrl: baseUrl() })
+  const newKey = () => issueSandboxKey(keys, { at: now(), baseUrl: baseUrl() })
 
   app.route({
     ...sandboxDiscovery,
     handler: async (_request, reply) =>
-      reply.code(200).send(discoveryDocument(baseUrl(), newKey())),
+      reply.code(200).send(buildDiscoveryDocument(baseUrl(), newKey())),
   })
   app.route({
     ...readSandboxKey,
@@ -62,12 +64,12 @@ function keyRoutes(app: ServiceApp, keys: SandboxKeys, { now, publicOrigin }: Sa
   })
 }
 
-function validationRoute(app: ServiceApp, keys: SandboxKeys, { now }: SandboxRoutes): void {
+function validationRoute(app: ServiceApp, keys: SandboxKeys, { now }: SandboxContext): void {
   app.route({
     ...validateSandboxEvent,
     // Before the body is read, as on every route with a credential.
     async onRequest({ headers }) {
-      const token = bearerToken(headers.authorization)
+      const token = readBearerToken(headers.authorization)
       if (token === null || !keys.isValid(token, now())) throw Refusal.unauthenticated()
     },
     async handler({ body, headers }, reply) {
@@ -78,7 +80,7 @@ function validationRoute(app: ServiceApp, keys: SandboxKeys, { now }: SandboxRou
 }
 
 /** A page asks first whether it may send JSON and a key; it may, whatever its origin. */
-function answerPreflights(app: ServiceApp): void {
+function preflightRoutes(app: ServiceApp): void {
   const urls = new Set(SANDBOX_OPERATIONS.map(({ url }) => url))
   for (const url of urls) {
     const methods = SANDBOX_OPERATIONS.filter(operation => operation.url === url)
@@ -86,5 +88,61 @@ function answerPreflights(app: ServiceApp): void {
     app.options(url, { config: { credential: 'none' } }, async (_request, reply) =>
       reply.code(204).headers(headers).send(),
     )
+  }
+}
+
+/** What GET /sandbox answers. It holds a key, so that who may only read needs no second call. */
+export function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey): SandboxDiscovery {
+  return {
+    environment: 'sandbox',
+    authentication_required: true,
+    account_required: false,
+    production_data: false,
+    persists_data: false,
+    provider_delivery: false,
+    description:
+      'Validates conversion events as production does, with a key that anybody may take. ' +
+      'Nothing is stored and no advertising platform is contacted.',
+    self_serve_key: {
+      method: createSandboxKey.method,
+      url: baseUrl + createSandboxKey.url,
+      authentication_required: false,
+      description:
+        'issued_key works now, until its expires_at. For another one send POST without a body, ' +
+        'or GET to the same URL.',
+      issued_key,
+    },
+    try: {
+      method: validateSandboxEvent.method,
+      url: baseUrl + validateSandboxEvent.url,
+      content_type: 'application/json',
+      body: {
+        event_id: 'sandbox-order-1001',
+        event_name: 'Purchase',
+        action_source: 'website',
+        value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
+      },
+    },
+  }
+}
+
+/**
+ * On every answer of the sandbox: any page may use it, since it holds nobody's data and its keys
+ * open nothing else. Never with credentials, which browsers refuse beside `*`.
+ */
+export const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-Should-Retry',
+} as const
+
+const PREFLIGHT_SECONDS = 7_200
+
+/** On the answer to a preflight (Fetch standard, CORS protocol), for a path with these methods. */
+export function preflightHeaders(methods: readonly string[]): Record<string, string> {
+  return {
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
+    'access-control-max-age': String(PREFLIGHT_SECONDS),
   }
 }

@@ -3,15 +3,15 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { it } from 'node:test'
 import { SANDBOX_KEY_SECRET, sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
 import { TestClock } from '../../testing/test-clock.ts'
-import { newToken, tokenKind } from '../access/token-format.ts'
-import { sandboxKeys } from './sandbox-keys.ts'
+import { generateToken, parseTokenKind } from '../access/token-format.ts'
+import { createSandboxKeys } from './sandbox-keys.ts'
 
 const VALIDATION = '/sandbox/keyed-events'
 const EVENT = { event_name: 'Lead' }
 const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.='
 
 it('works until its fifteen minutes are over', () => {
-  const keys = sandboxKeys(SANDBOX_KEY_SECRET)
+  const keys = createSandboxKeys(SANDBOX_KEY_SECRET)
   const { token, expiresAt } = keys.issue(new Date('2026-11-21T12:00:00.000Z'))
   assert.equal(expiresAt.toISOString(), '2026-11-21T12:15:00.000Z')
   assert.equal(keys.isValid(token, new Date('2026-11-21T12:00:00.000Z')), true)
@@ -21,14 +21,14 @@ it('works until its fifteen minutes are over', () => {
 
 it('is taken by every process with the secret, and by no other', () => {
   const at = new TestClock().now()
-  const { token } = sandboxKeys(SANDBOX_KEY_SECRET).issue(at)
-  assert.equal(sandboxKeys(Buffer.from(SANDBOX_KEY_SECRET)).isValid(token, at), true)
-  assert.equal(sandboxKeys(Buffer.alloc(32, 8)).isValid(token, at), false)
-  assert.equal(sandboxKeys(Buffer.alloc(0)).isValid(token, at), false)
+  const { token } = createSandboxKeys(SANDBOX_KEY_SECRET).issue(at)
+  assert.equal(createSandboxKeys(Buffer.from(SANDBOX_KEY_SECRET)).isValid(token, at), true)
+  assert.equal(createSandboxKeys(Buffer.alloc(32, 8)).isValid(token, at), false)
+  assert.equal(createSandboxKeys(Buffer.alloc(0)).isValid(token, at), false)
 })
 
 it('is another one at every call, and short', () => {
-  const keys = sandboxKeys(SANDBOX_KEY_SECRET)
+  const keys = createSandboxKeys(SANDBOX_KEY_SECRET)
   const at = new TestClock().now()
   const tokens = Array.from({ length: 100 }, () => keys.issue(at).token)
   assert.equal(new Set(tokens).size, 100)
@@ -36,7 +36,7 @@ it('is another one at every call, and short', () => {
 })
 
 it('does not survive the change of a single character', () => {
-  const keys = sandboxKeys(SANDBOX_KEY_SECRET)
+  const keys = createSandboxKeys(SANDBOX_KEY_SECRET)
   const at = new TestClock().now()
   const { token } = keys.issue(at)
   for (let index = 0; index < token.length; index += 1) {
@@ -57,8 +57,12 @@ it('401 answers every other credential, before it looks at the body', async test
     ...[`${key}.${signature}`, `${key}x`, key.toUpperCase(), key.replace('sbx_test_', 'sbx_sk_')],
     ...[`${signed}.${'A'.repeat(43)}`, `sbx_test_${'A'.repeat(8_000)}.${signature}`],
   ]
-  const others = [newToken('tracker_secret'), newToken('sandbox'), newToken('execution')]
-  const ofOthers = sandboxKeys(Buffer.alloc(32, 8)).issue(sandbox.clock.now()).token
+  const others = [
+    generateToken('tracker_secret'),
+    generateToken('sandbox'),
+    generateToken('execution'),
+  ]
+  const ofOthers = createSandboxKeys(Buffer.alloc(32, 8)).issue(sandbox.clock.now()).token
   for (const token of [...garbage, ...others, ofOthers]) {
     const reply = await sandbox.request('POST', VALIDATION, { key: token, rawBody: '{' })
     assert.equal(reply.status, 401, token.slice(0, 80))
@@ -100,8 +104,8 @@ it('401 for a well-signed key that opens something else, or has no end', async t
 })
 
 it('is no credential of production', () => {
-  const { token } = sandboxKeys(SANDBOX_KEY_SECRET).issue(new TestClock().now())
-  assert.equal(tokenKind(token), null)
+  const { token } = createSandboxKeys(SANDBOX_KEY_SECRET).issue(new TestClock().now())
+  assert.equal(parseTokenKind(token), null)
 })
 
 /** The format once more, by hand, so that a change of it is seen. */

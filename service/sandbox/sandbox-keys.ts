@@ -1,19 +1,20 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { SANDBOX_SCOPE } from '@signalbox/contract/sandbox.ts'
-import { TOKEN_MARKS } from '../access/token-format.ts'
-import { derivedKey } from '../http/derived-key.ts'
+import { SANDBOX_SCOPE, type SandboxKey } from '@signalbox/contract/sandbox.ts'
+import { validateSandboxEvent } from '@signalbox/contract/sandbox-operations.ts'
+import { TOKEN_PREFIXES } from '../access/token-format.ts'
+import { deriveKey } from '../util/derive-key.ts'
 
 /** How long a sandbox key works (decisions, section 9). */
-export const SANDBOX_KEY_SECONDS = 900
+const SANDBOX_KEY_SECONDS = 900
 
-const DERIVED_FOR = 'signalbox sandbox keys v1'
+const KEY_DERIVATION_LABEL = 'signalbox sandbox keys v1'
 const ID_BYTES = 16
 /** Ours have some 160 characters; what is longer is not looked at. */
 const TOKEN_CHARACTERS_MAX = 256
-const TOKEN = new RegExp(`^(${TOKEN_MARKS.sandbox}[A-Za-z0-9_-]+)\\.([A-Za-z0-9_-]+)$`)
+const TOKEN = new RegExp(`^(${TOKEN_PREFIXES.sandbox}[A-Za-z0-9_-]+)\\.([A-Za-z0-9_-]+)$`)
 
 /** What a key says, signed. Whoever holds it may read it. */
-interface Claims {
+interface SandboxKeyClaims {
   id: string
   scope: string
   /** Unix milliseconds. */
@@ -31,8 +32,8 @@ export interface SandboxKeys {
  * stored and every process with the same `secret` takes them. The signing key is derived from the
  * secret (HKDF, RFC 5869), which may be used for other things.
  */
-export function sandboxKeys(secret: Buffer): SandboxKeys {
-  const signingKey = derivedKey(secret, DERIVED_FOR)
+export function createSandboxKeys(secret: Buffer): SandboxKeys {
+  const signingKey = deriveKey(secret, KEY_DERIVATION_LABEL)
   const signatureOf = (text: string) =>
     createHmac('sha256', signingKey).update(text).digest('base64url')
 
@@ -40,29 +41,56 @@ export function sandboxKeys(secret: Buffer): SandboxKeys {
     issue(at) {
       const expiresAt = new Date(at.getTime() + SANDBOX_KEY_SECONDS * 1_000)
       const id = randomBytes(ID_BYTES).toString('base64url')
-      const claims: Claims = { id, scope: SANDBOX_SCOPE, expiresAt: expiresAt.getTime() }
-      const signed = TOKEN_MARKS.sandbox + Buffer.from(JSON.stringify(claims)).toString('base64url')
+      const claims: SandboxKeyClaims = { id, scope: SANDBOX_SCOPE, expiresAt: expiresAt.getTime() }
+      const signed =
+        TOKEN_PREFIXES.sandbox + Buffer.from(JSON.stringify(claims)).toString('base64url')
       return { token: `${signed}.${signatureOf(signed)}`, expiresAt }
     },
     isValid(token, at) {
       if (token.length > TOKEN_CHARACTERS_MAX) return false
       const [, signed, signature] = TOKEN.exec(token) ?? []
       if (signed === undefined || signature === undefined) return false
-      if (!isSame(signature, signatureOf(signed))) return false
-      const { scope, expiresAt } = claimsOf(signed)
+      if (!isEqualConstantTime(signature, signatureOf(signed))) return false
+      const { scope, expiresAt } = decodeClaims(signed)
       return scope === SANDBOX_SCOPE && expiresAt > at.getTime()
     },
   }
 }
 
 /** As text: the last character of base64url may change without changing the bytes. */
-function isSame(given: string, right: string): boolean {
+function isEqualConstantTime(given: string, right: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(right)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** Only of what bears our signature, so it has the form that we gave it. */
-function claimsOf(signed: string): Claims {
-  const text = Buffer.from(signed.slice(TOKEN_MARKS.sandbox.length), 'base64url').toString('utf8')
-  return JSON.parse(text) as Claims
+function decodeClaims(signed: string): SandboxKeyClaims {
+  const text = Buffer.from(signed.slice(TOKEN_PREFIXES.sandbox.length), 'base64url').toString(
+    'utf8',
+  )
+  return JSON.parse(text) as SandboxKeyClaims
+}
+
+interface KeyIssueInput {
+  at: Date
+  /** The public origin with the base path: what every URL begins with. */
+  baseUrl: string
+}
+
+/** Makes a sandbox key and says how to use it. */
+export function issueSandboxKey(keys: SandboxKeys, { at, baseUrl }: KeyIssueInput): SandboxKey {
+  const { token, expiresAt } = keys.issue(at)
+  return {
+    api_key: token,
+    token_type: 'Bearer',
+    expires_in: SANDBOX_KEY_SECONDS,
+    expires_at: expiresAt.toISOString(),
+    scope: SANDBOX_SCOPE,
+    production_access: false,
+    use: {
+      method: validateSandboxEvent.method,
+      url: baseUrl + validateSandboxEvent.url,
+      authorization: `Bearer ${token}`,
+    },
+  }
 }

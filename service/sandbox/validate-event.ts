@@ -1,16 +1,16 @@
 import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
-import { checkSubmission } from '../ingestion/check-submission.ts'
-import { draftEvent } from '../ingestion/event-draft.ts'
-import { eventMessage } from './event-message.ts'
+import { hasSufficientMatchKeys } from '../identity/user-data-keys.ts'
+import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
+import { validateSubmission } from '../ingestion/validate-submission.ts'
 
-export interface SandboxSubmission {
+interface SandboxEventInput {
   body: unknown
   idempotencyKey: string | undefined
   receivedAt: Date
 }
 
 /** A draft belongs to a tracker; this one is thrown away. */
-const NO_TRACKER = 'sandbox'
+const SANDBOX_TRACKER_ID = 'sandbox'
 
 /**
  * Does with a submission what createEvent does before it stores anything, and says what would come
@@ -20,11 +20,11 @@ export function validateEvent({
   body,
   idempotencyKey,
   receivedAt,
-}: SandboxSubmission): SandboxEventResult {
-  const isBasisAssumed = lacksBasis(body)
+}: SandboxEventInput): SandboxEventResult {
+  const isBasisAssumed = isBasisMissing(body)
   const given = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
-  const { submission, ...checked } = checkSubmission(given, { idempotencyKey, receivedAt })
-  const draft = draftEvent(submission, { trackerId: NO_TRACKER, receivedAt, ...checked })
+  const { submission, ...checked } = validateSubmission(given, { idempotencyKey, receivedAt })
+  const draft = draftEvent(submission, { trackerId: SANDBOX_TRACKER_ID, receivedAt, ...checked })
   return {
     sandbox: true,
     accepted: true,
@@ -32,12 +32,108 @@ export function validateEvent({
     status: 'validated',
     persisted: false,
     provider_delivery: false,
-    message: eventMessage(draft, { isBasisAssumed }),
+    message: buildEventMessage(draft, { isBasisAssumed }),
   }
 }
 
 /** The sandbox may be tried with a body that does not speak of consent (spec: Endpoints). */
-function lacksBasis(body: unknown): body is object | null | undefined {
+function isBasisMissing(body: unknown): body is object | null | undefined {
   if (body === undefined || body === null) return true
   return typeof body === 'object' && !Array.isArray(body) && !Object.hasOwn(body, 'consent_basis')
+}
+
+const DROPPED_NAMED_MAX = 5
+const DAY_MILLISECONDS = 86_400_000
+
+interface EventMessageOptions {
+  /** The body had no `consent_basis`, and consent was taken for it. */
+  isBasisAssumed: boolean
+}
+
+/**
+ * What production would do with a valid event, and why: for whoever wires up a shop. It names
+ * places and reasons, never a value that was sent.
+ */
+function buildEventMessage(draft: EventDraft, { isBasisAssumed }: EventMessageOptions): string {
+  return [
+    isBasisAssumed ? BASIS_ASSUMED : 'Valid.',
+    describeDelivery(draft),
+    describeAge(draft),
+    describeHashed(draft),
+    describeDropped(draft),
+    describeUnknown(draft),
+    ...draft.decision.warnings.map(({ message }) => `Warning: ${message}`),
+    'Nothing was stored or sent.',
+  ]
+    .filter(text => text !== '')
+    .join(' ')
+}
+
+const BASIS_ASSUMED =
+  'Valid, with consent_basis "consent" assumed: production refuses an event without it.'
+
+function describeDelivery(draft: EventDraft): string {
+  const { decision } = draft
+  switch (decision.outcome) {
+    case 'granted':
+      return canMatchPerson(draft)
+        ? "Production would store it and deliver it to the tracker's destinations."
+        : 'Production would store it, but as it stands a platform would refuse it: its user_data ' +
+            'holds too little to match a person, so add an e-mail, phone or external_id.'
+    case 'withheld':
+      return (
+        'Production would store it and deliver it nowhere: of its consent signals ' +
+        `(${listSignals(draft)}) none can be read as granted.`
+      )
+    case 'ledger_only':
+      return 'Production would keep it in the ledger and deliver it nowhere.'
+    // Refused before there is a draft.
+    case 'denied':
+      return ''
+  }
+}
+
+/** The keys with which a delivery goes out, but for a click that an earlier visit has left. */
+function canMatchPerson({ digests, plain, clickIds }: EventDraft): boolean {
+  const cookies = ['fbc', 'fbp'].filter(name => Object.hasOwn(clickIds, name))
+  return hasSufficientMatchKeys([...Object.keys(digests), ...Object.keys(plain), ...cookies])
+}
+
+function listSignals({ decision }: EventDraft): string {
+  return Object.values(decision.inputs)
+    .filter(({ why }) => why !== 'no_signal')
+    .map(({ field }) => field)
+    .join(', ')
+}
+
+/** How old an event may be is the platform's to say, and no platform is asked here. */
+function describeAge({ decision, eventTime, receivedAt }: EventDraft): string {
+  const days = Math.floor((receivedAt.getTime() - eventTime.getTime()) / DAY_MILLISECONDS)
+  if (decision.outcome !== 'granted' || days < 1) return ''
+  return (
+    `Its event_time is ${formatCount(days, 'day')} back: where a platform takes no event of that ` +
+    'age, the delivery expires.'
+  )
+}
+
+function describeHashed({ digests }: EventDraft): string {
+  const count = Object.values(digests).flat().length
+  return count === 0 ? '' : `${formatCount(count, 'identifier')} would be hashed.`
+}
+
+function describeDropped({ notes: { dropped } }: EventDraft): string {
+  if (dropped.length === 0) return ''
+  const named = dropped
+    .slice(0, DROPPED_NAMED_MAX)
+    .map(({ field, reason }) => `${field} (${reason.replace(/\.$/, '')})`)
+  const rest = dropped.length - named.length
+  return `Left out: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`
+}
+
+function describeUnknown({ notes: { unknownMembers } }: EventDraft): string {
+  return unknownMembers.length === 0 ? '' : `Ignored: ${unknownMembers.join(', ')}.`
+}
+
+function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

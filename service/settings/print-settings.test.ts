@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { printSettings, SETTINGS_PAGE } from './print-settings.ts'
+import { renderSettingsPage, SETTINGS_PAGE_PATH } from './print-settings.ts'
 import { VARIABLES } from './variables.ts'
 
 it('the page is fresh; run node service/settings/print-settings.ts when it is not', () => {
-  assert.equal(readFileSync(SETTINGS_PAGE, 'utf8'), printSettings())
+  assert.equal(readFileSync(SETTINGS_PAGE_PATH, 'utf8'), renderSettingsPage())
 })
 
 it('gives every variable one row of five cells', () => {
-  const rows = printSettings()
+  const rows = renderSettingsPage()
     .split('\n')
     .filter(line => line.startsWith('| `'))
   const names = rows.map(row => row.split('`')[1])
@@ -18,7 +18,7 @@ it('gives every variable one row of five cells', () => {
 })
 
 it('shows default, range and meaning of a number, and marks a secret', () => {
-  const page = printSettings().replaceAll(/ +\|/g, ' |')
+  const page = renderSettingsPage().replaceAll(/ +\|/g, ' |')
   assert.match(page, /^\| `PORT` \| `3000` \| integer, 0 to 65535 \| \| Port of the HTTP service/m)
   assert.match(page, /^\| `DATABASE_URL` \| unset \| absolute URL \| yes \| PostgreSQL 15 to 18/m)
 })

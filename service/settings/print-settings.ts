@@ -4,12 +4,12 @@ import type { Variable } from './variable.ts'
 import { VARIABLES } from './variables.ts'
 
 /** The page that is printed; a test keeps it fresh. */
-export const SETTINGS_PAGE = join(import.meta.dirname, '../../docs/operations/settings.md')
+export const SETTINGS_PAGE_PATH = join(import.meta.dirname, '../../docs/operations/settings.md')
 
 /** `docs/operations/settings.md`, from the table that the service itself reads by. */
-export function printSettings(): string {
-  const rows = Object.entries(VARIABLES).map(([name, variable]) => cellsOf(name, variable))
-  return `${HEAD}\n${table([COLUMNS, ...rows])}\n`
+export function renderSettingsPage(): string {
+  const rows = Object.entries(VARIABLES).map(([name, variable]) => renderCells(name, variable))
+  return `${HEAD}\n${renderTable([COLUMNS, ...rows])}\n`
 }
 
 const HEAD = `# Settings
@@ -26,17 +26,17 @@ path, for example \`DATABASE_URL_FILE=/run/secrets/database-url\`.
 
 const COLUMNS = ['Name', 'Default', 'Type and range', 'Secret', 'Meaning']
 
-function cellsOf(name: string, variable: Variable): string[] {
+function renderCells(name: string, variable: Variable): string[] {
   return [
     `\`${name}\``,
     variable.default === undefined ? 'unset' : `\`${variable.default}\``,
-    rangeOf(variable),
+    describeRange(variable),
     variable.secret ? 'yes' : '',
     variable.meaning,
   ].map(cell => cell.replaceAll('|', '\\|'))
 }
 
-function rangeOf({ kind, minimum = 0, maximum, choices, patternMeaning }: Variable): string {
+function describeRange({ kind, minimum = 0, maximum, choices, patternMeaning }: Variable): string {
   switch (kind) {
     case 'integer':
       return maximum === undefined ? `integer from ${minimum}` : `integer, ${minimum} to ${maximum}`
@@ -54,7 +54,7 @@ function rangeOf({ kind, minimum = 0, maximum, choices, patternMeaning }: Variab
 }
 
 /** Columns are padded as the formatter of the repository pads them. */
-function table([head = [], ...rows]: string[][]): string {
+function renderTable([head = [], ...rows]: string[][]): string {
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map(cells => cells[column]?.length ?? 0)),
   )
@@ -67,6 +67,6 @@ function table([head = [], ...rows]: string[][]): string {
 }
 
 if (import.meta.main) {
-  mkdirSync(dirname(SETTINGS_PAGE), { recursive: true })
-  writeFileSync(SETTINGS_PAGE, printSettings())
+  mkdirSync(dirname(SETTINGS_PAGE_PATH), { recursive: true })
+  writeFileSync(SETTINGS_PAGE_PATH, renderSettingsPage())
 }

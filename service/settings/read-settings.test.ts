@@ -124,7 +124,10 @@ it('identity is kept at least as long as an event may be sent, and never longer 
 })
 
 it('the list of given variables names them and holds no value', () => {
-  const { given } = readSettings({ DATABASE_URL: 'postgres://u:hidden@h/d', PORT: '0' })
+  const { givenVariables: given } = readSettings({
+    DATABASE_URL: 'postgres://u:hidden@h/d',
+    PORT: '0',
+  })
   assert.deepEqual(given, ['PORT', 'DATABASE_URL'])
 })
 

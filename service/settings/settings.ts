@@ -1,4 +1,4 @@
-import type { Network } from './networks.ts'
+import type { Network } from './variable.ts'
 import type { VariableName } from './variables.ts'
 
 /** What the program was told, read once at the start. Times are seconds, sizes are counts. */
@@ -43,7 +43,7 @@ export interface Settings {
   githubClient: SocialClient | undefined
   eventLoopDelayMillisecondsMax: number
   deliveryBatchMax: number
-  deliveryLaneRequestsMax: number
+  deliveryRequestsPerDestinationMax: number
   deliveryRequestsMax: number
   deliveryLeaseSeconds: number
   deliveryPollSeconds: number
@@ -55,7 +55,7 @@ export interface Settings {
   /** Sentences about variables that nobody reads; they never stop the start. */
   warnings: string[]
   /** Which variables were given, for the start-up summary. Values of secrets are not in it. */
-  given: VariableName[]
+  givenVariables: VariableName[]
   /** The text of a variable that is no secret, as it was given. */
   textOf: (name: VariableName) => string | undefined
 }

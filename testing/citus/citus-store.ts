@@ -102,5 +102,5 @@ async function runAt(connectionString: string, statement: string): Promise<void>
 
 function open(connectionString: string, connectionsMax: number) {
   const options = { connectionString, connectionsMax, applicationName: 'signalbox citus test' }
-  return openDatabase({ ...options, isPatient: true, onIdleError: () => {} })
+  return openDatabase({ ...options, hasNoTimeouts: true, onIdleError: () => {} })
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { detachWeek } from '../../service/ledger/expire-store.ts'
-import { ensurePartitions } from '../../service/ledger/partition-store.ts'
-import { dropPartition } from '../../service/ledger/payload-expiry-store.ts'
+import { detachWeek } from '../../service/events/event-expiry-store.ts'
+import { ensurePartitions } from '../../service/events/partition-store.ts'
+import { dropPayloadPartition } from '../../service/events/payload-expiry-store.ts'
 import { serviceUnderTest } from '../service-under-test.ts'
 import { whyNoCitus } from './cluster.ts'
 import { trackersOnEachNode } from './tracker-places.ts'
@@ -18,17 +18,23 @@ it('does not wait long for a reader on another node that holds a partition', {
   const { database, delivery } = service
   await ensurePartitions(database, new Date(`${DAY}T12:00:00.000Z`), 1)
   for (const { trackerId } of await trackersOnEachNode(service, 1)) {
-    const node = (await delivery.nodes?.nodeOf(trackerId)) ?? database
+    const node = (await delivery.nodes?.findNode(trackerId)) ?? database
     const reader = await node.pool.connect()
     await reader.query('begin')
     for (const table of ['event_payloads', 'events']) {
       await reader.query(`select 1 from ${table} where tracker_id = $1::uuid`, [trackerId])
     }
-    assert.equal(await dropPartition(database, `event_payloads_${DAY.replaceAll('-', '_')}`), false)
+    assert.equal(
+      await dropPayloadPartition(database, `event_payloads_${DAY.replaceAll('-', '_')}`),
+      false,
+    )
     assert.equal(await detachWeek(database, WEEK), false)
     await reader.query('rollback')
     reader.release()
   }
-  assert.equal(await dropPartition(database, `event_payloads_${DAY.replaceAll('-', '_')}`), true)
+  assert.equal(
+    await dropPayloadPartition(database, `event_payloads_${DAY.replaceAll('-', '_')}`),
+    true,
+  )
   assert.equal(await detachWeek(database, WEEK), true)
 })

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { placementOf } from '../../service/db/citus-tables.ts'
+import { findPlacement } from '../../service/db/citus-tables.ts'
 import { insertAttempt } from '../../service/delivery/attempt-store.ts'
-import { expireAttempts } from '../../service/erasure/expire-attempts.ts'
-import { expireLedger } from '../../service/erasure/expire-ledger.ts'
-import { expirePayloads } from '../../service/erasure/expire-payloads.ts'
-import { releaseAbandonedJobs, requestJob } from '../../service/jobs/store.ts'
-import { listEvents } from '../../service/ledger/list-store.ts'
-import { ensurePartitions } from '../../service/ledger/partition-store.ts'
-import { mergePayloadIndex } from '../../service/ledger/payload-index-store.ts'
-import { awaitPayloadWriters, suppressDigest } from '../../service/ledger/suppression-store.ts'
-import { insertAlert, renewAlert } from '../../service/reports/alert-store.ts'
-import { deleteReports } from '../../service/reports/expire-store.ts'
-import { findSenders } from '../../service/reports/reconciliation-store.ts'
+import { listEventRefs } from '../../service/events/list-store.ts'
+import { ensurePartitions } from '../../service/events/partition-store.ts'
+import { mergePayloadIndex } from '../../service/events/payload-index-store.ts'
+import { suppressDigest, waitForPayloadWriters } from '../../service/events/suppression-store.ts'
+import { enqueueJob, releaseAbandonedJobs } from '../../service/jobs/store.ts'
+import { insertAlert, updateOpenAlert } from '../../service/reports/alert-store.ts'
+import { findActiveDestinations } from '../../service/reports/reconciliation-store.ts'
+import { deleteReports } from '../../service/reports/report-store.ts'
+import { expireAttempts } from '../../service/retention/expire-attempts.ts'
+import { expireOldEvents } from '../../service/retention/expire-events.ts'
+import { expirePayloads } from '../../service/retention/expire-payloads.ts'
 import { samplePurchase } from '../sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../service-under-test.ts'
 import { scriptFaults } from '../simulator-controls.ts'
@@ -99,11 +99,15 @@ it('does the main job for four trackers on two nodes', { skip }, async test => {
     assert.equal(await statusOf('order-4'), 'skipped:consent')
     const { event } = await read(service, shop, 'order-4')
     assert.equal(event.payload_expired, true)
-    const page = await listEvents(database, { trackerId: shop.trackerId, offset: 0, limit: 10 })
+    const page = await listEventRefs(database, { trackerId: shop.trackerId, offset: 0, limit: 10 })
     assert.equal(page.total, 21)
     assert.equal(page.events.length, 10)
   }
-  const senders = await findSenders(database, { sentSince: '2026-11-20', after: null, limit: 10 })
+  const senders = await findActiveDestinations(database, {
+    sentSince: '2026-11-20',
+    after: null,
+    limit: 10,
+  })
   assert.deepEqual(
     senders.map(({ trackerId }) => trackerId).sort(),
     shops.map(({ trackerId }) => trackerId).sort(),
@@ -133,7 +137,7 @@ it('expires payloads, sessions, attempts and weeks of every node', { skip }, asy
   assert.equal(await count('events'), 4)
 
   const muchLater = new Date(clock.now().getTime() + 800 * 86_400_000)
-  const expired = await expireLedger({ database, now: muchLater, ledgerMonths: 25 })
+  const expired = await expireOldEvents({ database, now: muchLater, ledgerMonths: 25 })
   assert.equal(expired.weeks, 2)
   for (const table of ['events', 'event_keys', 'all_deliveries', 'event_counts']) {
     assert.equal(await count(table), 0, table)
@@ -152,10 +156,10 @@ it('counts a repeated insert as none, at every node', { skip }, async test => {
       sentence: 'It fell.',
       details: {},
     } as never
-    assert.equal(await renewAlert(database, alert), false)
+    assert.equal(await updateOpenAlert(database, alert), false)
     assert.equal(await insertAlert(database, alert, clock.now()), true)
     assert.equal(await insertAlert(database, alert, clock.now()), false)
-    assert.equal(await renewAlert(database, alert), true)
+    assert.equal(await updateOpenAlert(database, alert), true)
     const attempt = {
       trackerId,
       id: '00000000-0000-4000-8000-000000000009',
@@ -198,7 +202,7 @@ it('waits for writers of every node before it erases', { skip }, async test => {
   const service = await serviceUnderTest(test)
   const { database, clock, delivery } = service
   for (const { trackerId } of await withShops(service)) {
-    const node = (await delivery.nodes?.nodeOf(trackerId)) ?? database
+    const node = (await delivery.nodes?.findNode(trackerId)) ?? database
     const writer = await node.pool.connect()
     await writer.query('begin')
     await writer.query(
@@ -209,7 +213,7 @@ it('waits for writers of every node before it erases', { skip }, async test => {
     )
     await suppressDigest(database, { trackerId, keyed: '00'.repeat(32), at: clock.now() })
     let isOver = false
-    const barrier = awaitPayloadWriters(database).then(result => {
+    const barrier = waitForPayloadWriters(database).then(result => {
       isOver = true
       return result
     })
@@ -223,7 +227,7 @@ it('waits for writers of every node before it erases', { skip }, async test => {
 
 it('keeps jobs on the coordinator', { skip }, async test => {
   const { database } = await serviceUnderTest(test)
-  assert.equal(placementOf('signalbox_store', 'job_records'), 'local')
-  await requestJob(database, 'expire-payloads')
+  assert.equal(findPlacement('signalbox_store', 'job_records'), 'local')
+  await enqueueJob(database, 'expire-payloads')
   assert.equal(await releaseAbandonedJobs(database, [{ name: 'x', leaseSeconds: 1 }]), 0)
 })

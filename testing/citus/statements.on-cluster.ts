@@ -36,7 +36,7 @@ it('takes every hot statement at the owning node and through the coordinator', {
     connectionsMax: 4,
     applicationName: 'statements test',
     onIdleError: () => {},
-    steadySeconds: () => 0,
+    monotonicSeconds: () => 0,
   })
   test.after(() => nodes.close())
   const createdAt = new Date(`${GROWN_ON}T00:00:00.000Z`)
@@ -49,7 +49,7 @@ it('takes every hot statement at the owning node and through the coordinator', {
     sealedCredential: Buffer.alloc(1),
     createdAt,
   })
-  const owner = await nodes.nodeOf(GROWN_TRACKER)
+  const owner = await nodes.findNode(GROWN_TRACKER)
   const refused: string[] = []
   for (const [name, statement] of Object.entries(HOT_STATEMENTS)) {
     for (const [place, node] of [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, it, type TestContext } from 'node:test'
-import { insertTracker, listKeys, touchKeys } from '../../service/access/store.ts'
-import { placementOf } from '../../service/db/citus-tables.ts'
+import { insertTracker, listKeys, recordKeyUses } from '../../service/access/store.ts'
+import { findPlacement } from '../../service/db/citus-tables.ts'
 import { type Database, openDatabase } from '../../service/db/database.ts'
+import { isStoreUnavailable } from '../../service/db/database-errors.ts'
 import { distributeTables, setStatisticsTargets } from '../../service/db/distribute-tables.ts'
-import { isStoreUnavailable } from '../../service/db/store-availability.ts'
 import { openStoreNodes } from '../../service/db/store-nodes.ts'
 import { probeCommit } from '../../service/ingestion/commit-probe-store.ts'
 import { citusStore, prepareCitusTemplate } from './citus-store.ts'
@@ -30,7 +30,7 @@ async function storeUnderTest(test: TestContext) {
     connectionsMax: 2,
     applicationName: 'store nodes test',
     onIdleError: () => {},
-    steadySeconds: () => clock.seconds,
+    monotonicSeconds: () => clock.seconds,
   })
   test.after(() => nodes.close())
   return { database, connectionString, nodes, clock }
@@ -63,7 +63,7 @@ it('gives every table its place, once', { skip }, async test => {
   )
   const types: Record<string, string> = { local: 'managed_local' }
   assert.deepEqual(
-    rows.filter(({ schema, name, type }) => placementOf(schema, name) !== (types[type] ?? type)),
+    rows.filter(({ schema, name, type }) => findPlacement(schema, name) !== (types[type] ?? type)),
     [],
   )
   const colocations = rows.filter(({ type }) => type === 'distributed').map(row => row.colocation)
@@ -117,7 +117,7 @@ it('finds the node of each tracker, and both nodes have some', { skip }, async t
   const ports = new Set<number>()
   for (let tracker = 0; tracker < 40; tracker += 1) {
     const trackerId = randomUUID()
-    const port = await portOf(await nodes.nodeOf(trackerId))
+    const port = await portOf(await nodes.findNode(trackerId))
     assert.equal(port, (await placeOf(database, trackerId)).port)
     ports.add(port)
   }
@@ -130,21 +130,21 @@ it('finds a moved shard within seconds, and is right before it does', { skip }, 
   const trackerId = randomUUID()
   const { shardid, port: from } = await placeOf(database, trackerId)
   const to = cluster.ports.slice(1).find(port => port !== from) as number
-  const before = await nodes.nodeOf(trackerId)
+  const before = await nodes.findNode(trackerId)
   await noteUse(before, trackerId)
   await database.pool.query(
     `select citus_move_shard_placement($1::bigint, '127.0.0.1', $2::integer, '127.0.0.1',
        $3::integer, shard_transfer_mode => 'block_writes')`,
     [shardid, from, to],
   )
-  assert.equal(await nodes.nodeOf(trackerId), before)
+  assert.equal(await nodes.findNode(trackerId), before)
   await noteUse(before, trackerId)
   clock.seconds += 5
-  await nodes.nodeOf(trackerId)
-  for (let asks = 0; asks < 1_000 && (await nodes.nodeOf(trackerId)) === before; asks += 1) {
+  await nodes.findNode(trackerId)
+  for (let asks = 0; asks < 1_000 && (await nodes.findNode(trackerId)) === before; asks += 1) {
     await new Promise(resolve => setImmediate(resolve))
   }
-  const now = await nodes.nodeOf(trackerId)
+  const now = await nodes.findNode(trackerId)
   assert.equal(await portOf(now), to)
   await noteUse(now, trackerId)
   const { rows } = await database.pool.query(
@@ -158,7 +158,7 @@ it('takes a commit at the node that owns the tracker', { skip }, async test => {
   const { nodes } = await storeUnderTest(test)
   for (let tracker = 0; tracker < 8; tracker += 1) {
     const trackerId = randomUUID()
-    await probeCommit(await nodes.nodeOf(trackerId), new Date('2026-11-22T00:00:00Z'), trackerId)
+    await probeCommit(await nodes.findNode(trackerId), new Date('2026-11-22T00:00:00Z'), trackerId)
   }
 })
 
@@ -174,7 +174,7 @@ it('lists keys with their last use, beside keys that were never used', { skip },
      from unnest($2::bytea[]) digest`,
     [trackerId, digests, at],
   )
-  await touchKeys(await nodes.nodeOf(trackerId), [{ trackerId, digest: digests[0] }], at)
+  await recordKeyUses(await nodes.findNode(trackerId), [{ trackerId, digest: digests[0] }], at)
   const keys = await listKeys(database, trackerId)
   assert.deepEqual(keys.map(key => key.last_used_at?.getTime() ?? 0).sort(), [0, at.getTime()])
 })
@@ -188,21 +188,25 @@ it('tells a node that is away from a statement that is wrong', { skip }, async t
   for (const id of trackers) {
     const list = (await placeOf(database, id)).port === lastPort ? lost : kept
     list.push(id)
-    await noteUse(await nodes.nodeOf(id), id)
+    await noteUse(await nodes.findNode(id), id)
   }
   await cluster.kill(2)
   try {
     for (const id of lost.slice(0, 3)) {
-      await assert.rejects(noteUse(await nodes.nodeOf(id), id), isStoreUnavailable)
+      await assert.rejects(noteUse(await nodes.findNode(id), id), isStoreUnavailable)
       await assert.rejects(noteUse(database, id), isStoreUnavailable)
     }
-    for (const id of kept.slice(0, 3)) await noteUse(await nodes.nodeOf(id), id)
+    for (const id of kept.slice(0, 3)) await noteUse(await nodes.findNode(id), id)
   } finally {
     await cluster.startAgain(2)
   }
-  for (const id of trackers) await noteUse(await nodes.nodeOf(id), id)
+  for (const id of trackers) await noteUse(await nodes.findNode(id), id)
 })
 
 async function noteUse(node: Database, trackerId: string): Promise<void> {
-  await touchKeys(node, [{ trackerId, digest: randomBytes(32) }], new Date('2026-11-22T00:00:00Z'))
+  await recordKeyUses(
+    node,
+    [{ trackerId, digest: randomBytes(32) }],
+    new Date('2026-11-22T00:00:00Z'),
+  )
 }

@@ -67,7 +67,7 @@ it('a worker that dies holds up its own trackers alone, and nothing is lost', {
   const errors: unknown[] = []
   const worker = startDeliveryWorker({
     context: service.delivery,
-    limits: { requestsMax: 8, laneRequestsMax: 2, pollSeconds: 0.1 },
+    limits: { requestsMax: 8, destinationRequestsMax: 2, pollSeconds: 0.1 },
     onError: error => errors.push((error as Error).stack),
   })
   test.after(() => worker.stop())
@@ -161,7 +161,7 @@ async function sentBy(
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { trackerId } of trackers) {
-    const node = await nodes?.nodeOf(trackerId)
+    const node = await nodes?.findNode(trackerId)
     const answer = await node?.pool.query(
       `select count(*) as count from deliveries
        where tracker_id = $1::uuid and status = 'accepted'`,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { arraysOf, type BatchColumn } from '../../service/db/row-arrays.ts'
-import { legacyIndexKey, visitorDigest } from '../../service/ledger/identifiers.ts'
+import { type BatchColumn, toArrayParameters } from '../../service/db/sql-fragments.ts'
+import { digestVisitorId, legacyIndexKey } from '../../service/events/person-identifiers.ts'
 
 /** An event as version 0.5 stores it, with a delivery or two. */
 export interface EarlierEvent {
@@ -34,13 +34,13 @@ export function acceptanceValues(events: readonly EarlierEvent[]): string[] {
     event.deliveries.map(delivery => ({ ...event, ...delivery })),
   )
   return [
-    ...arraysOf(EVENT_COLUMNS, sorted),
-    ...arraysOf(PAYLOAD_COLUMNS, sorted),
-    ...arraysOf(SIGHTING_COLUMNS, sorted),
-    ...arraysOf([...KEY, VISITOR], withdrawals),
+    ...toArrayParameters(EVENT_COLUMNS, sorted),
+    ...toArrayParameters(PAYLOAD_COLUMNS, sorted),
+    ...toArrayParameters(SIGHTING_COLUMNS, sorted),
+    ...toArrayParameters([...KEY, VISITOR], withdrawals),
     // Presumptions: none, so that nothing is taken for misjudged.
     ...['{}', '{}', '{}', '{}', '{}', '{}', '{}'],
-    ...arraysOf(PLAN_COLUMNS, plans),
+    ...toArrayParameters(PLAN_COLUMNS, plans),
   ]
 }
 
@@ -104,7 +104,7 @@ const PAYLOAD_COLUMNS: BatchColumn<EarlierEvent>[] = [
     text: ({ email, visitorId, isUnindexed }) =>
       isUnindexed
         ? '{0}'
-        : `{${legacyIndexKey(email)},${legacyIndexKey(visitorDigest(visitorId))}}`,
+        : `{${legacyIndexKey(email)},${legacyIndexKey(digestVisitorId(visitorId))}}`,
   },
 ]
 

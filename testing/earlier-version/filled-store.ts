@@ -18,7 +18,7 @@ export function openNew(test: TestContext, { connectionString }: EarlierStore): 
     connectionsMax: 6,
     applicationName: 'upgrade test',
     onIdleError: () => {},
-    isPatient: true,
+    hasNoTimeouts: true,
   })
   test.after(() => database.close())
   return database

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../service/db/database.ts'
-import { findDeliveries } from '../../service/delivery/read-store.ts'
-import { findEvents, type StoredEvent } from '../../service/ledger/store.ts'
+import { findDeliveries } from '../../service/delivery/delivery-store.ts'
+import { findEventsById, type StoredEvent } from '../../service/events/store.ts'
 import { assertKeptCounts } from '../kept-counts.ts'
 import type { EarlierEvent } from './accept-events.ts'
 import { type Acknowledged, deliveryKey, eventKey } from './earlier-writers.ts'
@@ -49,7 +49,7 @@ async function assertEvents(database: Database, { events, erased }: Acknowledged
     const delivered: number[] = []
     const ids = [...byId.keys()]
     for (let from = 0; from < ids.length; from += PAGE) {
-      const page = await findEvents(database, trackerId, ids.slice(from, from + PAGE))
+      const page = await findEventsById(database, trackerId, ids.slice(from, from + PAGE))
       read.push(...page)
       const deliveries = await findDeliveries(database, trackerId, page)
       delivered.push(...deliveries.map(({ id }) => id))

@@ -1,5 +1,5 @@
 import { check, document } from '../../contract/assert-documented.ts'
-import { pointerTo } from '../../contract/document-checks.ts'
+import { jsonPointer } from '../../contract/document-checks.ts'
 import type { Reply } from '../service-under-test.ts'
 import { canaryTraceIn } from './canaries.ts'
 import { type DocumentOperation, operationsAt, type Schema } from './document-operations.ts'
@@ -15,7 +15,7 @@ export interface JudgedAnswer {
   foreignIds: readonly string[]
 }
 
-const MESSAGE = pointerTo('components', 'schemas', 'MessageError')
+const MESSAGE = jsonPointer('components', 'schemas', 'MessageError')
 /** Refused for the path or the method, before any operation is meant. */
 const NO_OPERATION = [404, 405]
 /** A preflight has no body; one that comes all the same is read. */
@@ -95,11 +95,11 @@ function schemaFaults({ address }: DocumentOperation, sent: SentRequest, reply: 
     const text = reply.headers.get(name)
     if (text === null) return required ? [`${status}: ${name} is missing`] : []
     const value = schema.type === 'integer' ? Number(text) : text
-    return sentences(check(pointerTo('components', 'headers', name, 'schema'), value), name)
+    return sentences(check(jsonPointer('components', 'headers', name, 'schema'), value), name)
   })
   if (sent.method === 'HEAD') return ofHeaders
-  const responses = pointerTo('paths', path, method, 'responses', status)
-  const body = pointerTo('content', 'application/json', 'schema')
+  const responses = jsonPointer('paths', path, method, 'responses', status)
+  const body = jsonPointer('content', 'application/json', 'schema')
   return [...ofHeaders, ...sentences(check(responses + body, reply.body), status)]
 }
 

@@ -1,6 +1,6 @@
 import { PROPOSAL_REQUEST } from '../../contract/examples/agent-action-requests.ts'
-import { insertSimulatedEntities } from '../../service/agents/executor/seed-store.ts'
-import { simulatedEntities } from '../../service/agents/executor/simulated-entities.ts'
+import { insertSimulatedEntities } from '../../service/agents/executor/simulated-account-store.ts'
+import { buildSimulatedEntities } from '../../service/agents/executor/simulated-entities.ts'
 import { agentTokens } from '../agent-tokens.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
 
@@ -22,7 +22,7 @@ export async function newFuzzAgent(service: ServiceUnderTest): Promise<FuzzAgent
   const { workspaceId, adAccountId } = workspace
   await insertSimulatedEntities(database, {
     adAccountId,
-    entities: simulatedEntities(EXAMPLE_ACCOUNT),
+    entities: buildSimulatedEntities(EXAMPLE_ACCOUNT),
     at: clock.now(),
   })
   await database.pool.query(

@@ -1,6 +1,6 @@
-import { issueKey } from '../../service/access/issue-key.ts'
 import { revokeKey } from '../../service/access/store.ts'
-import { newToken, tokenDigest } from '../../service/access/token-format.ts'
+import { generateToken, hashToken } from '../../service/access/token-format.ts'
+import { issueKey } from '../../service/access/tracker-keys.ts'
 import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
 import { trailOf } from '../audit-entries.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
@@ -33,7 +33,7 @@ export async function newFuzzCast(service: ServiceUnderTest): Promise<FuzzCast> 
     kind: 'tracker_secret',
     issuedAt: clock.now(),
   })
-  const digest = tokenDigest(revokedSecret)
+  const digest = hashToken(revokedSecret)
   await revokeKey(database, { trackerId, digest, revokedAt: clock.now() })
   const { body } = await service.request('POST', '/api/v1/sandbox/keys')
   const agent = await newFuzzAgent(service)
@@ -89,7 +89,7 @@ const IN_HEADER: OfCast<string | string[]> = {
   agent: ({ agent }) => `Bearer ${agent.managementToken}`,
   execution: ({ agent }) => `Bearer ${agent.executionToken}`,
   sandbox_changed: ({ sandboxKey }) => `Bearer ${sandboxKey.slice(0, -2)}AA`,
-  unknown: () => `Bearer ${newToken('tracker_secret')}`,
+  unknown: () => `Bearer ${generateToken('tracker_secret')}`,
   garbage: () => 'Bearer x.y_z~!',
   basic: ({ own }) => `Basic ${Buffer.from(`${own.trackerSecret}:`).toString('base64')}`,
   non_ascii: () => 'Bearer \xff\xfe\x80',

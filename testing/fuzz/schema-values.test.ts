@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import { check } from '../../contract/assert-documented.ts'
-import { pointerTo } from '../../contract/document-checks.ts'
+import { jsonPointer } from '../../contract/document-checks.ts'
 import { documentOperations } from './document-operations.ts'
 import { edgeValues, memberPlaces } from './edge-values.ts'
 import { schemaValues } from './schema-values.ts'
@@ -13,7 +13,7 @@ const writing = documentOperations.filter(({ body }) => body !== null)
 function bodyPointer(address: readonly [string, string] | null): string {
   const [path = '', method = ''] = address ?? []
   const media = ['requestBody', 'content', 'application/json', 'schema']
-  return pointerTo('paths', path, method, ...media)
+  return jsonPointer('paths', path, method, ...media)
 }
 
 it('makes bodies that the document allows, for every operation that reads one', () => {

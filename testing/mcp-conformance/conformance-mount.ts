@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { serveMcp } from '../../service/agents/mcp/serve-mcp.ts'
+import { mountMcpEndpoint } from '../../service/agents/mcp/mcp-endpoint.ts'
 import { createServiceApp } from '../../service/http/service-app.ts'
-import { RESOURCES } from '../../service/oauth/resources.ts'
+import { RESOURCES } from '../../service/oauth/permissions.ts'
 import { serviceLog } from '../../service/roles/service-log.ts'
 import { agentTokens } from '../agent-tokens.ts'
 import { serviceUnderTest } from '../service-under-test.ts'
@@ -26,7 +26,7 @@ export async function conformanceMount(test: TestContext): Promise<string> {
     mcpOrigins: [],
   }
   const makeServer = (_: unknown, era: Parameters<typeof fixtureServer>[0]) => fixtureServer(era)
-  serveMcp(app, { ...door, url: RESOURCES.mcp.path, onTouchError: () => {}, makeServer })
+  mountMcpEndpoint(app, { ...door, url: RESOURCES.mcp.path, onTouchError: () => {}, makeServer })
   await app.listen({ host: '127.0.0.1', port: 0 })
   test.after(() => app.close())
   const { port } = app.server.address() as AddressInfo

@@ -1,5 +1,5 @@
-import { makeDueReports } from '../../service/reports/make-due-reports.ts'
-import { takeDueSnapshots } from '../../service/reports/take-due-snapshots.ts'
+import { makeDueReports } from '../../service/reports/make-reports.ts'
+import { takeDueSnapshots } from '../../service/reports/take-snapshots.ts'
 import { scriptFaults } from '../simulator-controls.ts'
 import { type MonthDay, momentAt } from './month-calendar.ts'
 import { readReport } from './month-end.ts'

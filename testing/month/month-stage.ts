@@ -1,4 +1,4 @@
-import type { AlertMove } from '../../service/reports/alert.ts'
+import type { AlertTransition } from '../../service/reports/alert-store.ts'
 import type { Reply, ServiceUnderTest } from '../service-under-test.ts'
 import type { MonthEvent } from './month-events.ts'
 import type { Edition, JobMoment, ToldEvent, ToldOthers, ToldShop } from './month-story.ts'
@@ -12,7 +12,7 @@ export interface MonthStage {
   pixelAt: Map<string, Date>
   jobs: JobMoment[]
   editions: Edition[]
-  alertMoves: AlertMove[]
+  alertMoves: AlertTransition[]
   /** Requests as they were made, to be made again. */
   bodies: Map<MonthEvent, Record<string, unknown>>
   /** Customers of the first shop of whom nothing may be sent any more. */

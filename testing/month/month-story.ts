@@ -1,5 +1,5 @@
 import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
-import type { AlertMove } from '../../service/reports/alert.ts'
+import type { AlertTransition } from '../../service/reports/alert-store.ts'
 import type { MonthPlan } from './month-plan.ts'
 
 /** What somebody who was there can tell of the month, without a look at our tables. */
@@ -21,7 +21,7 @@ export interface MonthStory {
   // biome-ignore lint/suspicious/noExplicitAny: snapshots as the interface shows them
   snapshots: ReadonlyMap<string, readonly any[]>
   alerts: readonly KeptAlert[]
-  alertMoves: readonly AlertMove[]
+  alertMoves: readonly AlertTransition[]
 }
 
 export interface ToldShop extends ProvisionedTracker {

@@ -1,4 +1,4 @@
-import type { FaultRule } from '@signalbox/graph-simulator/fault-rule.ts'
+import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import type { SeededChoices } from '../seeded-choices.ts'
 
 /** How the platform takes events at one moment. */

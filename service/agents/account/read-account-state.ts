@@ -1,10 +1,9 @@
 import type { AccountState } from '@signalbox/contract/agents/account.ts'
-import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
-import { requirePermission } from '../../oauth/verify-agent-token.ts'
-import { listEntities } from '../executor/list-entity-store.ts'
-import { readPolicy } from '../policy/read-policy.ts'
-import type { ProposalContext } from '../proposals/proposal-context.ts'
-import { countPendingActions } from './pending-store.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { listEntities } from '../executor/ad-entity-store.ts'
+import { readPolicy } from '../policy/policy-store.ts'
+import type { ProposalContext } from '../proposals/agents-context.ts'
+import { countOpenApprovals } from '../proposals/open-action-store.ts'
 
 /**
  * get_account_state: for what the credential is good, what the workspace lets agents do, and the
@@ -19,7 +18,7 @@ export async function readAccountState(
   const readAt = now()
   const policy = await readPolicy(database, workspaceId)
   const { entities, omitted } = await listEntities(database, adAccountId)
-  const pending = await countPendingActions(database, { workspaceId, adAccountId }, readAt)
+  const pending = await countOpenApprovals(database, { workspaceId, adAccountId }, readAt)
   return {
     workspace: { id: workspaceId, name: principal.workspaceName },
     ad_account: {

@@ -10,7 +10,7 @@ import {
 import { samplePurchase } from '../../../testing/sample-purchase.ts'
 import { bindDestination } from '../../delivery/destination-store.ts'
 import { provisionDestination } from '../../provisioning/provision-tracker.ts'
-import { keepReport } from '../../reports/reconciliation-store.ts'
+import { saveReport } from '../../reports/reconciliation-store.ts'
 import { EVENTS_READ_MAX, type PerformanceContext, readPerformance } from './read-performance.ts'
 
 it('what is stored stands by name and currency, with what the platform took of it', async test => {
@@ -268,7 +268,7 @@ interface Told {
 function report({ service, tracker: { trackerId } }: AdAccountUnderTest, told: Told) {
   const { destinationId, day, meta, accepted = {}, status = 'explained' } = told
   const bucket = { count: 0, basis: 'measured', explanation: 'None.' } as const
-  return keepReport(service.database, {
+  return saveReport(service.database, {
     ...{ trackerId, destinationId, day, madeAt: service.clock.now() },
     reconciliation: {
       ...{ acceptedCount: 0, metaCount: 0, eventCounts: { accepted, meta } },

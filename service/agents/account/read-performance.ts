@@ -1,21 +1,23 @@
 import type { Performance } from '@signalbox/contract/agents/account.ts'
 import { PERFORMANCE_DAYS, PerformanceInput } from '@signalbox/contract/agents/tool-inputs.ts'
 import type { Database } from '../../db/database.ts'
-import { bodyCheck } from '../../http/checked-body.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
-import { daySpan, daysBefore } from '../../reports/calendar-day.ts'
-import type { ProposalContext } from '../proposals/proposal-context.ts'
-import { type BoundDestination, findBoundDestinations } from './bound-store.ts'
-import { countAccepted, countReceived, sumLedger } from './ledger-figure-store.ts'
-import { ledgerFigures } from './ledger-figures.ts'
-import { NAMES_MAX } from './name-counts.ts'
-import { findReportedDays } from './platform-figure-store.ts'
-import { platformFigures } from './platform-figures.ts'
+import { createBodyValidator } from '../../http/body-schema.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { subtractDays, toDaySpan } from '../../util/calendar-day.ts'
+import type { ProposalContext } from '../proposals/agents-context.ts'
+import { type BoundDestination, findBoundDestinations } from './destination-signal-store.ts'
+import { buildEventFigures, buildPlatformFigures, NAMES_MAX } from './performance-figures.ts'
+import {
+  countAcceptedByName,
+  countReceivedByDay,
+  findReportedDays,
+  sumConversions,
+} from './performance-store.ts'
 
 /** Events that one answer reads. Of a busier ad account it begins on a later day, and says so. */
 export const EVENTS_READ_MAX = 2_000_000
 
-const checkArguments = bodyCheck<PerformanceInput>(PerformanceInput)
+const checkArguments = createBodyValidator<PerformanceInput>(PerformanceInput)
 
 export interface PerformanceContext extends Pick<ProposalContext, 'database' | 'now'> {
   eventsReadMax?: number
@@ -34,10 +36,10 @@ export async function readPerformance(
   requirePermission(principal, 'ad-account.read')
   const { days = PERFORMANCE_DAYS } = checkArguments(given)
   const at = now()
-  const until = daysBefore(at, 0)
-  const asked = daysBefore(at, days - 1)
+  const until = subtractDays(at, 0)
+  const asked = subtractDays(at, days - 1)
   const destinations = await findBoundDestinations(database, principal)
-  const lanes = lanesOf(destinations)
+  const lanes = toDestinationPairs(destinations)
   const since = await firstDay(database, lanes, { asked, until, eventsReadMax })
   const span = { since, until }
   const reported = await findReportedDays(database, { ...lanes, ...span })
@@ -52,40 +54,44 @@ export async function readPerformance(
     platform: {
       source: 'platform_reports',
       explanation: PLATFORM_EXPLANATION,
-      ...platformFigures(reported, destinations),
+      ...buildPlatformFigures(reported, destinations),
     },
   }
 }
 
-interface Lanes {
+interface DestinationPairs {
   trackerIds: string[]
   destinationIds: string[]
 }
 
-function lanesOf(destinations: readonly BoundDestination[]): Lanes {
+function toDestinationPairs(destinations: readonly BoundDestination[]): DestinationPairs {
   return {
     trackerIds: destinations.map(({ trackerId }) => trackerId),
     destinationIds: destinations.map(({ id }) => id),
   }
 }
 
-async function ledgerEvents(database: Database, lanes: Lanes, sinceDay: string) {
+async function ledgerEvents(database: Database, lanes: DestinationPairs, sinceDay: string) {
   const trackerIds = [...new Set(lanes.trackerIds)]
-  const since = daySpan(sinceDay).from
-  const figures = await sumLedger(database, { trackerIds, since, namesMax: NAMES_MAX })
-  return ledgerFigures(figures, await countAccepted(database, { ...lanes, sinceDay }))
+  const since = toDaySpan(sinceDay).from
+  const figures = await sumConversions(database, { trackerIds, since, namesMax: NAMES_MAX })
+  return buildEventFigures(figures, await countAcceptedByName(database, { ...lanes, sinceDay }))
 }
 
 /** The first of the days asked for from which on not too much has come in; today is always read. */
 async function firstDay(
   database: Database,
-  { trackerIds }: Lanes,
+  { trackerIds }: DestinationPairs,
   { asked, until, eventsReadMax }: { asked: string; until: string; eventsReadMax: number },
 ): Promise<string> {
   let total = 0
-  for (const { day, events } of await countReceived(database, [...new Set(trackerIds)], asked)) {
+  for (const { day, events } of await countReceivedByDay(
+    database,
+    [...new Set(trackerIds)],
+    asked,
+  )) {
     total += events
-    if (total > eventsReadMax) return day < until ? daysBefore(daySpan(day).from, -1) : until
+    if (total > eventsReadMax) return day < until ? subtractDays(toDaySpan(day).from, -1) : until
   }
   return asked
 }

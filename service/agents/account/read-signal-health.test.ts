@@ -9,7 +9,7 @@ import {
 } from '../../../testing/ad-account-under-test.ts'
 import { addAdAccount } from '../../../testing/people-under-test.ts'
 import { samplePurchase } from '../../../testing/sample-purchase.ts'
-import { raiseAlert } from '../../reports/raise-alert.ts'
+import { raiseAlert } from '../../reports/alert-store.ts'
 import { insertSnapshot } from '../../reports/snapshot-store.ts'
 import { readSignalHealth } from './read-signal-health.ts'
 

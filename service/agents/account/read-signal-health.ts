@@ -1,9 +1,13 @@
 import type { SignalHealth } from '@signalbox/contract/agents/account.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
-import type { ProposalContext } from '../proposals/proposal-context.ts'
-import { type BoundDestination, findBoundDestinations } from './bound-store.ts'
-import { destinationFindings, trackerFindings } from './signal-findings.ts'
-import { findLaneSigns, findLastEvents, type LaneSigns } from './signal-store.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../proposals/agents-context.ts'
+import {
+  type BoundDestination,
+  type DestinationSignals,
+  findBoundDestinations,
+  findDestinationSignals,
+  findLastEvents,
+} from './destination-signal-store.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 
@@ -22,14 +26,14 @@ export async function readSignalHealth(
   const lanes = { trackerIds, destinationIds: destinations.map(({ id }) => id) }
   const lastEvents = await findLastEvents(database, [...new Set(trackerIds)])
   const since = new Date(readAt.getTime() - DAY_MILLISECONDS)
-  const signs = await findLaneSigns(database, lanes, { now: readAt, since })
+  const signs = await findDestinationSignals(database, lanes, { now: readAt, since })
   const view = { destinations, lastEvents, signs, readAt }
-  const findings = destinations.length === 0 ? [NOT_CONNECTED] : findingsOf(view)
+  const findings = destinations.length === 0 ? [NOT_CONNECTED] : collectFindings(view)
   return {
     ad_account_id: principal.adAccountId,
     status: lastEvents.size === 0 ? 'not_connected' : findings.length > 0 ? 'degraded' : 'healthy',
     findings,
-    trackers: trackersOf(view),
+    trackers: toTrackers(view),
     read_at: readAt.toISOString(),
   }
 }
@@ -38,30 +42,35 @@ const NOT_CONNECTED =
   'No destination of this workspace delivers for this ad account: ask whoever runs this ' +
   'installation to connect a tracker and its dataset to it.'
 
-interface Signs {
+interface SignalView {
   destinations: readonly BoundDestination[]
   lastEvents: ReadonlyMap<string, Date>
-  signs: readonly LaneSigns[]
+  signs: readonly DestinationSignals[]
   readAt: Date
 }
 
-function findingsOf({ destinations, lastEvents, signs, readAt }: Signs): string[] {
+function collectFindings({ destinations, lastEvents, signs, readAt }: SignalView): string[] {
   return [...byTracker(destinations)].flatMap(([trackerId, bound]) => {
     const lastEventAt = lastEvents.get(trackerId) ?? null
     const ofDestinations = bound.flatMap(destination =>
-      destinationFindings(destination, signsOf(signs, destination), readAt),
+      destinationFindings(destination, signalsOfDestination(signs, destination), readAt),
     )
     return [...trackerFindings({ trackerId, lastEventAt }, readAt), ...ofDestinations]
   })
 }
 
-function trackersOf({ destinations, lastEvents, signs, readAt }: Signs): SignalHealth['trackers'] {
+function toTrackers({
+  destinations,
+  lastEvents,
+  signs,
+  readAt,
+}: SignalView): SignalHealth['trackers'] {
   return [...byTracker(destinations)].map(([id, bound]) => ({
     id,
     name: bound[0]?.trackerName ?? '',
     last_event_at: lastEvents.get(id)?.toISOString() ?? null,
     destinations: bound.map(destination => {
-      const { lastAcceptedAt, deliveries, matchQuality } = signsOf(signs, destination)
+      const { lastAcceptedAt, deliveries, matchQuality } = signalsOfDestination(signs, destination)
       return {
         id: destination.id,
         status: destination.status,
@@ -79,8 +88,91 @@ function byTracker(destinations: readonly BoundDestination[]): Map<string, Bound
   return Map.groupBy(destinations, ({ trackerId }) => trackerId)
 }
 
-function signsOf(signs: readonly LaneSigns[], { id }: BoundDestination): LaneSigns {
+function signalsOfDestination(
+  signs: readonly DestinationSignals[],
+  { id }: BoundDestination,
+): DestinationSignals {
   const found = signs.find(({ destinationId }) => destinationId === id)
   if (!found) throw new Error('a destination that was found has no signs')
   return found
+}
+
+/** A tracker, or a destination of one, as its findings are judged. */
+interface TrackerSignals {
+  trackerId: string
+  lastEventAt: Date | null
+}
+
+const SILENT_HOURS_MAX = 24
+const WAITING_HOURS_MAX = 1
+const HOUR_MILLISECONDS = 3_600_000
+/** Fewer of a hundred are single faulty events. */
+const FAILED_PERCENT_MIN = 1
+
+/**
+ * What is wrong with a tracker, a sentence each that says what to do. Names that people gave stay
+ * out of these sentences: who reads them may be a program that takes words for orders.
+ */
+function trackerFindings({ trackerId, lastEventAt }: TrackerSignals, now: Date): string[] {
+  if (lastEventAt === null) {
+    return [
+      `Tracker ${trackerId} has stored no event yet: install the tag, or send one from the ` +
+        'server as the documentation of createEvent says.',
+    ]
+  }
+  const silentHours = hoursBetween(lastEventAt, now)
+  if (silentHours < SILENT_HOURS_MAX) return []
+  return [
+    `Tracker ${trackerId} has stored nothing for ${Math.floor(silentHours)} hours: ask a ` +
+      'person to look whether the shop still sends its events.',
+  ]
+}
+
+/** The same for a destination. */
+function destinationFindings(
+  { id, status, testModeUntil }: BoundDestination,
+  signs: DestinationSignals,
+  now: Date,
+): string[] {
+  const findings: string[] = []
+  const isActive = status === 'active'
+  if (!isActive) {
+    findings.push(
+      `Destination ${id} is inactive, and its deliveries wait; status_reason holds the words of ` +
+        'the platform: ask whoever runs this installation to set a new credential.',
+    )
+  }
+  if (testModeUntil !== null && testModeUntil > now) {
+    findings.push(
+      `Destination ${id} is in test mode until ${testModeUntil.toISOString()}, and its events do ` +
+        'not count: ask a person to switch test mode off when the test is over.',
+    )
+  }
+  const waitingHours = signs.oldestDueAt === null ? 0 : hoursBetween(signs.oldestDueAt, now)
+  if (isActive && waitingHours >= WAITING_HOURS_MAX) {
+    findings.push(
+      `Deliveries of destination ${id} have been due for ${Math.floor(waitingHours)} hours: ask ` +
+        'whoever runs this installation whether a worker runs and reaches the platform.',
+    )
+  }
+  return [...findings, ...failedFindings(id, signs.deliveries), ...signs.alerts]
+}
+
+function failedFindings(id: string, deliveries: Record<string, number>): string[] {
+  const counts = Object.entries(deliveries)
+  const all = counts.reduce((sum, [, count]) => sum + count, 0)
+  const failed = counts.reduce((sum, [status, count]) => sum + (isLost(status) ? count : 0), 0)
+  if (failed === 0 || failed * 100 < all * FAILED_PERCENT_MIN) return []
+  return [
+    `Of ${all} deliveries of destination ${id} in the last 24 hours ${failed} failed: ask a ` +
+      'person to read the explanation of one of these events, mend the cause and replay them.',
+  ]
+}
+
+function isLost(status: string): boolean {
+  return status.startsWith('failed:') || status === 'expired'
+}
+
+function hoursBetween(from: Date, to: Date): number {
+  return (to.getTime() - from.getTime()) / HOUR_MILLISECONDS
 }

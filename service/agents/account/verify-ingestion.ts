@@ -1,8 +1,8 @@
 import type { IngestionVerification } from '@signalbox/contract/agents/account.ts'
-import { findEvents } from '../../ledger/store.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
-import type { ProposalContext } from '../proposals/proposal-context.ts'
-import { findBoundDestinations } from './bound-store.ts'
+import { findEventsById } from '../../events/store.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import type { ProposalContext } from '../proposals/agents-context.ts'
+import { findBoundDestinations } from './destination-signal-store.ts'
 
 export interface VerificationContext extends Pick<ProposalContext, 'database'> {
   /** verifySignalIngestion for one tracker. */
@@ -23,7 +23,7 @@ export async function verifySignalIngestion(
   const verifications: IngestionVerification['verifications'] = []
   for (const trackerId of new Set(destinations.map(bound => bound.trackerId))) {
     const { eventId, isDuplicate } = await verifyTracker(trackerId)
-    const stored = await findEvents(database, trackerId, [eventId])
+    const stored = await findEventsById(database, trackerId, [eventId])
     verifications.push({
       tracker_id: trackerId,
       event_id: eventId,

@@ -5,8 +5,8 @@ import { Ajv } from 'ajv'
 import { agentStage, ENTITIES, memberOf, propose, setPolicy } from '../../../testing/agent-stage.ts'
 import { testStore } from '../../../testing/test-store.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { changeOutside } from '../executor/rehearse-entity.ts'
-import { BATCHES_PER_PAGE, readQueue, readQueuedBatch } from './approval-queue.ts'
+import { applyExternalChange } from '../executor/simulated-account-store.ts'
+import { BATCHES_PER_PAGE, readApprovalQueue, readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
 
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
@@ -30,7 +30,7 @@ it('the queue has what waits, the oldest first, a page at a time, and nothing of
   const body = { decision: 'reject', reason: 'No.' }
   await decideActions(stage.context, { ...visit, batchId: ids.shift() }, body)
 
-  const queue = await readQueue(stage.context, visit, {})
+  const queue = await readApprovalQueue(stage.context, visit, {})
   assert.ok(fitsQueue(queue), ajv.errorsText(fitsQueue.errors))
   assert.deepEqual(
     queue.batches.map(({ id }) => id),
@@ -38,11 +38,11 @@ it('the queue has what waits, the oldest first, a page at a time, and nothing of
   )
   assert.equal(queue.has_more, false)
   await propose(stage, RAISE)
-  assert.equal((await readQueue(stage.context, visit, { page: '1' })).has_more, true)
-  assert.equal((await readQueue(stage.context, visit, { page: '2' })).batches.length, 1)
+  assert.equal((await readApprovalQueue(stage.context, visit, { page: '1' })).has_more, true)
+  assert.equal((await readApprovalQueue(stage.context, visit, { page: '2' })).batches.length, 1)
   for (const page of ['0', 'x', -1]) {
     await assert.rejects(
-      readQueue(stage.context, visit, { page }),
+      readApprovalQueue(stage.context, visit, { page }),
       error => error instanceof Refusal && error.status === 422,
     )
   }
@@ -86,10 +86,10 @@ it('a batch names the actions that can only end, because their entity changed si
   const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
   const visit = { person: stage.owner, workspaceId, batchId }
   const change = { status: 'paused', at: clock.now() } as const
-  await changeOutside(database, { adAccountId: otherAccountId, ...ENTITIES[1] }, change)
+  await applyExternalChange(database, { adAccountId: otherAccountId, ...ENTITIES[1] }, change)
   const before = await readQueuedBatch(context, visit)
   assert.deepEqual(before.batch.stale_action_ids, [])
-  await changeOutside(database, { adAccountId, ...ENTITIES[2] }, change)
+  await applyExternalChange(database, { adAccountId, ...ENTITIES[2] }, change)
   const after = await readQueuedBatch(context, visit)
   assert.deepEqual(after.batch.stale_action_ids, [actionIds[1]])
 })

@@ -15,13 +15,13 @@ import { entriesOf } from '../../../testing/audit-entries.ts'
 import { eventually } from '../../../testing/program-under-test.ts'
 import { testStore } from '../../../testing/test-store.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { endConnection, moveConnection } from '../../oauth/change-connection.ts'
-import { endExecutionToken } from '../../oauth/change-execution-tokens.ts'
+import { changeConnectionAdAccount, revokeWorkspaceConnection } from '../../oauth/connections.ts'
+import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../people/ad-account-store.ts'
-import type { CurrentPerson } from '../../people/current-person.ts'
-import { lockMembers, setRole } from '../../people/member-store.ts'
-import { changeOutside } from '../executor/rehearse-entity.ts'
-import { submitProposal } from '../executor/submit-proposal.ts'
+import type { CurrentPerson } from '../../people/session-store.ts'
+import { lockMembers, updateMemberRole } from '../../people/workspace-store.ts'
+import { submitProposal } from '../executor/execution-triggers.ts'
+import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { findReceipt } from '../proposals/receipt-store.ts'
 import { decideActions } from './decide-actions.ts'
 
@@ -168,12 +168,12 @@ const ENDINGS: Record<string, [(stage: AgentStage) => Promise<unknown>, string, 
   'of what somebody changed': [changeName, 'rejected', 'stale'],
   'of a revoked token': [
     // There is one in its database.
-    stage => endExecutionToken(stage.context, { ...ownerOf(stage), tokenId: 1 }),
+    stage => revokeWorkspaceToken(stage.context, { ...ownerOf(stage), tokenId: 1 }),
     ...(['rejected', 'proposer_revoked'] as const),
   ],
   'for whom nobody answers any more': [
     ({ database, workspaceId, responsible: { userId } }) =>
-      setRole(database, { workspaceId, userId }, 'admin'),
+      updateMemberRole(database, { workspaceId, userId }, 'admin'),
     ...(['rejected', 'proposer_revoked'] as const),
   ],
   'for a disabled ad account': [
@@ -188,7 +188,7 @@ const ENDINGS: Record<string, [(stage: AgentStage) => Promise<unknown>, string, 
 
 function changeName({ database, adAccountId, clock }: AgentStage) {
   const place = { adAccountId, ...ENTITIES[1] }
-  return changeOutside(database, place, { name: 'Winter', at: clock.now() })
+  return applyExternalChange(database, place, { name: 'Winter', at: clock.now() })
 }
 
 function ownerOf({ owner: person, workspaceId }: AgentStage) {
@@ -227,7 +227,7 @@ it('what a connection proposed ends when it is revoked or moved to another ad ac
     return action?.outcome
   }
   const connection = { ...ownerOf(stage), connectionId: 1 }
-  const move = () => moveConnection(context, connection, otherAccountId)
+  const move = () => changeConnectionAdAccount(context, connection, otherAccountId)
   assert.equal(await outcomeAfter(stage, move), 'proposer_revoked')
   const other = await agentStage(stage.database)
   await setPolicy(other, 'ask')
@@ -235,7 +235,8 @@ it('what a connection proposed ends when it is revoked or moved to another ad ac
     'select min(id) as id from agent_connections where workspace_id = $1',
     [other.workspaceId],
   )
-  const revoke = () => endConnection(context, { ...ownerOf(other), connectionId: rows[0].id })
+  const revoke = () =>
+    revokeWorkspaceConnection(context, { ...ownerOf(other), connectionId: rows[0].id })
   assert.equal(await outcomeAfter(other, revoke), 'proposer_revoked')
 })
 
@@ -247,7 +248,7 @@ it('403 for who loses their role while they decide', async test => {
   const isWaiting = Promise.withResolvers<void>()
   const change = database.query.transaction().execute(async query => {
     await lockMembers({ query }, workspaceId)
-    await setRole({ query }, { workspaceId, userId: owner.userId }, 'member')
+    await updateMemberRole({ query }, { workspaceId, userId: owner.userId }, 'member')
     isWaiting.resolve()
     await demoted.promise
   })

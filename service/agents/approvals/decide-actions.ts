@@ -1,32 +1,34 @@
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
+import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
-import { bodyCheck } from '../../http/checked-body.ts'
+import { createBodyValidator } from '../../http/body-schema.ts'
 import { type FieldErrors, Refusal } from '../../http/refusal.ts'
-import type { CurrentPerson } from '../../people/current-person.ts'
-import { findRole } from '../../people/member-store.ts'
-import { requireRole, rowId } from '../../people/require-role.ts'
-import { mayDo } from '../../people/workspace-role.ts'
-import type { AuditAction } from '../audit/audit-entry.ts'
-import type { Action } from '../proposals/action.ts'
-import type { ActionMove } from '../proposals/action-moves.ts'
+import type { CurrentPerson } from '../../people/session-store.ts'
+import { hasPermission, type WorkspaceRole } from '../../people/workspace-role.ts'
+import { countOwners, findMemberRole } from '../../people/workspace-store.ts'
+import { parseRowId, requireRole } from '../../people/workspaces.ts'
+import type { Action, ActionTransition } from '../proposals/action.ts'
 import { findActionsOfBatch, lockActions } from '../proposals/action-store.ts'
-import { type MoveOrder, moveAction } from '../proposals/move-action.ts'
-import type { ProposalContext } from '../proposals/proposal-context.ts'
-import { approvalVerdict, hasExpired } from './approval-verdict.ts'
-import { holdStanding, type Standing } from './hold-standing.ts'
-import { mayNotApprove } from './may-not-approve.ts'
+import type { ProposalContext } from '../proposals/agents-context.ts'
+import { type TransitionInput, transitionAction } from '../proposals/transition-action.ts'
+import {
+  type ActionPreconditions,
+  hasExpired,
+  lockPreconditions,
+  resolveApproval,
+} from './action-preconditions.ts'
 
 /** Who wants to decide on which batch; ids as they came. */
-export interface DecisionVisit {
+export interface DecisionRequest {
   person: CurrentPerson
   workspaceId: unknown
   batchId: unknown
 }
 
-export type DecisionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
+type DecisionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
 
-const checkDecision = bodyCheck<DecisionSubmission>(DecisionSubmission, ['reason'])
+const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission, ['reason'])
 
 /**
  * A person decides on the actions of a batch that wait, or on some of them, and is answered with
@@ -36,29 +38,29 @@ const checkDecision = bodyCheck<DecisionSubmission>(DecisionSubmission, ['reason
  */
 export async function decideActions(
   context: DecisionContext,
-  { person, ...visit }: DecisionVisit,
+  { person, ...visit }: DecisionRequest,
   body: unknown,
 ): Promise<Action[]> {
   const { database, now } = context
   const intent = { workspaceId: visit.workspaceId, action: 'decide_actions' } as const
   const { workspaceId } = await requireRole(database, person, intent)
   const decision = checkDecision(body)
-  const batchId = rowId(visit.batchId) ?? 0
+  const batchId = parseRowId(visit.batchId) ?? 0
   return database.query.transaction().execute(async query => {
-    const named = await namedActions({ query }, { workspaceId, batchId }, decision.action_ids)
+    const named = await selectActionIds({ query }, { workspaceId, batchId }, decision.action_ids)
     const held = await lockActions({ query }, named)
     const waiting = held.filter(({ status }) => status === 'pending')
     const [first] = waiting
-    if (!first) throw nothingWaits(held)
-    const standing = await holdStanding({ query }, first, now())
+    if (!first) throw nothingPending(held)
+    const standing = await lockPreconditions({ query }, first, now())
     const order = { decision, userId: person.userId, at: standing.at }
     await requireDecider({ query }, first, order)
-    return settle({ query }, context, { order, standing, waiting })
+    return applyDecision({ query }, context, { order, standing, waiting })
   })
 }
 
 /** The actions of the batch that a decision is about. */
-async function namedActions(
+async function selectActionIds(
   transaction: Transaction,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },
   actionIds: readonly number[] | undefined,
@@ -75,7 +77,7 @@ async function namedActions(
   return actionIds ? [...actionIds] : ids
 }
 
-function nothingWaits(actions: readonly Action[]): Refusal {
+function nothingPending(actions: readonly Action[]): Refusal {
   const statuses = [...new Set(actions.map(({ status }) => status.replaceAll('_', ' ')))]
   const now = statuses.join(', ')
   return new Refusal(409, `There is nothing to decide any more: it is ${now}. Load it again.`)
@@ -88,35 +90,35 @@ function nothingWaits(actions: readonly Action[]): Refusal {
 async function requireDecider(
   transaction: Transaction,
   action: Action,
-  { userId, decision }: Order,
+  { userId, decision }: DecisionInput,
 ): Promise<void> {
   const { workspaceId } = action
-  const role = await findRole(transaction, { workspaceId, userId })
-  if (role === null || !mayDo(role, 'decide_actions')) {
+  const role = await findMemberRole(transaction, { workspaceId, userId })
+  if (role === null || !hasPermission(role, 'decide_actions')) {
     throw new Refusal(403, 'Your role in this workspace does not allow this; ask an owner.')
   }
   if (decision.decision === 'reject') return
-  const sentence = await mayNotApprove(transaction, action, { userId, role })
+  const sentence = await findApprovalDenial(transaction, action, { userId, role })
   if (sentence !== null) throw new Refusal(403, sentence)
 }
 
-interface Order {
+interface DecisionInput {
   decision: DecisionSubmission
   userId: number
   at: Date
 }
 
-interface Orders {
-  order: Order
-  standing: Standing
+interface ApplyDecisionInput {
+  order: DecisionInput
+  standing: ActionPreconditions
   /** Pending, held, and of one ad account. */
   waiting: readonly Action[]
 }
 
-async function settle(
+async function applyDecision(
   transaction: Transaction,
   { audit, platform }: DecisionContext,
-  { order, standing, waiting }: Orders,
+  { order, standing, waiting }: ApplyDecisionInput,
 ): Promise<Action[]> {
   const targets = waiting.map(({ target }) => target)
   const { adAccountId } = standing
@@ -125,30 +127,33 @@ async function settle(
   for (const action of waiting) {
     const move =
       order.decision.decision === 'reject'
-        ? rejection(action, order.at)
-        : approvalVerdict(action, standing, entityOf(action, entities))
+        ? toRejection(action, order.at)
+        : resolveApproval(action, standing, findEntity(action, entities))
     moved.push(
-      await moveAction(transaction, audit, {
+      await transitionAction(transaction, audit, {
         action,
         ...move,
-        ...(move.outcome === null ? decided(move, order) : overruled(move, order)),
+        ...(move.outcome === null ? recordDecision(move, order) : recordOverrule(move, order)),
       }),
     )
   }
   return moved
 }
 
-function rejection(action: Action, at: Date): ActionMove {
+function toRejection(action: Action, at: Date): ActionTransition {
   return { to: 'rejected', outcome: hasExpired(action, at) ? 'expired' : null }
 }
 
-function entityOf({ target }: Action, entities: readonly EntityState[]): EntityState | null {
+function findEntity({ target }: Action, entities: readonly EntityState[]): EntityState | null {
   return entities.find(({ type, id }) => type === target.type && id === target.id) ?? null
 }
 
-type Written = Pick<MoveOrder, 'at' | 'actor' | 'audit' | 'details' | 'changes'>
+type RecordedDecision = Pick<TransitionInput, 'at' | 'actor' | 'audit' | 'details' | 'changes'>
 
-function decided({ to }: ActionMove, { decision, userId, at }: Order): Written {
+function recordDecision(
+  { to }: ActionTransition,
+  { decision, userId, at }: DecisionInput,
+): RecordedDecision {
   return {
     at,
     actor: { type: 'person', id: String(userId) },
@@ -161,8 +166,29 @@ function decided({ to }: ActionMove, { decision, userId, at }: Order): Written {
 }
 
 /** The person asked, and the rules ended it: nobody has decided on it. */
-function overruled({ to }: ActionMove, { decision, userId, at }: Order): Written {
+function recordOverrule(
+  { to }: ActionTransition,
+  { decision, userId, at }: DecisionInput,
+): RecordedDecision {
   const audit: AuditAction = to === 'blocked' ? 'action.blocked' : 'action.rejected'
   const details = { asked_for: decision.decision, asked_by: userId }
   return { at, actor: { type: 'system', id: null }, audit, details }
 }
+
+/**
+ * Why somebody may not approve what a credential of theirs proposed, as a sentence; null when they
+ * may. Two people see what an agent does, unless there is nobody else who could.
+ */
+export async function findApprovalDenial(
+  transaction: Transaction,
+  { workspaceId, proposer }: Pick<Action, 'workspaceId' | 'proposer'>,
+  { userId, role }: { userId: number; role: WorkspaceRole },
+): Promise<string | null> {
+  if (proposer.personId !== userId) return null
+  const owners = await countOwners(transaction, workspaceId)
+  const others = owners - (role === 'owner' ? 1 : 0)
+  return others > 0 ? OWN_PROPOSAL : null
+}
+
+const OWN_PROPOSAL =
+  'Your own credential proposed this, so somebody else has to approve it; you may reject it.'

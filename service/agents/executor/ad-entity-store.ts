@@ -1,14 +1,17 @@
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
-import type { EntityChange, EntityName } from '../policy/ad-platform.ts'
+import type { AdPlatform, EntityChange, EntityRef } from '../policy/ad-platform.ts'
+
+/** The simulated campaigns in the store: nothing here calls a platform. */
+export const simulatedPlatform: AdPlatform = { readEntities, changeEntity }
 
 /** See AdPlatform. */
-export async function readEntities(
+async function readEntities(
   { query }: Transaction,
   adAccountId: number,
-  names: readonly EntityName[],
+  names: readonly EntityRef[],
 ): Promise<EntityState[]> {
   if (names.length === 0) return []
   const rows = await query
@@ -21,12 +24,12 @@ export async function readEntities(
     .execute()
   return names.flatMap(({ type, id }) => {
     const row = rows.find(found => found.type === type && found.id === id)
-    return row ? [entityOf(row)] : []
+    return row ? [toEntityState(row)] : []
   })
 }
 
 /** See AdPlatform. The version is compared in the statement, so that of two changes one is made. */
-export async function changeEntity(
+async function changeEntity(
   { query }: Transaction,
   adAccountId: number,
   { expected, wanted, at }: EntityChange,
@@ -40,7 +43,11 @@ export async function changeEntity(
     .forUpdate()
     .executeTakeFirst()
   if (entity?.version !== expected.version) return false
-  const { status, daily_budget_minor } = faulty(entity.next_fault, wanted, entityOf(entity))
+  const { status, daily_budget_minor } = applyFault(
+    entity.next_fault,
+    wanted,
+    toEntityState(entity),
+  )
   await query
     .updateTable('ad_entities')
     .set({ status, daily_budget_minor, next_fault: null, changed_at: at })
@@ -52,10 +59,14 @@ export async function changeEntity(
   return true
 }
 
-type Delivered = Pick<EntityState, 'status' | 'daily_budget_minor'>
+type EntitySettings = Pick<EntityState, 'status' | 'daily_budget_minor'>
 
 /** A rehearsal of a platform that says yes and does something else. */
-function faulty(fault: string | null, wanted: Delivered, before: Delivered): Delivered {
+function applyFault(
+  fault: string | null,
+  wanted: EntitySettings,
+  before: EntitySettings,
+): EntitySettings {
   if (fault === 'ignored') return before
   if (fault !== 'altered') return wanted
   const budget = wanted.daily_budget_minor
@@ -63,7 +74,7 @@ function faulty(fault: string | null, wanted: Delivered, before: Delivered): Del
 }
 
 /** A row as everybody else sees it. */
-export function entityOf(row: Selectable<Tables['ad_entities']>): EntityState {
+export function toEntityState(row: Selectable<Tables['ad_entities']>): EntityState {
   return {
     type: row.type as EntityState['type'],
     id: row.id,
@@ -73,4 +84,33 @@ export function entityOf(row: Selectable<Tables['ad_entities']>): EntityState {
     daily_budget_minor: row.daily_budget_minor,
     version: row.version,
   }
+}
+
+/** Entities that one read shows. */
+const ENTITIES_LISTED_MAX = 500
+
+interface ListedEntities {
+  /** Parents before what belongs to them. */
+  entities: EntityState[]
+  /** How many more there are. */
+  omitted: number
+}
+
+/** Every entity of an ad account: itself, its campaigns, their ad sets and their ads. */
+export async function listEntities(
+  { query }: Transaction,
+  adAccountId: number,
+  entitiesMax = ENTITIES_LISTED_MAX,
+): Promise<ListedEntities> {
+  const rows = await query
+    .selectFrom('ad_entities')
+    .selectAll()
+    .select(({ fn }) => fn.countAll<number>().over().as('total'))
+    .where('ad_account_id', '=', adAccountId)
+    .orderBy(sql`array_position(array['ad_account', 'campaign', 'ad_set', 'ad'], type)`)
+    .orderBy(sql`id::numeric`)
+    .limit(entitiesMax)
+    .execute()
+  const total = rows[0]?.total ?? 0
+  return { entities: rows.map(toEntityState), omitted: total - rows.length }
 }

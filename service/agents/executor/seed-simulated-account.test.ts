@@ -8,8 +8,8 @@ import {
 import { TestClock } from '../../../testing/test-clock.ts'
 import { testStore } from '../../../testing/test-store.ts'
 import type { Database } from '../../db/database.ts'
-import { listEntities } from './list-entity-store.ts'
-import { seedSimulatedAccount } from './seed-simulated-account.ts'
+import { listEntities } from './ad-entity-store.ts'
+import { seedSimulatedAccount } from './simulated-account-store.ts'
 
 it('a new ad account has itself, 3 campaigns, 5 ad sets and 8 ads, parents first', async test => {
   const { database, adAccountId, seed } = await account(test)

@@ -13,16 +13,16 @@ export interface SimulatedAccount {
   name: string
 }
 
-interface Planned {
+interface EntityPlan {
   name: string
   status?: 'paused'
   /** In minor units. A budget stands on a campaign or on its ad sets, never on both, as at Meta. */
   budget?: number
 }
-type PlannedAdSet = Planned & { ads: readonly Planned[] }
-type PlannedCampaign = Planned & { adSets: readonly PlannedAdSet[] }
+type AdSetPlan = EntityPlan & { ads: readonly EntityPlan[] }
+type CampaignPlan = EntityPlan & { adSets: readonly AdSetPlan[] }
 
-const CAMPAIGNS: readonly PlannedCampaign[] = [
+const CAMPAIGNS: readonly CampaignPlan[] = [
   {
     name: 'Autumn collection - New customers',
     budget: 12_000,
@@ -64,21 +64,24 @@ const CAMPAIGNS: readonly PlannedCampaign[] = [
  * The ad account itself and 3 campaigns, 5 ad sets and 8 ads, parents first: always the same, so
  * that stories and tests can count on them. Ids are those of no other simulated account.
  */
-export function simulatedEntities(account: SimulatedAccount): SimulatedEntity[] {
-  const nextId = simulatedIds(account.adAccountId)
-  const root = entity('ad_account', account.platformAccountId, { planned: account, parent: null })
+export function buildSimulatedEntities(account: SimulatedAccount): SimulatedEntity[] {
+  const nextId = createIdSequence(account.adAccountId)
+  const root = buildEntity('ad_account', account.platformAccountId, {
+    planned: account,
+    parent: null,
+  })
   const campaigns = CAMPAIGNS.map(planned => ({
     planned,
-    campaign: entity('campaign', nextId(), { planned, parent: root }),
+    campaign: buildEntity('campaign', nextId(), { planned, parent: root }),
   }))
   const adSets = campaigns.flatMap(({ planned: { adSets }, campaign }) =>
     adSets.map(planned => ({
       planned,
-      adSet: entity('ad_set', nextId(), { planned, parent: campaign }),
+      adSet: buildEntity('ad_set', nextId(), { planned, parent: campaign }),
     })),
   )
   const ads = adSets.flatMap(({ planned: { ads }, adSet }) =>
-    ads.map(planned => entity('ad', nextId(), { planned, parent: adSet })),
+    ads.map(planned => buildEntity('ad', nextId(), { planned, parent: adSet })),
   )
   return [
     root,
@@ -92,7 +95,7 @@ export function simulatedEntities(account: SimulatedAccount): SimulatedEntity[] 
 const FIRST_ID = 120_200_000_000_000_000n
 const IDS_PER_ACCOUNT = 1_000n
 
-function simulatedIds(adAccountId: number): () => string {
+function createIdSequence(adAccountId: number): () => string {
   let last = FIRST_ID + BigInt(adAccountId) * IDS_PER_ACCOUNT
   return () => {
     last += 1n
@@ -100,10 +103,10 @@ function simulatedIds(adAccountId: number): () => string {
   }
 }
 
-function entity(
+function buildEntity(
   type: EntityState['type'],
   id: string,
-  { planned, parent }: { planned: Planned; parent: SimulatedEntity | null },
+  { planned, parent }: { planned: EntityPlan; parent: SimulatedEntity | null },
 ): SimulatedEntity {
   return {
     type,

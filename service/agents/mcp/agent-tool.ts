@@ -1,6 +1,7 @@
-import type { Permission } from '../../oauth/resources.ts'
-import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
-import type { AgentsContext } from './agents-context.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import type { Permission } from '../../oauth/permissions.ts'
+import type { AgentsContext } from '../proposals/agents-context.ts'
 
 /**
  * One thing that an agent can do over MCP. The words are for a model that has never seen us; they
@@ -14,7 +15,7 @@ export interface AgentTool {
   /** JSON Schema, strict: a member that it does not name is refused. */
   input: object
   /** By whom arguments are held to it: a verb may have rules of its own, and names all faults. */
-  checkedBy: 'schema' | 'verb'
+  validatedBy: 'schema' | 'verb'
   /** JSON Schema of the structured content. */
   output: object
   annotations: ToolAnnotations
@@ -23,7 +24,7 @@ export interface AgentTool {
 }
 
 /** Hints about what a call does (MCP, Tool annotations). */
-export interface ToolAnnotations {
+interface ToolAnnotations {
   readOnlyHint: boolean
   destructiveHint: boolean
   idempotentHint: boolean
@@ -32,9 +33,59 @@ export interface ToolAnnotations {
 }
 
 /** Of a tool that only reads. */
-export const READS: ToolAnnotations = {
+export const READ_ONLY: ToolAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
+}
+
+/** What a tool call answers (MCP, Tool result). */
+export interface ToolResult {
+  content: { type: 'text'; text: string }[]
+  structuredContent?: Record<string, unknown>
+  isError?: true
+}
+
+/** The answer as structured content, and the same as text for clients that read only that. */
+export function toToolResult(result: object): ToolResult {
+  const text = JSON.stringify(result)
+  const structuredContent = result as Record<string, unknown>
+  return { content: [{ type: 'text', text }], structuredContent }
+}
+
+/** A "no" with what to do next, in words for a model. */
+export function toToolError(sentence: string, nextStep: string): ToolResult {
+  return { content: [{ type: 'text', text: `${sentence}\nNext step: ${nextStep}` }], isError: true }
+}
+
+/** A refusal of a verb; every wrong argument has a line of its own. */
+export function toRefusalResult({ status, message, errors, headers }: Refusal): ToolResult {
+  const faults = Object.values(errors ?? {}).flat()
+  const sentence = faults.length > 0 ? ['Refused.', ...faults].join('\n- ') : message
+  return toToolError(sentence, nextStepOf(status, headers['retry-after']))
+}
+
+function nextStepOf(status: number, retrySeconds: string | undefined): string {
+  switch (status) {
+    case 403:
+      return (
+        'do not call this tool again with this credential. Tell the person you work for that it ' +
+        'may not do this; an owner of the workspace can approve another connection or issue ' +
+        'another token.'
+      )
+    case 404:
+      return (
+        'look with list_actions for what there is and where it stands; only what belongs to the ' +
+        'ad account of this credential is found.'
+      )
+    case 409:
+      return 'read the current state again, then decide whether the call still makes sense.'
+    case 422:
+      return 'correct what is named above and call the tool again; the same call cannot succeed.'
+    case 503:
+      return `wait ${retrySeconds ?? 2} seconds, then send exactly the same call again.`
+    default:
+      return 'tell the person you work for; repeating the same call will not help.'
+  }
 }

@@ -1,19 +1,31 @@
-import { bodyCheck } from '../../http/checked-body.ts'
-import { refusalOf } from '../../http/failure-answers.ts'
+import { createBodyValidator } from '../../http/body-schema.ts'
+import { toRefusal } from '../../http/error-responses.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
-import { findToolUses, noteToolUse } from '../proposals/tool-use-store.ts'
-import { ACCOUNT_STATE_SECONDS, FIRST_TOOL } from './account-tools.ts'
-import type { AgentTool } from './agent-tool.ts'
-import { AGENT_TOOLS } from './agent-tools.ts'
-import type { AgentsContext } from './agents-context.ts'
-import { refusedAnswer, type ToolAnswer, toolAnswer, toolError } from './tool-answer.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import type { AgentsContext } from '../proposals/agents-context.ts'
+import { findToolUses, recordToolUse } from '../proposals/tool-use-store.ts'
+import { ACCOUNT_STATE_SECONDS, ACCOUNT_TOOLS, FIRST_TOOL } from './account-tools.ts'
+import { ACTION_READ_TOOLS, PROPOSAL_TOOLS } from './action-tools.ts'
+import {
+  type AgentTool,
+  type ToolResult,
+  toRefusalResult,
+  toToolError,
+  toToolResult,
+} from './agent-tool.ts'
 
-export interface ToolCall {
+/** Every tool, in the order in which an agent meets them (decisions, section 10). */
+export const AGENT_TOOLS: readonly AgentTool[] = [
+  ...ACCOUNT_TOOLS,
+  ...PROPOSAL_TOOLS,
+  ...ACTION_READ_TOOLS,
+]
+
+interface ToolCall {
   tool: AgentTool
   principal: AgentPrincipal
   /** The arguments, as they came. */
-  given: unknown
+  input: unknown
   requestId: string
 }
 
@@ -22,30 +34,32 @@ export interface ToolCall {
  * next step in it: a model can act on that, and cannot on a broken protocol. What is a mistake of
  * ours is logged.
  */
-export async function callTool(context: AgentsContext, call: ToolCall): Promise<ToolAnswer> {
-  const { tool, principal, given } = call
+export async function callTool(context: AgentsContext, call: ToolCall): Promise<ToolResult> {
+  const { tool, principal, input: given } = call
   try {
     requirePermission(principal, tool.permission)
-    const input = tool.checkedBy === 'schema' ? CHECKS.get(tool.name)?.(given) : given
-    if (!(await knowsAccount(context, call))) return ACCOUNT_STATE_FIRST
+    const input = tool.validatedBy === 'schema' ? INPUT_VALIDATORS.get(tool.name)?.(given) : given
+    if (!(await hasRecentAccountState(context, call))) return ACCOUNT_STATE_REQUIRED
     const result = await tool.run(context, principal, input)
     // Only what was answered counts as read: it can be evidence of a proposal.
-    await noteToolUse(context.database, principal, tool.name, context.now())
-    return toolAnswer(result)
+    await recordToolUse(context.database, principal, tool.name, context.now())
+    return toToolResult(result)
   } catch (error) {
-    return failedAnswer(context, call, error)
+    return toFailureResult(context, call, error)
   }
 }
 
-const CHECKS = new Map(AGENT_TOOLS.map(({ name, input }) => [name, bodyCheck<object>(input)]))
+const INPUT_VALIDATORS = new Map(
+  AGENT_TOOLS.map(({ name, input }) => [name, createBodyValidator<object>(input)]),
+)
 
-const ACCOUNT_STATE_FIRST = toolError(
+const ACCOUNT_STATE_REQUIRED = toToolError(
   `${FIRST_TOOL} has not been called with this credential within the last hour.`,
   `call ${FIRST_TOOL} without arguments, read its answer, then send this call again.`,
 )
 
 /** Whoever acts must have seen the account, its currency and its rules not long ago. */
-async function knowsAccount(
+async function hasRecentAccountState(
   { database, now }: AgentsContext,
   { tool, principal }: ToolCall,
 ): Promise<boolean> {
@@ -55,15 +69,15 @@ async function knowsAccount(
   return uses.has(FIRST_TOOL)
 }
 
-function failedAnswer(
+function toFailureResult(
   { logger }: AgentsContext,
   { tool, requestId }: ToolCall,
   error: unknown,
-): ToolAnswer {
-  const refusal = refusalOf(error as Error, '/')
-  if (error instanceof Refusal || refusal.status === 503) return refusedAnswer(refusal)
+): ToolResult {
+  const refusal = toRefusal(error as Error, '/')
+  if (error instanceof Refusal || refusal.status === 503) return toRefusalResult(refusal)
   logger.error({ err: error, request_id: requestId, tool: tool.name }, 'tool call failed')
-  return toolError(
+  return toToolError(
     `Something went wrong on our side; ${requestId} helps us find it.`,
     'send the same call once more; if it fails again, tell the person you work for.',
   )

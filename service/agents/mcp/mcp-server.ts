@@ -4,8 +4,7 @@ import {
   McpServer,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
-import type { AgentTool } from './agent-tool.ts'
-import type { ToolAnswer } from './tool-answer.ts'
+import type { AgentTool, ToolResult } from './agent-tool.ts'
 
 /** One request, its body read already. */
 export interface McpRequest {
@@ -31,12 +30,12 @@ export type McpEra = 2025 | 2026
  * Answers one request of Streamable HTTP, without sessions: each request gets a server of its own,
  * so that any process can answer any request, and a revoked token opens nothing a moment later.
  */
-export async function answerMcp(
+export async function handleMcpRequest(
   makeServer: (era: McpEra) => McpToolServer,
   { headers, body, signal }: McpRequest,
 ): Promise<McpResponse> {
   const errors: Error[] = []
-  const refused = refusedStream(body)
+  const refused = refuseSubscription(body)
   if (refused) return { response: refused, errors }
   const { fetch: answer } = createMcpHandler(({ era }) => makeServer(ERAS[era]), {
     onerror: error => void errors.push(error),
@@ -54,7 +53,7 @@ const ERAS = { legacy: 2025, modern: 2026 } as const
  * release never change: the library would open one, so it is answered here as a method that does
  * not exist.
  */
-function refusedStream(body: unknown): Response | null {
+function refuseSubscription(body: unknown): Response | null {
   const { method, id } = Object(body) as { method?: unknown; id?: unknown }
   const isRequest = typeof id === 'string' || typeof id === 'number'
   if (method !== 'subscriptions/listen' || !isRequest) return null
@@ -75,11 +74,11 @@ export interface ToolServerOptions {
   /** For the model, before it sees the tools. */
   instructions: string
   tools: readonly AgentTool[]
-  call: (tool: AgentTool, given: unknown) => Promise<ToolAnswer>
+  call: (tool: AgentTool, given: unknown) => Promise<ToolResult>
 }
 
 /** A server that has these tools and nothing else. */
-export function toolServer(options: ToolServerOptions): McpToolServer {
+export function createToolServer(options: ToolServerOptions): McpToolServer {
   const { tools, call, instructions, ...identity } = options
   const server = new McpServer(identity, {
     instructions,
@@ -88,7 +87,10 @@ export function toolServer(options: ToolServerOptions): McpToolServer {
   })
   for (const tool of tools) {
     const { name, title, description, annotations } = tool
-    const schemas = { inputSchema: shown(tool.input), outputSchema: shown(tool.output) }
+    const schemas = {
+      inputSchema: toStandardSchema(tool.input),
+      outputSchema: toStandardSchema(tool.output),
+    }
     server.registerTool(name, { title, description, annotations, ...schemas }, async given => ({
       ...(await call(tool, given)),
     }))
@@ -103,7 +105,7 @@ const LIST_MILLISECONDS = 300_000
  * A schema that clients are shown. The library does not check with it: `callTool` does, in
  * sentences that name every wrong argument, and tests check what we answer.
  */
-function shown(schema: object): StandardSchemaWithJSON {
+function toStandardSchema(schema: object): StandardSchemaWithJSON {
   const json = () => schema as Record<string, unknown>
   return {
     '~standard': {

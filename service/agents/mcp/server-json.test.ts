@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { Ajv } from 'ajv'
-import { RESOURCES } from '../../oauth/resources.ts'
-import { MCP_SERVER_VERSION } from './signalbox-server.ts'
+import { RESOURCES } from '../../oauth/permissions.ts'
+import { MCP_SERVER_VERSION } from './routes.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const VECTORS = join(import.meta.dirname, 'vectors')

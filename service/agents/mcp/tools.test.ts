@@ -6,8 +6,8 @@ import { agentTokens } from '../../../testing/agent-tokens.ts'
 import { trailOf } from '../../../testing/audit-entries.ts'
 import { type McpUnderTest, mcpUnderTest } from '../../../testing/mcp-under-test.ts'
 import { serviceUnderTest } from '../../../testing/service-under-test.ts'
-import { issueExecutionToken } from '../../oauth/issue-execution-token.ts'
-import type { Tier } from '../../oauth/tiers.ts'
+import { issueExecutionToken } from '../../oauth/execution-tokens.ts'
+import type { Tier } from '../../oauth/permissions.ts'
 
 const TOOLS = [
   'get_account_state',

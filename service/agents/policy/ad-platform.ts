@@ -1,7 +1,7 @@
 import type { EntityState, EntityType } from '@signalbox/contract/agents/actions.ts'
 import type { Transaction } from '../../db/database.ts'
 
-export interface EntityName {
+export interface EntityRef {
   type: EntityType
   /** The platform's number, in digits. */
   id: string
@@ -26,7 +26,7 @@ export interface AdPlatform {
   readEntities(
     transaction: Transaction,
     adAccountId: number,
-    names: readonly EntityName[],
+    names: readonly EntityRef[],
   ): Promise<EntityState[]>
   /** False: it is not as expected any more, and nothing was changed. */
   changeEntity(

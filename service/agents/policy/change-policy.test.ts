@@ -6,7 +6,7 @@ import { entriesOf, refuseEntries } from '../../../testing/audit-entries.ts'
 import { testStore } from '../../../testing/test-store.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import { changePolicy } from './change-policy.ts'
-import { POLICY_AT_FIRST, readPolicy } from './read-policy.ts'
+import { DEFAULT_POLICY, readPolicy } from './policy-store.ts'
 
 const LIMITS: PolicySubmission['limits'] = {
   ...{ change_percent_max: 30, change_minor_max: null, daily_total_minor_max: 9_000 },
@@ -28,8 +28,8 @@ async function stageOf(test: TestContext) {
 
 it('a workspace begins with suggestions and narrow limits', async test => {
   const { read } = await stageOf(test)
-  assert.deepEqual(await read(), POLICY_AT_FIRST)
-  assert.equal(POLICY_AT_FIRST.execution_mode, 'suggest_only')
+  assert.deepEqual(await read(), DEFAULT_POLICY)
+  assert.equal(DEFAULT_POLICY.execution_mode, 'suggest_only')
 })
 
 it('an owner replaces the policy as a whole, and it is one version on', async test => {
@@ -52,7 +52,7 @@ it('the log has what the policy was before and after, and who changed it', async
   await change(BODY)
   const [entry, ...others] = await entriesOf(database, workspaceId, 'policy.changed')
   assert.deepEqual(others, [])
-  const { version, execution_mode, limits } = POLICY_AT_FIRST
+  const { version, execution_mode, limits } = DEFAULT_POLICY
   assert.deepEqual(
     { actor: entry?.actor, subject: entry?.subject, at: entry?.at, details: entry?.details },
     {

@@ -1,13 +1,12 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import { type ActionPolicy, PolicySubmission } from '@signalbox/contract/agents/policy.ts'
+import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../db/database.ts'
-import { bodyCheck } from '../../http/checked-body.ts'
+import { createBodyValidator } from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
-import type { CurrentPerson } from '../../people/current-person.ts'
-import { requireRole } from '../../people/require-role.ts'
-import type { AuditTrail } from '../audit/audit-trail.ts'
-import { holdForChange, savePolicy } from './policy-store.ts'
-import { readPolicy } from './read-policy.ts'
+import type { CurrentPerson } from '../../people/session-store.ts'
+import { requireRole } from '../../people/workspaces.ts'
+import { lockPolicyForChange, readPolicy, savePolicy } from './policy-store.ts'
 
 export interface PolicyContext {
   database: Database
@@ -16,12 +15,12 @@ export interface PolicyContext {
 }
 
 /** Who asks, and where; the workspace may come from a path. */
-export interface PolicyVisit {
+export interface PolicyRequest {
   person: CurrentPerson
   workspaceId: unknown
 }
 
-const checkBody = bodyCheck<PolicySubmission>(PolicySubmission)
+const checkBody = createBodyValidator<PolicySubmission>(PolicySubmission)
 
 /**
  * Replaces the policy of a workspace, with its entry in the log. Throws a Refusal: 403, 404, 422
@@ -29,19 +28,19 @@ const checkBody = bodyCheck<PolicySubmission>(PolicySubmission)
  */
 export async function changePolicy(
   context: PolicyContext,
-  { person, workspaceId: given }: PolicyVisit,
+  { person, workspaceId: given }: PolicyRequest,
   body: unknown,
 ): Promise<ActionPolicy> {
   const intent = { workspaceId: given, action: 'change_policy' } as const
   const { workspaceId } = await requireRole(context.database, person, intent)
-  const submission = readSubmission(body)
+  const submission = parseSubmission(body)
   const order = { workspaceId, personId: person.userId, submission }
   return context.database.query
     .transaction()
     .execute(query => replacePolicy({ query }, context, order))
 }
 
-function readSubmission(body: unknown): PolicySubmission {
+function parseSubmission(body: unknown): PolicySubmission {
   const submission = checkBody(body)
   const { quiet_hours } = submission.limits
   if (quiet_hours === null || quiet_hours.from !== quiet_hours.until) return submission
@@ -49,7 +48,7 @@ function readSubmission(body: unknown): PolicySubmission {
   throw Refusal.ofFields({ 'limits.quiet_hours.until': [sentence] })
 }
 
-interface PolicyOrder {
+interface PolicyChangeInput {
   workspaceId: number
   personId: number
   submission: PolicySubmission
@@ -58,34 +57,38 @@ interface PolicyOrder {
 async function replacePolicy(
   transaction: Transaction,
   { now, audit }: PolicyContext,
-  { workspaceId, personId, submission }: PolicyOrder,
+  { workspaceId, personId, submission }: PolicyChangeInput,
 ): Promise<ActionPolicy> {
-  await holdForChange(transaction, workspaceId)
+  await lockPolicyForChange(transaction, workspaceId)
   const before = await readPolicy(transaction, workspaceId)
-  if (before.version !== submission.version) throw changedMeanwhile()
+  if (before.version !== submission.version) throw policyConflict()
   const at = now()
-  const after = { ...submission, limits: inOrder(submission.limits), version: before.version + 1 }
+  const after = {
+    ...submission,
+    limits: sortAllowedTypes(submission.limits),
+    version: before.version + 1,
+  }
   await savePolicy(transaction, { ...after, workspaceId, changedBy: personId, changedAt: at })
   await audit.append(transaction, {
     ...{ workspaceId, at, action: 'policy.changed' },
     actor: { type: 'person', id: String(personId) },
     subject: { type: 'policy', id: String(workspaceId) },
-    details: { before: auditedPolicy(before), after: auditedPolicy(after) },
+    details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
   })
   return { ...after, changed_at: at.toISOString() }
 }
 
 /** The same types are the same list. */
-function inOrder(limits: PolicySubmission['limits']): PolicySubmission['limits'] {
+function sortAllowedTypes(limits: PolicySubmission['limits']): PolicySubmission['limits'] {
   const { allowed_types } = limits
   return { ...limits, allowed_types: ACTION_TYPES.filter(type => allowed_types.includes(type)) }
 }
 
-function auditedPolicy({ version, execution_mode, limits }: PolicySubmission) {
+function toAuditedPolicy({ version, execution_mode, limits }: PolicySubmission) {
   return { version, execution_mode, limits }
 }
 
-function changedMeanwhile(): Refusal {
+function policyConflict(): Refusal {
   return new Refusal(
     409,
     'Somebody changed the policy since it was shown to you: read it again and repeat your change.',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { evaluateAction, type JudgedAction, type PolicyGrounds } from './evaluate-action.ts'
+import { type CandidateAction, evaluateAction, type PolicyInput } from './evaluate-action.ts'
 import { POLICY_REASON_CODES } from './policy-reasons.ts'
-import { POLICY_AT_FIRST } from './read-policy.ts'
+import { DEFAULT_POLICY } from './policy-store.ts'
 
 const CAMPAIGN: EntityState = {
   ...{ type: 'campaign', id: '901', name: 'Autumn', parent_id: '900' },
@@ -12,7 +12,7 @@ const CAMPAIGN: EntityState = {
 }
 const NOON = new Date('2026-11-21T12:00:00.000Z')
 const NO_LIMITS: PolicyLimits = {
-  ...POLICY_AT_FIRST.limits,
+  ...DEFAULT_POLICY.limits,
   ...{ change_percent_max: null, change_minor_max: null },
   ...{ daily_total_minor_max: null, actions_per_day_max: null },
 }
@@ -27,7 +27,7 @@ interface Case {
 }
 
 function groundsOf({ mode = 'auto_with_limits', limits = {}, entity, used = [0, 0] }: Case) {
-  const grounds: PolicyGrounds = {
+  const grounds: PolicyInput = {
     policy: {
       ...{ version: 3, execution_mode: mode, changed_at: null },
       limits: { ...NO_LIMITS, ...limits },
@@ -40,15 +40,15 @@ function groundsOf({ mode = 'auto_with_limits', limits = {}, entity, used = [0, 
   return grounds
 }
 
-type Type = JudgedAction['type']
+type Type = CandidateAction['type']
 
 function actionOf(type: Type, budget?: number, target: EntityState['type'] = 'campaign') {
   const params = budget === undefined ? {} : { new_daily_budget_minor: budget }
-  return { type, target: { type: target, id: '901' }, params } satisfies JudgedAction
+  return { type, target: { type: target, id: '901' }, params } satisfies CandidateAction
 }
 
 /** What is decided, and by which codes. */
-function verdict(action: JudgedAction, given: Case = {}): string {
+function verdict(action: CandidateAction, given: Case = {}): string {
   const { decision, reasons } = evaluateAction(action, groundsOf(given))
   return [decision, ...reasons.map(({ code }) => code)].join(' ')
 }
@@ -70,7 +70,7 @@ it('in the other modes a person decides, whatever is within the limits', () => {
   }
 })
 
-const BLOCKED: [string, JudgedAction, Case][] = [
+const BLOCKED: [string, CandidateAction, Case][] = [
   ['type_not_allowed', actionOf('pause'), { limits: { allowed_types: ['resume'] } }],
   ['entity_not_found', TO_12_000, { entity: null }],
   ['already_paused', actionOf('pause'), { entity: { status: 'paused' } }],
@@ -109,7 +109,7 @@ it('what cannot or may not be is blocked in every mode, by that reason alone', (
   }
 })
 
-const EXCEEDED: [string, JudgedAction, Case][] = [
+const EXCEEDED: [string, CandidateAction, Case][] = [
   ['change_percent_exceeded', TO_12_000, { limits: { change_percent_max: 19 } }],
   [
     'change_percent_exceeded',
@@ -245,9 +245,9 @@ it('reasons are sentences with the figures that a person needs', () => {
 })
 
 it('every code is reached by one of the cases here', () => {
-  const cases: [JudgedAction, Case][] = [
+  const cases: [CandidateAction, Case][] = [
     ...[...BLOCKED, ...EXCEEDED].map(
-      ([, action, given]) => [action, given] as [JudgedAction, Case],
+      ([, action, given]) => [action, given] as [CandidateAction, Case],
     ),
     [TO_12_000, {}],
     [TO_12_000, { mode: 'ask' }],

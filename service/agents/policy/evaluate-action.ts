@@ -7,15 +7,14 @@ import type {
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy, ExecutionMode } from '@signalbox/contract/agents/policy.ts'
-import type { EntityName } from './ad-platform.ts'
-import { type BudgetMove, budgetMove } from './budget-move.ts'
-import { BLOCKING, PERSON_DECIDES, WITHIN_LIMITS } from './policy-reasons.ts'
-import { isQuiet } from './quiet-hours.ts'
+import { isWithinQuietHours } from './account-time.ts'
+import type { EntityRef } from './ad-platform.ts'
+import { APPROVAL_REASONS, BLOCK_REASONS, WITHIN_LIMITS } from './policy-reasons.ts'
 
 /** What somebody wants to do. */
-export interface JudgedAction {
+export interface CandidateAction {
   type: ActionType
-  target: EntityName
+  target: EntityRef
   params: ActionSubmission['params']
 }
 
@@ -27,7 +26,7 @@ export interface DayUsage {
 }
 
 /** Everything that a decision is made from. */
-export interface PolicyGrounds {
+export interface PolicyInput {
   policy: ActionPolicy
   /** As it is now; null: the ad account has no such entity. */
   entity: EntityState | null
@@ -53,23 +52,23 @@ export interface Evaluation {
  * be is blocked in every mode; the rest needs a person, unless the mode is auto_with_limits and the
  * action is within all limits. A stricter limit never makes the decision milder.
  */
-export function evaluateAction(action: JudgedAction, grounds: PolicyGrounds): Evaluation {
-  const move = budgetMove(action.params, grounds.entity)
+export function evaluateAction(action: CandidateAction, grounds: PolicyInput): Evaluation {
+  const move = computeBudgetChange(action.params, grounds.entity)
   const blocking = blockingReasons(action, grounds)
-  const reserved = blocking.length > 0 ? [] : reservedReasons(action, move, grounds)
-  const { decision, reasons } = decided(blocking, reserved)
+  const reserved = blocking.length > 0 ? [] : approvalReasons(action, move, grounds)
+  const { decision, reasons } = combineReasons(blocking, reserved)
   const { entity } = grounds
   return {
     decision,
     reasons,
-    evidence: evidenceOf(move, grounds),
+    evidence: buildEvidence(move, grounds),
     before: entity,
     proposed: entity && proposedState(action, entity),
     changeMinor: move.changeMinor,
   }
 }
 
-function decided(
+function combineReasons(
   blocking: PolicyReason[],
   reserved: PolicyReason[],
 ): Pick<Evaluation, 'decision' | 'reasons'> {
@@ -79,60 +78,61 @@ function decided(
 }
 
 /** Why it cannot or may not be, whoever says yes. */
-function blockingReasons(action: JudgedAction, { policy, entity }: PolicyGrounds): PolicyReason[] {
+function blockingReasons(action: CandidateAction, { policy, entity }: PolicyInput): PolicyReason[] {
   const isAllowed = policy.limits.allowed_types.includes(action.type)
-  const forbidden = isAllowed ? [] : [BLOCKING.typeNotAllowed(action.type)]
-  const impossible = entity ? impossibility(action, entity) : BLOCKING.entityNotFound()
+  const forbidden = isAllowed ? [] : [BLOCK_REASONS.typeNotAllowed(action.type)]
+  const impossible = entity ? findImpossibility(action, entity) : BLOCK_REASONS.entityNotFound()
   return impossible ? [...forbidden, impossible] : forbidden
 }
 
 /** Why the change makes no sense for the entity as it is. */
-function impossibility(
-  { type, target, params }: JudgedAction,
+function findImpossibility(
+  { type, target, params }: CandidateAction,
   { status, daily_budget_minor: budget }: EntityState,
 ): PolicyReason | null {
   switch (type) {
     case 'pause':
-      return status === 'paused' ? BLOCKING.alreadyPaused() : null
+      return status === 'paused' ? BLOCK_REASONS.alreadyPaused() : null
     case 'resume':
-      return status === 'active' ? BLOCKING.alreadyActive() : null
+      return status === 'active' ? BLOCK_REASONS.alreadyActive() : null
     case 'increase_budget':
     case 'decrease_budget': {
-      if (target.type === 'ad_account') return BLOCKING.accountWithoutBudget()
-      if (budget === null) return BLOCKING.noDailyBudget()
+      if (target.type === 'ad_account') return BLOCK_REASONS.accountWithoutBudget()
+      if (budget === null) return BLOCK_REASONS.noDailyBudget()
       const wanted = params.new_daily_budget_minor ?? budget
-      if (type === 'increase_budget') return wanted > budget ? null : BLOCKING.notAnIncrease()
-      return wanted < budget ? null : BLOCKING.notADecrease()
+      if (type === 'increase_budget') return wanted > budget ? null : BLOCK_REASONS.notAnIncrease()
+      return wanted < budget ? null : BLOCK_REASONS.notADecrease()
     }
   }
 }
 
 /** Why a person decides; none of them: it may be carried out at once. */
-function reservedReasons(
-  { target }: JudgedAction,
-  move: BudgetMove,
-  grounds: PolicyGrounds,
+function approvalReasons(
+  { target }: CandidateAction,
+  move: BudgetChange,
+  grounds: PolicyInput,
 ): PolicyReason[] {
   const { policy, account, at } = grounds
   const { quiet_hours } = policy.limits
   const isAuto = policy.execution_mode === 'auto_with_limits'
-  const rests = isAuto && quiet_hours !== null && isQuiet(quiet_hours, at, account.timeZone)
+  const rests =
+    isAuto && quiet_hours !== null && isWithinQuietHours(quiet_hours, at, account.timeZone)
   return [
     ...modeReasons(policy.execution_mode),
-    ...(target.type === 'ad_account' ? [PERSON_DECIDES.wholeAccount()] : []),
+    ...(target.type === 'ad_account' ? [APPROVAL_REASONS.wholeAccount()] : []),
     ...exceededLimits(move, grounds),
-    ...(rests ? [PERSON_DECIDES.quietHours(quiet_hours)] : []),
+    ...(rests ? [APPROVAL_REASONS.quietHours(quiet_hours)] : []),
   ]
 }
 
 function modeReasons(mode: ExecutionMode): PolicyReason[] {
-  return mode === 'auto_with_limits' ? [] : [PERSON_DECIDES[mode]()]
+  return mode === 'auto_with_limits' ? [] : [APPROVAL_REASONS[mode]()]
 }
 
 /** Money limits are asked only of what moves money. */
 function exceededLimits(
-  { changeMinor, changePercent, exceedsPercent }: BudgetMove,
-  { policy, usedToday, account: { currency } }: PolicyGrounds,
+  { changeMinor, changePercent, exceedsPercent }: BudgetChange,
+  { policy, usedToday, account: { currency } }: PolicyInput,
 ): PolicyReason[] {
   const { limits } = policy
   const { change_percent_max: percentMax, change_minor_max: changeMax } = limits
@@ -141,23 +141,23 @@ function exceededLimits(
   const count = usedToday.actionCount + 1
   const reasons: PolicyReason[] = []
   if (percentMax !== null && changePercent !== null && exceedsPercent(percentMax)) {
-    reasons.push(PERSON_DECIDES.changePercent(changePercent, percentMax))
+    reasons.push(APPROVAL_REASONS.changePercent(changePercent, percentMax))
   }
   if (changeMax !== null && changeMinor > changeMax) {
-    reasons.push(PERSON_DECIDES.changeAmount({ sum: changeMinor, max: changeMax, currency }))
+    reasons.push(APPROVAL_REASONS.changeAmount({ sum: changeMinor, max: changeMax, currency }))
   }
   if (totalMax !== null && changeMinor > 0 && sum > totalMax) {
-    reasons.push(PERSON_DECIDES.dailyTotal({ sum, max: totalMax, currency }))
+    reasons.push(APPROVAL_REASONS.dailyTotal({ sum, max: totalMax, currency }))
   }
   if (countMax !== null && count > countMax) {
-    reasons.push(PERSON_DECIDES.actionsPerDay(count, countMax))
+    reasons.push(APPROVAL_REASONS.actionsPerDay(count, countMax))
   }
   return reasons
 }
 
-function evidenceOf(
-  { changeMinor, changePercent }: BudgetMove,
-  { policy, usedToday, at }: PolicyGrounds,
+function buildEvidence(
+  { changeMinor, changePercent }: BudgetChange,
+  { policy, usedToday, at }: PolicyInput,
 ): PolicyEvidence {
   return {
     policy_version: policy.version,
@@ -171,7 +171,7 @@ function evidenceOf(
 }
 
 /** One version on, as every change leaves it. */
-function proposedState({ type, params }: JudgedAction, entity: EntityState): EntityState {
+function proposedState({ type, params }: CandidateAction, entity: EntityState): EntityState {
   const version = entity.version + 1
   switch (type) {
     case 'pause':
@@ -183,5 +183,36 @@ function proposedState({ type, params }: JudgedAction, entity: EntityState): Ent
       const budget = params.new_daily_budget_minor ?? entity.daily_budget_minor
       return { ...entity, version, daily_budget_minor: budget }
     }
+  }
+}
+
+/** How far an action moves a daily budget. */
+interface BudgetChange {
+  /** Up or down, in minor units; 0 where no budget moves. */
+  changeMinor: number
+  /** Of what it was, rounded up to hundredths, so that what is too much never reads as enough. */
+  changePercent: number | null
+  /** Compared in whole numbers, without rounding. */
+  exceedsPercent: (percentMax: number) => boolean
+}
+
+const NO_BUDGET_CHANGE: BudgetChange = {
+  changeMinor: 0,
+  changePercent: null,
+  exceedsPercent: () => false,
+}
+const PERCENT = 100
+
+function computeBudgetChange(
+  { new_daily_budget_minor: wanted }: ActionSubmission['params'],
+  entity: EntityState | null,
+): BudgetChange {
+  const budget = entity?.daily_budget_minor ?? null
+  if (wanted === undefined || budget === null) return NO_BUDGET_CHANGE
+  const changeMinor = Math.abs(wanted - budget)
+  return {
+    changeMinor,
+    changePercent: Math.ceil((changeMinor * PERCENT * PERCENT) / budget) / PERCENT,
+    exceedsPercent: percentMax => changeMinor * PERCENT > percentMax * budget,
   }
 }

@@ -8,15 +8,15 @@ import {
 } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
 import { type SeededChoices, seededChoices, testSeeds } from '../../../testing/seeded-choices.ts'
-import { type Evaluation, evaluateAction, type JudgedAction } from './evaluate-action.ts'
-import { isQuiet } from './quiet-hours.ts'
+import { isWithinQuietHours } from './account-time.ts'
+import { type CandidateAction, type Evaluation, evaluateAction } from './evaluate-action.ts'
 
 const ROUNDS = 4_000
 const AT = Date.parse('2026-11-21T00:00:00.000Z')
 const ACCOUNT = { currency: 'EUR', timeZone: 'America/New_York' }
 
 interface Plan {
-  steps: { action: JudgedAction; entity: EntityState | null }[]
+  steps: { action: CandidateAction; entity: EntityState | null }[]
   mode: (typeof EXECUTION_MODES)[number]
   limits: PolicyLimits
   usedToday: { changedMinor: number; actionCount: number }
@@ -136,7 +136,7 @@ function allowedWithinLimits(plan: Plan, judged: Evaluation[]): number {
     }
     assert.ok(actionCount <= (limits.actions_per_day_max ?? Infinity), place)
     const { quiet_hours } = limits
-    assert.ok(!quiet_hours || !isQuiet(quiet_hours, plan.at, ACCOUNT.timeZone), place)
+    assert.ok(!quiet_hours || !isWithinQuietHours(quiet_hours, plan.at, ACCOUNT.timeZone), place)
     const { status, daily_budget_minor } = before
     const isChanged =
       proposed.status !== status || proposed.daily_budget_minor !== daily_budget_minor

@@ -1,6 +1,6 @@
 import type { ActionType, PolicyReason } from '@signalbox/contract/agents/actions.ts'
-import { amountText } from './amount-text.ts'
-import type { QuietHours } from './quiet-hours.ts'
+import type { QuietHours } from './account-time.ts'
+import { formatAmount } from './format-amount.ts'
 
 /** Why the policy decides as it does. Codes stay; sentences may be reworded. */
 export const POLICY_REASON_CODES = [
@@ -29,7 +29,7 @@ function reason(code: PolicyReasonCode, message: string): PolicyReason {
 }
 
 /** Nothing that was changed by hand since makes these possible: the action is blocked. */
-export const BLOCKING = {
+export const BLOCK_REASONS = {
   typeNotAllowed: (type: ActionType) =>
     reason('type_not_allowed', `The policy of this workspace does not allow ${type}.`),
   entityNotFound: () =>
@@ -53,7 +53,7 @@ export const BLOCKING = {
 } as const
 
 /** A person has to decide. */
-export const PERSON_DECIDES = {
+export const APPROVAL_REASONS = {
   suggest_only: () =>
     reason(
       'suggest_only',
@@ -70,14 +70,14 @@ export const PERSON_DECIDES = {
   changeAmount: ({ sum, max, currency }: MoneyLimit) =>
     reason(
       'change_amount_exceeded',
-      `It moves the daily budget by ${amountText(sum, currency)}; the policy allows ` +
-        `${amountText(max, currency)} at once.`,
+      `It moves the daily budget by ${formatAmount(sum, currency)}; the policy allows ` +
+        `${formatAmount(max, currency)} at once.`,
     ),
   dailyTotal: ({ sum, max, currency }: MoneyLimit) =>
     reason(
       'daily_total_exceeded',
-      `With it ${amountText(sum, currency)} would be moved today; the policy allows ` +
-        `${amountText(max, currency)} a day.`,
+      `With it ${formatAmount(sum, currency)} would be moved today; the policy allows ` +
+        `${formatAmount(max, currency)} a day.`,
     ),
   actionsPerDay: (count: number, countMax: number) =>
     reason(

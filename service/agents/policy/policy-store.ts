@@ -1,3 +1,4 @@
+import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import type {
   ActionPolicy,
   ExecutionMode,
@@ -5,8 +6,43 @@ import type {
 } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 
+/** What every workspace begins with: agents suggest, and people do. */
+export const DEFAULT_POLICY: ActionPolicy = {
+  version: 0,
+  execution_mode: 'suggest_only',
+  limits: {
+    change_percent_max: 20,
+    change_minor_max: 5_000,
+    daily_total_minor_max: 20_000,
+    actions_per_day_max: 10,
+    allowed_types: [...ACTION_TYPES],
+    quiet_hours: null,
+  },
+  changed_at: null,
+}
+
+/** How a workspace lets its agents act, at this moment. */
+export async function readPolicy(
+  transaction: Transaction,
+  workspaceId: number,
+): Promise<ActionPolicy> {
+  return (await findPolicy(transaction, workspaceId)) ?? DEFAULT_POLICY
+}
+
+/**
+ * The same for a decision that is written down: the policy stays as it is until the transaction
+ * ends, so that no entry of the log decides by a policy that an entry before it has replaced.
+ */
+export async function lockPolicy(
+  transaction: Transaction,
+  workspaceId: number,
+): Promise<ActionPolicy> {
+  await lockPolicyForRead(transaction, workspaceId)
+  return readPolicy(transaction, workspaceId)
+}
+
 /** Null: the policy that all begin with was never changed. */
-export async function findPolicy(
+async function findPolicy(
   { query }: Transaction,
   workspaceId: number,
 ): Promise<ActionPolicy | null> {
@@ -25,13 +61,13 @@ export async function findPolicy(
   }
 }
 
-export interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_mode' | 'limits'> {
+interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_mode' | 'limits'> {
   workspaceId: number
   changedBy: number
   changedAt: Date
 }
 
-/** The caller holds the policy (`holdForChange`). */
+/** The caller holds the policy (`lockPolicyForChange`). */
 export async function savePolicy({ query }: Transaction, change: PolicyChange): Promise<void> {
   await query
     .insertInto('agent_policies')
@@ -59,7 +95,7 @@ export async function savePolicy({ query }: Transaction, change: PolicyChange): 
  * Until the transaction ends the policy is not changed; others may hold it in the same way. The row
  * of the workspace is what is locked, because a policy that was never changed has no row.
  */
-export async function holdForDecision({ query }: Transaction, workspaceId: number): Promise<void> {
+async function lockPolicyForRead({ query }: Transaction, workspaceId: number): Promise<void> {
   await query
     .selectFrom('workspaces')
     .select('id')
@@ -69,7 +105,10 @@ export async function holdForDecision({ query }: Transaction, workspaceId: numbe
 }
 
 /** Waits for every decision that is under way, and keeps others from beginning one. */
-export async function holdForChange({ query }: Transaction, workspaceId: number): Promise<void> {
+export async function lockPolicyForChange(
+  { query }: Transaction,
+  workspaceId: number,
+): Promise<void> {
   await query
     .selectFrom('workspaces')
     .select('id')

@@ -12,7 +12,7 @@ export async function findAction(
     .where('agent_actions.workspace_id', '=', workspaceId)
     .where('agent_actions.id', '=', actionId)
     .executeTakeFirst()
-  return row ? actionOf(row) : null
+  return row ? toAction(row) : null
 }
 
 /** The actions of one batch, in their order. */
@@ -24,10 +24,10 @@ export async function findActionsOfBatch(
     .where('agent_actions.batch_id', '=', batchId)
     .orderBy('agent_actions.position')
     .execute()
-  return rows.map(actionOf)
+  return rows.map(toAction)
 }
 
-export interface ActionPart {
+export interface ActionPageQuery {
   workspaceId: number
   /** Null: of every ad account of the workspace. */
   adAccountId: number | null
@@ -40,7 +40,7 @@ export interface ActionPart {
 /** A part of the actions of a workspace, the newest first. */
 export async function findActionsPage(
   transaction: Transaction,
-  { workspaceId, adAccountId, status, offset, limit }: ActionPart,
+  { workspaceId, adAccountId, status, offset, limit }: ActionPageQuery,
 ): Promise<Action[]> {
   const rows = await selectActions(transaction)
     .where('agent_actions.workspace_id', '=', workspaceId)
@@ -52,7 +52,7 @@ export async function findActionsPage(
     .offset(offset)
     .limit(limit)
     .execute()
-  return rows.map(actionOf)
+  return rows.map(toAction)
 }
 
 /**
@@ -68,7 +68,7 @@ export async function lockActions(
     .orderBy('agent_actions.id')
     .forUpdate('agent_actions')
     .execute()
-  return rows.map(actionOf)
+  return rows.map(toAction)
 }
 
 /** Every action with its batch; conditions are the caller's. */
@@ -86,7 +86,7 @@ function selectActions({ query }: Transaction) {
     ])
 }
 
-/** Stores a new action and returns its id. Only `keepNewAction` calls it. */
+/** Stores a new action and returns its id. Only `createAction` calls it. */
 export async function insertAction(
   { query }: Transaction,
   batchId: number,
@@ -162,7 +162,7 @@ export async function countPending({ query }: Transaction, adAccountId?: number)
 }
 
 /** What was begun in an ad account since a moment: the sum of its changes, and how many. */
-export async function usageSince(
+export async function findUsageSince(
   { query }: Transaction,
   adAccountId: number,
   since: Date,
@@ -185,7 +185,7 @@ type ActionRow = Selectable<Tables['agent_actions']> &
   >
 
 /** A row of `selectActions`. What the check of the table allows is what the types say. */
-export function actionOf(row: ActionRow): Action {
+export function toAction(row: ActionRow): Action {
   return {
     id: row.id,
     batchId: row.batch_id,
@@ -198,16 +198,16 @@ export function actionOf(row: ActionRow): Action {
       id: row.target_id,
       name: row.target_name,
     },
-    params: parsed(row.params) as Action['params'],
+    params: parseJsonColumn(row.params) as Action['params'],
     rationale: row.rationale,
     status: row.status as Action['status'],
     outcome: row.outcome as Action['outcome'],
     policyDecision: row.policy_decision as Action['policyDecision'],
-    policyReasons: parsed(row.policy_reasons) as Action['policyReasons'],
-    policyEvidence: parsed(row.policy_evidence) as Action['policyEvidence'],
-    before: parsed(row.state_before) as Action['before'],
-    proposed: parsed(row.state_proposed) as Action['proposed'],
-    after: parsed(row.state_after) as Action['after'],
+    policyReasons: parseJsonColumn(row.policy_reasons) as Action['policyReasons'],
+    policyEvidence: parseJsonColumn(row.policy_evidence) as Action['policyEvidence'],
+    before: parseJsonColumn(row.state_before) as Action['before'],
+    proposed: parseJsonColumn(row.state_proposed) as Action['proposed'],
+    after: parseJsonColumn(row.state_after) as Action['after'],
     changeMinor: row.change_minor,
     decidedBy: row.decided_by,
     decidedAt: row.decided_at,
@@ -228,6 +228,6 @@ export function actionOf(row: ActionRow): Action {
 }
 
 /** jsonb comes from PostgreSQL as a value; the types of the tables say what goes in, text. */
-function parsed(column: string | null): unknown {
+function parseJsonColumn(column: string | null): unknown {
   return column
 }

@@ -6,8 +6,8 @@ import {
   BATCH_STATUSES,
   type BatchStatus,
 } from '@signalbox/contract/agents/actions.ts'
-import { isFinal } from './action-moves.ts'
-import { batchStatus } from './batch-status.ts'
+import { isFinal } from './action.ts'
+import { deriveBatchStatus } from './proposal-view.ts'
 
 const ALONE: Record<ActionStatus, BatchStatus> = {
   pending: 'pending_approval',
@@ -23,7 +23,7 @@ const ALONE: Record<ActionStatus, BatchStatus> = {
 }
 
 it('a batch of one has the status that follows from its action', () => {
-  for (const status of ACTION_STATUSES) assert.equal(batchStatus([status]), ALONE[status])
+  for (const status of ACTION_STATUSES) assert.equal(deriveBatchStatus([status]), ALONE[status])
 })
 
 const TOGETHER: [BatchStatus, ...ActionStatus[]][] = [
@@ -44,8 +44,8 @@ const TOGETHER: [BatchStatus, ...ActionStatus[]][] = [
 
 it('of several actions what is open comes first, then what was done, then what was not', () => {
   for (const [expected, ...statuses] of TOGETHER) {
-    assert.equal(batchStatus(statuses), expected, statuses.join(' '))
-    assert.equal(batchStatus(statuses.reverse()), expected, statuses.join(' '))
+    assert.equal(deriveBatchStatus(statuses), expected, statuses.join(' '))
+    assert.equal(deriveBatchStatus(statuses.reverse()), expected, statuses.join(' '))
   }
 })
 
@@ -53,7 +53,7 @@ it('a batch is open exactly while one of its actions is, and every status can be
   const reached = new Set<BatchStatus>()
   for (const one of ACTION_STATUSES) {
     for (const other of ACTION_STATUSES) {
-      const status = batchStatus([one, other])
+      const status = deriveBatchStatus([one, other])
       reached.add(status)
       const isOpen = status === 'pending_approval' || status === 'executing'
       assert.equal(isOpen, !isFinal(one) || !isFinal(other), `${one} ${other}`)

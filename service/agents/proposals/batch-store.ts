@@ -28,14 +28,14 @@ export interface NewBatch {
   expiresAt: Date
 }
 
-export interface BatchName {
+interface BatchRef {
   workspaceId: number
   batchId: number
 }
 
 export async function findBatch(
   { query }: Transaction,
-  { workspaceId, batchId }: BatchName,
+  { workspaceId, batchId }: BatchRef,
 ): Promise<Batch | null> {
   const row = await query
     .selectFrom('agent_batches')
@@ -43,7 +43,7 @@ export async function findBatch(
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', batchId)
     .executeTakeFirst()
-  return row ? batchOf(row) : null
+  return row ? toBatch(row) : null
 }
 
 export async function findBatchByKey(
@@ -56,7 +56,7 @@ export async function findBatchByKey(
     .where('workspace_id', '=', workspaceId)
     .where('idempotency_key', '=', idempotencyKey)
     .executeTakeFirst()
-  return row ? batchOf(row) : null
+  return row ? toBatch(row) : null
 }
 
 /**
@@ -90,7 +90,7 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
 }
 
 /** What the checks of the table allow is what the types say; jsonb comes as a value. */
-export function batchOf(row: Selectable<Tables['agent_batches']>): Batch {
+function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
   return {
     id: row.id,
     workspaceId: row.workspace_id,
@@ -112,5 +112,69 @@ export function batchOf(row: Selectable<Tables['agent_batches']>): Batch {
     policyDecision: row.policy_decision as PolicyDecision,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+  }
+}
+
+/** A batch with what a person wants to know of it. */
+export interface QueuedBatchRow {
+  batch: Batch
+  adAccountName: string
+  currency: string
+  /** The name of who answers for the credential. */
+  responsible: string
+}
+
+/** Batches of a workspace with something to decide, those that expire first before the others. */
+export async function findQueuedBatches(
+  transaction: Transaction,
+  workspaceId: number,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<QueuedBatchRow[]> {
+  const rows = await selectQueuedBatches(transaction, workspaceId)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('agent_actions')
+          .select('agent_actions.id')
+          .whereRef('agent_actions.batch_id', '=', 'batch.id')
+          .where('agent_actions.status', '=', 'pending'),
+      ),
+    )
+    .orderBy('batch.expires_at')
+    .orderBy('batch.id')
+    .offset(offset)
+    .limit(limit)
+    .execute()
+  return rows.map(toQueuedBatchRow)
+}
+
+/** One batch, whether it waits or not; null when the workspace has no such batch. */
+export async function findQueuedBatch(
+  transaction: Transaction,
+  { workspaceId, batchId }: { workspaceId: number; batchId: number },
+): Promise<QueuedBatchRow | null> {
+  const row = await selectQueuedBatches(transaction, workspaceId)
+    .where('batch.id', '=', batchId)
+    .executeTakeFirst()
+  return row ? toQueuedBatchRow(row) : null
+}
+
+function selectQueuedBatches({ query }: Transaction, workspaceId: number) {
+  return query
+    .selectFrom('agent_batches as batch')
+    .innerJoin('ad_accounts as account', 'account.id', 'batch.ad_account_id')
+    .leftJoin('people.users as person', 'person.id', 'batch.person_id')
+    .selectAll('batch')
+    .select(['account.name as ad_account_name', 'account.currency', 'person.name as responsible'])
+    .where('batch.workspace_id', '=', workspaceId)
+}
+
+type QueueSelection = Awaited<ReturnType<ReturnType<typeof selectQueuedBatches>['execute']>>[number]
+
+function toQueuedBatchRow(row: QueueSelection): QueuedBatchRow {
+  return {
+    batch: toBatch(row),
+    adAccountName: row.ad_account_name,
+    currency: row.currency,
+    responsible: row.responsible ?? 'somebody who is gone',
   }
 }

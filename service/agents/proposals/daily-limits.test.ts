@@ -11,9 +11,9 @@ import {
 import { executionPrincipal } from '../../../testing/execution-principal.ts'
 import { TestClock } from '../../../testing/test-clock.ts'
 import { testStore } from '../../../testing/test-store.ts'
+import { verifyChain } from '../../audit/verify-chain.ts'
 import { openDatabase } from '../../db/database.ts'
-import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
-import { verifyChain } from '../audit/verify-chain.ts'
+import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { proposeActions } from './propose-actions.ts'
 
 /** An hour before the day ends in Berlin, where the ad accounts of the stage are. */

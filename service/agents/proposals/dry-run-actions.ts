@@ -1,9 +1,9 @@
 import type { DryRunResult } from '@signalbox/contract/agents/proposals.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
-import { readPolicy } from '../policy/read-policy.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { readPolicy } from '../policy/policy-store.ts'
+import type { ProposalContext } from './agents-context.ts'
 import { type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
-import type { ProposalContext } from './proposal-context.ts'
-import { readDryRun } from './read-proposal.ts'
+import { validateDryRun } from './validate-proposal.ts'
 
 /**
  * What proposeActions would decide at this moment, and what would change. The transaction may only
@@ -16,7 +16,7 @@ export async function dryRunActions(
   body: unknown,
 ): Promise<DryRunResult> {
   requirePermission(principal, 'actions.propose')
-  const { actions: submissions } = readDryRun(body, principal.adAccountId)
+  const { actions: submissions } = validateDryRun(body, principal.adAccountId)
   const evaluated = await database.query
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -26,12 +26,12 @@ export async function dryRunActions(
       const order = { submissions, account: principal, policy, at: now() }
       return evaluateActions({ query }, platform, order)
     })
-  return { dry_run: { actions: evaluated.map(rehearsed) } }
+  return { dry_run: { actions: evaluated.map(toDryRunAction) } }
 }
 
-type Rehearsed = DryRunResult['dry_run']['actions'][number]
+type DryRunAction = DryRunResult['dry_run']['actions'][number]
 
-function rehearsed({ submission, evaluation }: EvaluatedAction): Rehearsed {
+function toDryRunAction({ submission, evaluation }: EvaluatedAction): DryRunAction {
   const { type, target_entity } = submission
   const { decision, reasons, before, proposed } = evaluation
   if (!before || !proposed) {

@@ -10,9 +10,9 @@ import {
 import { entriesOf } from '../../../testing/audit-entries.ts'
 import { executionPrincipal } from '../../../testing/execution-principal.ts'
 import { testStore } from '../../../testing/test-store.ts'
+import { verifyChain } from '../../audit/verify-chain.ts'
 import { openDatabase } from '../../db/database.ts'
 import type { Refusal } from '../../http/refusal.ts'
-import { verifyChain } from '../audit/verify-chain.ts'
 import { proposeActions } from './propose-actions.ts'
 
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const

@@ -1,21 +1,19 @@
-import type { PolicyReason } from '@signalbox/contract/agents/actions.ts'
+import type { ActionStatus, BatchStatus, PolicyReason } from '@signalbox/contract/agents/actions.ts'
 import type { ActionBatch, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
 import type { Action } from './action.ts'
-import { actionView, proposerView, targetView } from './action-view.ts'
-import { approvalQueueUrl, inboxUrl } from './approval-addresses.ts'
-import { batchStatus } from './batch-status.ts'
+import { toActionView, toProposerView, toTargetView } from './action-view.ts'
+import type { ProposalContext } from './agents-context.ts'
 import type { Batch } from './batch-store.ts'
-import type { ProposalContext } from './proposal-context.ts'
 
-interface KeptProposal {
+interface SavedProposal {
   batch: Batch
   actions: readonly Action[]
 }
 
 /** The answer to who proposed, with the actions as they are by now. */
-export function proposalResult(
+export function toProposalResult(
   { publicOrigin }: Pick<ProposalContext, 'publicOrigin'>,
-  { batch, actions }: KeptProposal,
+  { batch, actions }: SavedProposal,
 ): ProposalResult {
   const { id, workspaceId, adAccountId } = batch
   const origin = publicOrigin()
@@ -24,34 +22,34 @@ export function proposalResult(
       id,
       scope: { workspace_id: workspaceId, ad_account_id: adAccountId },
       evidence_provenance: batch.provenance,
-      status: batchStatus(actions.map(action => action.status)),
+      status: deriveBatchStatus(actions.map(action => action.status)),
       policy_decision: batch.policyDecision,
-      policy_reasons: reasonsOf({ batch, actions }),
+      policy_reasons: collectReasons({ batch, actions }),
       approval_required: actions.some(action => action.status === 'pending'),
       inbox_url: inboxUrl(origin, { workspaceId, batchId: id }),
       approval_queue_url: approvalQueueUrl(origin, workspaceId),
       rationale: batch.rationale,
-      proposed_by: proposerView(batch.proposer),
-      actions: actions.map(proposedAction),
+      proposed_by: toProposerView(batch.proposer),
+      actions: actions.map(toProposedAction),
     },
   }
 }
 
 /** Those of the actions that the decision about the whole comes from, each once. */
-function reasonsOf({ batch, actions }: KeptProposal): PolicyReason[] {
+function collectReasons({ batch, actions }: SavedProposal): PolicyReason[] {
   const deciding = actions.filter(action => action.policyDecision === batch.policyDecision)
   const reasons = deciding.flatMap(action => action.policyReasons)
   return [...new Map(reasons.map(reason => [`${reason.code} ${reason.message}`, reason])).values()]
 }
 
-function proposedAction(action: Action): ProposalResult['proposal']['actions'][number] {
+function toProposedAction(action: Action): ProposalResult['proposal']['actions'][number] {
   return {
     id: action.id,
     type: action.type,
-    target_entity: targetView(action),
+    target_entity: toTargetView(action),
     params: action.params,
     rationale: action.rationale,
-    proposed_by: proposerView(action.proposer),
+    proposed_by: toProposerView(action.proposer),
     policy_decision: action.policyDecision,
     policy_reasons: [...action.policyReasons],
     policy_evidence: action.policyEvidence,
@@ -59,25 +57,55 @@ function proposedAction(action: Action): ProposalResult['proposal']['actions'][n
 }
 
 /** A batch as it is now, with everything that happened to its actions. */
-export function batchView(
+export function toBatchView(
   { publicOrigin }: Pick<ProposalContext, 'publicOrigin'>,
-  { batch, actions }: KeptProposal,
+  { batch, actions }: SavedProposal,
 ): ActionBatch {
   const { id, workspaceId } = batch
   return {
     batch: {
       id,
-      status: batchStatus(actions.map(action => action.status)),
+      status: deriveBatchStatus(actions.map(action => action.status)),
       ad_account_id: batch.adAccountId,
       idempotency_key: batch.idempotencyKey,
       rationale: batch.rationale,
       evidence_provenance: batch.provenance,
-      proposed_by: proposerView(batch.proposer),
+      proposed_by: toProposerView(batch.proposer),
       policy_decision: batch.policyDecision,
       inbox_url: inboxUrl(publicOrigin(), { workspaceId, batchId: id }),
       created_at: batch.createdAt.toISOString(),
       expires_at: batch.expiresAt.toISOString(),
-      actions: actions.map(actionView),
+      actions: actions.map(toActionView),
     },
   }
+}
+
+/**
+ * The status of a batch, which follows from those of its actions and is stored nowhere
+ * (`docs/states.md`). What is still open comes first, then what was done, what went wrong, and what
+ * a person or the policy said no to.
+ */
+export function deriveBatchStatus(statuses: readonly ActionStatus[]): BatchStatus {
+  const some = (...wanted: ActionStatus[]) => statuses.some(status => wanted.includes(status))
+  if (some('pending')) return 'pending_approval'
+  if (some('executing', 'executed_pending_verification')) return 'executing'
+  if (some('verified')) {
+    return statuses.every(status => status === 'verified') ? 'completed' : 'partially_completed'
+  }
+  if (some('failed', 'rolled_back', 'execution_uncertain')) return 'failed'
+  if (some('approved_without_execution')) return 'approved_without_execution'
+  return some('rejected') ? 'rejected' : 'blocked'
+}
+
+/** Where people see everything that waits in a workspace. */
+function approvalQueueUrl(origin: string, workspaceId: number): string {
+  return `${origin}/workspaces/${workspaceId}/approvals`
+}
+
+/** Where they see one batch and decide on it. */
+function inboxUrl(
+  origin: string,
+  { workspaceId, batchId }: { workspaceId: number; batchId: number },
+): string {
+  return `${approvalQueueUrl(origin, workspaceId)}/${batchId}`
 }

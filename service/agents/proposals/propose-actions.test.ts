@@ -13,12 +13,12 @@ import {
 import { entriesOf, refuseEntries } from '../../../testing/audit-entries.ts'
 import { executionPrincipal } from '../../../testing/execution-principal.ts'
 import { testStore } from '../../../testing/test-store.ts'
-import { verifyChain } from '../audit/verify-chain.ts'
+import { verifyChain } from '../../audit/verify-chain.ts'
 import { findAction } from './action-store.ts'
-import { proposalResult } from './proposal-view.ts'
+import { toProposalResult } from './proposal-view.ts'
 import { PENDING_ACTIONS_MAX, proposeActions } from './propose-actions.ts'
 import { findReceipt } from './receipt-store.ts'
-import { noteToolUse } from './tool-use-store.ts'
+import { recordToolUse } from './tool-use-store.ts'
 
 const HOURS_72 = 72 * 3_600_000
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
@@ -181,7 +181,7 @@ it('words of an agent are kept and answered as they came, and the log has none o
     ...{ ...body, rationale: hostile, idempotency_key: hostile.slice(0, 60) },
     actions: [{ ...action, target_entity: target, rationale: hostile }],
   })
-  const { proposal } = proposalResult(context, { batch, actions })
+  const { proposal } = toProposalResult(context, { batch, actions })
   assert.equal(proposal.rationale, hostile)
   assert.equal(proposal.actions[0]?.rationale, hostile)
   assert.deepEqual(proposal.actions[0]?.target_entity, target)
@@ -191,8 +191,8 @@ it('words of an agent are kept and answered as they came, and the log has none o
 it('evidence is kept with the moment at which the credential used that tool', async test => {
   const { propose, principal, stage, database, clock } = await stageOf(test)
   const readAt = clock.now()
-  await noteToolUse(database, principal, 'get_account_state', readAt)
-  await noteToolUse(database, await principalOf(stage, 'connection'), 'get_performance', readAt)
+  await recordToolUse(database, principal, 'get_account_state', readAt)
+  await recordToolUse(database, await principalOf(stage, 'connection'), 'get_performance', readAt)
   clock.forward(60)
   const evidence = [
     { source_tool: 'get_account_state', fields_used: ['a', 'b'], action_index: 0 },
@@ -211,7 +211,7 @@ it('evidence is kept with the moment at which the credential used that tool', as
 it('the answer leads to the place where a person decides', async test => {
   const { context, propose, workspaceId, adAccountId, principal } = await stageOf(test)
   const { batch, actions } = await propose(proposalOf(RAISE, PAUSE))
-  const { proposal } = proposalResult(context, { batch, actions })
+  const { proposal } = toProposalResult(context, { batch, actions })
   const queue = `${context.publicOrigin()}/workspaces/${workspaceId}/approvals`
   assert.deepEqual(
     { ...proposal, actions: proposal.actions.length, evidence_provenance: null },

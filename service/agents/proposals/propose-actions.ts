@@ -4,19 +4,17 @@ import type { Evidence, ProposalSubmission } from '@signalbox/contract/agents/pr
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import type { Transaction } from '../../db/database.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { type AgentPrincipal, requirePermission } from '../../oauth/verify-agent-token.ts'
-import { holdPolicy } from '../policy/read-policy.ts'
-import { lockAdAccount } from './account-store.ts'
-import type { Action, ActionProposer } from './action.ts'
+import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
+import { lockPolicy } from '../policy/policy-store.ts'
+import { type Action, type ActionProposer, toProposer } from './action.ts'
 import { countPending, findActionsOfBatch } from './action-store.ts'
+import { lockActiveAdAccount } from './ad-account-store.ts'
+import type { ProposalContext } from './agents-context.ts'
 import { type Batch, findBatchByKey, insertBatch, type NewBatch } from './batch-store.ts'
-import { type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
-import { keepNewAction } from './move-action.ts'
-import { newAction } from './new-action.ts'
-import type { ProposalContext } from './proposal-context.ts'
-import { proposerOf } from './proposer-of.ts'
-import { readProposal } from './read-proposal.ts'
+import { buildNewAction, type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
 import { findToolUses } from './tool-use-store.ts'
+import { createAction } from './transition-action.ts'
+import { validateProposal } from './validate-proposal.ts'
 
 export interface Proposal {
   batch: Batch
@@ -45,14 +43,17 @@ export async function proposeActions(
   body: unknown,
 ): Promise<Proposal> {
   requirePermission(principal, 'actions.propose')
-  const submission = readProposal(body, principal.adAccountId)
-  const proposer = proposerOf(principal)
-  const contentSha256 = digestOf(submission, { proposer, adAccountId: principal.adAccountId })
+  const submission = validateProposal(body, principal.adAccountId)
+  const proposer = toProposer(principal)
+  const contentSha256 = computeContentDigest(submission, {
+    proposer,
+    adAccountId: principal.adAccountId,
+  })
   const order = { principal, proposer, submission, contentSha256 }
   return context.database.query.transaction().execute(query => propose({ query }, context, order))
 }
 
-interface ProposalOrder {
+interface ProposalInput {
   principal: AgentPrincipal
   proposer: ActionProposer
   submission: ProposalSubmission
@@ -62,32 +63,36 @@ interface ProposalOrder {
 async function propose(
   transaction: Transaction,
   context: ProposalContext,
-  order: ProposalOrder,
+  order: ProposalInput,
 ): Promise<Proposal> {
   const { workspaceId } = order.principal
-  const account = await lockAdAccount(transaction, order.principal)
+  const account = await lockActiveAdAccount(transaction, order.principal)
   if (!account) throw new Refusal(403, 'The ad account of this credential is not active any more.')
-  const saved = await savedProposal(transaction, order)
+  const saved = await findSavedProposal(transaction, order)
   if (saved) return saved
   // Taken under the lock: the day that is counted is the day in which it is written down.
   const at = context.now()
-  const policy = await holdPolicy(transaction, workspaceId)
+  const policy = await lockPolicy(transaction, workspaceId)
   const submissions = order.submission.actions
   const evaluated = await evaluateActions(transaction, context.platform, {
     ...{ submissions, account, policy, at },
   })
-  await requireRoom(transaction, account.adAccountId, evaluated)
-  const batch = await newBatch(transaction, order, { evaluated, policyVersion: policy.version, at })
+  await requireQueueCapacity(transaction, account.adAccountId, evaluated)
+  const batch = await buildBatch(transaction, order, {
+    evaluated,
+    policyVersion: policy.version,
+    at,
+  })
   const id = await insertBatch(transaction, batch)
-  if (id !== null) return keepProposal(transaction, context, { batch: { ...batch, id }, evaluated })
+  if (id !== null) return saveProposal(transaction, context, { batch: { ...batch, id }, evaluated })
   // Another ad account of the workspace took the key while this one was judged.
-  const other = await savedProposal(transaction, order)
+  const other = await findSavedProposal(transaction, order)
   if (other) return other
   throw new Error('a key was taken and is not there')
 }
 
 /** The account is held, so that nobody else fills the place that is found. */
-async function requireRoom(
+async function requireQueueCapacity(
   transaction: Transaction,
   adAccountId: number,
   evaluated: readonly EvaluatedAction[],
@@ -102,25 +107,25 @@ async function requireRoom(
 }
 
 /** What this key stands for already, if anything. */
-async function savedProposal(
+async function findSavedProposal(
   transaction: Transaction,
-  { principal: { workspaceId }, submission, contentSha256 }: ProposalOrder,
+  { principal: { workspaceId }, submission, contentSha256 }: ProposalInput,
 ): Promise<Proposal | null> {
   const { idempotency_key: idempotencyKey } = submission
   const batch = await findBatchByKey(transaction, { workspaceId, idempotencyKey })
   if (!batch) return null
-  if (!batch.contentSha256.equals(contentSha256)) throw keyTaken()
+  if (!batch.contentSha256.equals(contentSha256)) throw idempotencyConflict()
   return { batch, actions: await findActionsOfBatch(transaction, batch.id), isNew: false }
 }
 
-function keyTaken(): Refusal {
+function idempotencyConflict(): Refusal {
   const sentence =
     'The idempotency_key field stands for another proposal of this workspace; choose a new one.'
   return Refusal.ofFields({ idempotency_key: [sentence] })
 }
 
 /** The same content from the same credential for the same ad account has the same digest. */
-function digestOf(
+function computeContentDigest(
   { idempotency_key: _, account_id: __, ...content }: ProposalSubmission,
   { proposer, adAccountId }: { proposer: ActionProposer; adAccountId: number },
 ): Buffer {
@@ -129,10 +134,10 @@ function digestOf(
   return hash('sha256', text, 'buffer')
 }
 
-async function newBatch(
+async function buildBatch(
   transaction: Transaction,
-  { principal, proposer, submission, contentSha256 }: ProposalOrder,
-  { evaluated, policyVersion, at }: Judged,
+  { principal, proposer, submission, contentSha256 }: ProposalInput,
+  { evaluated, policyVersion, at }: EvaluatedProposal,
 ): Promise<NewBatch> {
   const uses = await findToolUses(transaction, principal, new Date(0))
   const { target_source, evidence } = submission
@@ -142,23 +147,23 @@ async function newBatch(
     idempotencyKey: submission.idempotency_key,
     contentSha256,
     rationale: submission.rationale,
-    provenance: { target_source, evidence: evidence.map(item => provenanceOf(item, uses)) },
+    provenance: { target_source, evidence: evidence.map(item => buildProvenance(item, uses)) },
     proposer,
     policyVersion,
-    policyDecision: strictest(evaluated.map(({ evaluation }) => evaluation.decision)),
+    policyDecision: strictestDecision(evaluated.map(({ evaluation }) => evaluation.decision)),
     createdAt: at,
     expiresAt: new Date(at.getTime() + APPROVAL_HOURS * HOUR_MILLISECONDS),
   }
 }
 
-interface Judged {
+interface EvaluatedProposal {
   evaluated: readonly EvaluatedAction[]
   policyVersion: number
   at: Date
 }
 
 /** Kept with the batch, because the tool may be used again before anybody looks. */
-function provenanceOf({ source_tool, fields_used, action_index }: Evidence, uses: Uses) {
+function buildProvenance({ source_tool, fields_used, action_index }: Evidence, uses: Uses) {
   return {
     source_tool,
     fields_used,
@@ -168,13 +173,13 @@ function provenanceOf({ source_tool, fields_used, action_index }: Evidence, uses
 }
 type Uses = Awaited<ReturnType<typeof findToolUses>>
 
-function strictest(decisions: readonly PolicyDecision[]): PolicyDecision {
+function strictestDecision(decisions: readonly PolicyDecision[]): PolicyDecision {
   if (decisions.includes('block')) return 'block'
   return decisions.includes('require_approval') ? 'require_approval' : 'allow'
 }
 
 /** The entries of the log come last: the chain of the workspace is held from the first one on. */
-async function keepProposal(
+async function saveProposal(
   transaction: Transaction,
   { audit }: ProposalContext,
   { batch, evaluated }: { batch: Batch; evaluated: readonly EvaluatedAction[] },
@@ -194,8 +199,8 @@ async function keepProposal(
   })
   const actions: Action[] = []
   for (const [position, each] of evaluated.entries()) {
-    const action = newAction(batch, position, each)
-    actions.push(await keepNewAction(transaction, audit, { batchId, action, proposer, expiresAt }))
+    const action = buildNewAction(batch, position, each)
+    actions.push(await createAction(transaction, audit, { batchId, action, proposer, expiresAt }))
   }
   return { batch, actions, isNew: true }
 }

@@ -7,15 +7,14 @@ import type {
 } from '@signalbox/contract/agents/proposals.ts'
 import { FieldErrorList } from '../../http/field-errors.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { rowId } from '../../people/require-role.ts'
+import { parseRowId } from '../../people/workspaces.ts'
 import type { Action } from './action.ts'
 import { findAction, findActionsOfBatch, findActionsPage } from './action-store.ts'
-import { actionView } from './action-view.ts'
+import { toActionView } from './action-view.ts'
+import type { ProposalContext } from './agents-context.ts'
 import { findBatch } from './batch-store.ts'
-import type { ProposalContext } from './proposal-context.ts'
-import { batchView } from './proposal-view.ts'
-import { findReceipt } from './receipt-store.ts'
-import { receiptView } from './receipt-view.ts'
+import { toBatchView } from './proposal-view.ts'
+import { findReceipt, toReceiptView } from './receipt-store.ts'
 
 /** Whose actions are read: those of one ad account, or (null) of the whole workspace. */
 export interface ReadScope {
@@ -39,7 +38,7 @@ export async function listActions(
   scope: ReadScope,
   query: ActionQuery,
 ): Promise<ActionList> {
-  const { status, page } = readQuery(query)
+  const { status, page } = parseQuery(query)
   const found = await findActionsPage(database, {
     ...{ ...scope, status },
     offset: (page - 1) * ACTIONS_PER_PAGE,
@@ -47,14 +46,14 @@ export async function listActions(
     limit: ACTIONS_PER_PAGE + 1,
   })
   return {
-    actions: found.slice(0, ACTIONS_PER_PAGE).map(actionView),
+    actions: found.slice(0, ACTIONS_PER_PAGE).map(toActionView),
     page,
     per_page: ACTIONS_PER_PAGE,
     has_more: found.length > ACTIONS_PER_PAGE,
   }
 }
 
-function readQuery({ status, page = 1 }: ActionQuery): {
+function parseQuery({ status, page = 1 }: ActionQuery): {
   status: ActionStatus | null
   page: number
 } {
@@ -63,7 +62,7 @@ function readQuery({ status, page = 1 }: ActionQuery): {
   if (status !== undefined && known === null) {
     faults.add('status', `The status field must be one of: ${ACTION_STATUSES.join(', ')}.`)
   }
-  const number = rowId(page)
+  const number = parseRowId(page)
   if (number === null) faults.add('page', 'The page field must be an integer of at least 1.')
   if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
   return { status: known, page: Math.min(number ?? 1, PAGE_MAX) }
@@ -75,7 +74,7 @@ export async function readAction(
   scope: ReadScope,
   actionId: unknown,
 ): Promise<ActionAnswer> {
-  return { action: actionView(await actionIn(database, scope, actionId)) }
+  return { action: toActionView(await findActionInScope(database, scope, actionId)) }
 }
 
 /** One batch with its actions. Throws a 404 refusal for what the scope does not have. */
@@ -85,10 +84,10 @@ export async function readBatch(
   batchId: unknown,
 ): Promise<ActionBatch> {
   const { database } = context
-  const name = { workspaceId: scope.workspaceId, batchId: rowId(batchId) ?? 0 }
+  const name = { workspaceId: scope.workspaceId, batchId: parseRowId(batchId) ?? 0 }
   const batch = await findBatch(database, name)
-  if (!batch || !isWithin(scope, batch)) throw Refusal.notFound('There is no such batch.')
-  return batchView(context, { batch, actions: await findActionsOfBatch(database, batch.id) })
+  if (!batch || !isInScope(scope, batch)) throw Refusal.notFound('There is no such batch.')
+  return toBatchView(context, { batch, actions: await findActionsOfBatch(database, batch.id) })
 }
 
 /** What can be shown of an action that has ended. Throws a 404 refusal until then. */
@@ -97,23 +96,23 @@ export async function readReceipt(
   scope: ReadScope,
   actionId: unknown,
 ): Promise<DecisionReceipt> {
-  const action = await actionIn(database, scope, actionId)
+  const action = await findActionInScope(database, scope, actionId)
   const receipt = await findReceipt(database, { ...scope, actionId: action.id })
-  if (receipt) return receiptView(action, receipt)
+  if (receipt) return toReceiptView(action, receipt)
   throw Refusal.notFound('This action has no receipt yet: it gets one when it has ended.')
 }
 
-async function actionIn(
+async function findActionInScope(
   database: ProposalContext['database'],
   scope: ReadScope,
   given: unknown,
 ): Promise<Action> {
-  const actionId = rowId(given) ?? 0
+  const actionId = parseRowId(given) ?? 0
   const action = await findAction(database, { workspaceId: scope.workspaceId, actionId })
-  if (action && isWithin(scope, action)) return action
+  if (action && isInScope(scope, action)) return action
   throw Refusal.notFound('There is no such action.')
 }
 
-function isWithin(scope: ReadScope, { adAccountId }: { adAccountId: number }): boolean {
+function isInScope(scope: ReadScope, { adAccountId }: { adAccountId: number }): boolean {
   return scope.adAccountId === null || scope.adAccountId === adAccountId
 }

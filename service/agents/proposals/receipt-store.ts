@@ -1,7 +1,12 @@
+import { hash } from 'node:crypto'
+import type { ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
+import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
+import type { ChainLink } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
-import type { ChainEntry } from '../audit/audit-entry.ts'
+import type { Action } from './action.ts'
 
-export interface Receipt extends ChainEntry {
+interface Receipt extends ChainLink {
   actionId: number
   workspaceId: number
   /** Canonical JSON. */
@@ -42,5 +47,82 @@ export async function findReceipt(
     documentSha256: row.document_sha256,
     sequence: row.sequence,
     hash: row.hash,
+  }
+}
+
+interface ReceiptDocument {
+  /** Canonical JSON (RFC 8785). */
+  document: string
+  documentSha256: Buffer
+}
+
+/** What can be shown of an action that has ended; nothing in it changes later. */
+export function buildReceiptDocument(action: Action): ReceiptDocument {
+  const document = canonicalJson({
+    action_id: action.id,
+    batch_id: action.batchId,
+    workspace_id: action.workspaceId,
+    ad_account_id: action.adAccountId,
+    type: action.type,
+    target_entity: action.target,
+    params: action.params,
+    rationale: action.rationale,
+    proposed_by: { type: action.proposer.kind, id: action.proposer.id },
+    proposed_at: action.createdAt.toISOString(),
+    policy_decision: action.policyDecision,
+    policy_reasons: action.policyReasons,
+    policy_evidence: action.policyEvidence,
+    decision: action.decidedAt && {
+      decided_by: action.decidedBy,
+      decided_at: action.decidedAt.toISOString(),
+      reason: action.decisionReason,
+    },
+    status: action.status,
+    outcome: action.outcome,
+    before: action.before,
+    proposed: action.proposed,
+    after: action.after,
+    executed_at: action.executedAt?.toISOString() ?? null,
+    finished_at: action.finishedAt?.toISOString() ?? null,
+  })
+  return { document, documentSha256: hash('sha256', document, 'buffer') }
+}
+
+/** A receipt as it is shown: the document itself, its digest, and where the chain names it. */
+export function toReceiptView(
+  { status }: Pick<Action, 'status'>,
+  receipt: Receipt,
+): DecisionReceipt {
+  return {
+    document: JSON.parse(receipt.document),
+    document_sha256: receipt.documentSha256.toString('hex'),
+    chain_entry: { sequence: receipt.sequence, hash: receipt.hash.toString('hex') },
+    disposition: {
+      receipt_status: 'final',
+      outcome_status: status,
+      recovery_disposition: toRecoveryDisposition(status),
+    },
+  }
+}
+
+/** `none`: nothing was carried out; `not_needed`: it was, and as proposed. */
+function toRecoveryDisposition(
+  status: ActionStatus,
+): DecisionReceipt['disposition']['recovery_disposition'] {
+  switch (status) {
+    case 'verified':
+      return 'not_needed'
+    case 'rolled_back':
+      return 'rolled_back'
+    case 'execution_uncertain':
+      return 'needs_person'
+    case 'pending':
+    case 'executing':
+    case 'executed_pending_verification':
+    case 'rejected':
+    case 'approved_without_execution':
+    case 'failed':
+    case 'blocked':
+      return 'none'
   }
 }

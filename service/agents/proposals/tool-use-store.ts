@@ -1,15 +1,15 @@
 import type { Transaction } from '../../db/database.ts'
-import type { AgentPrincipal } from '../../oauth/verify-agent-token.ts'
-import { proposerOf } from './proposer-of.ts'
+import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
+import { toProposer } from './action.ts'
 
 /** Notes when a credential used a tool; an earlier moment never replaces a later one. */
-export async function noteToolUse(
+export async function recordToolUse(
   { query }: Transaction,
   principal: AgentPrincipal,
   tool: string,
   at: Date,
 ): Promise<void> {
-  const { kind, id } = proposerOf(principal)
+  const { kind, id } = toProposer(principal)
   await query
     .insertInto('agent_tool_uses')
     .values({ principal_kind: kind, principal_id: id, tool, used_at: at })
@@ -28,7 +28,7 @@ export async function findToolUses(
   principal: AgentPrincipal,
   since: Date,
 ): Promise<Map<string, Date>> {
-  const { kind, id } = proposerOf(principal)
+  const { kind, id } = toProposer(principal)
   const rows = await query
     .selectFrom('agent_tool_uses')
     .select(['tool', 'used_at'])

@@ -15,12 +15,12 @@ import {
 import { assertKeptCounts } from '../../../testing/kept-counts.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../../testing/stored-events.ts'
 import { claimDeliveries } from '../../delivery/claim-store.ts'
-import { reserveIds } from '../../delivery/id-store.ts'
+import { reserveDeliveryIds } from '../../delivery/delivery-id-store.ts'
 import { replayFailed } from '../../delivery/replay-store.ts'
 import { settleDeliveries } from '../../delivery/settlement-store.ts'
 import { erasePerson } from '../../erasure/erase-person.ts'
-import { expireLedger } from '../../erasure/expire-ledger.ts'
-import { findEvents, noteDifferingSubmissions } from '../../ledger/store.ts'
+import { findEventsById, recordDifferingSubmissions } from '../../events/store.ts'
+import { expireOldEvents } from '../../retention/expire-events.ts'
 import type { Database } from '../database.ts'
 import { migrate } from '../migrate.ts'
 import { prepareLedgerUpgrade } from './upgrade-store.ts'
@@ -61,12 +61,12 @@ it('stores new events in the legacy partition up to its bound and in others afte
     { event_id: 'after', partition: 'events_default' },
     { event_id: 'before', partition: 'events_legacy' },
   ])
-  assert.equal(await reserveIds(database, TRACKER, 10), 1_000_010)
+  assert.equal(await reserveDeliveryIds(database, TRACKER, 10), 1_000_010)
 })
 
 it('reads events of before the upgrade as they were stored, and repeated bodies of theirs', async test => {
   const { database } = await upgradedStore(test)
-  const [event] = await findEvents(database, TRACKER, ['event-5'])
+  const [event] = await findEventsById(database, TRACKER, ['event-5'])
   assert.deepEqual(
     [event?.eventClass, event?.attributionJoin, event?.eventSource, event?.consent],
     ['conversion', 'allowed', 'https://shop.example/', null],
@@ -83,8 +83,8 @@ it('reads events of before the upgrade as they were stored, and repeated bodies 
   )
   const repeated = { trackerId: TRACKER, space: 'secret', eventId: 'event-5' } as const
   const bodyDigest: Buffer = rows[0].body_digest
-  await noteDifferingSubmissions(database, [{ ...repeated, bodyDigest, at: STORED_AT }])
-  assert.equal((await findEvents(database, TRACKER, ['event-5']))[0]?.differingSubmissions, 0)
+  await recordDifferingSubmissions(database, [{ ...repeated, bodyDigest, at: STORED_AT }])
+  assert.equal((await findEventsById(database, TRACKER, ['event-5']))[0]?.differingSubmissions, 0)
 })
 
 it('erases a person from events of before and after the upgrade', async test => {
@@ -100,7 +100,7 @@ it('erases a person from events of before and after the upgrade', async test => 
   assert.equal(erased.events, 2)
   const other = await erasePerson(scope, { trackerId: TRACKER, digest: unindexed, keys })
   assert.equal(other.events, 1)
-  const events = await findEvents(database, TRACKER, ['event-12', 'event-17', 'fresh'])
+  const events = await findEventsById(database, TRACKER, ['event-12', 'event-17', 'fresh'])
   assert.deepEqual(
     events.map(event => event.payload),
     [null, null, null],
@@ -137,7 +137,7 @@ it('replays, claims and settles a delivery that failed before', async test => {
   )
   const lane = { trackerId: TRACKER, destinationId: TRACKER, isProbe: false }
   const claimed = await claimDeliveries(database, {
-    lane,
+    queue: lane,
     limit: 10,
     claimedAt: at,
     leaseSeconds: 60,
@@ -161,7 +161,7 @@ it('replays, claims and settles a delivery that failed before', async test => {
         reason: 'accepted',
         nextAttemptAt: null,
         replayableUntil: null,
-        isUnburnt: false,
+        isUncounted: false,
         error: null,
         traceId: null,
         attemptId: null,
@@ -187,7 +187,7 @@ it('expires earlier events row by row, with their keys and deliveries', async te
   const { rows } = await database.pool.query(
     `select count(*) as old from events where created_at < '2026-11-17T00:00:00Z'`,
   )
-  const expired = await expireLedger({ database, now, ledgerMonths: 2 })
+  const expired = await expireOldEvents({ database, now, ledgerMonths: 2 })
   assert.ok(rows[0].old > 0)
   assert.equal(expired.events, rows[0].old)
   const { rows: left } = await database.pool.query(

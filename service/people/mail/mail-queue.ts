@@ -1,19 +1,17 @@
-import type { DeliverMail, Mail, Mails } from './mails.ts'
-
-export interface MailQueueOptions {
-  deliver: DeliverMail
+interface MailQueueOptions {
+  transport: EmailTransport
   /** Told of a mail that could not be sent; the error may name the server, never the recipient. */
   onFailure: (code: string) => void
 }
 
-const WAITING_MAX = 1_000
+const QUEUED_EMAILS_MAX = 1_000
 
 /**
  * Sends one mail after the other, in the background: whoever asks for a mail is answered at once,
  * and so alike whether there is a mail or not. What waits is lost when the process dies; people ask
  * again.
  */
-export class MailQueue implements Mails {
+export class MailQueue implements Mailer {
   readonly #options: MailQueueOptions
   #waiting = 0
   #last: Promise<void> = Promise.resolve()
@@ -22,9 +20,9 @@ export class MailQueue implements Mails {
     this.#options = options
   }
 
-  send(mail: Mail): void {
-    const { deliver, onFailure } = this.#options
-    if (this.#waiting >= WAITING_MAX) {
+  send(mail: Email): void {
+    const { transport: deliver, onFailure } = this.#options
+    if (this.#waiting >= QUEUED_EMAILS_MAX) {
       onFailure('too many mails wait')
       return
     }
@@ -42,3 +40,21 @@ export class MailQueue implements Mails {
     return this.#last
   }
 }
+
+/** One mail, in plain text: nothing in it can be loaded or clicked by accident. */
+export interface Email {
+  /** One address, checked by `parseEmailAddress`. */
+  to: string
+  subject: string
+  text: string
+}
+
+/**
+ * Where mails are handed in. Nobody who asks for one waits for it, nor hears whether it arrived.
+ */
+export interface Mailer {
+  send(mail: Email): void
+}
+
+/** Brings one mail away. Throws when it could not. */
+export type EmailTransport = (mail: Email) => Promise<void>

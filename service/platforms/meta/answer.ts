@@ -1,5 +1,5 @@
-import type { SendAnswer, SendError } from '../send-outcome.ts'
-import { classOfMetaCode, classOfStatus } from './answer-class.ts'
+import type { SendAnswer, SendError } from '../platform.ts'
+import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
 
 const TEXT_CHARACTERS_MAX = 500
 
@@ -19,7 +19,7 @@ export function readMetaAnswer(response: MetaResponse, sentCount: number): SendA
   if (error) return refused(response, error)
   if (response.status === 200 && body?.events_received === sentCount) {
     return {
-      ...frameOf(response, body),
+      ...commonMembers(response, body),
       outcome: 'accepted',
       answer: { events_received: sentCount, messages: body.messages ?? [] },
       error: null,
@@ -36,7 +36,7 @@ export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: strin
     httpStatus: null,
     traceId: null,
     answer: null,
-    error: errorOf(outcome, { message }),
+    error: toSendError(outcome, { message }),
   }
 }
 
@@ -45,13 +45,15 @@ function refused(response: MetaResponse, error: Record<string, unknown>): SendAn
   const subcode = integerMember(error, 'error_subcode')
   const isTransient = error.is_transient === true
   const { outcome, waitSecondsMin } =
-    code === null ? classOfStatus(response.status) : classOfMetaCode({ code, subcode, isTransient })
+    code === null
+      ? classifyHttpStatus(response.status)
+      : classifyErrorCode({ code, subcode, isTransient })
   return {
-    ...frameOf(response, error),
+    ...commonMembers(response, error),
     outcome,
     waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
     answer: { error: publicMembers(error) },
-    error: errorOf(outcome, {
+    error: toSendError(outcome, {
       code,
       subcode,
       message: textMember(error, 'message') || 'The platform gave no reason.',
@@ -68,19 +70,19 @@ function unreadable(response: MetaResponse, body: Record<string, unknown> | null
   const message =
     received === undefined
       ? `The platform answered HTTP ${response.status} without a readable body.`
-      : `The platform reports ${briefly(received)} events received, not as many as sent.`
-  const { outcome, waitSecondsMin } = classOfStatus(response.status)
+      : `The platform reports ${toShortJson(received)} events received, not as many as sent.`
+  const { outcome, waitSecondsMin } = classifyHttpStatus(response.status)
   return {
-    ...frameOf(response, body),
+    ...commonMembers(response, body),
     outcome,
     waitSeconds: Math.max(response.waitSeconds, waitSecondsMin),
     answer: received === undefined ? null : { events_received: received },
-    error: errorOf(outcome, { message, http_status: response.status }),
+    error: toSendError(outcome, { message, http_status: response.status }),
   }
 }
 
 /** What every answer has, whatever it means. */
-function frameOf(response: MetaResponse, named: Record<string, unknown> | null) {
+function commonMembers(response: MetaResponse, named: Record<string, unknown> | null) {
   return {
     waitSeconds: response.waitSeconds,
     httpStatus: response.status,
@@ -88,7 +90,7 @@ function frameOf(response: MetaResponse, named: Record<string, unknown> | null) 
   }
 }
 
-function errorOf(
+function toSendError(
   outcome: SendError['class'],
   known: Partial<SendError> & { message: string },
 ): SendError {
@@ -158,6 +160,49 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function briefly(value: unknown): string {
+function toShortJson(value: unknown): string {
   return JSON.stringify(value).slice(0, TEXT_CHARACTERS_MAX)
+}
+
+/** The steps before a connection stands, as the system calls name themselves. */
+const UNCONNECTED_STEPS = new Set(['getaddrinfo', 'connect'])
+const UNCONNECTED_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
+
+/** OpenSSL's verdicts on a certificate, and Node's when it names another host. */
+const CERTIFICATE_ERROR =
+  /CERT|LEAF_SIGNATURE|HOSTNAME_MISMATCH|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$/
+/** No agreement on how to talk. Other failures of TLS can also come after the request. */
+const TLS_PROTOCOL_ERROR =
+  /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL|HANDSHAKE_FAILURE)/
+
+/**
+ * What it means that `fetch` threw instead of answering. As long as there is no connection that can
+ * be trusted, nothing has been sent: a plain retry. Later than that the platform may have the
+ * events, and nobody knows.
+ */
+export function classifyTransportError(error: unknown): SendAnswer {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return noAnswer('unknown', 'The platform did not answer in time.')
+  }
+  const { name, code = name ?? 'no reason', syscall = '' } = causeOf(error)
+  if (UNCONNECTED_STEPS.has(syscall) || UNCONNECTED_CODES.has(code)) {
+    return noAnswer('retry', `The platform could not be reached (${code}).`)
+  }
+  if (CERTIFICATE_ERROR.test(code) || TLS_PROTOCOL_ERROR.test(code)) {
+    return noAnswer('retry', `No secure connection to the platform was possible (${code}).`)
+  }
+  return noAnswer('unknown', `The connection to the platform broke (${code}).`)
+}
+
+interface Cause {
+  name?: string
+  code?: string | undefined
+  syscall?: string
+  /** One a tried address, when a name has several. */
+  errors?: Cause[]
+}
+
+function causeOf(error: unknown): Cause {
+  const { cause = error as Cause } = error as { cause?: Cause }
+  return cause.errors?.[0] ?? cause
 }

@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { outboundEvent } from '../../../testing/outbound-event.ts'
 import { scriptFaults, simulatorSummary } from '../../../testing/simulator-controls.ts'
-import type { SendOutcome } from '../send-outcome.ts'
+import type { SendOutcome } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
 const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }

@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { outboundEvent } from '../../../testing/outbound-event.ts'
-import { freePort } from '../../db/free-port.ts'
-import type { SendAnswer } from '../send-outcome.ts'
+import type { SendAnswer } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
 const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
@@ -32,7 +32,7 @@ async function listening(test: TestContext, server: Server): Promise<string> {
 }
 
 it('nobody listens: retry, nothing was sent', async () => {
-  const answer = await sendTo(`http://127.0.0.1:${await freePort()}`)
+  const answer = await sendTo(`http://127.0.0.1:${await findFreePort()}`)
   assert.equal(answer.outcome, 'retry')
   assert.equal(answer.error?.message, 'The platform could not be reached (ECONNREFUSED).')
 })

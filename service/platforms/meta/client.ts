@@ -1,14 +1,10 @@
-import type { OutboundEvent, Platform, PlatformTarget } from '../platform.ts'
-import type { SendAnswer } from '../send-outcome.ts'
-import { noAnswer, readMetaAnswer } from './answer.ts'
-import { answerText } from './answer-text.ts'
-import { metaEventFault } from './event-fault.ts'
-import type { MetaOptions } from './meta-options.ts'
+import type { OutboundEvent, Platform, PlatformTarget, SendAnswer } from '../platform.ts'
+import { classifyTransportError, noAnswer, readMetaAnswer } from './answer.ts'
+import { type MetaOptions, readResponseText } from './graph-api.ts'
 import { metaPayload } from './payload.ts'
+import { retryAfterSeconds, usageWaitSeconds } from './rate-limit-headers.ts'
 import { metaReports } from './reports/client.ts'
-import { retryAfterSeconds } from './retry-after.ts'
-import { transportFailure } from './transport-failure.ts'
-import { usageWaitSeconds } from './usage-headers.ts'
+import { validateMetaEvent } from './validate-event.ts'
 
 const BATCH_EVENTS_MAX = 1_000
 const DAY_SECONDS = 86_400
@@ -24,7 +20,7 @@ export function metaPlatform(options: MetaOptions): Platform {
     windowSeconds: actionSource =>
       DAY_SECONDS *
       (actionSource === 'physical_store' ? WINDOW_DAYS.physical_store : WINDOW_DAYS.default),
-    findFault: metaEventFault,
+    validateEvent: validateMetaEvent,
     send: (target, events) => sendBatch(options, target, events),
     ...metaReports(options),
   }
@@ -35,7 +31,7 @@ async function sendBatch(
   target: PlatformTarget,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  const place = placeOf(options, target)
+  const place = endpointOf(options, target)
   if (!place) return noAnswer('config', UNWRITABLE)
   try {
     const response = await fetch(place.url, {
@@ -46,7 +42,7 @@ async function sendBatch(
       redirect: 'manual',
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
-    const { text } = await answerText(response, ANSWER_BYTES_MAX)
+    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
     const header = (name: string) => response.headers.get(name)
     const answer = {
       status: response.status,
@@ -56,7 +52,7 @@ async function sendBatch(
     }
     return readMetaAnswer(answer, events.length)
   } catch (error) {
-    return transportFailure(error)
+    return classifyTransportError(error)
   }
 }
 
@@ -64,7 +60,7 @@ const UNWRITABLE =
   'The access token or the dataset id holds characters that no request can carry: enter it again.'
 
 /** Null when no request can carry the target. What is thrown then may quote the token. */
-function placeOf({ baseUrl, version }: MetaOptions, { datasetId, accessToken }: PlatformTarget) {
+function endpointOf({ baseUrl, version }: MetaOptions, { datasetId, accessToken }: PlatformTarget) {
   try {
     return {
       url: new URL(`${baseUrl}/${version}/${encodeURIComponent(datasetId)}/events`),

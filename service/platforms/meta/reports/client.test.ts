@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { outboundEvent } from '../../../../testing/outbound-event.ts'
 import { revokeToken, scriptFaults } from '../../../../testing/simulator-controls.ts'
-import { freePort } from '../../../db/free-port.ts'
-import type { OutboundEvent } from '../../platform.ts'
-import type { DayCounts, MatchQuality, Unavailable } from '../../platform-reports.ts'
+import type { DayCounts, MatchQuality, OutboundEvent, Unavailable } from '../../platform.ts'
 import { metaPlatform } from '../client.ts'
 
 const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
@@ -53,7 +52,7 @@ it('adds up the hours of the day by event name, and leaves the days around it ou
   )
   const answer = await platform.readDayCounts(TARGET, DAY, 'server')
   assert.deepEqual(countsOf(answer), { Purchase: 3, Lead: 1 })
-  assert.ok(answer.kind === 'counts' && !answer.isCut)
+  assert.ok(answer.kind === 'counts' && !answer.isTruncated)
 })
 
 it('follows every page, and reads counts that come as text', async test => {
@@ -95,10 +94,10 @@ it('says so when an hour has as many names as the platform lists', async test =>
   const body = { dataset: '1234', source: 'server' }
   await control('other-events', { ...body, events: events.slice(1) })
   const before = await platform.readDayCounts(TARGET, DAY, 'server')
-  assert.ok(before.kind === 'counts' && !before.isCut)
+  assert.ok(before.kind === 'counts' && !before.isTruncated)
   await control('other-events', { ...body, events: events.slice(0, 1) })
   const after = await platform.readDayCounts(TARGET, DAY, 'server')
-  assert.ok(after.kind === 'counts' && after.isCut)
+  assert.ok(after.kind === 'counts' && after.isTruncated)
 })
 
 it('a day of which nothing is known has no counts, which is not a refusal', async test => {
@@ -243,7 +242,7 @@ it('a token or a dataset id that no request can carry is asked for again', async
 })
 
 it('nobody listens: out of reach', async () => {
-  const baseUrl = `http://127.0.0.1:${await freePort()}`
+  const baseUrl = `http://127.0.0.1:${await findFreePort()}`
   const options = { baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000, now: () => NOW }
   const answer = await metaPlatform(options).readDayCounts(TARGET, DAY, 'server')
   assert.deepEqual(answer, {

@@ -1,23 +1,23 @@
-import type { Platform } from '../../platform.ts'
 import type {
   CountedDay,
   CountedSource,
   DayCounts,
   MatchQuality,
+  Platform,
   ReportTarget,
   Unavailable,
-} from '../../platform-reports.ts'
-import { answerText } from '../answer-text.ts'
-import type { MetaOptions } from '../meta-options.ts'
-import { retryAfterSeconds } from '../retry-after.ts'
-import { transportFailure } from '../transport-failure.ts'
-import { usageWaitSeconds } from '../usage-headers.ts'
-import { DayTally } from './day-tally.ts'
-import { nextPage } from './next-page.ts'
-import { outOfRange } from './out-of-range.ts'
-import { QUALITY_FIELDS, readQuality } from './quality.ts'
-import { type ReportAnswer, readReportAnswer } from './report-answer.ts'
-import { unavailable } from './unavailable.ts'
+} from '../../platform.ts'
+import { classifyTransportError } from '../answer.ts'
+import { type MetaOptions, readResponseText } from '../graph-api.ts'
+import { retryAfterSeconds, usageWaitSeconds } from '../rate-limit-headers.ts'
+import { EventCountTally } from './event-counts.ts'
+import { parseMatchQuality, QUALITY_FIELDS } from './match-quality.ts'
+import {
+  type ReportAnswer,
+  type ReportBody,
+  readReportAnswer,
+  unavailable,
+} from './report-answer.ts'
 
 /** Seven days of hours are about 800 KB; a day is a seventh of that. */
 const ANSWER_BYTES_MAX = 8 * 1_024 * 1_024
@@ -30,13 +30,13 @@ type Reports = Pick<Platform, 'readDayCounts' | 'readMatchQuality'>
 export function metaReports(options: MetaOptions): Reports {
   return {
     async readDayCounts(target, day, source) {
-      return outOfRange(day, options.now) ?? (await readDayCounts(options, target, { day, source }))
+      return checkRange(day, options.now) ?? (await readDayCounts(options, target, { day, source }))
     },
     readMatchQuality: target => readMatchQuality(options, target),
   }
 }
 
-const SOURCE_WORDS: Record<CountedSource, string> = {
+const SOURCE_PARAMETERS: Record<CountedSource, string> = {
   server: 'SERVER_ONLY',
   browser: 'WEB_ONLY',
 }
@@ -46,19 +46,19 @@ async function readDayCounts(
   target: ReportTarget,
   { day, source }: { day: CountedDay; source: CountedSource },
 ): Promise<DayCounts | Unavailable> {
-  const first = placeOf(options, [target.datasetId, 'stats'], {
+  const first = buildUrl(options, [target.datasetId, 'stats'], {
     aggregation: 'event',
-    event_source: SOURCE_WORDS[source],
+    event_source: SOURCE_PARAMETERS[source],
     start_time: unixSeconds(day.from),
     end_time: unixSeconds(day.until),
   })
   if (!first) return unavailable('credential', { sentence: UNWRITABLE })
-  const tally = new DayTally(day)
+  const tally = new EventCountTally(day)
   let page = first
   for (let pages = 1; pages <= PAGES_MAX; pages++) {
     const answer = await ask(options, page, target)
     if (answer.kind === 'unavailable') return answer
-    const next = nextPage(answer.body, first)
+    const next = readNextPage(answer.body, first)
     if (next === 'elsewhere' || !tally.add(answer.body)) break
     if (!next) return tally.counts()
     page = next
@@ -70,21 +70,21 @@ async function readMatchQuality(
   options: MetaOptions,
   target: ReportTarget,
 ): Promise<MatchQuality | Unavailable> {
-  const place = placeOf(options, ['dataset_quality'], {
+  const place = buildUrl(options, ['dataset_quality'], {
     dataset_id: target.datasetId,
     fields: QUALITY_FIELDS,
   })
   if (!place) return unavailable('credential', { sentence: UNWRITABLE })
   const answer = await ask(options, place, target)
   if (answer.kind === 'unavailable') return answer
-  return readQuality(answer.body, target.accessToken) ?? unavailable('unreadable')
+  return parseMatchQuality(answer.body, target.accessToken) ?? unavailable('unreadable')
 }
 
 const UNWRITABLE =
   'The access token or the dataset id holds characters that no request can carry: enter it again.'
 
 /** Null when no address can carry the dataset id. */
-function placeOf(
+function buildUrl(
   { baseUrl, version }: MetaOptions,
   path: string[],
   query: Record<string, string>,
@@ -112,12 +112,12 @@ async function ask(
       redirect: 'manual',
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
-    const { text, isWhole } = await answerText(response, ANSWER_BYTES_MAX)
+    const { text, isComplete: isWhole } = await readResponseText(response, ANSWER_BYTES_MAX)
     const header = (name: string) => response.headers.get(name)
     const waitSeconds = Math.max(usageWaitSeconds(header), retryAfterSeconds(header))
     return readReportAnswer({ status: response.status, text: isWhole ? text : '', waitSeconds })
   } catch (error) {
-    const sentence = transportFailure(error).error?.message
+    const sentence = classifyTransportError(error).error?.message
     return unavailable('out_of_reach', sentence === undefined ? {} : { sentence })
   }
 }
@@ -133,4 +133,36 @@ function headersOf(accessToken: string): Headers | null {
 
 function unixSeconds(at: Date): string {
   return String(Math.floor(at.getTime() / 1_000))
+}
+
+/**
+ * Where the next page is; null after the last one. Only the query may differ from what was asked
+ * first: an answer must not send our token to another address. Meta writes the token into the
+ * address; it is taken out again, since it travels in a header (Graph API, Paginated Results).
+ */
+function readNextPage({ paging }: ReportBody, first: URL): URL | null | 'elsewhere' {
+  const next = (paging as { next?: unknown } | null | undefined)?.next
+  if (next === undefined || next === null) return null
+  const place = typeof next === 'string' ? URL.parse(next) : null
+  if (!place || place.origin !== first.origin || place.pathname !== first.pathname)
+    return 'elsewhere'
+  if (place.username !== '' || place.password !== '') return 'elsewhere'
+  place.searchParams.delete('access_token')
+  place.hash = ''
+  return place
+}
+
+/** How far back Meta keeps its counts, and the longest span that it shows ("Ads Pixel Stats"). */
+const REACH_MILLISECONDS = 7 * 86_400_000
+/** Meta's clock may be ahead of ours, and the answer takes a while. */
+const SKEW_MILLISECONDS = 300_000
+
+/**
+ * Why the counts of a span cannot be had, known without asking; null when they can. What is out of
+ * reach is left out of Meta's answer without a word, and would look like hours without events.
+ */
+function checkRange({ from, until }: CountedDay, now: () => Date): Unavailable | null {
+  const reach = now().getTime() - REACH_MILLISECONDS + SKEW_MILLISECONDS
+  const isTooLong = until.getTime() - from.getTime() > REACH_MILLISECONDS
+  return from.getTime() < reach || isTooLong ? unavailable('out_of_range') : null
 }

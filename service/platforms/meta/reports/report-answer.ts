@@ -1,6 +1,5 @@
-import type { Unavailable } from '../../platform-reports.ts'
-import { type AnswerClass, classOfMetaCode, classOfStatus } from '../answer-class.ts'
-import { unavailable } from './unavailable.ts'
+import type { Unavailable, UnavailableCause } from '../../platform.ts'
+import { type AnswerClass, classifyErrorCode, classifyHttpStatus } from '../error-codes.ts'
 
 /** A JSON object whose members nobody has checked. */
 export type ReportBody = Record<string, unknown>
@@ -10,7 +9,7 @@ export interface ReportAnswer {
   body: ReportBody
 }
 
-export interface ReportResponse {
+interface ReportResponse {
   status: number
   text: string
   /** How long the headers ask us to wait, in seconds; 0 when they say nothing. */
@@ -26,7 +25,7 @@ export function readReportAnswer({
   const body = parse(text)
   if (isObject(body) && isObject(body.error)) return refused(body.error, { status, waitSeconds })
   if (status === 200 && isObject(body)) return { kind: 'answer', body }
-  if (status === 429) return byClass(classOfStatus(status), waitSeconds)
+  if (status === 429) return unavailableOf(classifyHttpStatus(status), waitSeconds)
   return unavailable(status >= 500 ? 'out_of_reach' : 'unreadable', { waitSeconds })
 }
 
@@ -35,17 +34,23 @@ function refused(
   { status, waitSeconds }: { status: number; waitSeconds: number },
 ): Unavailable {
   const { code, error_subcode, is_transient } = error
-  if (!Number.isSafeInteger(code)) return byClass(classOfStatus(status), waitSeconds)
+  if (!Number.isSafeInteger(code)) return unavailableOf(classifyHttpStatus(status), waitSeconds)
   const subcode = Number.isSafeInteger(error_subcode) ? (error_subcode as number) : null
   const isTransient = is_transient === true
-  return byClass(classOfMetaCode({ code: code as number, subcode, isTransient }), waitSeconds)
+  return unavailableOf(
+    classifyErrorCode({ code: code as number, subcode, isTransient }),
+    waitSeconds,
+  )
 }
 
 /**
  * What a refusal to send would mean, for reading. We ask the same of every dataset, so when Meta
  * calls a parameter wrong it is the dataset that may not be read: `(#100) Permission Denied`.
  */
-function byClass({ outcome, waitSecondsMin }: AnswerClass, askedSeconds: number): Unavailable {
+function unavailableOf(
+  { outcome, waitSecondsMin }: AnswerClass,
+  askedSeconds: number,
+): Unavailable {
   const waitSeconds = Math.max(askedSeconds, waitSecondsMin)
   switch (outcome) {
     case 'auth':
@@ -71,4 +76,35 @@ function parse(text: string): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What to do, where nothing more is known than the cause. None of them quotes the platform. */
+const SENTENCES: Record<UnavailableCause, string> = {
+  permission:
+    'The platform does not show this dataset to the access token: give its user the right to ' +
+    'use the dataset, or enter a token that has it.',
+  credential: 'The platform refuses the access token: enter a new one.',
+  throttled: 'The platform has had too many requests: wait, and ask again later.',
+  out_of_reach: 'The platform gave no usable answer: ask again later.',
+  out_of_range: 'The platform shows counts of the last 7 days only: nothing older can be read.',
+  unreadable:
+    'The platform gave an answer that cannot be read: ask again later, and report it if it stays.',
+}
+
+/** A report that cannot be had, in words for a person. */
+export function unavailable(
+  cause: UnavailableCause,
+  {
+    sentence = SENTENCES[cause],
+    waitSeconds = 0,
+  }: { sentence?: string; waitSeconds?: number } = {},
+): Unavailable {
+  return { kind: 'unavailable', cause, sentence, waitSeconds }
+}
+
+const REPLACEMENT = '\uFFFD'
+
+/** A text of the platform's as the store can take it: without NUL and without half a character. */
+export function toStorableText(text: string): string {
+  return text.replaceAll('\0', REPLACEMENT).toWellFormed()
 }

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { type ActionsUnderTest, actionsIn } from '../testing/actions-under-test.ts'
+import {
+  type Reply,
+  type RequestOptions,
+  type ServiceUnderTest,
+  serviceUnderTest,
+} from '../testing/service-under-test.ts'
+import {
+  AGENT_ACTION_OPERATIONS,
+  AGENT_ACTION_RESPONSE_DESCRIPTIONS,
+} from './agent-action-operations.ts'
+import {
+  type Address,
+  assertDocumented,
+  document,
+  findExample,
+  jsonContent,
+} from './assert-documented.ts'
+import { canonicalJson } from './canonical-json.ts'
+
+const BASE = '/agent/workspaces/{workspace}'
+const DRY_RUN: Address = [`${BASE}/actions/dry-run`, 'post']
+const PROPOSE: Address = [`${BASE}/actions`, 'post']
+const LIST: Address = [`${BASE}/actions`, 'get']
+const POLICY: Address = [`${BASE}/actions/policy`, 'get']
+const ACTION: Address = [`${BASE}/actions/{action}`, 'get']
+const RECEIPT: Address = [`${BASE}/actions/{action}/decision-receipt`, 'get']
+const BATCH: Address = [`${BASE}/action-batches/{batch}`, 'get']
+const POSTS = [DRY_RUN, PROPOSE]
+const ALL = [...POSTS, LIST, POLICY, ACTION, RECEIPT, BATCH]
+
+it('describes what only these operations say', () => {
+  for (const { config, schema } of AGENT_ACTION_OPERATIONS) {
+    const described = AGENT_ACTION_RESPONSE_DESCRIPTIONS[config.operationId]
+    for (const [status, text] of Object.entries(described)) {
+      assert.ok(status in schema.response)
+      assert.match(text, /^[A-Z].+\.$/s)
+    }
+  }
+})
+
+it('201 answers each documented proposal as its example says, then 200 with the same', async test => {
+  const under = await exampleWorld(test)
+  const requests = requestsOf(PROPOSE)
+  assert.equal(requests.length, 2)
+  for (const [name, body] of requests) {
+    const first = await under.send(PROPOSE, { body })
+    assertDocumented(PROPOSE, first, 201)
+    assert.deepEqual(under.shown(first), findExample(PROPOSE, 201, name))
+    const again = await under.send(PROPOSE, { body })
+    assertDocumented(PROPOSE, again, 200)
+    assert.deepEqual(again.body, first.body)
+    if (name === 'changes') assert.deepEqual(under.shown(again), findExample(PROPOSE, 200, name))
+  }
+})
+
+it('200 answers the documented dry run as its example says, and keeps nothing', async test => {
+  const under = await exampleWorld(test)
+  for (const [name, body] of requestsOf(DRY_RUN)) {
+    const reply = await under.send(DRY_RUN, { body })
+    assertDocumented(DRY_RUN, reply, 200)
+    assert.deepEqual(under.shown(reply), findExample(DRY_RUN, 200, name))
+  }
+  assert.deepEqual((await under.send(LIST)).body.actions, [])
+})
+
+it('200 reads what the documented proposals left, exactly as the examples show it', async test => {
+  const under = await exampleWorld(test)
+  for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
+  for (const [address, name, path] of [
+    [LIST, 'pending', '/actions?status=pending&page=1&account_id=3'],
+    [POLICY, 'first', '/actions/policy'],
+    [ACTION, 'waiting', '/actions/41'],
+    [ACTION, 'blocked', '/actions/43'],
+    [BATCH, 'changes', '/action-batches/12'],
+  ] as const) {
+    const reply = await under.ask('GET', path)
+    assertDocumented(address, reply, 200)
+    assert.deepEqual(under.shown(reply), findExample(address, 200, name), name)
+  }
+})
+
+it('200 reads the receipt of the example, whose digest is that of its document', async test => {
+  const under = await exampleWorld(test)
+  for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
+  const reply = await under.ask('GET', '/actions/43/decision-receipt')
+  assertDocumented(RECEIPT, reply, 200)
+  // The hash depends on everything that was written before, whoever wrote it.
+  const { hash: linked, ...place } = reply.body.chain_entry
+  const example = findExample(RECEIPT, 200, 'blocked')
+  const { hash: _, ...shownPlace } = example.chain_entry
+  assert.deepEqual(place, shownPlace)
+  assert.deepEqual({ ...reply.body, chain_entry: example.chain_entry }, example)
+  assert.equal(hash('sha256', canonicalJson(example.document)), example.document_sha256)
+  const { rows } = await under.service.database.pool.query(
+    'select hash from audit_entries where workspace_id = 2 and sequence = $1',
+    [example.chain_entry.sequence],
+  )
+  assert.equal(rows[0].hash.toString('hex'), linked)
+})
+
+it('401 for no token and for another one, with a challenge that promises no OAuth', async test => {
+  const under = await exampleWorld(test)
+  for (const address of ALL) {
+    for (const secret of [null, 'garbage', under.service.tracker.trackerSecret]) {
+      const reply = await under.send(address, { secret })
+      assertDocumented(address, reply, 401)
+      assert.deepEqual(reply.body, findExample(address, 401, 'unauthenticated'))
+      assert.equal(reply.headers.get('www-authenticate'), 'Bearer')
+    }
+  }
+})
+
+it('403 for a token of the tier Read that proposes, and for any token in a browser', async test => {
+  const under = await exampleWorld(test)
+  const secret = await under.issueToken({ tier: 'read' })
+  for (const address of POSTS) {
+    const [[, body] = []] = requestsOf(address)
+    const reply = await under.send(address, { secret, body })
+    assertDocumented(address, reply, 403)
+    assert.deepEqual(reply.body, findExample(address, 403, 'lacking'))
+  }
+  for (const address of ALL) {
+    const reply = await under.send(address, { headers: { origin: 'https://shop.example' } })
+    assertDocumented(address, reply, 403)
+    assert.deepEqual(reply.body, findExample(address, 403, 'from_a_browser'))
+  }
+})
+
+it('404 for the workspace of somebody else, and for what is not there', async test => {
+  const under = await exampleWorld(test)
+  const other = await actionsIn(under.service)
+  for (const address of ALL) {
+    const reply = await under.send(address, { secret: other.token })
+    assertDocumented(address, reply, 404)
+    assert.deepEqual(reply.body, findExample(address, 404, 'another_workspace'))
+  }
+  for (const [address, name] of [
+    [ACTION, 'no_action'],
+    [RECEIPT, 'no_action'],
+    [BATCH, 'no_batch'],
+  ] as const) {
+    const reply = await under.send(address)
+    assertDocumented(address, reply, 404)
+    assert.deepEqual(reply.body, findExample(address, 404, name))
+  }
+  const [[, body] = []] = requestsOf(PROPOSE)
+  await under.send(PROPOSE, { body })
+  const waiting = await under.send(RECEIPT)
+  assertDocumented(RECEIPT, waiting, 404)
+  assert.deepEqual(waiting.body, findExample(RECEIPT, 404, 'not_ended'))
+})
+
+it('400, 413 and 415 are answered by both operations with a body as documented', async test => {
+  const under = await exampleWorld(test)
+  const csv = { 'content-type': 'text/csv' }
+  for (const address of POSTS) {
+    for (const [status, name, options] of [
+      [400, 'not_json', { rawBody: '{' }],
+      [413, 'too_large', { rawBody: ' '.repeat(262_145) }],
+      [415, 'wrong_type', { rawBody: 'x', headers: csv }],
+    ] as const) {
+      const reply = await under.send(address, options)
+      assertDocumented(address, reply, status)
+      assert.deepEqual(reply.body, findExample(address, status, name))
+    }
+    const largest = await under.send(address, { rawBody: ' '.repeat(262_144) })
+    assertDocumented(address, largest, 400)
+  }
+})
+
+it('422 names the account or the key that is another one, as documented', async test => {
+  const under = await exampleWorld(test)
+  for (const address of POSTS) {
+    const [[, body] = []] = requestsOf(address)
+    const reply = await under.send(address, { body: { ...(body as object), account_id: 4 } })
+    assertDocumented(address, reply, 422)
+    assert.deepEqual(reply.body, findExample(address, 422, 'account_id'))
+  }
+  const list = await under.ask('GET', '/actions?account_id=4')
+  assertDocumented(LIST, list, 422)
+  assert.deepEqual(list.body, findExample(LIST, 422, 'account_id'))
+  const [[, body] = []] = requestsOf(PROPOSE)
+  await under.send(PROPOSE, { body })
+  const other = await under.send(PROPOSE, { body: { ...(body as object), rationale: 'Another.' } })
+  assertDocumented(PROPOSE, other, 422)
+  assert.deepEqual(other.body, findExample(PROPOSE, 422, 'idempotency_key'))
+})
+
+it('500 on a fault of ours, and 503 while the store is out of reach', async test => {
+  const under = await exampleWorld(test)
+  const { pool } = under.service.database
+  await pool.query(
+    'alter table agent_batches rename to gone; alter table agent_policies rename to g',
+  )
+  await pool.query('alter table agent_receipts rename to lost')
+  await assertEverywhere(under, 500, 'fault')
+  await loseStore(under.service)
+  await assertEverywhere(under, 503, 'store_away')
+})
+
+interface ExampleWorld extends ActionsUnderTest {
+  send(address: Address, options?: RequestOptions): Promise<Reply>
+  /** The answer as if the service stood where the examples have it. */
+  shown(reply: Reply): unknown
+}
+
+/** Everything has the ids of the examples: workspace 2, ad account 3, token 5, batch 12, action 41. */
+async function exampleWorld(test: TestContext): Promise<ExampleWorld> {
+  const service = await serviceUnderTest(test, { limits: { agentRatePerMinute: 100_000 } })
+  for (const [table, id] of [
+    ['ad_accounts', 3],
+    ['execution_tokens', 5],
+    ['agent_batches', 12],
+    ['agent_actions', 41],
+  ]) {
+    await service.database.pool.query(`alter table ${table} alter column id restart with ${id}`)
+  }
+  const under = await actionsIn(service, { platformAccountId: '1234567890' })
+  const send = (address: Address, options?: RequestOptions) => {
+    const ids = address[0].slice(BASE.length).replace('{action}', '41').replace('{batch}', '12')
+    return under.ask(address[1].toUpperCase(), ids, options)
+  }
+  const shown = ({ text }: Reply) =>
+    JSON.parse(text.replaceAll(service.url, 'https://signalbox.example'))
+  return { ...under, send, shown }
+}
+
+async function assertEverywhere(under: ExampleWorld, status: number, name: string): Promise<void> {
+  for (const address of ALL) {
+    const [[, body] = []] = address[1] === 'post' ? requestsOf(address) : []
+    const reply = await under.send(address, body === undefined ? {} : { body })
+    assertDocumented(address, reply, status)
+    assert.deepEqual(reply.body, findExample(address, status, name))
+  }
+}
+
+function requestsOf([path, method]: Address): [name: string, body: unknown][] {
+  const examples = jsonContent(document.paths[path][method].requestBody).examples
+  return Object.entries<{ value: unknown }>(examples).map(([name, { value }]) => [name, value])
+}
+
+/** New connections go to a port where nobody listens, and the old ones are ended. */
+async function loseStore({ database: { pool } }: ServiceUnderTest): Promise<void> {
+  pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
+  await pool
+    .query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()',
+    )
+    .catch(() => {})
+}

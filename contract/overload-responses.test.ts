@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type ServiceUnderTest, serviceUnderTest } from '../testing/service-under-test.ts'
+import { assertDocumented, findExample } from './assert-documented.ts'
+import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
+
+const steadySeconds = () => 0
+
+it('429 is answered by every operation as documented, by those of a tracker in common', async test => {
+  const limits = {
+    trackerRatePerSecond: 1,
+    sandboxRatePerMinute: 1,
+    oauthRatePerMinute: 1,
+    agentRatePerMinute: 1,
+  }
+  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
+  for (const count of [1, 2]) await service.read(`nothing-${count}`)
+  for (const path of ['/sandbox', '/agent/context', '/agent/workspaces/1/actions']) {
+    await service.request('GET', BASE_PATH + path)
+  }
+  for (const operation of DOCUMENTED_OPERATIONS) {
+    const reply = await ask(service, operation)
+    const address = addressOf(operation)
+    assertDocumented(address, reply, 429)
+    assert.deepEqual(reply.body, findExample(address, 429, 'too_fast'))
+  }
+})
+
+it('503 is answered by every operation while the process has too much to do', async test => {
+  const clock = { seconds: 0 }
+  const service = await serviceUnderTest(test, {
+    limits: { eventLoopDelayMillisecondsMax: 1_000 },
+    readDelaySeconds: () => 5,
+    monotonicSeconds: () => clock.seconds,
+  })
+  for (const second of [1, 2]) {
+    clock.seconds = second
+    await service.request('GET', '/livez')
+  }
+  for (const operation of DOCUMENTED_OPERATIONS) {
+    const reply = await ask(service, operation)
+    assertDocumented(addressOf(operation), reply, 503)
+    const message = 'Too many requests at once; wait, then send the same request again.'
+    assert.deepEqual(reply.body, { message })
+  }
+})
+
+/** With nothing in it: it is turned away before anybody looks. */
+function ask(service: ServiceUnderTest, { method, url }: DocumentedOperation) {
+  return service.request(method, BASE_PATH + url.replaceAll(/:\w+/g, 'x'))
+}
+
+function addressOf({ method, url }: DocumentedOperation) {
+  return [url.replaceAll(/:(\w+)/g, '{$1}'), method.toLowerCase()] as const
+}

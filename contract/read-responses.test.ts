@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { rawRequest } from '../testing/raw-request.ts'
+import { type RequestOptions, serviceUnderTest } from '../testing/service-under-test.ts'
+import { type Address, assertDocumented, findExample } from './assert-documented.ts'
+import { BASE_PATH, DOCUMENTED_OPERATIONS, OPERATIONS } from './operations.ts'
+
+const READING = OPERATIONS.filter(({ method }) => method === 'GET')
+const READING_ANYTHING = DOCUMENTED_OPERATIONS.filter(({ method }) => method === 'GET')
+
+it('400 for a head that can be read in two ways, by everything that is read', async test => {
+  const service = await serviceUnderTest(test)
+  const headers = { origin: ['https://shop.example', 'https://another.example'] }
+  assert.equal(READING_ANYTHING.length, 12)
+  for (const { address, path } of READING_ANYTHING.map(placesOf)) {
+    const reply = await rawRequest(service, { method: 'GET', path, headers })
+    assertDocumented(address, reply, 400)
+    assert.deepEqual(reply.body, findExample(address, 400, 'repeated_header'))
+  }
+})
+
+it('401 and 403 are answered by every reading operation as documented', async test => {
+  const service = await serviceUnderTest(test)
+  const refused: [number, string, RequestOptions][] = [
+    [401, 'unauthenticated', { secret: null }],
+    [403, 'from_a_browser', { headers: { origin: 'https://shop.example' } }],
+  ]
+  for (const { address, path } of READING.map(placesOf)) {
+    for (const [status, name, options] of refused) {
+      const reply = await service.request('GET', path, options)
+      assertDocumented(address, reply, status)
+      assert.deepEqual(reply.body, findExample(address, status, name))
+    }
+  }
+})
+
+it('500 on a fault of ours, by every reading operation as documented', async test => {
+  const service = await serviceUnderTest(test)
+  const { pool } = service.database
+  const { rows } = await pool.query(
+    `select oid::regclass::text as name from pg_class
+     where relkind in ('r', 'p') and not relispartition
+       and relnamespace in ('public'::regnamespace, 'signalbox_store'::regnamespace)
+       and relname not in ('trackers', 'tracker_keys')`,
+  )
+  await pool.query(`drop table ${rows.map(({ name }) => name).join(', ')} cascade`)
+  for (const { address, path } of READING.map(placesOf)) {
+    const reply = await service.request('GET', path)
+    assertDocumented(address, reply, 500)
+    assert.deepEqual(reply.body, findExample(address, 500, 'fault'))
+  }
+})
+
+function placesOf({ url }: (typeof READING_ANYTHING)[number]): { address: Address; path: string } {
+  const address = [url.replaceAll(/:(\w+)/g, '{$1}'), 'get'] as const
+  return { address, path: `${BASE_PATH}${url.replaceAll(/:\w+/g, 'x')}?date=2026-11-20` }
+}

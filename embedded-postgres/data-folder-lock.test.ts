@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, it } from 'node:test'
+import { lockDataFolder } from './data-folder.ts'
+import { readProcessIdentity } from './process-identity.ts'
+
+const folders: string[] = []
+
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-postgres-'))
+  folders.push(folder)
+  return folder
+}
+
+it('belongs to one process until it lets go', async () => {
+  const folder = newFolder()
+  const release = await lockDataFolder(folder)
+  await assert.rejects(lockDataFolder(folder), /^EmbeddedPostgresError: Another Signalbox/)
+  release()
+  assert.equal(existsSync(join(folder, 'owner.json')), false)
+  const releaseAgain = await lockDataFolder(folder)
+  releaseAgain()
+})
+
+it('many claims at once give the folder to exactly one', async () => {
+  const folder = newFolder()
+  const claims = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataFolder(folder)))
+  assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1)
+})
+
+it('names the living owner by its process number', async () => {
+  const folder = newFolder()
+  const owner = spawn('sleep', ['60'])
+  await once(owner, 'spawn')
+  const pid = owner.pid ?? 0
+  writeFileSync(
+    join(folder, 'owner.json'),
+    JSON.stringify({ pid, identity: readProcessIdentity(pid) }),
+  )
+  await assert.rejects(lockDataFolder(folder), new RegExp(`process ${pid}\\) is already using`))
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+  const release = await lockDataFolder(folder)
+  release()
+})
+
+it('a record whose number is another program now, or that is none, claims nothing', async () => {
+  const folder = newFolder()
+  const records = [{ pid: process.pid, identity: 'of an earlier life' }, { pid: '1' }, null, []]
+  for (const text of [...records.map(record => JSON.stringify(record)), '', '{']) {
+    writeFileSync(join(folder, 'owner.json'), text)
+    const release = await lockDataFolder(folder)
+    assert.equal(JSON.parse(readFileSync(join(folder, 'owner.json'), 'utf8')).pid, process.pid)
+    release()
+  }
+})
+
+it('lets go of its own record only', async () => {
+  const folder = newFolder()
+  const release = await lockDataFolder(folder)
+  const other = JSON.stringify({ pid: 1, identity: 'another' })
+  writeFileSync(join(folder, 'owner.json'), other)
+  release()
+  assert.equal(readFileSync(join(folder, 'owner.json'), 'utf8'), other)
+})
+
+it('a lock left by a service that was killed while claiming is taken over', async () => {
+  const folder = newFolder()
+  mkdirSync(join(folder, 'owner.lock'))
+  const release = await lockDataFolder(folder)
+  assert.equal(existsSync(join(folder, 'owner.lock')), false)
+  release()
+})

@@ -1,0 +1,151 @@
+/** A dataset that comes after so many others is counted in the total only. */
+const DATASETS_MAX = 10_000
+
+/** The counts of every dataset, and of all of them together. */
+export class TotalsByDataset {
+  #total = new DatasetTotals()
+  readonly #byDataset = new Map<string, DatasetTotals>()
+
+  countRefused(dataset: string): void {
+    for (const tally of this.#talliesOf(dataset)) tally.countRefused()
+  }
+
+  countAccepted(dataset: string, events: CountedEvent[]): void {
+    for (const tally of this.#talliesOf(dataset)) tally.countAccepted(events)
+  }
+
+  /** The counts of one dataset, or of all together when none is named. */
+  summary(dataset: string | undefined): TotalsSummary {
+    if (dataset === undefined) return this.#total.summary()
+    return (this.#byDataset.get(dataset) ?? new DatasetTotals()).summary()
+  }
+
+  forget(): void {
+    this.#total = new DatasetTotals()
+    this.#byDataset.clear()
+  }
+
+  #talliesOf(dataset: string): DatasetTotals[] {
+    const known = this.#byDataset.get(dataset)
+    if (known) return [this.#total, known]
+    if (this.#byDataset.size >= DATASETS_MAX) return [this.#total]
+    const tally = new DatasetTotals()
+    this.#byDataset.set(dataset, tally)
+    return [this.#total, tally]
+  }
+}
+
+/** What one accepted event adds to the counts. */
+export interface CountedEvent {
+  isTest: boolean
+  deduplicated: boolean
+  /** Set on a live Purchase. */
+  purchase?: { value: ExactDecimal; currency: string } | undefined
+}
+
+/** Members as they appear at GET /_simulator/summary. */
+interface TotalsSummary {
+  requests: number
+  refused_requests: number
+  receipts: number
+  unique_events: number
+  deduplicated: number
+  test_receipts: number
+  value_by_currency: Record<string, string>
+}
+
+/** Counts since the last forgetting; dropping old receipts does not lower them. */
+class DatasetTotals {
+  #requests = 0
+  #refusedRequests = 0
+  #uniqueEvents = 0
+  #deduplicated = 0
+  #testReceipts = 0
+  readonly #values = new Map<string, ExactDecimal>()
+
+  countRefused(): void {
+    this.#requests++
+    this.#refusedRequests++
+  }
+
+  countAccepted(events: CountedEvent[]): void {
+    this.#requests++
+    if (events.length === 0) this.#refusedRequests++
+    for (const event of events) this.#countEvent(event)
+  }
+
+  summary(): TotalsSummary {
+    return {
+      requests: this.#requests,
+      refused_requests: this.#refusedRequests,
+      receipts: this.#uniqueEvents + this.#deduplicated,
+      unique_events: this.#uniqueEvents,
+      deduplicated: this.#deduplicated,
+      test_receipts: this.#testReceipts,
+      value_by_currency: this.#valueByCurrency(),
+    }
+  }
+
+  #valueByCurrency(): Record<string, string> {
+    const sums = [...this.#values].map(([currency, sum]) => [currency, formatDecimal(sum)])
+    return Object.fromEntries(sums)
+  }
+
+  #countEvent({ isTest, deduplicated, purchase }: CountedEvent): void {
+    if (isTest) {
+      this.#testReceipts++
+      return
+    }
+    if (deduplicated) {
+      this.#deduplicated++
+      return
+    }
+    this.#uniqueEvents++
+    if (!purchase) return
+    const currency = purchase.currency.toUpperCase()
+    const sum = this.#values.get(currency)
+    this.#values.set(currency, sum ? addDecimals(sum, purchase.value) : purchase.value)
+  }
+}
+
+/** An exact decimal number: `units` divided by ten to the power of `scale`. */
+export interface ExactDecimal {
+  units: bigint
+  /** Digits after the point, 0 or more. */
+  scale: number
+}
+
+/** Longer than any amount of money; a limit keeps a hostile number from costing seconds. */
+const TEXT_LENGTH_MAX = 64
+const EXPONENT_MAX = 50
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** Reads the text of a JSON number, digit for digit. Undefined when it is no number or too long. */
+export function parseDecimal(text: string): ExactDecimal | undefined {
+  if (text.length > TEXT_LENGTH_MAX) return undefined
+  const [, sign, whole, fraction = '', exponentText = '0'] = NUMBER.exec(text) ?? []
+  const exponent = Number(exponentText)
+  if (whole === undefined || Math.abs(exponent) > EXPONENT_MAX) return undefined
+  const units = BigInt(`${sign}${whole}${fraction}`)
+  const scale = fraction.length - exponent
+  return scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : { units, scale }
+}
+
+export function addDecimals(left: ExactDecimal, right: ExactDecimal): ExactDecimal {
+  const scale = Math.max(left.scale, right.scale)
+  return { units: unitsAt(left, scale) + unitsAt(right, scale), scale }
+}
+
+/** Plain digits without trailing zeros ("12.5", "0"), so that equal sums are equal texts. */
+export function formatDecimal({ units, scale }: ExactDecimal): string {
+  const sign = units < 0n ? '-' : ''
+  const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0')
+  const whole = digits.slice(0, digits.length - scale)
+  const fraction = digits.slice(digits.length - scale).replace(/0+$/, '')
+  return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`
+}
+
+function unitsAt({ units, scale }: ExactDecimal, wanted: number): bigint {
+  return units * 10n ** BigInt(wanted - scale)
+}

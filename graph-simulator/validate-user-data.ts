@@ -1,0 +1,93 @@
+import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
+
+/** Keys of `user_data` that must carry a SHA-256 digest ("Customer Information Parameters"). */
+const HASHED_KEYS = ['em', 'ph', 'fn', 'ln', 'ge', 'db', 'ct', 'st', 'zp', 'country']
+
+const PLAIN_KEYS = [
+  'external_id',
+  'client_ip_address',
+  'client_user_agent',
+  'fbc',
+  'fbp',
+  'subscription_id',
+  'fb_login_id',
+  'lead_id',
+  'anon_id',
+  'madid',
+  'page_id',
+  'page_scoped_user_id',
+  'ctwa_clid',
+  'ig_account_id',
+  'ig_sid',
+]
+
+/** Customer information made of nothing but one of these sets is too broad ("Best Practices"). */
+const TOO_BROAD_SETS = [
+  ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
+  ['db', 'client_user_agent'],
+  ['fn', 'ge'],
+  ['ln', 'ge'],
+].map(keys => new Set(keys))
+
+/** 64 hex digits, with the suffix that Meta's own Parameter Builder may append. */
+const DIGEST = /^[0-9a-fA-F]{64}(\.([A-Za-z0-9_-]{8}|AQ|Ag|Aw|BA|BQ|Bg))?$/
+
+/** Refuses `user_data` that is missing, unhashed where it must be, or below the matching floor. */
+export function validateUserData(userData: unknown): GraphError | undefined {
+  if (userData === undefined || userData === null) return insufficient()
+  if (typeof userData !== 'object' || Array.isArray(userData)) return malformed(['user_data'])
+  const members = userData as Record<string, unknown>
+
+  const present: string[] = []
+  for (const key of HASHED_KEYS) {
+    const values = listValues(members[key])
+    if (!values) return malformed(['user_data', key])
+    if (!values.every(looksHashed)) return notHashed(key)
+    if (values.length > 0) present.push(key)
+  }
+  for (const key of PLAIN_KEYS) {
+    const values = listValues(members[key])
+    if (!values) return malformed(['user_data', key])
+    if (values.length > 0) present.push(key)
+  }
+  const tooBroad = TOO_BROAD_SETS.some(set => present.every(key => set.has(key)))
+  return tooBroad ? insufficient() : undefined
+}
+
+const NO_VALUES: unknown[] = []
+
+/** The values under a key, empty ones left out; undefined when they are neither text nor number. */
+function listValues(member: unknown): unknown[] | undefined {
+  if (member === undefined || member === null || member === '') return NO_VALUES
+  const values = Array.isArray(member) ? member : [member]
+  const given = values.filter(value => value !== null && value !== '')
+  const allScalar = given.every(value => typeof value === 'string' || typeof value === 'number')
+  return allScalar ? given : undefined
+}
+
+function looksHashed(value: unknown): boolean {
+  return typeof value === 'string' && DIGEST.test(value)
+}
+
+function insufficient(): GraphError {
+  return invalidParameter(EVENT_SUBCODES.customerInformation, ['user_data'], {
+    title: 'Not Enough Customer Information',
+    message:
+      'This event has no customer information parameters, or a combination that is too broad ' +
+      'to match a person.',
+  })
+}
+
+function notHashed(key: string): GraphError {
+  return invalidParameter(EVENT_SUBCODES.notHashed, ['user_data', key], {
+    title: 'Customer Information Not Hashed',
+    message: `The parameter ${key} must be a SHA-256 digest of 64 hexadecimal characters.`,
+  })
+}
+
+function malformed(blame: string[]): GraphError {
+  return invalidParameter(EVENT_SUBCODES.malformed, blame, {
+    title: 'Malformed Customer Information',
+    message: `The parameter ${blame.join('.')} has the wrong type.`,
+  })
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { atOnce } from '../../testing/at-once.ts'
+import { entriesOf, failCommitsOf, refuseEntries, trailOf } from '../../testing/audit-entries.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { listLiveKeys } from './store.ts'
+import { hashToken } from './token-format.ts'
+import { issueKey, revokeTrackerKey } from './tracker-keys.ts'
+
+const KIND = 'forwarding'
+
+it('a key that is revoked several times at once is one entry', async test => {
+  const service = await serviceUnderTest(test)
+  const { database, tracker, clock } = service
+  const { trackerId, workspaceId, forwardingSecret } = tracker
+  const scope = { database, audit: trailOf(service) }
+  const digest = hashToken(forwardingSecret)
+  const lastCharacters = forwardingSecret.slice(-4)
+  const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters }
+  const end = () => revokeTrackerKey(scope, key, clock.now())
+  const ends = await atOnce(database, 'tracker_keys', [end, end, end])
+  assert.deepEqual(ends.sort(), [false, false, true])
+  const written = await entriesOf(database, workspaceId, 'key.revoked')
+  assert.partialDeepStrictEqual(written, [
+    {
+      actor: { type: 'operator', id: null },
+      subject: { type: 'key', id: digest.toString('hex') },
+      details: { tracker_id: trackerId, kind: KIND, last_characters: lastCharacters },
+    },
+  ])
+  assert.equal(written.length, 1)
+})
+
+it('an issue or an end that is rolled back is not written down', async test => {
+  const service = await serviceUnderTest(test)
+  const { database, tracker, clock } = service
+  const { trackerId, workspaceId, forwardingSecret } = tracker
+  const scope = { database, audit: trailOf(service) }
+  const before = await entriesOf(database, workspaceId)
+  await failCommitsOf(database, 'tracker_keys')
+  const asked = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
+  await assert.rejects(issueKey(scope, asked), /this commit fails/)
+  const digest = hashToken(forwardingSecret)
+  const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
+  await assert.rejects(revokeTrackerKey(scope, key, clock.now()), /this commit fails/)
+  assert.deepEqual(await entriesOf(database, workspaceId), before)
+})
+
+it('a key whose issue or end cannot be written down is not made, or goes on', async test => {
+  const service = await serviceUnderTest(test)
+  const { database, tracker, clock } = service
+  const { trackerId, workspaceId, forwardingSecret } = tracker
+  const scope = { database, audit: trailOf(service) }
+  await refuseEntries(database)
+  const asked = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
+  await assert.rejects(issueKey(scope, asked), { code: '23514' })
+  const digest = hashToken(forwardingSecret)
+  const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
+  await assert.rejects(revokeTrackerKey(scope, key, clock.now()), { code: '23514' })
+  const live = await listLiveKeys(database, trackerId, KIND)
+  assert.deepEqual(
+    live.map(({ key_digest }) => key_digest),
+    [digest],
+  )
+})

@@ -1,0 +1,110 @@
+import type { Performance } from '@signalbox/contract/agents/account.ts'
+import { OTHER_NAMES } from '../../delivery/sent-counts-store.ts'
+import type { BoundDestination } from './destination-signal-store.ts'
+import type { EventFigure, ReportedDay } from './performance-store.ts'
+
+type LedgerEvents = Performance['ledger']['events']
+
+/**
+ * What was stored, what of it the platform took, and the revenue in each currency, by name. Names
+ * that the ledger's figures put together are put together in the platform's answers as well.
+ */
+export function buildEventFigures(
+  figures: readonly EventFigure[],
+  accepted: ReadonlyMap<string, number>,
+): LedgerEvents {
+  const stored = new Map<string, number>()
+  const revenue = new Map<string, LedgerEvents[number]['revenue']>()
+  for (const { eventName, currency, events, amount } of figures) {
+    stored.set(eventName, (stored.get(eventName) ?? 0) + events)
+    if (currency === null || amount === null) continue
+    revenue.set(eventName, [...(revenue.get(eventName) ?? []), { currency, amount }])
+  }
+  const acceptedOfStored = new Map<string, number>()
+  for (const [name, count] of accepted) {
+    const place = stored.has(name) ? name : OTHER_NAMES
+    acceptedOfStored.set(place, (acceptedOfStored.get(place) ?? 0) + count)
+  }
+  return combineCountsByName([stored, acceptedOfStored]).map(
+    ({ name, counts: [stored = 0, taken = 0] }) => ({
+      event_name: name,
+      stored,
+      accepted: taken,
+      revenue: revenue.get(name) ?? [],
+    }),
+  )
+}
+
+type PlatformFigures = Pick<Performance['platform'], 'days_reported' | 'events'>
+
+/**
+ * The platform's counts of all days by name. It counts by dataset, whoever sends to it: what it
+ * says of a day to two destinations with one dataset is one count, while each sent its own share.
+ */
+export function buildPlatformFigures(
+  days: readonly ReportedDay[],
+  destinations: readonly BoundDestination[],
+): PlatformFigures {
+  const datasets = new Map(destinations.map(({ id, datasetId }) => [id, datasetId]))
+  const ofDatasets = new Map<string, Map<string, number>>()
+  const sent = new Map<string, number>()
+  for (const { destinationId, day, platform, ours } of days) {
+    const key = `${datasets.get(destinationId)} ${day}`
+    const ofDay = ofDatasets.get(key) ?? new Map<string, number>()
+    ofDatasets.set(key, ofDay)
+    for (const [name, count] of Object.entries(platform)) {
+      ofDay.set(name, Math.max(count, ofDay.get(name) ?? 0))
+    }
+    for (const [name, count] of Object.entries(ours)) sent.set(name, (sent.get(name) ?? 0) + count)
+  }
+  const counted = new Map<string, number>()
+  for (const ofDay of ofDatasets.values()) {
+    for (const [name, count] of ofDay) counted.set(name, (counted.get(name) ?? 0) + count)
+  }
+  return {
+    days_reported: new Set(days.map(({ day }) => day)).size,
+    events: combineCountsByName([counted, sent]).map(
+      ({ name, counts: [counted = 0, sent = 0] }) => ({
+        event_name: name,
+        counted,
+        sent,
+      }),
+    ),
+  }
+}
+
+/** Event names that an answer tells apart; callers and the platform choose them. */
+export const NAMES_MAX = 100
+
+interface NameCounts {
+  name: string
+  /** One of each column, in their order. */
+  counts: number[]
+}
+
+/**
+ * Columns of counts by name as rows, the largest first, those that have most in an earlier column
+ * before the others. What is beyond the limit is one row at the end.
+ */
+function combineCountsByName(columns: readonly ReadonlyMap<string, number>[]): NameCounts[] {
+  const names = new Set(columns.flatMap(column => [...column.keys()]))
+  const hadOthers = names.delete(OTHER_NAMES)
+  const rows = [...names]
+    .map(name => ({ name, counts: columns.map(column => column.get(name) ?? 0) }))
+    .sort(byCounts)
+  const shown = rows.slice(0, NAMES_MAX)
+  const rest = rows.slice(NAMES_MAX)
+  if (rest.length === 0 && !hadOthers) return shown
+  const counts = columns.map((column, index) =>
+    rest.reduce((sum, row) => sum + (row.counts[index] ?? 0), column.get(OTHER_NAMES) ?? 0),
+  )
+  return [...shown, { name: OTHER_NAMES, counts }]
+}
+
+function byCounts(a: NameCounts, b: NameCounts): number {
+  for (const [index, count] of a.counts.entries()) {
+    const difference = (b.counts[index] ?? 0) - count
+    if (difference !== 0) return difference
+  }
+  return a.name < b.name ? -1 : 1
+}

@@ -1,0 +1,176 @@
+import type { Database } from '../../db/database.ts'
+import { arrayLiteral } from '../../db/sql-fragments.ts'
+import { OTHER_NAMES } from '../../delivery/sent-counts-store.ts'
+
+interface DayCount {
+  /** UTC day, YYYY-MM-DD. */
+  day: string
+  events: number
+}
+
+/** How many events of these trackers came in on each UTC day, the newest first. */
+export async function countReceivedByDay(
+  { pool }: Database,
+  trackerIds: readonly string[],
+  sinceDay: string,
+): Promise<DayCount[]> {
+  const { rows } = await pool.query({
+    name: 'count-received-by-day',
+    text: `select received_on, sum(events)::bigint as events from event_counts
+           where tracker_id = any($1::uuid[]) and received_on >= $2::date
+           group by received_on order by received_on desc`,
+    values: [arrayLiteral(trackerIds), sinceDay],
+  })
+  return rows.map(row => ({ day: row.received_on, events: row.events }))
+}
+
+export interface EventFigure {
+  eventName: string
+  /** Null: events without an amount, or with one in no currency. */
+  currency: string | null
+  events: number
+  /** Decimal text; null when none of them has an amount. */
+  amount: string | null
+}
+
+interface EventFigureQuery {
+  trackerIds: readonly string[]
+  /** The beginning of the first day. */
+  since: Date
+  /** Event names that are told apart; the rarer ones are one. */
+  namesMax: number
+}
+
+/**
+ * Conversions that happened since a moment, by name and currency. Nothing is received before it has
+ * happened, so each tracker is one range of the index by receipt, and what came in late, of days
+ * before, is left out of it.
+ */
+export async function sumConversions(
+  { pool }: Database,
+  { trackerIds, since, namesMax }: EventFigureQuery,
+): Promise<EventFigure[]> {
+  const { rows } = await pool.query({
+    name: 'sum-ledger',
+    text: `with figures as (
+             select event_name, value_currency, count(*) as events, sum(value_amount) as amount
+             from events
+             where tracker_id = any($1::uuid[]) and created_at >= $2::timestamptz
+               and event_time >= $2::timestamptz
+               and coalesce(event_class, 'conversion') = 'conversion'
+             group by event_name, value_currency
+           ), places as (
+             select event_name, row_number() over (order by sum(events) desc, event_name) as place
+             from figures group by event_name
+           )
+           select
+             case when place <= $3::integer then event_name else '${OTHER_NAMES}' end as event_name,
+             value_currency, sum(events)::bigint as events, sum(amount)::text as amount
+           from figures join places using (event_name)
+           group by 1, 2 order by 1, 2`,
+    values: [arrayLiteral(trackerIds), since, namesMax],
+  })
+  return rows.map(row => ({
+    eventName: row.event_name,
+    currency: row.value_currency,
+    events: row.events,
+    amount: row.amount,
+  }))
+}
+
+interface AcceptedQuery {
+  /** Pairs of the same length: whose destination; each is asked for with a statement of its own. */
+  trackerIds: readonly string[]
+  destinationIds: readonly string[]
+  /** UTC day, YYYY-MM-DD. */
+  sinceDay: string
+}
+
+/**
+ * Live events that happened since a day and that the platform took, by name, from the kept counts.
+ * What several destinations of one tracker took counts once.
+ */
+export async function countAcceptedByName(
+  database: Database,
+  { trackerIds, destinationIds, sinceDay }: AcceptedQuery,
+): Promise<Map<string, number>> {
+  const ofTrackers = new Map<string, Map<string, number>>()
+  for (const [index, trackerId] of trackerIds.entries()) {
+    const destinationId = destinationIds[index] as string
+    const ofTracker = ofTrackers.get(trackerId) ?? new Map<string, number>()
+    ofTrackers.set(trackerId, ofTracker)
+    for (const row of await countAcceptedByDestination(database, {
+      trackerId,
+      destinationId,
+      sinceDay,
+    })) {
+      ofTracker.set(row.name, Math.max(row.accepted, ofTracker.get(row.name) ?? 0))
+    }
+  }
+  const total = new Map<string, number>()
+  for (const [name, accepted] of [...ofTrackers.values()].flatMap(ofTracker => [...ofTracker])) {
+    total.set(name, accepted + (total.get(name) ?? 0))
+  }
+  return total
+}
+
+/** What one destination took, by name. */
+async function countAcceptedByDestination(
+  { pool }: Database,
+  lane: { trackerId: string; destinationId: string; sinceDay: string },
+): Promise<{ name: string; accepted: number }[]> {
+  const { rows } = await pool.query({
+    name: 'count-accepted-by-name',
+    text: `select event_name as name, sum(accepted)::bigint as accepted from sent_counts
+           where tracker_id = $1::uuid and destination_id = $2::uuid
+             and sent_on >= $3::date and event_on >= $3::date
+           group by event_name having sum(accepted) > 0`,
+    values: [lane.trackerId, lane.destinationId, lane.sinceDay],
+  })
+  return rows
+}
+
+/** What both sides counted on one UTC day for one destination, by event name. */
+export interface ReportedDay {
+  destinationId: string
+  day: string
+  platform: Record<string, number>
+  ours: Record<string, number>
+}
+
+interface ReportedDaysQuery {
+  /** Pairs of the same length: whose destination. */
+  trackerIds: readonly string[]
+  destinationIds: readonly string[]
+  /** UTC days, YYYY-MM-DD; both belong to the span. */
+  since: string
+  until: string
+}
+
+/**
+ * The days of which the platform gave its counts. The counts are taken apart here, not in SQL,
+ * which stumbles over an escaped NUL in a name.
+ */
+export async function findReportedDays(
+  { pool }: Database,
+  { trackerIds, destinationIds, since, until }: ReportedDaysQuery,
+): Promise<ReportedDay[]> {
+  const { rows } = await pool.query({
+    name: 'find-reported-days',
+    text: `select report.destination_id, report.report_date, report.event_counts
+           from unnest($1::uuid[], $2::uuid[]) lane(tracker_id, destination_id)
+           cross join lateral (
+             select * from reconciliation_reports
+             where reconciliation_reports.tracker_id = lane.tracker_id
+               and reconciliation_reports.destination_id = lane.destination_id
+               and report_date between $3::date and $4::date and status <> 'unavailable'
+           ) report`,
+    values: [arrayLiteral(trackerIds), arrayLiteral(destinationIds), since, until],
+  })
+  return rows.map(row => ({
+    destinationId: row.destination_id,
+    day: row.report_date,
+    platform: row.event_counts.meta,
+    ours: row.event_counts.accepted,
+  }))
+}

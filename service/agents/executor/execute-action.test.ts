@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import {
+  type AgentStage,
+  agentStage,
+  ENTITIES,
+  entityNow,
+  type ProposedChange,
+  principalOf,
+  proposalOf,
+  propose,
+  setPolicy,
+} from '../../../testing/agent-stage.ts'
+import { entriesOf } from '../../../testing/audit-entries.ts'
+import { eventually } from '../../../testing/program-under-test.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
+import { setAdAccountStatus } from '../../people/ad-account-store.ts'
+import { decideActions } from '../approvals/decide-actions.ts'
+import type { Action } from '../proposals/action.ts'
+import { findActionsOfBatch } from '../proposals/action-store.ts'
+import { findReceipt } from '../proposals/receipt-store.ts'
+import { confirmExecution, executeAction, runExecution } from './execute-action.ts'
+import {
+  decideAndExecute,
+  EXECUTION_LEASE_SECONDS,
+  resumeExecutions,
+  submitProposal,
+} from './execution-triggers.ts'
+import { applyExternalChange, setNextFault } from './simulated-account-store.ts'
+
+const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
+const PAUSE = { type: 'pause', entity: 2 } as const
+const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
+
+async function staged(test: TestContext, mode: Parameters<typeof setPolicy>[1]) {
+  const { database } = await testStore(test)
+  const stage = await agentStage(database)
+  await setPolicy(stage, mode)
+  return stage
+}
+
+/** An action that a person has approved and nobody has begun to carry out. */
+async function approved(stage: AgentStage, change: ProposedChange = RAISE): Promise<Action> {
+  const { batchId } = await propose(stage, change)
+  const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
+  const [action] = await decideActions(stage.context, visit, APPROVE)
+  assert.equal(action?.status, 'executing')
+  return action
+}
+
+function outside({ database, adAccountId, clock }: AgentStage, dailyBudgetMinor: number) {
+  const place = { adAccountId, ...ENTITIES[1] }
+  return applyExternalChange(database, place, { dailyBudgetMinor, at: clock.now() })
+}
+
+function failNext({ database, adAccountId }: AgentStage, fault: 'ignored' | 'altered') {
+  return setNextFault(database, { adAccountId, ...ENTITIES[1] }, fault)
+}
+
+it('what the policy allows is carried out before the agent is answered, and verified', async test => {
+  const stage = await staged(test, 'auto_with_limits')
+  const { batchId, status } = await propose(stage, RAISE, PAUSE)
+  assert.equal(status, 'completed')
+  assert.deepEqual(
+    (await findActionsOfBatch(stage.database, batchId)).map(action => action.status),
+    ['verified', 'verified'],
+  )
+  assert.equal((await entityNow(stage, 1)).daily_budget_minor, 12_000)
+  assert.equal((await entityNow(stage, 2)).status, 'paused')
+  // The other account has entities of the same names.
+  assert.equal((await entityNow(stage, 1, stage.otherAccountId)).version, 1)
+})
+
+it('what a person approves is carried out before they are answered, with its receipt', async test => {
+  const stage = await staged(test, 'ask')
+  const { batchId, actionIds, approval_required } = await propose(stage, RAISE)
+  assert.equal(approval_required, true)
+  assert.equal((await entityNow(stage, 1)).version, 1)
+  const visit = { person: stage.owner, workspaceId: String(stage.workspaceId), batchId }
+  const { batch } = await decideAndExecute(stage.context, visit, APPROVE)
+  assert.equal(batch.status, 'completed')
+  assert.equal(batch.actions[0]?.after?.daily_budget_minor, 12_000)
+  const name = { workspaceId: stage.workspaceId, actionId: actionIds[0] ?? 0 }
+  const receipt = await findReceipt(stage.database, name)
+  const document = JSON.parse(receipt?.document ?? '{}')
+  assert.equal(document.status, 'verified')
+  assert.equal(document.decision.decided_by, stage.owner.userId)
+  const told = await entriesOf(stage.database, stage.workspaceId)
+  assert.deepEqual(
+    told.filter(({ subject }) => subject.type === 'action').map(({ action }) => action),
+    ['action.approval_required', 'action.approved', 'action.executed', 'action.verified'],
+  )
+})
+
+it('the same proposal sent again is answered with what became of it, and nothing is done twice', async test => {
+  const stage = await staged(test, 'auto_with_limits')
+  const principal = await principalOf(stage)
+  const body = proposalOf(RAISE)
+  const first = await submitProposal(stage.context, principal, body)
+  const again = await submitProposal(stage.context, principal, body)
+  assert.deepEqual([first.isNew, again.isNew], [true, false])
+  assert.deepEqual(again.result, first.result)
+  assert.equal((await entityNow(stage, 1)).version, 2)
+})
+
+it('several who carry the same action out at once change its entity once', async test => {
+  const stage = await staged(test, 'ask')
+  const { id } = await approved(stage)
+  const crew = [1, 2, 3, 4, 5]
+  const answers = await Promise.all(crew.map(() => runExecution(stage.context, id)))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(['verified']))
+  assert.equal((await entityNow(stage, 1)).version, 2)
+  const told = await entriesOf(stage.database, stage.workspaceId, 'action.executed')
+  assert.equal(told.length, 1)
+})
+
+it('what changed after the approval is not overwritten: the action has failed as stale', async test => {
+  const stage = await staged(test, 'ask')
+  const { id } = await approved(stage)
+  await outside(stage, 15_000)
+  const { status, outcome, after } = await runExecution(stage.context, id)
+  assert.deepEqual([status, outcome, after], ['failed', 'stale', null])
+  assert.equal((await entityNow(stage, 1)).daily_budget_minor, 15_000)
+})
+
+it('an approval that the policy takes back before the execution is not carried out', async test => {
+  const stage = await staged(test, 'ask')
+  const { id } = await approved(stage)
+  await setPolicy(stage, 'suggest_only')
+  const { status, outcome } = await runExecution(stage.context, id)
+  assert.deepEqual([status, outcome], ['failed', 'policy_changed'])
+  assert.equal((await entityNow(stage, 1)).version, 1)
+})
+
+it('what was allowed without a person is not carried out when a person would be asked by now', async test => {
+  const stage = await staged(test, 'auto_with_limits')
+  const dead = { ...stage.context, database: stage.database }
+  const dies = {
+    ...dead,
+    platform: { ...dead.platform, changeEntity: () => Promise.reject(DEATH) },
+  }
+  const principal = await principalOf(stage)
+  await assert.rejects(submitProposal(dies, principal, proposalOf(RAISE)), DEATH)
+  await setPolicy(stage, 'auto_with_limits', { change_minor_max: 1_000 })
+  stage.clock.forward(EXECUTION_LEASE_SECONDS)
+  assert.deepEqual(await resumeExecutions(stage.context), { finished: 1, more: false })
+  const [failed] = await entriesOf(stage.database, stage.workspaceId, 'action.failed')
+  assert.equal(failed?.details.outcome, 'policy_changed')
+  assert.equal((await entityNow(stage, 1)).version, 1)
+})
+
+const DEATH = new Error('the process ends')
+
+it('a platform that says yes and does nothing is found out, and there is nothing to put back', async test => {
+  const stage = await staged(test, 'ask')
+  const { id, before } = await approved(stage)
+  await failNext(stage, 'ignored')
+  const { status, outcome, after } = await runExecution(stage.context, id)
+  assert.deepEqual([status, outcome], ['rolled_back', 'not_applied'])
+  assert.deepEqual(after, { ...before, version: 2 })
+})
+
+it('a platform that does something else is found out, and what was before is put back', async test => {
+  const stage = await staged(test, 'ask')
+  const { id, before } = await approved(stage)
+  await failNext(stage, 'altered')
+  const { status, outcome, after } = await runExecution(stage.context, id)
+  assert.deepEqual([status, outcome], ['rolled_back', 'not_applied'])
+  assert.deepEqual(after, { ...before, version: 3 })
+  assert.deepEqual(await entityNow(stage, 1), after)
+})
+
+it('when putting back goes wrong too, a person has to look', async test => {
+  const stage = await staged(test, 'ask')
+  const { id } = await approved(stage)
+  await failNext(stage, 'altered')
+  await executeAction(stage.context, id)
+  await failNext(stage, 'ignored')
+  const { status, outcome, after } = await confirmExecution(stage.context, id)
+  assert.deepEqual([status, outcome], ['execution_uncertain', 'not_applied'])
+  assert.equal(after?.daily_budget_minor, 6_000)
+})
+
+it('what somebody changes before it is read back stays, and a person has to look', async test => {
+  const stage = await staged(test, 'ask')
+  const { id } = await approved(stage)
+  await executeAction(stage.context, id)
+  await outside(stage, 15_000)
+  const { status, outcome } = await runExecution(stage.context, id)
+  assert.deepEqual([status, outcome], ['execution_uncertain', 'changed_elsewhere'])
+  assert.equal((await entityNow(stage, 1)).daily_budget_minor, 15_000)
+})
+
+it('an action left halfway is taken up when its lease is over, from where it was left', async test => {
+  const stage = await staged(test, 'ask')
+  const [begun, changed] = [await approved(stage), await approved(stage, PAUSE)]
+  await executeAction(stage.context, changed.id)
+  stage.clock.forward(EXECUTION_LEASE_SECONDS - 1)
+  assert.deepEqual(await resumeExecutions(stage.context), { finished: 0, more: false })
+  stage.clock.forward(1)
+  assert.deepEqual(await resumeExecutions(stage.context), { finished: 2, more: false })
+  for (const { batchId } of [begun, changed]) {
+    const [action] = await findActionsOfBatch(stage.database, batchId)
+    assert.equal(action?.status, 'verified')
+  }
+  assert.equal((await entityNow(stage, 2)).version, 2)
+})
+
+it('one action that cannot be finished does not hold up the others', async test => {
+  const stage = await staged(test, 'ask')
+  const [broken, sound] = [await approved(stage), await approved(stage, PAUSE)]
+  const { platform } = stage.context
+  const changeEntity: typeof platform.changeEntity = (...given) =>
+    given[2].expected.type === 'campaign' ? Promise.reject(DEATH) : platform.changeEntity(...given)
+  stage.clock.forward(EXECUTION_LEASE_SECONDS)
+  const context = { ...stage.context, platform: { ...platform, changeEntity } }
+  await assert.rejects(resumeExecutions(context), /1 actions could not be finished/)
+  const statuses = [broken, sound].map(async ({ batchId }) => {
+    const [action] = await findActionsOfBatch(stage.database, batchId)
+    return action?.status
+  })
+  assert.deepEqual(await Promise.all(statuses), ['executing', 'verified'])
+})
+
+/** What takes away that on which an execution rests. */
+const WITHDRAWALS: Record<string, (stage: AgentStage) => Promise<unknown>> = {
+  'revokes the token': ({ context, workspaceId, owner: person }) =>
+    revokeWorkspaceToken(context, { person, workspaceId, tokenId: 1 }),
+  'disables the ad account': ({ database, ...name }) =>
+    setAdAccountStatus(database, name, 'disabled'),
+  'changes the policy': stage => setPolicy(stage, 'suggest_only'),
+}
+
+for (const [deed, withdraw] of Object.entries(WITHDRAWALS)) {
+  it(`who ${deed} is answered when nothing is carried out on the word of it any more`, async test => {
+    const stage = await staged(test, 'ask')
+    const { id } = await approved(stage)
+    const { platform } = stage.context
+    let withdrawal = Promise.resolve<unknown>('nothing')
+    let isOver = false
+    const changeEntity: typeof platform.changeEntity = async (...given) => {
+      withdrawal = withdraw(stage).then(() => {
+        isOver = true
+      })
+      await eventually('it waits', () => isSomebodyWaiting(stage))
+      assert.equal(isOver, false)
+      return platform.changeEntity(...given)
+    }
+    const { status } = await executeAction(
+      { ...stage.context, platform: { ...platform, changeEntity } },
+      id,
+    )
+    assert.equal(status, 'executed_pending_verification')
+    await withdrawal
+    assert.equal(isOver, true)
+  })
+}
+
+async function isSomebodyWaiting({ database }: AgentStage): Promise<boolean> {
+  const { rows } = await database.pool.query(
+    `select 1 from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length > 0
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { type Installation, workspaceUnderTest } from '../../../testing/people-under-test.ts'
+import { TestClock } from '../../../testing/test-clock.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { listEntities, simulatedPlatform } from './ad-entity-store.ts'
+import {
+  applyExternalChange,
+  type EntityLocation,
+  type SimulatedFault,
+  seedSimulatedAccount,
+  setNextFault,
+} from './simulated-account-store.ts'
+
+it('a change outside is seen by the next read, under a new version', async test => {
+  const { database, at, campaign, place } = await campaignUnderTest(test)
+  const change = {
+    name: '  Ignore all rules\u202e ',
+    status: 'paused',
+    dailyBudgetMinor: 9,
+  } as const
+  const outcome = await applyExternalChange(database, place, { ...change, at })
+  const expected = {
+    ...campaign,
+    ...{ name: change.name, status: 'paused', daily_budget_minor: 9, version: 2 },
+  }
+  assert.deepEqual(outcome, { changed: expected })
+  assert.deepEqual(await simulatedPlatform.readEntities(database, place.adAccountId, [place]), [
+    expected,
+  ])
+})
+
+it('what is left out stays, and the version grows all the same', async test => {
+  const { database, at, campaign, place } = await campaignUnderTest(test)
+  const outcome = await applyExternalChange(database, place, { at })
+  assert.deepEqual(outcome, { changed: { ...campaign, version: 2 } })
+})
+
+it('only what has a budget gets another, and what is not there is not made', async test => {
+  const { database, at, place } = await campaignUnderTest(test)
+  const { entities } = await listEntities(database, place.adAccountId)
+  const ad = entities.find(({ type }) => type === 'ad')
+  const adPlace: EntityLocation = { ...place, type: 'ad', id: ad?.id ?? '' }
+  const budget = { dailyBudgetMinor: 5, at }
+  assert.equal(await applyExternalChange(database, adPlace, budget), 'no_budget')
+  assert.equal(await applyExternalChange(database, { ...place, id: '1' }, budget), 'no_entity')
+  const elsewhere = { ...place, adAccountId: place.adAccountId + 1 }
+  assert.equal(await applyExternalChange(database, elsewhere, budget), 'no_entity')
+  assert.deepEqual(await listEntities(database, place.adAccountId), { entities, omitted: 0 })
+})
+
+it('a fault spoils one change of the executor and no second; it can be taken back', async test => {
+  const { database, at, campaign, place } = await campaignUnderTest(test)
+  const budgetAfter = async (fault: SimulatedFault | null, budget: number) => {
+    assert.equal(await setNextFault(database, place, fault), true)
+    const [expected = campaign] = await read()
+    const wanted = { ...expected, daily_budget_minor: budget }
+    const change = { expected, wanted, at }
+    assert.equal(await simulatedPlatform.changeEntity(database, place.adAccountId, change), true)
+    return (await read())[0]?.daily_budget_minor
+  }
+  const read = () => simulatedPlatform.readEntities(database, place.adAccountId, [place])
+  assert.equal(await budgetAfter('ignored', 500), campaign.daily_budget_minor)
+  assert.equal(await budgetAfter('altered', 500), 250)
+  await setNextFault(database, place, 'ignored')
+  assert.equal(await budgetAfter(null, 600), 600)
+  assert.equal(await setNextFault(database, { ...place, id: '1' }, null), false)
+})
+
+async function campaignUnderTest(test: TestContext) {
+  const { database } = await testStore(test)
+  const clock = new TestClock()
+  const installation: Installation = { url: 'http://127.0.0.1:1', database, clock }
+  const { adAccountId } = await workspaceUnderTest(installation)
+  const at = clock.now()
+  const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at }
+  await database.query.transaction().execute(query => seedSimulatedAccount({ query }, entry))
+  const { entities } = await listEntities(database, adAccountId)
+  const campaign = entities.find(({ type }) => type === 'campaign')
+  assert.ok(campaign)
+  const place: EntityLocation = { adAccountId, type: 'campaign', id: campaign.id }
+  return { database, at, campaign, place }
+}

@@ -1,0 +1,109 @@
+import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import type { ServiceApp } from '../../http/service-app.ts'
+import { parseRowId, requireRole } from '../../people/workspaces.ts'
+import {
+  readApprovalQueue,
+  readDecisionRecords,
+  readQueuedBatch,
+} from '../approvals/approval-queue.ts'
+import { decideAndExecute } from '../executor/execution-triggers.ts'
+import { readPolicy } from '../policy/policy-store.ts'
+import type { AgentsContext } from '../proposals/agents-context.ts'
+import { approvalsPage } from './approvals-page.ts'
+import { type BatchPage, batchPage } from './batch-page.ts'
+import {
+  decisionFormErrors,
+  parseDecisionForm,
+  type RejectedDecisionForm,
+  toDecisionSubmission,
+} from './decision-form.ts'
+import { requirePageSession, type WorkspacePageRequest } from './page-request.ts'
+
+const PAGE = { config: { credential: 'none' } } as const
+
+/** The queue of what waits for a person, and the page of one proposal with the form to decide. */
+export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): void {
+  const queueUrl = '/workspaces/:workspace/approvals'
+  const batchUrl = `${queueUrl}/:batch`
+  pages.get(queueUrl, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const { page } = request.query as { page?: unknown }
+    return reply.send(await renderQueue(context, visit, page))
+  })
+  pages.get(batchUrl, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const { done } = request.query as { done?: unknown }
+    return reply.send(await renderBatch(context, toBatchPageRequest(visit, request), { done }))
+  })
+  pages.post(batchUrl, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const batch = toBatchPageRequest(visit, request)
+    const typed = parseDecisionForm(request.body)
+    try {
+      const { decision, ...body } = toDecisionSubmission(typed)
+      await decideAndExecute(context, batch, { decision, ...body })
+      return reply.redirect(`${pathOf(batch)}?done=${decision}`, 303)
+    } catch (error) {
+      const faults = decisionFormErrors(error)
+      const { status } = error as Refusal
+      const page = await renderBatch(context, batch, { typed: { ...typed, errors: faults } })
+      return reply.code(status).send(page)
+    }
+  })
+}
+
+interface BatchPageRequest extends WorkspacePageRequest {
+  batchId: string
+}
+
+function toBatchPageRequest(
+  visit: WorkspacePageRequest,
+  { params }: { params: unknown },
+): BatchPageRequest {
+  return { ...visit, batchId: (params as { batch: string }).batch }
+}
+
+function pathOf({ workspaceId, batchId }: BatchPageRequest): string {
+  return `/workspaces/${encodeURIComponent(workspaceId)}/approvals/${encodeURIComponent(batchId)}`
+}
+
+async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, page: unknown) {
+  const { person, workspaceId } = visit
+  const intent = { workspaceId, action: 'read' } as const
+  const membership = await requireRole(context.database, person, intent)
+  const queue = await readApprovalQueue(context, visit, { page: parseRowId(page) ?? 1 })
+  return approvalsPage({ person, membership, queue, now: context.now() })
+}
+
+async function renderBatch(
+  context: AgentsContext,
+  visit: BatchPageRequest,
+  { done, typed }: { done?: unknown; typed?: RejectedDecisionForm },
+): Promise<string> {
+  const { database, now } = context
+  const { person, workspaceId } = visit
+  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
+  const { batch } = await readQueuedBatch(context, visit)
+  const { execution_mode: mode } = await readPolicy(database, membership.workspaceId)
+  const name = { workspaceId: membership.workspaceId, batchId: batch.id }
+  const traces = await readDecisionRecords(context, name)
+  const notice = noticeOf(done, batch)
+  const page = { person, membership, batch, mode, traces, now: now(), notice }
+  return batchPage({ ...page, ...(typed && { typed }) } satisfies BatchPage)
+}
+
+const NOTICES: Record<string, string> = {
+  approve: 'Your decision is kept. What became of each change is below.',
+  reject: 'Your decision is kept: what you rejected is not carried out.',
+}
+
+/** A link cannot make the page say that something was decided which nobody decided. */
+function noticeOf(done: unknown, { actions }: QueuedBatch): string | undefined {
+  const isUntouched = actions.every(({ status }) => status === 'pending')
+  if (isUntouched || typeof done !== 'string' || !Object.hasOwn(NOTICES, done)) return undefined
+  return NOTICES[done]
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type ActionsUnderTest, actionsUnderTest } from '../../../testing/actions-under-test.ts'
+import { type BrowserClient, formsOf } from '../../../testing/browser-client.ts'
+import { addMember, personUnderTest } from '../../../testing/people-under-test.ts'
+import {
+  proposed,
+  proposedOne,
+  queueOf,
+  RAISE,
+  setMode,
+} from '../../../testing/proposed-actions.ts'
+import { type FormPairs, sendForm } from '../../../testing/send-form.ts'
+import type { WorkspaceRole } from '../../people/workspace-role.ts'
+import { applyExternalChange } from '../executor/simulated-account-store.ts'
+
+const REASON = 'It was planned.'
+const HOUR_SECONDS = 3_600
+
+it('an owner approves one change and rejects the others, each with a reason', async test => {
+  const under = await actionsUnderTest(test)
+  await setMode(under, 'ask')
+  const [path, ids] = await proposedThree(under)
+  const { client } = under.workspace.owner
+  const queue = await client.get(queueOf(under))
+  assert.match(queue.text, /Proposal 1: 3 changes/)
+  assert.match(queue.text, /€120\.00[\s\S]*€135\.00[\s\S]*\+€15\.00 \(\+12\.5%\)/)
+
+  const first = await decide(client, path, [
+    ['decision', 'approve'],
+    ['action_ids', ids[0]],
+  ])
+  assert.deepEqual(first.redirects, [`${path}?done=approve`])
+  assert.match(first.text, /Your decision is kept/)
+  assert.match(first.text, /Carried out and checked/)
+  assert.match(first.text, /Read back[\s\S]*€135\.00[\s\S]*€135\.00/)
+  assert.match(first.text, /Decided [^<]* by <bdi>Ada Example<\/bdi>/)
+  assert.match(first.text, /Receipt: entry \d+ of the log[\s\S]*<code>[0-9a-f]{64}<\/code>/)
+
+  const [, second = '', third = ''] = ids
+  const rest = await decide(client, path, [
+    ['decision', 'reject'],
+    ...[second, third].map(id => ['action_ids', id] as [string, string]),
+  ])
+  assert.equal(rest.text.match(/<span class="tag">Rejected<\/span>/g)?.length, 2)
+  assert.doesNotMatch(rest.text, /name="reason"/)
+  assert.match((await client.get(queueOf(under))).text, /Nothing waits/)
+})
+
+it('422 keeps what was typed, leads to the field, and decides nothing', async test => {
+  const under = await actionsUnderTest(test)
+  const [path, ids] = await proposedThree(under)
+  const { client } = under.workspace.owner
+  const [one = '', two = ''] = ids
+  const long = 'x'.repeat(1_001)
+  for (const [fields, sentence, anchor] of [
+    [
+      [
+        ['decision', 'approve'],
+        ['action_ids', one],
+        ['reason', '  '],
+      ],
+      /Say why/,
+      'reason',
+    ],
+    [
+      [
+        ['decision', 'approve'],
+        ['action_ids', one],
+        ['reason', long],
+      ],
+      /too long/,
+      'reason',
+    ],
+    [[['decision', 'approve']], /Choose at least one change/, 'action_ids'],
+    [
+      [
+        ['decision', 'reject'],
+        ['action_ids', '999999'],
+      ],
+      /no action with this id/,
+      'action_ids',
+    ],
+    [[['action_ids', one]], /Choose: approve or reject/, null],
+  ] as [Pairs, RegExp, string | null][]) {
+    const page = await decide(client, path, fields)
+    assert.equal(page.status, 422, page.text)
+    assert.match(page.text, sentence)
+    if (anchor) assert.match(page.text, new RegExp(`href="#${anchor}"[\\s\\S]*id="${anchor}"`))
+  }
+  const fields: Pairs = [
+    ['decision', 'x'],
+    ['action_ids', one],
+    ['action_ids', two],
+  ]
+  const kept = await decide(client, path, [...fields, ['reason', `${REASON}\n"<b>`]])
+  assert.match(kept.text, />\nIt was planned\.\n&#34;&#60;b&#62;<\/textarea>/)
+  assert.equal(kept.text.match(/type="checkbox"[^>]* checked/g)?.length, 2)
+  assert.match((await client.get(queueOf(under))).text, /3 changes/)
+})
+
+it('a reason of a thousand characters counts a line break once, as the page does', async test => {
+  const under = await actionsUnderTest(test)
+  const [path, [id = '']] = await proposedThree(under)
+  const reason = `${'x'.repeat(499)}\r\n${'y'.repeat(500)}`
+  const fields: Pairs = [
+    ['decision', 'reject'],
+    ['action_ids', id],
+    ['reason', reason],
+  ]
+  const page = await decide(under.workspace.owner.client, path, fields)
+  assert.equal(page.status, 200)
+})
+
+it('409 shows the second of two people what the first one did', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await proposedOne(under)
+  const second = await somebody(under, 'admin', 'Grace Example')
+  await second.get(path)
+  const { client } = under.workspace.owner
+  await client.get(path)
+  await client.submit({ action: path, fields: { reason: REASON }, button: ['decision', 'reject'] })
+  const late = await second.submit({
+    action: path,
+    fields: { reason: 'I think so too.' },
+    button: ['decision', 'approve'],
+  })
+  assert.equal(late.status, 409)
+  assert.match(late.text, /Nothing was decided just now/)
+  assert.match(late.text, /What you wrote:[\s\S]*I think so too\./)
+  assert.match(late.text, /What became of it[\s\S]*Rejected[\s\S]*by <bdi>Ada Example<\/bdi>/)
+  assert.match(late.text, new RegExp(REASON))
+})
+
+it('a member sees everything, and buttons that say why they do nothing', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await proposedOne(under)
+  const member = await somebody(under, 'member')
+  const page = await member.get(path)
+  assert.match(page.text, /<fieldset id="action_ids"[^>]* disabled>/)
+  assert.match(page.text, /Owners and admins decide; ask one of them\./)
+  assert.equal(page.text.match(/<button name="decision"[^>]* disabled>/g)?.length, 2)
+  const sent = await decide(member, path, [
+    ['decision', 'reject'],
+    ['action_ids', '1'],
+  ])
+  assert.equal(sent.status, 403)
+  assert.match(sent.text, /Nothing was decided just now[\s\S]*ask an owner/)
+  assert.match((await member.get(queueOf(under))).text, /one change[\s\S]*Look at it</)
+})
+
+it('who answers for the agent may reject, not approve, while somebody else could', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await proposedOne(under)
+  await somebody(under, 'owner')
+  const { client } = under.workspace.owner
+  const page = await client.get(path)
+  assert.match(page.text, /value="approve"[^>]* disabled>/)
+  assert.doesNotMatch(page.text, /value="reject"[^>]* disabled>/)
+  assert.match(page.text, /Your own credential proposed this/)
+  const sent = await decide(client, path, [
+    ['decision', 'approve'],
+    ['action_ids', '1'],
+  ])
+  assert.equal(sent.status, 403)
+  assert.match(sent.text, new RegExp(REASON))
+  const rejected = await decide(client, path, [
+    ['decision', 'reject'],
+    ['action_ids', '1'],
+  ])
+  assert.match(rejected.text, /tag">Rejected/)
+})
+
+it('what was changed elsewhere says so, and approving it carries nothing out', async test => {
+  const under = await actionsUnderTest(test)
+  await setMode(under, 'ask')
+  const path = await proposedOne(under)
+  const { service, workspace } = under
+  const place = { adAccountId: workspace.adAccountId, type: 'campaign', id: under.entityId(1) }
+  const at = service.clock.now()
+  await applyExternalChange(service.database, place as never, { at, dailyBudgetMinor: 9_000 })
+  const { client } = workspace.owner
+  assert.match((await client.get(queueOf(under))).text, /It was changed elsewhere/)
+  assert.match((await client.get(path)).text, /It was changed elsewhere/)
+  const after = await decide(client, path, [
+    ['decision', 'approve'],
+    ['action_ids', '1'],
+  ])
+  assert.match(after.text, /Rejected<\/span> Nothing was changed\. What it was about was changed/)
+})
+
+it('after 72 hours only rejecting is left', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await proposedOne(under)
+  const { client } = under.workspace.owner
+  under.service.clock.forward(71 * HOUR_SECONDS)
+  assert.match((await client.get(path)).text, /60 minutes left/)
+  under.service.clock.forward(HOUR_SECONDS)
+  const page = await client.get(path)
+  assert.match(page.text, /Out of time since/)
+  assert.match(page.text, /value="approve"[^>]* disabled>/)
+})
+
+type Pairs = FormPairs
+
+/** With a reason, unless the fields have one. */
+function decide(client: BrowserClient, path: string, pairs: Pairs) {
+  const given = pairs.some(([name]) => name === 'reason')
+  return sendForm(client, path, given ? pairs : [...pairs, ['reason', REASON]])
+}
+
+/** The path of the page, and the ids of the actions as its form has them. */
+async function proposedThree(under: ActionsUnderTest): Promise<[string, [string, ...string[]]]> {
+  const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
+  const path = await proposed(under, [
+    { ...RAISE, target_entity: target(1) },
+    { type: 'pause', params: {}, target_entity: target(2), rationale: 'It does not sell.' },
+    { type: 'resume', params: {}, target_entity: target(3), rationale: 'It is summer.' },
+  ])
+  const { text } = await under.workspace.owner.client.get(path)
+  assert.equal(formsOf(text).length, 2)
+  const boxes = text.matchAll(/type="checkbox" name="action_ids" value="(\d+)" checked/g)
+  const ids = [...boxes].map(([, id = '']) => id)
+  assert.equal(ids.length, 3)
+  return [path, ids as [string, ...string[]]]
+}
+
+async function somebody(
+  { service, workspace }: ActionsUnderTest,
+  role: WorkspaceRole,
+  name = 'Grace Example',
+): Promise<BrowserClient> {
+  const email = `${role}@people.example`
+  const { userId, client } = await personUnderTest(service, { email, name })
+  await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
+  return client
+}

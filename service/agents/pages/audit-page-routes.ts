@@ -1,0 +1,85 @@
+import { exportAudit } from '../../audit/export-audit.ts'
+import { readAudit } from '../../audit/read-audit.ts'
+import { verifyChain } from '../../audit/verify-chain.ts'
+import type { ServiceApp } from '../../http/service-app.ts'
+import { hasPermission } from '../../people/workspace-role.ts'
+import { requireRole } from '../../people/workspaces.ts'
+import type { AgentsContext } from '../proposals/agents-context.ts'
+import { type AuditPage, auditForbiddenPage, auditPage } from './audit-page.ts'
+import { parseAuditPageQuery } from './audit-query.ts'
+import { requirePageSession, type WorkspacePageRequest } from './page-request.ts'
+
+const PAGE = { config: { credential: 'none' } } as const
+const ENTRIES_MAX = 50
+
+/** The log of a workspace: to read, to verify, and to take away. */
+export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void {
+  const url = '/workspaces/:workspace/audit'
+  pages.get(url, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const frame = await loadAuditFrame(context, visit)
+    if (!frame.mayRead) return reply.code(403).send(auditForbiddenPage(frame))
+    return reply.send(await renderAuditLog(context, frame, request.query))
+  })
+  pages.post(`${url}/verify`, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const frame = await loadAuditFrame(context, visit)
+    if (!frame.mayRead) return reply.code(403).send(auditForbiddenPage(frame))
+    const { database, auditKeys, now } = context
+    const { workspaceId } = frame.membership
+    const verification = await verifyChain(database, auditKeys, { workspaceId, now: now() })
+    return reply.send(await renderAuditLog(context, frame, {}, verification))
+  })
+  // Where the browser comes back to after signing in, when the form came from somebody signed out.
+  pages.get(`${url}/verify`, PAGE, async (request, reply) => {
+    const { workspace } = request.params as { workspace: string }
+    return reply.redirect(`/workspaces/${encodeURIComponent(workspace)}/audit`, 303)
+  })
+  pages.get(`${url}/export`, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const intent = { workspaceId: visit.workspaceId, action: 'read_audit' } as const
+    const { workspaceId } = await requireRole(context.database, visit.person, intent)
+    return reply
+      .header('content-type', 'application/x-ndjson; charset=utf-8')
+      .header('content-disposition', `attachment; filename="audit-${workspaceId}.ndjson"`)
+      .send(exportAudit(context.database, workspaceId))
+  })
+}
+
+type AuditFrame = Pick<AuditPage, 'person' | 'membership'>
+
+/** Who belongs to the workspace and may not read its log is told so on a page of the workspace. */
+async function loadAuditFrame(
+  { database }: AgentsContext,
+  { person, workspaceId }: WorkspacePageRequest,
+) {
+  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
+  return { person, membership, mayRead: hasPermission(membership.role, 'read_audit') }
+}
+
+async function renderAuditLog(
+  { database }: AgentsContext,
+  { person, membership }: AuditFrame,
+  given: unknown,
+  verification?: AuditPage['verification'],
+): Promise<string> {
+  const query = parseAuditPageQuery(given)
+  const { action, subjectType, subjectId, before } = query
+  const part = await readAudit(database, membership.workspaceId, {
+    ...(action && { action }),
+    ...(subjectType && { subjectType }),
+    ...(subjectId && { subjectId }),
+    ...(before && { before }),
+    limit: ENTRIES_MAX,
+  })
+  return auditPage({
+    person,
+    membership,
+    entriesPage: part,
+    query,
+    ...(verification && { verification }),
+  })
+}

@@ -1,0 +1,205 @@
+import type {
+  AuditLogEntry,
+  AuditPage as AuditPart,
+  AuditVerification,
+} from '@signalbox/contract/agents/audit.ts'
+import { html } from 'ghtml'
+import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES, type AuditAction } from '../../audit/audit-entry.ts'
+import { buttonForm, selectField, textField } from '../../pages/form-controls.ts'
+import type { CurrentPerson } from '../../people/session-store.ts'
+import { workspacePage } from '../../people/workspace-pages.ts'
+import type { Membership } from '../../people/workspace-store.ts'
+import { formatDateTime } from '../../util/date-text.ts'
+import { type AuditPageQuery, newerPageQuery, olderPageQuery } from './audit-query.ts'
+import { escapeInvisibleLine, untrustedName } from './untrusted-text.ts'
+
+export interface AuditPage {
+  person: CurrentPerson
+  membership: Membership
+  entriesPage: AuditPart
+  query: AuditPageQuery
+  /** What a walk along the chain found just now. */
+  verification?: AuditVerification
+}
+
+/** The log of a workspace, newest first, and the way to check that nothing in it was changed. */
+export function auditPage({
+  person,
+  membership,
+  entriesPage: part,
+  query,
+  verification,
+}: AuditPage): string {
+  const base = `/workspaces/${membership.workspaceId}/audit`
+  const content = html`!${verification === undefined ? '' : findingMessage(verification)}
+<section class="card" aria-labelledby="log">
+<h2 id="log">Log</h2>
+<p>Everything that agents, people and the program did here with agents, keys and settings. Nothing
+in it can be changed: each entry holds the digest of the one before.</p>
+<div class="actions">
+!${buttonForm({ action: `${base}/verify`, label: 'Verify the log', look: 'quiet' })}
+<a class="button quiet" href="${base}/export" download>Download it all (NDJSON)</a>
+</div>
+</section>
+!${filterForm(query, base)}
+!${entriesCard(part, membership.workspaceId)}
+!${pageLinks(part, query, base)}`
+  return workspacePage({ person, membership, tab: 'audit', content })
+}
+
+/** Instead of the log, for who may not read it. */
+export function auditForbiddenPage(given: Pick<AuditPage, 'person' | 'membership'>): string {
+  const content = '<p>Only owners and administrators of the workspace can read its log.</p>'
+  return workspacePage({ ...given, tab: 'audit', content })
+}
+
+function findingMessage({ is_intact, finding, verified_at }: AuditVerification): string {
+  const look = is_intact ? 'success' : 'danger'
+  return html`<div class="message ${look}" role="${is_intact ? 'status' : 'alert'}" tabindex="-1"
+autofocus><h2>${is_intact ? 'The log is whole' : 'The log was changed'}</h2>
+<p>${finding} Verified ${formatDateTime(new Date(verified_at))}.</p></div>`
+}
+
+const ANY = ['', 'All'] as const
+
+function filterForm({ action, subjectType, subjectId }: AuditPageQuery, base: string): string {
+  const actions = [ANY, ...AUDIT_ACTION_OPTIONS]
+  const types = [ANY, ...AUDIT_SUBJECT_TYPES.map(type => [type, subjectLabel(type)] as const)]
+  const isFiltered = action !== '' || subjectType !== '' || subjectId !== ''
+  return html`<details class="part"><summary>Show only some entries</summary>
+<form method="get" action="${base}">
+!${selectField({ name: 'action', label: 'What happened', options: actions, value: action })}
+!${selectField({ name: 'subject_type', label: 'To what', options: types, value: subjectType })}
+!${textField({ name: 'subject_id', label: 'Its number', value: subjectId, isOptional: true })}
+<button class="quiet">Show</button>
+</form>
+</details>
+!${isFiltered ? activeFilters({ action, subjectType, subjectId }, base) : ''}`
+}
+
+type Filter = Pick<AuditPageQuery, 'action' | 'subjectType' | 'subjectId'>
+
+/** What is left out must be seen without opening the form. */
+function activeFilters({ action, subjectType, subjectId }: Filter, base: string): string {
+  const words = [
+    ...(action === '' ? [] : [auditActionLabel(action)]),
+    ...(subjectType === '' ? [] : [subjectLabel(subjectType)]),
+    ...(subjectId === '' ? [] : [escapeInvisibleLine(subjectId)]),
+  ]
+  return html`<p>Only these are shown: <bdi>${words.join(', ')}</bdi>.
+<a href="${base}">Show all</a></p>`
+}
+
+function entriesCard({ entries }: AuditPart, workspaceId: number): string {
+  if (entries.length === 0) return '<p class="part">There is no such entry.</p>'
+  const rows = entries.map(entry => entryRow(entry, workspaceId))
+  return html`<section class="card" aria-label="Entries"><ol class="plain">!${rows.join('')}</ol>
+</section>`
+}
+
+function entryRow(entry: AuditLogEntry, workspaceId: number): string {
+  const { sequence, at, actor, action, hash } = entry
+  const by = actor.name === null ? '' : html`!${untrustedName(actor.name)}, `
+  return html`<li class="row"><div>
+<strong>${auditActionLabel(action)}</strong> · !${subjectText(entry, workspaceId)}<br>
+<small>${formatDateTime(new Date(at))} · !${by}${actorLabel(actor)}</small>
+<details><summary>Entry ${sequence}</summary>
+<dl>!${detailRows(entry)}<dt>SHA-256</dt><dd><code>${hash}</code></dd></dl>
+</details></div></li>`
+}
+
+/** A proposal and its actions have a page; the number is ours, and checked before it is a link. */
+function subjectText({ subject, details }: AuditLogEntry, workspaceId: number): string {
+  const { type, id } = subject
+  const words = escapeInvisibleLine(`${subjectLabel(type)} ${id}`)
+  const batchId = String(type === 'batch' ? id : type === 'action' ? details.batch_id : '')
+  if (!/^[1-9]\d{0,9}$/.test(batchId)) return html`<bdi>${words}</bdi>`
+  return html`<a href="/workspaces/${workspaceId}/approvals/${batchId}">${words}</a>`
+}
+
+function detailRows({ details }: AuditLogEntry): string {
+  const filled = Object.entries(details).filter(([, value]) => value !== null)
+  const items = filled.map(([name, value]) => {
+    const text = isLine(value) ? [value].flat().join(', ') : JSON.stringify(value)
+    const label = escapeInvisibleLine(name.replaceAll('_', ' '))
+    const shown = escapeInvisibleLine(text ?? '', DETAIL_CHARACTERS_MAX)
+    return html`<dt>${label}</dt><dd><bdi>${shown}</bdi></dd>`
+  })
+  return items.join('')
+}
+
+function isLine(value: unknown): value is string | string[] {
+  return [value].flat().every(part => typeof part === 'string')
+}
+
+const DETAIL_CHARACTERS_MAX = 2_000
+
+function pageLinks({ next_before }: AuditPart, query: AuditPageQuery, base: string): string {
+  const newer = newerPageQuery(query)
+  if (newer === null && next_before === null) return ''
+  const back = newer === null ? '' : html`<a href="${base}?${newer}" rel="prev">Newer entries</a>`
+  const on =
+    next_before === null
+      ? ''
+      : html`<a href="${base}?${olderPageQuery(query, next_before)}" rel="next">Older entries</a>`
+  return html`<nav class="actions part" aria-label="Pages">!${back} !${on}</nav>`
+}
+
+const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
+  'connection.approved': 'Agent connected',
+  'connection.renamed': 'Agent renamed',
+  'connection.account_changed': 'Ad account of an agent changed',
+  'connection.revoked': 'Agent revoked',
+  'execution_token.issued': 'Token issued',
+  'execution_token.revoked': 'Token revoked',
+  'key.issued': 'Key issued',
+  'key.revoked': 'Key revoked',
+  'audit.signed': 'The log was signed by an operator',
+  'policy.changed': 'Policy changed',
+  'test_mode.switched': 'Test mode switched',
+  'deliveries.replayed': 'Deliveries sent again',
+  'user_data.erased': 'Data of a person erased',
+  'proposal.submitted': 'Proposal submitted',
+  'action.blocked': 'Action blocked by the policy',
+  'action.allowed': 'Action allowed by the policy',
+  'action.approval_required': 'Action waits for a person',
+  'action.approved': 'Action approved',
+  'action.rejected': 'Action rejected',
+  'action.executed': 'Action carried out',
+  'action.verified': 'Action checked',
+  'action.failed': 'Action failed',
+  'action.rolled_back': 'Action taken back',
+  'action.uncertain': 'Action left for a person',
+}
+
+/** What an entry is called; its code, where it is one that this program does not know. */
+function auditActionLabel(action: string): string {
+  return Object.hasOwn(AUDIT_ACTION_LABELS, action)
+    ? AUDIT_ACTION_LABELS[action as AuditAction]
+    : action
+}
+
+/** For choosing one. */
+const AUDIT_ACTION_OPTIONS = AUDIT_ACTIONS.map(
+  action => [action, AUDIT_ACTION_LABELS[action]] as const,
+)
+
+const ACTOR_LABELS: Record<string, string> = {
+  person: 'person',
+  connection: 'agent',
+  execution_token: 'token',
+  tracker: 'tracker',
+  operator: 'Whoever runs the program',
+  system: 'Signalbox',
+}
+
+/** The kind of who did something, and their id where they have one. */
+function actorLabel({ type, id }: AuditLogEntry['actor']): string {
+  const word = Object.hasOwn(ACTOR_LABELS, type) ? ACTOR_LABELS[type] : type
+  return id === null ? `${word}` : `${word} ${id}`
+}
+
+/** What an entry is about, as pages call it. */
+function subjectLabel(type: string): string {
+  return type === 'batch' ? 'proposal' : type.replaceAll('_', ' ')
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import {
+  type ActionsUnderTest,
+  actionsUnderTest,
+  proposalOf,
+} from '../../../testing/actions-under-test.ts'
+import { addMember, personUnderTest } from '../../../testing/people-under-test.ts'
+
+async function withEntries(under: ActionsUnderTest, proposals: number): Promise<string> {
+  for (let number = 1; number <= proposals; number += 1) {
+    const body = proposalOf(under.entityId(1), { idempotency_key: `key-${number}` })
+    assert.equal((await under.ask('POST', '/actions', { body })).status, 201)
+  }
+  return `/workspaces/${under.workspace.workspaceId}/audit`
+}
+
+it('shows the newest first, with the names that actors have now', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await withEntries(under, 1)
+  const { owner } = under.workspace
+  await under.service.database.pool.query('update people.users set name = $1 where id = $2', [
+    'Grace Renamed',
+    owner.userId,
+  ])
+  const { text } = await owner.client.get(path)
+  assert.match(text, /Action waits for a person[\s\S]*Proposal submitted[\s\S]*Token issued/)
+  assert.match(text, /<bdi>Grace Renamed<\/bdi>, person \d+/)
+  assert.match(text, /<bdi>Budget robot<\/bdi>, token \d+/)
+  assert.match(text, /<a href="\/workspaces\/\d+\/approvals\/1">action 1<\/a>/)
+})
+
+it('the links lead through all pages and back, and the filter stays', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await withEntries(under, 60)
+  const { client } = under.workspace.owner
+  const link = (text: string, words: string) =>
+    new RegExp(`<a href="([^"]*)" rel="\\w+">${words}`)
+      .exec(text)?.[1]
+      ?.replaceAll('&#61;', '=')
+      .replaceAll('&#38;', '&')
+  const seen = (text: string) => [...text.matchAll(/Entry (\d+)</g)].map(([, n]) => Number(n))
+  const first = await client.get(path)
+  const second = await client.get(link(first.text, 'Older') ?? '')
+  const third = await client.get(link(second.text, 'Older') ?? '')
+  const all = [first, second, third].flatMap(({ text }) => seen(text))
+  assert.deepEqual(
+    all,
+    Array.from({ length: 121 }, (_, index) => 121 - index),
+  )
+  assert.equal(link(third.text, 'Older'), undefined)
+  const back = await client.get(link(third.text, 'Newer') ?? '')
+  assert.deepEqual(seen(back.text), seen(second.text))
+  const filtered = await client.get(`${path}?action=proposal.submitted`)
+  const older = await client.get(link(filtered.text, 'Older') ?? '')
+  assert.equal(seen(filtered.text).length + seen(older.text).length, 60)
+  assert.match(older.text, /<option value="proposal\.submitted" selected>/)
+  const one = await client.get(`${path}?subject_type=action&subject_id=7`)
+  assert.equal(seen(one.text).length, 1)
+})
+
+it('verify says that the log is whole, and names the first entry that was changed', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await withEntries(under, 2)
+  const { client } = under.workspace.owner
+  await client.get(path)
+  const whole = await client.submit({ action: `${path}/verify` })
+  assert.equal(whole.status, 200)
+  assert.match(whole.text, /The log is whole/)
+  const { pool } = under.service.database
+  await pool.query('alter table audit_entries disable trigger all')
+  await pool.query(
+    `update audit_entries set body = replace(body, 'submitted', 'withdrawn')
+     where sequence = 2 and workspace_id = $1`,
+    [under.workspace.workspaceId],
+  )
+  await client.get(path)
+  const broken = await client.submit({ action: `${path}/verify` })
+  assert.match(broken.text, /role="alert"[\s\S]*The log was changed[\s\S]*\b2\b/)
+})
+
+it('the download is the whole log, one line of JSON for each entry', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await withEntries(under, 2)
+  const { status, headers, text } = await under.workspace.owner.client.get(`${path}/export`)
+  assert.equal(status, 200)
+  assert.equal(headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
+  const { workspaceId } = under.workspace
+  const name = `attachment; filename="audit-${workspaceId}.ndjson"`
+  assert.equal(headers.get('content-disposition'), name)
+  assert.equal(headers.get('cache-control'), 'no-store')
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  assert.equal(lines.length, 6)
+  for (const { body, hash: digest } of lines.slice(0, -1)) {
+    assert.equal(hash('sha256', body), digest)
+  }
+})
+
+it('403 tells a member on a page of the workspace that the log is not theirs to read', async test => {
+  const under = await actionsUnderTest(test)
+  const path = await withEntries(under, 1)
+  const { userId, client } = await personUnderTest(under.service)
+  await addMember(under.service, {
+    workspaceId: under.workspace.workspaceId,
+    userId,
+    role: 'member',
+  })
+  const page = await client.get(path)
+  assert.equal(page.status, 403)
+  assert.match(page.text, /Only owners and administrators of the workspace can read its log/)
+  assert.doesNotMatch(page.text, /Entry \d/)
+  assert.equal((await client.post(`${path}/verify`)).status, 403)
+  const file = await client.get(`${path}/export`)
+  assert.equal(file.status, 403)
+  assert.doesNotMatch(file.text, /proposal\.submitted/)
+})

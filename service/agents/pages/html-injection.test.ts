@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { actionsUnderTest } from '../../../testing/actions-under-test.ts'
+import { unescapeHtml } from '../../../testing/browser-client.ts'
+import { HOSTILE_TEXTS, hostileProposal } from '../../../testing/hostile-proposal.ts'
+import { sendForm } from '../../../testing/send-form.ts'
+
+const ALLOWED_TAGS =
+  /^(a|bdi|blockquote|body|br|button|caption|code|dd|details|div|dl|dt|fieldset|footer|form|h[123]|head|header|html|input|label|legend|li|link|main|meta|nav|ol|option|p|section|select|small|span|strong|summary|table|tbody|td|textarea|th|thead|title|tr|ul)$/
+
+for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
+  it(`whoever writes ${kind} changes no page on which people decide`, async test => {
+    const under = await actionsUnderTest(test)
+    const path = await hostileProposal(under, hostile)
+    const { client } = under.workspace.owner
+    const base = `/workspaces/${under.workspace.workspaceId}`
+    const waiting = [await client.get(`${base}/approvals`), await client.get(path)]
+    const form = [
+      ['action_ids', '1'],
+      ['reason', hostile],
+    ] as const
+    const refused = await sendForm(client, path, form)
+    assert.equal(refused.status, 422)
+    const decided = await sendForm(client, path, [['decision', 'reject'], ...form])
+    assert.match(decided.text, /Your decision is kept/)
+    const log = await client.get(`${base}/audit?subject_id=${encodeURIComponent(hostile)}`)
+    const after = [refused, decided, await client.get(`${base}/audit`), log]
+    const policy = await sendForm(client, `${base}/policy`, [['change_minor_max', hostile]])
+    for (const { text } of [...waiting, ...after, policy]) assertHarmless(text)
+    const formCounts = waiting.map(({ text }) => text.match(/<form /g)?.length)
+    assert.deepEqual(formCounts, [1, 2], 'signing out, and the decision')
+  })
+}
+
+/** Only our own elements, links and attributes, and nothing that hides. */
+function assertHarmless(text: string): void {
+  for (const [, name = ''] of text.matchAll(/<\/?([a-zA-Z][^\s/>]*)/g)) {
+    assert.match(name, ALLOWED_TAGS)
+  }
+  for (const [, target = ''] of text.matchAll(/(?:href|action|src)="([^"]*)"/g)) {
+    assert.match(unescapeHtml(target), /^(\/(?!\/)|#|data:,$)/)
+  }
+  assert.doesNotMatch(text, /<[^>]*\son[a-z]+=/)
+  // What was typed into a field stays as it is there; everywhere else it is made visible.
+  const shown = text.replaceAll(/<textarea[\s\S]*?<\/textarea>|value="[^"]*"/g, '')
+  assert.doesNotMatch(
+    shown,
+    /&#x?(202e|8238);|[\u202A-\u202E\u2066-\u2069\u200B\u200F\u2060\uFEFF]/i,
+  )
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  type ActionsUnderTest,
+  actionsUnderTest,
+  proposalOf,
+} from '../../../testing/actions-under-test.ts'
+import { BrowserClient } from '../../../testing/browser-client.ts'
+import { workspaceUnderTest } from '../../../testing/people-under-test.ts'
+
+const PAGES = ['approvals', 'approvals/1', 'policy', 'audit', 'audit/export']
+const FORMS = ['approvals/1', 'policy', 'audit/verify']
+
+async function withProposal(under: ActionsUnderTest): Promise<string> {
+  const body = proposalOf(under.entityId(1))
+  assert.equal((await under.ask('POST', '/actions', { body })).status, 201)
+  return `/workspaces/${under.workspace.workspaceId}`
+}
+
+it('who is not signed in is led to sign in, and comes back to the page', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  const { url } = under.service
+  const own = { origin: url, 'sec-fetch-site': 'same-origin' }
+  for (const page of PAGES) {
+    const response = await fetch(`${url}${base}/${page}`, { redirect: 'manual' })
+    assert.equal(response.status, 303, page)
+    const back = encodeURIComponent(`${base}/${page}`)
+    assert.equal(response.headers.get('location'), `/sign-in?return_to=${back}`)
+  }
+  for (const form of FORMS) {
+    const order = { method: 'POST', redirect: 'manual', headers: own } as const
+    const response = await fetch(`${url}${base}/${form}`, { ...order, body: fieldsOfAll() })
+    assert.equal(response.status, 303, form)
+    assert.match(response.headers.get('location') ?? '', /^\/sign-in\?return_to=/)
+  }
+  assert.equal(await pendingCount(under), 1)
+  const client = new BrowserClient(url)
+  client.cookies.set('session', 'made-up')
+  assert.match((await client.get(`${base}/policy`)).path, /^\/sign-in/)
+})
+
+it('an execution token opens none of the pages', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  const headers = { authorization: `Bearer ${under.token}` }
+  for (const page of PAGES) {
+    const order = { redirect: 'manual', headers } as const
+    assert.equal((await fetch(`${under.service.url}${base}/${page}`, order)).status, 303, page)
+  }
+})
+
+it('404 hides another workspace and its proposals, whatever is asked of it', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  const { owner: stranger, workspaceId } = await workspaceUnderTest(under.service)
+  for (const page of PAGES) {
+    const { status, text } = await stranger.client.get(`${base}/${page}`)
+    assert.equal(status, 404, page)
+    assert.doesNotMatch(text, /Budget robot|Autumn|proposal\./)
+  }
+  for (const form of FORMS) {
+    const fields = Object.fromEntries(fieldsOfAll())
+    assert.equal((await stranger.client.post(`${base}/${form}`, fields)).status, 404, form)
+  }
+  const elsewhere = `/workspaces/${workspaceId}/approvals/1`
+  assert.equal((await stranger.client.get(elsewhere)).status, 404)
+  const fields = Object.fromEntries(fieldsOfAll())
+  assert.equal((await stranger.client.post(elsewhere, fields)).status, 404)
+  for (const id of ['0', '-1', 'x', '1e3', '99999999999999', '%2e%2e', "1'--"]) {
+    assert.equal(
+      (await stranger.client.get(`/workspaces/${workspaceId}/approvals/${id}`)).status,
+      404,
+    )
+    assert.equal((await stranger.client.get(`/workspaces/${id}/audit`)).status, 404, id)
+  }
+  assert.equal(await pendingCount(under), 1)
+})
+
+it('403 keeps other sites from sending our forms', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  const { client } = under.workspace.owner
+  const cookie = [...client.cookies].map(pair => pair.join('=')).join('; ')
+  const evil = 'https://evil.example'
+  for (const headers of [
+    { origin: evil, 'sec-fetch-site': 'cross-site' },
+    { origin: evil },
+    { origin: 'null', 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    {},
+  ]) {
+    for (const form of FORMS) {
+      const order = { method: 'POST', redirect: 'manual', body: fieldsOfAll() } as const
+      const sent = { ...order, headers: { cookie, ...headers } as Record<string, string> }
+      const response = await fetch(`${under.service.url}${base}/${form}`, sent)
+      assert.equal(response.status, 403, `${form} ${JSON.stringify(headers)}`)
+    }
+  }
+  assert.equal(await pendingCount(under), 1)
+})
+
+it('415 takes no other body than a form', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  const { client } = under.workspace.owner
+  const body = { decision: 'approve', reason: 'x', action_ids: [1] }
+  assert.equal((await client.call('POST', `${base}/approvals/1`, { body })).status, 415)
+})
+
+it('every page is closed to frames, scripts and other origins, and is not kept', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  for (const page of [...PAGES, 'approvals/999', 'audit?action=x']) {
+    const { headers, text } = await under.workspace.owner.client.get(`${base}/${page}`)
+    assert.match(
+      headers.get('content-security-policy') ?? '',
+      /^default-src 'none'; style-src 'self';/,
+    )
+    assert.equal(headers.get('x-frame-options'), 'DENY')
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.doesNotMatch(text, /<script|<style| style="| on[a-z]+="/)
+  }
+})
+
+it('somebody whose first password was made for them changes it first', async test => {
+  const under = await actionsUnderTest(test)
+  const base = await withProposal(under)
+  const { owner } = under.workspace
+  await under.service.database.pool.query(
+    'update people.users set must_change_password = true where id = $1',
+    [owner.userId],
+  )
+  assert.equal((await owner.client.get(`${base}/approvals`)).path, '/account/password')
+})
+
+function fieldsOfAll(): URLSearchParams {
+  return new URLSearchParams({ decision: 'approve', reason: 'x', action_ids: '1', version: '0' })
+}
+
+async function pendingCount({ service }: ActionsUnderTest): Promise<number> {
+  const { rows } = await service.database.pool.query(
+    `select count(*)::integer as count from agent_actions where status = 'pending'`,
+  )
+  return rows[0].count
+}

@@ -1,0 +1,67 @@
+import type { ServiceApp } from '../../http/service-app.ts'
+import { listAdAccounts } from '../../people/ad-account-store.ts'
+import { requireRole } from '../../people/workspaces.ts'
+import { changePolicy } from '../policy/change-policy.ts'
+import { readPolicy } from '../policy/policy-store.ts'
+import type { AgentsContext } from '../proposals/agents-context.ts'
+import { requirePageSession, type WorkspacePageRequest } from './page-request.ts'
+import { isConflict, parsePolicyForm, policyFormErrors, toPolicySubmission } from './policy-form.ts'
+import { type PolicyPage, policyPage } from './policy-page.ts'
+
+const PAGE = { config: { credential: 'none' } } as const
+const UNPROCESSABLE = 422
+const CONFLICT = 409
+const SAVED = 'The policy is saved. It holds from now on, also for what waits.'
+
+/** The page of a workspace's policy: everybody there reads it, owners change it. */
+export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): void {
+  const url = '/workspaces/:workspace/policy'
+  pages.get(url, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const { done } = request.query as { done?: unknown }
+    return reply.send(
+      await renderPolicy(context, visit, { notice: done === 'saved' ? SAVED : undefined }),
+    )
+  })
+  pages.post(url, PAGE, async (request, reply) => {
+    const visit = await requirePageSession(context, { request, reply })
+    if (!visit) return reply
+    const typed = parsePolicyForm(request.body)
+    try {
+      await changePolicy(context, visit, toPolicySubmission(typed))
+      return reply.redirect(`/workspaces/${visit.workspaceId}/policy?done=saved`, 303)
+    } catch (error) {
+      if (isConflict(error)) {
+        return reply
+          .code(CONFLICT)
+          .send(await renderPolicy(context, visit, { typed, isConflict: true }))
+      }
+      const faults = policyFormErrors(error)
+      return reply.code(UNPROCESSABLE).send(await renderPolicy(context, visit, { typed, faults }))
+    }
+  })
+}
+
+type PolicyPageState = Partial<Pick<PolicyPage, 'typed' | 'faults' | 'isConflict' | 'notice'>>
+
+async function renderPolicy(
+  context: AgentsContext,
+  visit: WorkspacePageRequest,
+  said: PolicyPageState,
+): Promise<string> {
+  const { membership, currencies } = await loadPolicyFrame(context, visit)
+  const policy = await readPolicy(context.database, membership.workspaceId)
+  return policyPage({ person: visit.person, membership, policy, currencies, ...said })
+}
+
+/** Limits are money, which is written as the ad accounts of the workspace have it. */
+async function loadPolicyFrame(
+  { database }: AgentsContext,
+  { person, workspaceId }: WorkspacePageRequest,
+) {
+  const membership = await requireRole(database, person, { workspaceId, action: 'read' })
+  const accounts = await listAdAccounts(database, membership.workspaceId)
+  const active = accounts.filter(({ status }) => status === 'active')
+  return { membership, currencies: [...new Set(active.map(({ currency }) => currency))] }
+}

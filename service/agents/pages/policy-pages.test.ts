@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { formsOf } from '../../../testing/browser-client.ts'
+import {
+  addAdAccount,
+  addMember,
+  personUnderTest,
+  type WorkspaceUnderTest,
+  workspaceUnderTest,
+} from '../../../testing/people-under-test.ts'
+import { type FormPairs, sendForm } from '../../../testing/send-form.ts'
+import { serviceUnderTest } from '../../../testing/service-under-test.ts'
+import { readPolicy } from '../policy/policy-store.ts'
+
+const CHANGED: Record<string, string> = {
+  version: '0',
+  amount_digits: '2',
+  execution_mode: 'auto_with_limits',
+  change_percent_max: '10',
+  change_minor_max: '25.50',
+  daily_total_minor_max: '',
+  actions_per_day_max: '4',
+  quiet_from: '22:00',
+  quiet_until: '07:00',
+}
+
+function fieldsWith(changes: Record<string, string> = {}): FormPairs {
+  const types: FormPairs = [
+    ['allowed_types', 'pause'],
+    ['allowed_types', 'decrease_budget'],
+  ]
+  return [...Object.entries({ ...CHANGED, ...changes }), ...types]
+}
+
+function pathOf({ workspaceId }: WorkspaceUnderTest): string {
+  return `/workspaces/${workspaceId}/policy`
+}
+
+it('an owner changes the policy, with amounts as people write them', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  const { client } = workspace.owner
+  const before = await client.get(pathOf(workspace))
+  assert.match(before.text, /What holds now: Suggest only/)
+  assert.match(before.text, /at most 20 %, at most €50\.00/)
+  assert.equal(formsOf(before.text).at(-1)?.fields.change_minor_max, '50.00')
+  const saved = await sendForm(client, pathOf(workspace), fieldsWith())
+  assert.deepEqual(saved.redirects, [`${pathOf(workspace)}?done=saved`])
+  assert.match(saved.text, /The policy is saved/)
+  assert.match(saved.text, /What holds now: Automatic within limits/)
+  assert.match(saved.text, /Lower the daily budget, Pause</)
+  assert.match(saved.text, /at most 10 %, at most €25\.50/)
+  assert.match(saved.text, /at most 4 actions,\s+any amount/)
+  assert.match(saved.text, /from 22:00 until 07:00/)
+  const { limits, version } = await readPolicy(service.database, workspace.workspaceId)
+  assert.equal(version, 1)
+  assert.deepEqual(limits, {
+    change_percent_max: 10,
+    change_minor_max: 2_550,
+    daily_total_minor_max: null,
+    actions_per_day_max: 4,
+    allowed_types: ['decrease_budget', 'pause'],
+    quiet_hours: { from: '22:00', until: '07:00' },
+  })
+})
+
+it('422 names every wrong field in its place, and keeps what was typed', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  const { client } = workspace.owner
+  const wrong = {
+    execution_mode: 'anything',
+    change_percent_max: '2000',
+    change_minor_max: '1,000',
+    daily_total_minor_max: '99999999999',
+    actions_per_day_max: '-1',
+    quiet_from: '',
+  }
+  const page = await sendForm(client, pathOf(workspace), fieldsWith(wrong))
+  assert.equal(page.status, 422, page.text)
+  for (const field of Object.keys(wrong)) {
+    assert.match(page.text, new RegExp(`href="#${field}"`), field)
+    assert.match(page.text, new RegExp(`id="${field}-fault"`), field)
+  }
+  assert.match(page.text, /name="change_minor_max"[^>]* value="1,000"/)
+  assert.match(page.text, /value="pause" checked/)
+  assert.doesNotMatch(page.text, /limits\./)
+  assert.equal((await readPolicy(service.database, workspace.workspaceId)).version, 0)
+})
+
+it('422 says that quiet hours end where they begin', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  const fields = fieldsWith({ quiet_until: '22:00' })
+  const page = await sendForm(workspace.owner.client, pathOf(workspace), fields)
+  assert.equal(page.status, 422)
+  assert.match(page.text, /id="quiet_until-fault">The quiet hours end where they begin/)
+})
+
+it('409 shows what somebody else chose meanwhile; saved again, ours holds', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  const { client } = workspace.owner
+  await sendForm(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
+  const late = await sendForm(client, pathOf(workspace), fieldsWith({ change_percent_max: '7' }))
+  assert.equal(late.status, 409)
+  assert.match(late.text, /Somebody else changed the policy/)
+  assert.match(late.text, /What holds now: Ask/)
+  const [form] = formsOf(late.text).filter(({ action }) => action === pathOf(workspace))
+  assert.equal(form?.fields.change_percent_max, '7')
+  assert.equal(form?.fields.version, '1')
+  const again = fieldsWith({ change_percent_max: '7', version: '1' })
+  assert.match((await sendForm(client, pathOf(workspace), again)).text, /at most 7 %/)
+})
+
+it('a form that was refused does not overwrite what somebody changed meanwhile', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  const { client } = workspace.owner
+  await sendForm(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
+  const refused = await sendForm(client, pathOf(workspace), fieldsWith({ quiet_from: '' }))
+  assert.equal(refused.status, 422)
+  assert.match(refused.text, /name="version" value="0"/)
+})
+
+it('members and administrators read the policy, and 403 keeps them from changing it', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  for (const role of ['admin', 'member'] as const) {
+    const { userId, client } = await personUnderTest(service)
+    await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
+    const page = await client.get(pathOf(workspace))
+    assert.match(page.text, /What holds now: Suggest only/)
+    assert.match(page.text, /Only an owner of the workspace can change the policy/)
+    assert.doesNotMatch(page.text, /Save the policy/)
+    assert.equal((await sendForm(client, pathOf(workspace), fieldsWith())).status, 403)
+  }
+})
+
+it('with currencies that have other digits, amounts are minor units and say so', async test => {
+  const service = await serviceUnderTest(test)
+  const workspace = await workspaceUnderTest(service)
+  const second = await addAdAccount(service, workspace.workspaceId, 'Shop JP')
+  await service.database.pool.query(`update ad_accounts set currency = 'JPY' where id = $1`, [
+    second,
+  ])
+  const { text } = await workspace.owner.client.get(pathOf(workspace))
+  assert.match(text, /at most €50\.00 or JP¥5,000/)
+  assert.match(text, /In minor units: 5000 is €50\.00 or JP¥5,000/)
+  assert.match(text, /name="change_minor_max"[^>]* value="5000"/)
+  assert.match(text, /name="amount_digits" value="0"/)
+})

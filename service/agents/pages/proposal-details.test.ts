@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { EntityState } from '@signalbox/contract/agents/actions.ts'
+import { buildDiffRows } from './proposal-details.ts'
+
+const CAMPAIGN: EntityState = {
+  type: 'campaign',
+  id: '901',
+  name: 'Autumn',
+  parent_id: null,
+  status: 'active',
+  daily_budget_minor: 5_000,
+  version: 1,
+}
+const RAISE = { type: 'increase_budget', params: { new_daily_budget_minor: 6_000 } } as const
+const PAUSE = { type: 'pause', params: {} } as const
+const UNREAD = { after: null }
+
+it('a budget is shown with its change in money and in percent', () => {
+  const proposed = { ...CAMPAIGN, daily_budget_minor: 6_000 }
+  assert.deepEqual(buildDiffRows({ ...RAISE, before: CAMPAIGN, proposed, ...UNREAD }, 'EUR'), [
+    {
+      label: 'Daily budget',
+      before: '€50.00',
+      proposed: '€60.00',
+      change: '+€10.00 (+20%)',
+      after: null,
+    },
+  ])
+})
+
+it('a status is shown in words', () => {
+  const proposed = { ...CAMPAIGN, status: 'paused' as const }
+  const [row] = buildDiffRows({ ...PAUSE, before: CAMPAIGN, proposed, after: proposed }, 'EUR')
+  assert.deepEqual([row?.before, row?.proposed, row?.after], ['Active', 'Paused', 'Paused'])
+})
+
+it('whatever else was read back differently is shown too', () => {
+  const proposed = { ...CAMPAIGN, status: 'paused' as const }
+  const after = { ...proposed, daily_budget_minor: 2_500 }
+  const rows = buildDiffRows({ ...PAUSE, before: CAMPAIGN, proposed, after }, 'EUR')
+  assert.deepEqual(
+    rows.map(({ label, after: read }) => [label, read]),
+    [
+      ['Daily budget', '€25.00'],
+      ['Status', 'Paused'],
+    ],
+  )
+})
+
+it('what is not there is unknown, and what it has not is none', () => {
+  const nothing = { before: null, proposed: null, ...UNREAD }
+  const [budget] = buildDiffRows({ ...RAISE, ...nothing }, 'EUR')
+  assert.deepEqual([budget?.before, budget?.proposed, budget?.change], ['unknown', '€60.00', null])
+  const [status] = buildDiffRows({ ...PAUSE, ...nothing }, 'EUR')
+  assert.deepEqual([status?.before, status?.proposed], ['unknown', 'Paused'])
+  const without = { ...CAMPAIGN, daily_budget_minor: null }
+  const [none] = buildDiffRows({ ...RAISE, before: without, proposed: null, ...UNREAD }, 'EUR')
+  assert.equal(none?.before, 'none of its own')
+})

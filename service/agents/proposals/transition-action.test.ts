@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { ACTION_STATUSES, type ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import { agentStage, principalOf, proposalOf, STAGE_KEYS } from '../../../testing/agent-stage.ts'
+import { entriesOf } from '../../../testing/audit-entries.ts'
+import { testStore } from '../../../testing/test-store.ts'
+import { verifyChain } from '../../audit/verify-chain.ts'
+import type { Transaction } from '../../db/database.ts'
+import { ACTION_TRANSITIONS, canTransition, isFinal } from './action.ts'
+import { findAction, lockActions } from './action-store.ts'
+import { proposeActions } from './propose-actions.ts'
+import { findReceipt } from './receipt-store.ts'
+import { createAction, type TransitionInput, transitionAction } from './transition-action.ts'
+
+async function stageOf(test: TestContext) {
+  const stage = await agentStage((await testStore(test)).database)
+  const { context, database, workspaceId, clock } = stage
+  const principal = await principalOf(stage)
+  const body = proposalOf({ type: 'pause', entity: 1 })
+  const { batch, actions } = await proposeActions(context, principal, body)
+  const [action] = actions
+  if (!action) throw new Error('nothing was proposed')
+  const name = { workspaceId, actionId: action.id }
+  const inTransaction = <Result>(work: (transaction: Transaction) => Promise<Result>) =>
+    database.query.transaction().execute(query => work({ query }))
+  const move = (order: Partial<TransitionInput> & { to: ActionStatus }) =>
+    inTransaction(async transaction => {
+      const [locked] = await lockActions(transaction, [action.id])
+      if (!locked) throw new Error('it is gone')
+      const rest = {
+        outcome: null,
+        at: clock.now(),
+        actor: SYSTEM,
+        audit: 'action.failed',
+      } as const
+      return transitionAction(transaction, context.audit, { ...rest, ...order, action: locked })
+    })
+  const setStatus = (status: ActionStatus) =>
+    database.pool.query('update agent_actions set status = $2 where id = $1', [action.id, status])
+  return { ...stage, batch, action, name, inTransaction, move, setStatus }
+}
+
+const SYSTEM = { type: 'system', id: null } as const
+
+it('no move outside the table can be made, and an action walks along it', async test => {
+  const { move, setStatus, database, name } = await stageOf(test)
+  for (const from of ACTION_STATUSES) {
+    for (const to of ACTION_STATUSES) {
+      if (canTransition(from, to)) continue
+      await setStatus(from)
+      await assert.rejects(move({ to }), {
+        message: `an action does not move from ${from} to ${to}`,
+      })
+      assert.equal((await findAction(database, name))?.status, from)
+    }
+  }
+  // A receipt is kept for good, so that one action ends once; the other endings have their tests.
+  for (const [from, to] of [
+    ['pending', 'executing'],
+    ['executing', 'executed_pending_verification'],
+    ['executed_pending_verification', 'verified'],
+  ] as const) {
+    assert.ok((ACTION_TRANSITIONS[from] as readonly string[]).includes(to))
+    await setStatus(from)
+    assert.equal((await move({ to })).status, to)
+    assert.equal((await findAction(database, name))?.status, to)
+  }
+})
+
+it('a move writes the row, its entry and, at the end, its receipt', async test => {
+  const { move, database, name, workspaceId, clock, owner, action } = await stageOf(test)
+  clock.forward(60)
+  const at = clock.now()
+  const actor = { type: 'person', id: String(owner.userId) } as const
+  const decision = { decidedBy: owner.userId, decidedAt: at, decisionReason: 'Not this week.' }
+  const moved = await move({
+    ...{ to: 'rejected', actor, audit: 'action.rejected', changes: decision },
+    details: { decided: true },
+  })
+  assert.deepEqual(moved, {
+    ...{ ...action, ...decision, status: 'rejected', finishedAt: at, updatedAt: at },
+  })
+  assert.deepEqual(await findAction(database, name), moved)
+  const receipt = await findReceipt(database, name)
+  assert.ok(receipt)
+  const [entry] = await entriesOf(database, workspaceId, 'action.rejected')
+  assert.deepEqual(entry?.details, {
+    ...{ decided: true, batch_id: action.batchId, status: 'rejected', outcome: null },
+    document_sha256: receipt.documentSha256.toString('hex'),
+  })
+  assert.deepEqual([entry?.actor, entry?.sequence], [actor, receipt.sequence])
+  const document = JSON.parse(receipt.document)
+  assert.deepEqual(document.decision, {
+    ...{ decided_by: owner.userId, decided_at: at.toISOString(), reason: 'Not this week.' },
+  })
+  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: at })
+  assert.equal(chain.is_intact, true, chain.finding)
+})
+
+it('an action that somebody else has moved is not moved, and nothing is written', async test => {
+  const { inTransaction, action, context, database, workspaceId, name, clock } = await stageOf(test)
+  const entries = await entriesOf(database, workspaceId)
+  const stale = { ...action, status: 'executing' as const }
+  const order = { to: 'failed', outcome: null, at: clock.now(), actor: SYSTEM } as const
+  const moving = inTransaction(transaction =>
+    transitionAction(transaction, context.audit, {
+      ...order,
+      audit: 'action.failed',
+      action: stale,
+    }),
+  )
+  await assert.rejects(moving, /was moved by somebody else/)
+  assert.deepEqual(await entriesOf(database, workspaceId), entries)
+  assert.deepEqual(await findAction(database, name), action)
+})
+
+it('an action is born only as its decision says', async test => {
+  const { inTransaction, action, batch, context } = await stageOf(test)
+  const { proposer, expiresAt, id: batchId } = batch
+  for (const status of ACTION_STATUSES) {
+    if (status === 'pending') continue
+    const order = { batchId, proposer, expiresAt, action: { ...action, position: 1, status } }
+    const keeping = inTransaction(transaction => createAction(transaction, context.audit, order))
+    await assert.rejects(keeping, {
+      message: `an action is not born ${status} by the decision require_approval`,
+    })
+  }
+})
+
+it('what is final has no way on, and everything else has', () => {
+  const final = ACTION_STATUSES.filter(isFinal)
+  assert.deepEqual(final.sort(), [
+    ...['approved_without_execution', 'blocked', 'execution_uncertain', 'failed'],
+    ...['rejected', 'rolled_back', 'verified'],
+  ])
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { it } from 'node:test'
+import { auditUnderTest, plantLog } from '../../testing/audit-under-test.ts'
+import { findHead } from './audit-read-store.ts'
+import { exportAudit } from './export-audit.ts'
+import { isSignedHead, parseHeadLine } from './signed-head.ts'
+
+it('each line can be recomputed, and the last one is the signed head', async test => {
+  const { database, keys, write, newWorkspace, workspaceId } = await auditUnderTest(test)
+  await write(3)
+  await write(2, await newWorkspace())
+  const lines = (await text(exportAudit(database, workspaceId))).trimEnd().split('\n')
+  assert.equal(lines.length, 4)
+  let previous = '0'.repeat(64)
+  for (const [index, line] of lines.slice(0, 3).entries()) {
+    const entry = JSON.parse(line)
+    assert.deepEqual(Object.keys(entry), [
+      'workspace_id',
+      'sequence',
+      'previous_hash',
+      'hash',
+      'body',
+    ])
+    assert.equal(entry.workspace_id, workspaceId)
+    assert.equal(entry.sequence, index + 1)
+    assert.equal(entry.previous_hash, previous)
+    assert.equal(hash('sha256', entry.body), entry.hash)
+    previous = entry.hash
+  }
+  const found = parseHeadLine(lines.at(-1) ?? '')
+  assert.ok(found)
+  const { head, signature } = found
+  assert.deepEqual({ ...head, signature }, await findHead(database, workspaceId))
+  assert.ok(isSignedHead(keys, head, signature))
+})
+
+it('a long log is read page by page, while it is asked for, without holding a connection', async test => {
+  const under = await auditUnderTest(test)
+  await plantLog(under, 1_700)
+  const stream = exportAudit(under.database, under.workspaceId)
+  const pieces = stream.iterator()
+  const first = await pieces.next()
+  assert.equal(String(first.value).trimEnd().split('\n').length, 500)
+  await under.write(1)
+  assert.equal(under.database.pool.totalCount - under.database.pool.idleCount, 0)
+  let [lines, last] = [500, '']
+  for await (const piece of pieces) {
+    const found = String(piece).trimEnd().split('\n')
+    lines += found.length
+    last = found.at(-1) ?? ''
+  }
+  assert.equal(lines, 1_701)
+  assert.equal(parseHeadLine(last)?.head.sequence, 1_700, 'of the moment when it began')
+})
+
+it('a log without entries has a line that no key signed', async test => {
+  const { database, workspaceId } = await auditUnderTest(test)
+  const line = await text(exportAudit(database, workspaceId))
+  assert.deepEqual(JSON.parse(line), {
+    workspace_id: workspaceId,
+    sequence: 0,
+    hash: '0'.repeat(64),
+    signature: '',
+  })
+  assert.equal(parseHeadLine(line), null)
+})
+
+it('nothing but such a line is read as a head', () => {
+  const head = { workspace_id: 1, sequence: 2, hash: 'a'.repeat(64), signature: 'b'.repeat(64) }
+  assert.ok(parseHeadLine(JSON.stringify(head)))
+  for (const changes of [
+    { sequence: '2' },
+    { sequence: 1.5 },
+    { sequence: -1 },
+    { workspace_id: null },
+    { hash: 'A'.repeat(64) },
+    { hash: 'a' },
+    { signature: undefined },
+  ]) {
+    assert.equal(parseHeadLine(JSON.stringify({ ...head, ...changes })), null)
+  }
+  for (const line of ['', 'null', '[]', '{', '"x"']) assert.equal(parseHeadLine(line), null)
+})

@@ -1,0 +1,67 @@
+import type { AuditLogEntry, AuditPage } from '@signalbox/contract/agents/audit.ts'
+import type { Database } from '../db/database.ts'
+import { objectOrEmpty, parseJsonObject } from '../util/is-object.ts'
+import { type ActorNames, findActorNames } from './actor-name-store.ts'
+import { findNewestEntries, type StoredEntry } from './audit-read-store.ts'
+
+/** Which entries are wanted, newest first. */
+export interface AuditQuery {
+  /** Only what is older than this sequence. */
+  before?: number | undefined
+  action?: string | undefined
+  subjectType?: string | undefined
+  subjectId?: string | undefined
+  limit: number
+}
+
+/** A part of the log, with the names that actors have now; what it says is not verified here. */
+export async function readAudit(
+  database: Database,
+  workspaceId: number,
+  query: AuditQuery,
+): Promise<AuditPage> {
+  const { limit } = query
+  const found = await findNewestEntries(database, workspaceId, { ...query, limit: limit + 1 })
+  const page = found.slice(0, limit)
+  const bodies = page.map(parseEntryBody)
+  const actors = bodies.map(({ actor }) => actor)
+  const names = await findActorNames(database, workspaceId, actors)
+  return {
+    entries: page.map((entry, index) => toLogEntry(entry, bodies[index] as EntryBody, names)),
+    next_before: found.length > limit ? (page.at(-1)?.sequence ?? null) : null,
+  }
+}
+
+type EntryBody = Pick<AuditLogEntry, 'at' | 'action' | 'subject' | 'details'> & {
+  actor: { type: string; id: string | null }
+}
+
+function toLogEntry({ sequence, hash }: StoredEntry, body: EntryBody, names: ActorNames) {
+  const { at, actor, action, subject, details } = body
+  const name = names.get(`${actor.type} ${actor.id}`) ?? null
+  const { type, id } = actor
+  return {
+    ...{ sequence, at, actor: { type, id, name }, action, subject, details },
+    hash: hash.toString('hex'),
+  }
+}
+
+const EPOCH = '1970-01-01T00:00:00.000Z'
+
+/** Somebody may have changed the text; the page is to be shown all the same, beside the finding. */
+function parseEntryBody({ body, columns }: StoredEntry): EntryBody {
+  const { at, ...members } = parseJsonObject(body) ?? {}
+  const actor = objectOrEmpty(members.actor)
+  const subject = objectOrEmpty(members.subject)
+  return {
+    at: Number.isNaN(Date.parse(String(at))) ? EPOCH : String(at),
+    actor: { type: textOrUnknown(actor.type), id: typeof actor.id === 'string' ? actor.id : null },
+    action: textOrUnknown(columns.action),
+    subject: { type: textOrUnknown(subject.type), id: textOrUnknown(subject.id) },
+    details: objectOrEmpty(members.details),
+  }
+}
+
+function textOrUnknown(value: unknown): string {
+  return typeof value === 'string' ? value : 'unknown'
+}

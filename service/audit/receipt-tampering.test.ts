@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { type AuditUnderTest, auditUnderTest, sampleEntry } from '../../testing/audit-under-test.ts'
+import type { ChainLink } from './audit-entry.ts'
+
+interface Receipt {
+  actionId: number
+  document: string
+  documentSha256: Buffer
+  entry: ChainLink
+}
+
+/** A log with three receipts, of the entries 2, 4 and 6; the actions themselves do not matter. */
+async function receiptsUnderTest(test: TestContext): Promise<AuditUnderTest> {
+  const under = await auditUnderTest(test)
+  for (const actionId of [11, 12, 13]) {
+    await under.write(1)
+    await insertReceipt(under, await writtenReceipt(under, actionId))
+  }
+  assert.ok((await under.verify()).is_intact)
+  return under
+}
+
+async function writtenReceipt(
+  { database, trail, workspaceId }: AuditUnderTest,
+  actionId: number,
+): Promise<Receipt> {
+  const document = `{"action_id":${actionId}}`
+  const documentSha256 = hash('sha256', document, 'buffer')
+  const entry = await trail.append(database, {
+    ...sampleEntry(workspaceId, actionId),
+    action: 'action.verified',
+    subject: { type: 'action', id: String(actionId) },
+    details: { document_sha256: documentSha256.toString('hex') },
+  })
+  return { actionId, document, documentSha256, entry }
+}
+
+function insertReceipt({ asOwner, workspaceId }: AuditUnderTest, receipt: Receipt): Promise<void> {
+  const { actionId, document, documentSha256, entry } = receipt
+  return asOwner(client =>
+    client.query('insert into agent_receipts values ($1, $2, $3, $4, $5, $6)', [
+      ...[actionId, workspaceId, document, documentSha256],
+      ...[entry.sequence, entry.hash],
+    ]),
+  )
+}
+
+/** What is found after the owner of the database said so. */
+async function found(test: TestContext, statement: string) {
+  const under = await receiptsUnderTest(test)
+  await under.asOwner(client => client.query(statement))
+  const { broken_at: at, finding } = await under.verify()
+  return { at, finding }
+}
+
+const NOT_THE_ONE = 'The receipt of action 12 is not the one that entry 4 names.'
+
+it('a document that was changed, alone and with its digest', async test => {
+  const where = 'where action_id = 12'
+  assert.deepEqual(await found(test, `update agent_receipts set document = '{}' ${where}`), {
+    at: 4,
+    finding: NOT_THE_ONE,
+  })
+  const both = `update agent_receipts
+    set document = '{}', document_sha256 = sha256('{}'::bytea) ${where}`
+  assert.deepEqual(await found(test, both), { at: 4, finding: NOT_THE_ONE })
+})
+
+it('a digest of the document or of the entry that was changed alone', async test => {
+  for (const column of ['document_sha256', 'hash']) {
+    const statement = `update agent_receipts set ${column} = sha256('') where action_id = 12`
+    assert.deepEqual(await found(test, statement), { at: 4, finding: NOT_THE_ONE })
+  }
+})
+
+it('a receipt that is gone, or now belongs to another action, entry or workspace', async test => {
+  const missing = { at: 4, finding: 'The receipt that entry 4 names is missing.' }
+  const where = 'where action_id = 12'
+  assert.deepEqual(await found(test, `delete from agent_receipts ${where}`), missing)
+  assert.deepEqual(
+    await found(test, `update agent_receipts set workspace_id = 99 ${where}`),
+    missing,
+  )
+  assert.deepEqual(await found(test, `update agent_receipts set action_id = 99 ${where}`), {
+    at: 4,
+    finding: 'The receipt of action 99 is not the one that entry 4 names.',
+  })
+  assert.deepEqual(await found(test, `update agent_receipts set sequence = 5 ${where}`), missing)
+})
+
+it('a receipt that nobody wrote down', async test => {
+  const insert = (sequence: number) => `insert into agent_receipts
+    select 99, workspace_id, document, document_sha256, ${sequence}, hash
+    from agent_receipts where action_id = 12`
+  assert.deepEqual(await found(test, insert(3)), {
+    at: 3,
+    finding: 'The receipt of action 99 names entry 3, which has no receipt.',
+  })
+  assert.deepEqual(await found(test, insert(4)), {
+    at: 4,
+    finding: 'Entry 4 has more than one receipt.',
+  })
+  assert.deepEqual(await found(test, insert(0)), {
+    at: 1,
+    finding: 'The receipt of action 99 names entry 0, which was never written.',
+  })
+  assert.deepEqual(await found(test, insert(50)), {
+    at: 7,
+    finding: 'Entry 7 is missing: the receipt of action 99 names entry 50.',
+  })
+})
+
+it('a receipt in a workspace whose log is empty', async test => {
+  const under = await receiptsUnderTest(test)
+  const other = await under.newWorkspace()
+  await under.asOwner(client =>
+    client.query('update agent_receipts set workspace_id = $1 where action_id = 11', [other]),
+  )
+  assert.deepEqual((await under.verify(other)).broken_at, 1)
+  assert.deepEqual((await under.verify()).broken_at, 2)
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { auditUnderTest, plantLog, sampleEntry } from '../../testing/audit-under-test.ts'
+import { readEntries, withSnapshot } from './audit-read-store.ts'
+import { scanChain } from './verify-chain.ts'
+
+it('a log of several pages is walked to its end, and to a break behind the first page', async test => {
+  const under = await auditUnderTest(test)
+  const { database, keys, workspaceId, asOwner } = under
+  await plantLog(under, 1_200)
+  const intact = await scanChain(database, keys, { workspaceId })
+  assert.deepEqual([intact.entries, intact.last.sequence, intact.finding], [1_200, 1_200, null])
+  // The first entry of a page, and the last one.
+  for (const sequence of [1_001, 1_000]) {
+    await asOwner(client =>
+      client.query('delete from audit_entries where sequence = $1', [sequence]),
+    )
+    const { finding } = await scanChain(database, keys, { workspaceId })
+    assert.equal(finding?.sequence, sequence)
+  }
+})
+
+it('a log of exactly one page is walked to its end', async test => {
+  const under = await auditUnderTest(test)
+  await plantLog(under, 500)
+  assert.equal((await under.verify()).entries, 500)
+  assert.ok((await under.verify()).is_intact)
+})
+
+it('entries that are appended while a log is walked do not disturb', async test => {
+  const { database, trail, workspaceId, write, verify } = await auditUnderTest(test)
+  await write(2)
+  let isOver = false
+  const appending = (async () => {
+    for (let index = 0; !isOver; index += 1) {
+      await trail.append(database, sampleEntry(workspaceId, index))
+    }
+  })()
+  for (let walks = 0; walks < 10; walks += 1) {
+    const { is_intact, finding } = await verify()
+    assert.ok(is_intact, finding)
+  }
+  isOver = true
+  await appending
+})
+
+it('what is read in a snapshot is of one moment', async test => {
+  const { database, workspaceId, write } = await auditUnderTest(test)
+  await write(1)
+  await withSnapshot(database, async snapshot => {
+    const read = () => readEntries(snapshot, { workspaceId, limit: 10 })
+    assert.equal((await read()).length, 1)
+    await write(1)
+    assert.equal((await read()).length, 1)
+  })
+})
+
+it('an untouched log is intact, and one that never was written', async test => {
+  const { verify, write } = await auditUnderTest(test)
+  assert.deepEqual(await verify(), {
+    is_intact: true,
+    entries: 0,
+    broken_at: null,
+    finding: 'Nothing has been written yet.',
+    verified_at: '2026-11-21T12:00:00.000Z',
+  })
+  await write(1)
+  assert.equal((await verify()).finding, 'The only entry is as it was written.')
+  await write(1)
+  assert.equal((await verify()).finding, 'All 2 entries are as they were written.')
+})

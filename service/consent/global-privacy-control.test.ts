@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ConsentSignal } from './consent-signal.ts'
+import { readGlobalPrivacyControl } from './global-privacy-control.ts'
+
+const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
+
+describe('readGlobalPrivacyControl', () => {
+  for (const value of [true, 1, '1', 'true']) {
+    it(`hears an opt-out in ${JSON.stringify(value)}`, () => {
+      assert.equal(verdict({ gpc: value }), 'denied: gpc_opt_out in consent.gpc')
+    })
+  }
+
+  it('hears it under the name of the header and of the browser property', () => {
+    assert.equal(verdict({ 'Sec-GPC': '1' }), 'denied: gpc_opt_out in consent.Sec-GPC')
+    const property = { globalPrivacyControl: true }
+    assert.equal(verdict(property), 'denied: gpc_opt_out in consent.globalPrivacyControl')
+  })
+
+  it('takes off, null and junk as silence, never as a grant', () => {
+    for (const gpc of [false, 0, '0', null, 'unknown', {}]) {
+      assert.equal(verdict({ gpc }), 'unknown: no_signal in consent.gpc')
+    }
+    assert.equal(verdict(undefined), 'unknown: no_signal in consent.gpc')
+  })
+
+  it('yields to an advertising grant captured after the signal, by its own time', () => {
+    const consent = { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' }
+    const later = granted('2026-11-01T00:00:00.001Z')
+    assert.equal(verdict(consent, later), 'unknown: gpc_overruled_by_later_grant in consent.gpc')
+    const sameTime = granted('2026-11-01T00:00:00.000Z')
+    assert.equal(verdict(consent, sameTime), 'denied: gpc_opt_out in consent.gpc')
+  })
+
+  it('does not yield to a grant that cannot be shown to be later', () => {
+    const optedOut = 'denied: gpc_opt_out in consent.gpc'
+    const dated = { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' }
+    assert.equal(verdict({ gpc: true }, granted('2026-11-20T00:00:00.000Z')), optedOut)
+    assert.equal(verdict(dated, granted(null)), optedOut)
+    const unreadable = { gpc: true, gpc_captured_at: 'monday' }
+    assert.equal(verdict(unreadable, granted('2026-11-20T00:00:00.000Z')), optedOut)
+  })
+
+  it('does not yield to a later consent that grants no advertising', () => {
+    const dated = { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' }
+    const silent = { ...granted('2026-11-20T00:00:00.000Z'), state: 'unknown' as const }
+    assert.equal(verdict(dated, silent), 'denied: gpc_opt_out in consent.gpc')
+  })
+})
+
+function granted(captured_at: string | null): ConsentSignal {
+  return { state: 'granted', why: 'words_granted', field: 'consent.ads', captured_at }
+}
+
+function verdict(consent: Record<string, unknown> | undefined, reading = granted(null)): string {
+  const { state, why, field } = readGlobalPrivacyControl(consent, reading, RECEIVED_AT)
+  return `${state}: ${why} in ${field}`
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { endLeases } from '../../testing/end-leases.ts'
+import {
+  DESTINATION_ID,
+  ledgerEntry,
+  plannedDelivery,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import type { Database } from '../db/database.ts'
+import {
+  type ClaimedDeliveries,
+  type ClaimedDelivery,
+  claimDeliveries,
+  claimDelivery,
+} from './claim-store.ts'
+import type { PlannedDelivery } from './plan-store.ts'
+import { type PlacedSettlement, settleDeliveries } from './settlement-store.ts'
+
+const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
+
+function after(seconds: number): Date {
+  return new Date(STORED_AT.getTime() + seconds * 1_000)
+}
+
+/** A store with so many deliveries waiting in one lane, one second after the other. */
+async function storeWithLane(
+  test: TestContext,
+  count: number,
+  planOf: (index: number) => Partial<PlannedDelivery> = () => ({}),
+): Promise<Database> {
+  const { database } = await testStore(test)
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  await storeEntries(
+    database,
+    numbers.map(id => ledgerEntry({ eventId: `event-${id}` })),
+    numbers.map(id =>
+      plannedDelivery({
+        id,
+        eventId: `event-${id}`,
+        dueAt: after(id - count),
+        ...planOf(id),
+      }),
+    ),
+  )
+  return database
+}
+
+interface ClaimChanges {
+  at?: number
+  limit?: number
+  leaseSeconds?: number
+}
+
+function claim(
+  database: Database,
+  { at = 0, limit = 1_000, leaseSeconds = 60 }: ClaimChanges = {},
+) {
+  return claimDeliveries(database, { queue: LANE, limit, claimedAt: after(at), leaseSeconds })
+}
+
+/** The ids of what was claimed, in order. */
+function idsOf({ deliveries }: ClaimedDeliveries): number[] {
+  return deliveries.map(({ id }) => id).sort((a, b) => a - b)
+}
+
+function accepted({ createdAt, id }: ClaimedDelivery): PlacedSettlement {
+  return {
+    createdAt,
+    id,
+    status: 'accepted',
+    reason: 'accepted',
+    nextAttemptAt: null,
+    replayableUntil: null,
+    isUncounted: false,
+    error: null,
+    traceId: 'A1',
+    attemptId: '0190cccc-0000-7000-8000-000000000001',
+  }
+}
+
+function settle(
+  database: Database,
+  { leaseEndsAt }: ClaimedDeliveries,
+  settlements: PlacedSettlement[],
+): Promise<number> {
+  return settleDeliveries(database, {
+    trackerId: TRACKER_ID,
+    destinationId: DESTINATION_ID,
+    leaseEndsAt,
+    at: after(60),
+    settlements,
+    sent: { groups: [], marks: new Map() },
+  })
+}
+
+async function row({ pool }: Database, id: number) {
+  const { rows } = await pool.query('select * from all_deliveries where id = $1', [id])
+  return rows[0]
+}
+
+it('claims the oldest first, up to the limit, and writes the lease', async test => {
+  const database = await storeWithLane(test, 5)
+  const claimed = await claim(database, { limit: 3 })
+  assert.deepEqual(idsOf(claimed), [1, 2, 3])
+  const [{ attemptCount, attemptNumber: attemptsInRow }] = claimed.deliveries as [ClaimedDelivery]
+  assert.deepEqual([attemptCount, attemptsInRow], [1, 1])
+  const { status, leased_until, attempt_count, first_sent_at } = await row(database, 1)
+  assert.deepEqual([status, attempt_count], ['sent', 1])
+  assert.deepEqual([leased_until, first_sent_at], [claimed.leaseEndsAt, STORED_AT])
+})
+
+it('claims nothing that is not due yet', async test => {
+  const database = await storeWithLane(test, 2, () => ({ dueAt: after(10) }))
+  assert.deepEqual(idsOf(await claim(database, { at: 9 })), [])
+  assert.deepEqual(idsOf(await claim(database, { at: 10 })), [1, 2])
+})
+
+it('never gives a row to two workers that ask at once', async test => {
+  const database = await storeWithLane(test, 1_000)
+  const claims = Array.from({ length: 8 }, () => claim(database, { limit: 200 }))
+  const ids = (await Promise.all(claims)).flatMap(idsOf)
+  assert.equal(new Set(ids).size, ids.length)
+  for (let round = 0; round < 5; round += 1) {
+    ids.push(...idsOf(await claim(database, { limit: 200 })))
+  }
+  assert.equal(new Set(ids).size, 1_000)
+  assert.equal(ids.length, 1_000)
+})
+
+it('does not wait for rows that another worker is just claiming', async test => {
+  const database = await storeWithLane(test, 4)
+  const other = await database.pool.connect()
+  try {
+    await other.query('begin')
+    await other.query(
+      'select 1 from delivery_queue where tracker_id = $1::uuid and id <= 2 for update',
+      [TRACKER_ID],
+    )
+    const claimed = await claim(database)
+    assert.deepEqual(idsOf(claimed), [3, 4])
+  } finally {
+    other.release(true)
+  }
+})
+
+it('brings a delivery back when the lease has ended, and counts the attempt', async test => {
+  const database = await storeWithLane(test, 1)
+  await claim(database)
+  assert.deepEqual(idsOf(await claim(database)), [])
+  await endLeases(database)
+  const { deliveries } = await claim(database)
+  assert.equal(deliveries[0]?.attemptCount, 2)
+  assert.deepEqual((await row(database, 1)).first_sent_at, STORED_AT)
+})
+
+it('ends no lease because the clock of a worker was set forward', async test => {
+  const database = await storeWithLane(test, 1)
+  await claim(database)
+  assert.deepEqual(idsOf(await claim(database, { at: 86_400 })), [])
+})
+
+it('ends a lease by the clock of the store', async test => {
+  const database = await storeWithLane(test, 1)
+  await claim(database, { leaseSeconds: 0 })
+  assert.deepEqual(idsOf(await claim(database)), [1])
+})
+
+it('lets a worker whose lease has ended change nothing', async test => {
+  const database = await storeWithLane(test, 2)
+  const claimed = await claim(database)
+  const [first, second] = claimed.deliveries as [ClaimedDelivery, ClaimedDelivery]
+  await database.pool.query(`update delivery_queue set leased_until = '2020-01-01' where id = 1`)
+  assert.deepEqual(idsOf(await claim(database)), [1])
+  const taken = await row(database, 1)
+  assert.equal(await settle(database, claimed, [accepted(first), accepted(second)]), 1)
+  assert.deepEqual(await row(database, 1), taken)
+  assert.equal((await row(database, 2)).status, 'accepted')
+})
+
+it('claims one delivery before it is due, and never twice', async test => {
+  const database = await storeWithLane(test, 1, () => ({ dueAt: after(600) }))
+  const single = { trackerId: TRACKER_ID, createdAt: STORED_AT, id: 1 }
+  const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
+  assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [1])
+  assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [])
+  const { status, status_reason } = await row(database, 1)
+  assert.deepEqual([status, status_reason], ['sent', 'handed_over'])
+})
+
+it('settles once: a second answer for the same lease changes nothing', async test => {
+  const database = await storeWithLane(test, 1)
+  const claimed = await claim(database)
+  const [delivery] = claimed.deliveries as [ClaimedDelivery]
+  assert.equal(await settle(database, claimed, [accepted(delivery)]), 1)
+  const done = await row(database, 1)
+  const refused = { ...accepted(delivery), status: 'failed:permanent' as const }
+  assert.equal(await settle(database, claimed, [refused]), 0)
+  assert.deepEqual(await row(database, 1), done)
+  assert.deepEqual([done.next_attempt_at, done.leased_until], [null, null])
+  assert.deepEqual(idsOf(await claim(database, { at: 10_000 })), [])
+})
+
+it('never claims test events and live events together, and neither starves', async test => {
+  const database = await storeWithLane(test, 6, id => ({ isTest: id % 2 === 0 }))
+  const first = await claim(database)
+  const second = await claim(database)
+  assert.deepEqual(idsOf(first), [1, 3, 5])
+  assert.deepEqual(idsOf(second), [2, 4, 6])
+  const kinds = [first, second].map(({ deliveries }) => deliveries[0]?.isTest)
+  assert.deepEqual(kinds, [false, true])
+  assert.deepEqual(idsOf(await claim(database)), [])
+})
+
+it('takes back the attempt of a delivery that is handed back, and its first sending', async test => {
+  const database = await storeWithLane(test, 1)
+  const back = {
+    status: 'queued' as const,
+    reason: 'handed_back',
+    nextAttemptAt: after(1),
+    isUnburnt: true,
+    attemptId: null,
+  }
+  const claimed = await claim(database)
+  const [fresh] = claimed.deliveries as [ClaimedDelivery]
+  await settle(database, claimed, [{ ...accepted(fresh), ...back }])
+  const unsent = await row(database, 1)
+  assert.deepEqual([unsent.attempt_count, unsent.first_sent_at], [0, null])
+  assert.deepEqual(unsent.attempt_ids, [])
+
+  await claim(database, { at: 100 })
+  await endLeases(database)
+  const reclaimed = await claim(database, { at: 200 })
+  const [survivor] = reclaimed.deliveries as [ClaimedDelivery]
+  await settle(database, reclaimed, [{ ...accepted(survivor), ...back }])
+  const sentOnce = await row(database, 1)
+  assert.deepEqual([sentOnce.attempt_count, sentOnce.first_sent_at], [1, after(100)])
+})
+
+it('keeps any platform text that comes with an answer', async test => {
+  const database = await storeWithLane(test, 1)
+  const claimed = await claim(database)
+  const [delivery] = claimed.deliveries as [ClaimedDelivery]
+  const error = {
+    class: 'permanent' as const,
+    code: 100,
+    subcode: null,
+    message: 'quote " backslash \\ braces {} NULL, nul \0 and half a pair \ud83d',
+    user_title: null,
+    user_message: 'Ünïcode 日本',
+    http_status: 400,
+  }
+  await settle(database, claimed, [{ ...accepted(delivery), status: 'failed:permanent', error }])
+  assert.deepEqual((await row(database, 1)).last_error, error)
+})
+
+it('has nothing to write when nothing was settled', async test => {
+  const database = await storeWithLane(test, 1)
+  assert.equal(await settle(database, await claim(database), []), 0)
+})

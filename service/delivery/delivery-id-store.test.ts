@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { testStore } from '../../testing/test-store.ts'
+import { insertTracker } from '../access/store.ts'
+import type { Database } from '../db/database.ts'
+import { DeliveryIdAllocator, reserveDeliveryIds } from './delivery-id-store.ts'
+
+const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
+const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
+
+async function storeWithTrackers(test: TestContext): Promise<Database> {
+  const { database } = await testStore(test)
+  for (const id of [TRACKER_ID, OTHER_TRACKER_ID]) {
+    const createdAt = new Date('2026-11-21T12:00:00Z')
+    await insertTracker(database, { id, name: 't', workspaceName: 'w', createdAt })
+  }
+  return database
+}
+
+it('counts from one for each tracker, without a gap', async test => {
+  const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
+  await ids.reserve(TRACKER_ID, 3)
+  await ids.reserve(OTHER_TRACKER_ID, 1)
+  assert.deepEqual(
+    [1, 2, 3].map(() => ids.take(TRACKER_ID)),
+    [1, 2, 3],
+  )
+  assert.equal(ids.take(OTHER_TRACKER_ID), 1)
+})
+
+it('goes on in the same block until it is used up', async test => {
+  const database = await storeWithTrackers(test)
+  const ids = new DeliveryIdAllocator(database)
+  const taken: number[] = []
+  for (let round = 0; round < 1_001; round += 1) {
+    await ids.reserve(TRACKER_ID, 1)
+    taken.push(ids.take(TRACKER_ID))
+  }
+  assert.deepEqual(
+    taken,
+    Array.from({ length: 1_001 }, (_, index) => index + 1),
+  )
+  assert.equal(await reserveDeliveryIds(database, TRACKER_ID, 1), 2_001)
+})
+
+it('serves a request larger than a block', async test => {
+  const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
+  await ids.reserve(TRACKER_ID, 2_500)
+  const taken = Array.from({ length: 2_500 }, () => ids.take(TRACKER_ID))
+  assert.equal(taken.at(-1), 2_500)
+})
+
+it('refuses to hand out what was not reserved', async test => {
+  const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
+  assert.throws(() => ids.take(TRACKER_ID), /no delivery id was reserved/)
+  await ids.reserve(TRACKER_ID, 1_000)
+  for (let count = 0; count < 1_000; count += 1) ids.take(TRACKER_ID)
+  assert.throws(() => ids.take(TRACKER_ID), /no delivery id was reserved/)
+})
+
+it('never gives two processes the same id, however they race', async test => {
+  const database = await storeWithTrackers(test)
+  const work = async () => {
+    const ids = new DeliveryIdAllocator(database)
+    const taken: number[] = []
+    for (let round = 0; round < 5; round += 1) {
+      await ids.reserve(TRACKER_ID, 700)
+      for (let count = 0; count < 700; count += 1) taken.push(ids.take(TRACKER_ID))
+    }
+    return taken
+  }
+  const taken = (await Promise.all([work(), work(), work(), work()])).flat()
+  assert.equal(new Set(taken).size, 4 * 5 * 700)
+})
+
+it('keeps blocks of ten thousand trackers, and gives all up for the next one', async test => {
+  const { database } = await testStore(test)
+  const { rows } = await database.pool.query(
+    `with workspace as (
+       insert into workspaces (name, created_at) values ('Many', now()) returning id
+     )
+     insert into trackers (id, workspace_id, name, created_at)
+     select gen_random_uuid(), workspace.id, 'one of many', now()
+     from workspace, generate_series(1, 10001) returning id`,
+  )
+  const [first, ...others] = rows.map(({ id }) => id as string)
+  const last = others.pop()
+  assert.ok(first !== undefined && last !== undefined)
+  const ids = new DeliveryIdAllocator(database)
+  await ids.reserve(first, 1)
+  while (others.length > 0) {
+    await Promise.all(others.splice(0, 100).map(trackerId => ids.reserve(trackerId, 1)))
+  }
+  assert.equal(ids.take(first), 1)
+  await ids.reserve(last, 1)
+  assert.equal(ids.take(last), 1)
+  assert.throws(() => ids.take(first), /no delivery id was reserved/)
+  // A new block: what was left of the old one is not used.
+  await ids.reserve(first, 1)
+  assert.equal(ids.take(first), 1_001)
+})

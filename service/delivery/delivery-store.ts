@@ -1,0 +1,100 @@
+import type { Database } from '../db/database.ts'
+import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-ref.ts'
+import type { SendError } from '../platforms/platform.ts'
+
+/** A delivery as it is read, with the platform's last answer and the state of its destination. */
+export interface StoredDelivery {
+  id: number
+  eventId: string
+  space: number
+  destinationId: string | null
+  status: string
+  statusReason: string
+  isTest: boolean
+  attemptCount: number
+  lastError: SendError | null
+  platformResponse: Record<string, unknown> | null
+  platformTraceId: string | null
+  nextAttemptAt: Date | null
+  firstSentAt: Date | null
+  replayedAt: Date | null
+  /** The requests that carried it, the oldest first. */
+  attemptIds: string[]
+  createdAt: Date
+  updatedAt: Date | null
+  /** Why the destination is inactive; null while it works. */
+  destinationProblem: string | null
+}
+
+/** The deliveries of some events, waiting and final, in the order in which they were planned. */
+export async function findDeliveries(
+  { pool }: Database,
+  trackerId: string,
+  events: readonly EventRef[],
+): Promise<StoredDelivery[]> {
+  const { rows } = await pool.query({
+    text: `select deliveries.*, attempt.answer,
+             case when destination.status = 'inactive' then destination.status_reason end
+               as destination_problem
+           from ${unnestEventRefs('asked', 2)}
+           cross join lateral (
+             select * from all_deliveries
+             where tracker_id = $1::uuid and created_at = asked.created_at
+               and event_id = asked.event_id and space = asked.space
+             offset 0
+           ) deliveries
+           left join lateral (
+             select answer from send_attempts
+             where tracker_id = $1::uuid
+               and id = deliveries.attempt_ids[cardinality(deliveries.attempt_ids)]
+             limit 1
+           ) attempt on true
+           left join lateral (
+             select status, status_reason from destinations
+             where tracker_id = $1::uuid and id = deliveries.destination_id limit 1
+           ) destination on true
+           order by deliveries.id`,
+    values: [trackerId, ...eventRefValues(events)],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    eventId: row.event_id,
+    space: row.space,
+    destinationId: row.destination_id,
+    status: row.status,
+    statusReason: row.status_reason,
+    isTest: row.is_test,
+    attemptCount: row.attempt_count,
+    lastError: row.last_error,
+    platformResponse: row.answer,
+    platformTraceId: row.platform_trace_id,
+    nextAttemptAt: row.next_attempt_at,
+    firstSentAt: row.first_sent_at,
+    replayedAt: row.replayed_at,
+    attemptIds: row.attempt_ids,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    destinationProblem: row.destination_problem,
+  }))
+}
+
+interface AcceptanceCounts {
+  /** Live deliveries that were planned and not skipped. */
+  planned: number
+  accepted: number
+}
+
+/** The outcomes of live deliveries that were planned on a UTC day (YYYY-MM-DD) or after it. */
+export async function countAcceptance(
+  { pool }: Database,
+  trackerId: string,
+  sinceDay: string,
+): Promise<AcceptanceCounts> {
+  const { rows } = await pool.query({
+    name: 'count-acceptance',
+    text: `select coalesce(sum(planned), 0) as planned, coalesce(sum(accepted), 0) as accepted
+           from delivery_counts where tracker_id = $1::uuid and planned_on >= $2::date`,
+    values: [trackerId, sinceDay],
+  })
+  return rows[0]
+}

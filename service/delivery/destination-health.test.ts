@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { SendAnswer, SendOutcome } from '../platforms/platform.ts'
+import { assessHealth, probeWaitSeconds } from './destination-health.ts'
+
+function answer(outcome: SendOutcome, changes: Partial<SendAnswer> = {}): SendAnswer {
+  const plain = { httpStatus: 400, traceId: null, answer: null, error: null }
+  return { outcome, waitSeconds: 0, ...plain, ...changes }
+}
+
+function refusal(outcome: SendOutcome, words: { message: string; user_message: string | null }) {
+  const error = { class: 'auth' as const, code: 190, subcode: 467, user_title: null }
+  return answer(outcome, { error: { ...error, ...words, http_status: 401 } })
+}
+
+it('takes a refused event for a sign that the lane works', () => {
+  assert.deepEqual(assessHealth(answer('accepted')), { kind: 'works', waitSeconds: 0 })
+  assert.deepEqual(assessHealth(answer('permanent')), { kind: 'works', waitSeconds: 0 })
+})
+
+it('hands on how long the platform asks to stay away', () => {
+  const asked = { waitSeconds: 90 }
+  assert.deepEqual(assessHealth(answer('accepted', asked)), { kind: 'works', ...asked })
+  assert.deepEqual(assessHealth(answer('throttle', asked)), { kind: 'throttled', ...asked })
+  assert.deepEqual(assessHealth(answer('retry', asked)), { kind: 'unreachable', ...asked })
+})
+
+it('says in words why a destination is refused, the user message first', () => {
+  const reasonOf = (sent: SendAnswer) => {
+    const verdict = assessHealth(sent)
+    return verdict.kind === 'refused' ? verdict.reason : verdict.kind
+  }
+  const spoken = { message: 'Session invalid', user_message: 'Please log in again.' }
+  assert.equal(
+    reasonOf(refusal('auth', spoken)),
+    'The platform refuses the credential (code 190): Please log in again.',
+  )
+  assert.equal(
+    reasonOf(refusal('config', { message: 'No permission', user_message: '' })),
+    'The platform refuses the set-up (code 190): No permission',
+  )
+  assert.equal(reasonOf(answer('auth')), 'The platform refuses the credential: no reason')
+})
+
+it('knows nothing about a lane to which nothing was sent', () => {
+  assert.deepEqual(assessHealth(null), { kind: 'untried' })
+})
+
+it('probes a refused destination after a minute, then ever more rarely, at least hourly', () => {
+  const waits = [0, 1, 2, 3, 4, 5, 6, 7, 100].map(probeWaitSeconds)
+  assert.deepEqual(waits, [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { endLeases } from '../../testing/end-leases.ts'
+import {
+  ledgerEntry,
+  plannedDelivery,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { insertTracker } from '../access/store.ts'
+import type { Database } from '../db/database.ts'
+import { claimDeliveries } from './claim-store.ts'
+import { findDueQueues } from './destination-queue-store.ts'
+import {
+  insertDestination,
+  pauseDestination,
+  postponeProbe,
+  resumeDestination,
+} from './destination-store.ts'
+
+const SEALED_CREDENTIAL = Buffer.alloc(40)
+
+function after(seconds: number): Date {
+  return new Date(STORED_AT.getTime() + seconds * 1_000)
+}
+
+/** A tracker with so many destinations, and one delivery waiting for each of them. */
+async function storeWithLanes(test: TestContext, count: number) {
+  const { database } = await testStore(test)
+  const createdAt = STORED_AT
+  await insertTracker(database, { id: TRACKER_ID, name: 't', workspaceName: 'w', createdAt })
+  const lanes = Array.from({ length: count }, () => randomUUID()).sort()
+  for (const id of lanes) {
+    const destination = { trackerId: TRACKER_ID, id, datasetId: '1', createdAt }
+    await insertDestination(database, { ...destination, sealedCredential: SEALED_CREDENTIAL })
+  }
+  const plans = lanes.map((destinationId, index) =>
+    plannedDelivery({ id: index + 1, destinationId }),
+  )
+  await storeEntries(database, [ledgerEntry()], plans)
+  return { database, lanes }
+}
+
+async function dueAt(
+  database: Database,
+  seconds: number,
+  { lanesMax = 100, leaveOut = [] }: { lanesMax?: number; leaveOut?: readonly string[] } = {},
+): Promise<string[]> {
+  const lanes = await findDueQueues(database, {
+    now: after(seconds),
+    queuesMax: lanesMax,
+    excludedDestinationIds: leaveOut,
+  })
+  return lanes.map(({ destinationId }) => destinationId).sort()
+}
+
+async function claimAll(database: Database, destinationId: string): Promise<number> {
+  const lane = { trackerId: TRACKER_ID, destinationId, isProbe: false }
+  const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
+  const { deliveries } = await claimDeliveries(database, { queue: lane, limit: 1_000, ...lease })
+  return deliveries.length
+}
+
+it('finds the lanes with something due, and only those', async test => {
+  const { database, lanes } = await storeWithLanes(test, 3)
+  assert.deepEqual(await dueAt(database, -1), [])
+  assert.deepEqual(await dueAt(database, 0), lanes)
+})
+
+it('does not call a lane due whose rows are all leased, until the lease ends', async test => {
+  const { database, lanes } = await storeWithLanes(test, 2)
+  const [leased = '', waiting] = lanes
+  assert.equal(await claimAll(database, leased), 1)
+  assert.deepEqual(await dueAt(database, 86_400), [waiting])
+  await endLeases(database)
+  assert.deepEqual(await dueAt(database, 0), lanes)
+})
+
+it('leaves an inactive destination alone until its probe is due', async test => {
+  const { database, lanes } = await storeWithLanes(test, 1)
+  const [destinationId = ''] = lanes
+  const lane = { trackerId: TRACKER_ID, destinationId }
+  const tried = { ...lane, sealedCredential: SEALED_CREDENTIAL, at: STORED_AT }
+  const pause = { ...tried, reason: 'refused', nextProbeAt: after(60) }
+  assert.equal(await pauseDestination(database, pause), true)
+  assert.equal(await pauseDestination(database, pause), false)
+  assert.deepEqual(await dueAt(database, 59), [])
+  assert.deepEqual(
+    await findDueQueues(database, { now: after(60), queuesMax: 1, excludedDestinationIds: [] }),
+    [{ ...lane, isProbe: true }],
+  )
+
+  await postponeProbe(database, { ...pause, at: after(60), nextProbeAt: after(180) })
+  assert.deepEqual(await dueAt(database, 179), [])
+  assert.equal(await resumeDestination(database, { ...tried, at: after(180) }), true)
+  assert.equal(await resumeDestination(database, { ...tried, at: after(180) }), false)
+  assert.deepEqual(
+    await findDueQueues(database, { now: after(0), queuesMax: 1, excludedDestinationIds: [] }),
+    [{ ...lane, isProbe: false }],
+  )
+})
+
+it('lets no lane that is left out crowd another out of the limit', async test => {
+  const { database, lanes } = await storeWithLanes(test, 40)
+  const [only, ...quiet] = lanes
+  assert.deepEqual(await dueAt(database, 0, { lanesMax: 1, leaveOut: quiet }), [only])
+  assert.deepEqual(await dueAt(database, 0, { lanesMax: 40, leaveOut: [only ?? ''] }), quiet)
+  assert.deepEqual(await dueAt(database, 0, { leaveOut: lanes }), [])
+})
+
+it('gives every lane its turn when there are more than may be looked at', async test => {
+  const { database, lanes } = await storeWithLanes(test, 12)
+  const seen = new Set<string>()
+  for (let look = 0; look < 200 && seen.size < lanes.length; look += 1) {
+    const found = await dueAt(database, 0, { lanesMax: 3 })
+    assert.equal(found.length, 3)
+    for (const lane of found) seen.add(lane)
+  }
+  assert.deepEqual([...seen].sort(), lanes)
+})

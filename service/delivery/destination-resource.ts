@@ -1,0 +1,50 @@
+import type { Destination as DestinationView } from '@signalbox/contract/destinations.ts'
+import { Refusal } from '../http/refusal.ts'
+import type { Destination } from './destination-store.ts'
+
+/** A destination as reads show it: never its credential, sealed or not. */
+export function destinationView(
+  destination: Destination,
+  { workspaceId, at }: { workspaceId: number; at: Date },
+): DestinationView {
+  const { testModeUntil } = destination
+  return {
+    id: destination.id,
+    workspace_id: workspaceId,
+    signal_tracker_id: destination.trackerId,
+    platform_ad_account_id: destination.platformAdAccountId,
+    type: 'meta',
+    credential_source: 'oauth_connection',
+    config: {
+      dataset_id: destination.datasetId,
+      test_event_code: destination.testEventCode,
+      test_mode_until: isTestModeOn(destination, at)
+        ? (testModeUntil?.toISOString() ?? null)
+        : null,
+      status_reason: destination.statusReason,
+    },
+    status: destination.status,
+    created_at: destination.createdAt.toISOString(),
+    updated_at: destination.updatedAt.toISOString(),
+  }
+}
+
+/** Test mode ends by its time alone: nobody has to switch it off. */
+export function isTestModeOn(
+  { testModeUntil }: Pick<Destination, 'testModeUntil'>,
+  at: Date,
+): boolean {
+  return testModeUntil !== null && testModeUntil > at
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Throws the 404 of an unknown destination for a path id that cannot be one. */
+export function assertDestinationId(id: string): void {
+  if (!UUID.test(id)) throw destinationNotFound()
+}
+
+/** Also for a destination of another tracker: existence is information too. */
+export function destinationNotFound(): Refusal {
+  return Refusal.notFound('This tracker has no such destination.')
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it, type TestContext } from 'node:test'
+import { dumpDatabase, tracesIn } from '../../testing/database-dump.ts'
+import { assertKeptCounts } from '../../testing/kept-counts.ts'
+import { SHOP_ORIGIN } from '../../testing/page-view.ts'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type SeededChoices, seededChoices, testSeeds } from '../../testing/seeded-choices.ts'
+import { serviceBeside } from '../../testing/service-beside.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { deliverDueBatch } from '../delivery/deliver-batch.ts'
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import { findDueQueues } from '../delivery/destination-queue-store.ts'
+
+const OWN_SEEDS = [1, 2, 3]
+const CALLERS = 16
+const STEPS = 320
+const PEOPLE = 5
+
+for (const seed of testSeeds(OWN_SEEDS)) {
+  it(`whoever is erased while the shop, its pages and the workers go on is gone (seed ${seed})`, async test => {
+    const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
+    const race = await startRace(test, seed)
+    let left = STEPS
+    const caller = async () => {
+      for (; left > 0; await STEP[race.choices.weighted(WEIGHTS)](race)) left -= 1
+    }
+    await Promise.all(Array.from({ length: CALLERS }, caller))
+
+    const { service, erased, urls } = race
+    assert.deepEqual([...race.statuses].sort(), [200, 202], again)
+    const dump = await dumpDatabase(service.database)
+    test.diagnostic(`seed ${seed}: ${erased.size} of ${PEOPLE * 3} identifiers erased`)
+    assert.ok(erased.size >= PEOPLE && urls.length === 3)
+    for (const identifier of erased) {
+      assert.deepEqual(tracesIn(dump, [identifier]), [], `${again}: ${identifier}`)
+      assert.deepEqual(tracesIn(race.logged().split('\n'), [identifier]), [], again)
+    }
+    await assertKeptCounts(service.database)
+  })
+}
+
+interface Race {
+  service: ServiceUnderTest
+  /** Three processes on one store. */
+  urls: readonly string[]
+  logged: () => string
+  choices: SeededChoices
+  delivery: DeliveryContext
+  /** Identifiers as they are hashed. */
+  erased: Set<string>
+  statuses: Set<number>
+  nextEvent: number
+}
+
+async function startRace(test: TestContext, seed: number): Promise<Race> {
+  const service = await serviceUnderTest(test)
+  const others = [await serviceBeside(test, service), await serviceBeside(test, service)]
+  const respond = { status: 400, code: 100, subcode: 2_804_050 }
+  await scriptFaults(service.simulatorUrl, [
+    { probability: 0.3, seed, respond },
+    { probability: 0.2, seed, respond: { status: 503, code: 2 } },
+  ])
+  return {
+    service,
+    urls: [service.url, ...others.map(({ url }) => url)],
+    logged: () => [service, ...others].map(one => one.logged()).join('\n'),
+    choices: seededChoices(seed),
+    delivery: echoing(service.delivery),
+    erased: new Set(),
+    statuses: new Set(),
+    nextEvent: 0,
+  }
+}
+
+/** A platform that repeats in every refusal what it was sent. */
+function echoing(delivery: DeliveryContext): DeliveryContext {
+  const { platform } = delivery
+  return {
+    ...delivery,
+    platform: {
+      ...platform,
+      async send(target, events) {
+        const answer = await platform.send(target, events)
+        if (answer.error === null) return answer
+        const message = JSON.stringify(events.map(({ digests }) => digests))
+        const error = { ...answer.error, message, user_message: message }
+        return { ...answer, error, answer: { error: { message } } }
+      },
+    },
+  }
+}
+
+const WEIGHTS = { submit: 60, withdraw: 4, erase: 10, deliver: 14, replay: 4, analyze: 2, wait: 6 }
+
+const STEP: Record<keyof typeof WEIGHTS, (race: Race) => Promise<void>> = {
+  async submit(race) {
+    race.nextEvent += 1
+    const person = personOf(race)
+    const body = samplePurchase({ event_id: `event-${race.nextEvent}`, ...namesOf(race, person) })
+    await post(race, body)
+  },
+  async withdraw(race) {
+    race.nextEvent += 1
+    const { visitor_id } = namesOf(race, personOf(race))
+    const mark = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
+    await post(race, { event_id: `event-${race.nextEvent}`, visitor_id, ...mark })
+  },
+  async erase(race) {
+    const { email, phone, externalId } = personOf(race)
+    const identifier = race.choices.pick([email, phone, externalId])
+    await send(race, {
+      method: 'DELETE',
+      path: '/user-data',
+      body: { identifier_hash: hash('sha256', identifier) },
+    })
+    race.erased.add(identifier)
+  },
+  async deliver({ service, delivery }) {
+    const due = { now: service.clock.now(), queuesMax: 10, excludedDestinationIds: [] }
+    for (const lane of await findDueQueues(service.database, due)) {
+      await deliverDueBatch({ ...delivery, batchMax: 5 }, lane, () => {})
+    }
+  },
+  async replay(race) {
+    await send(race, { method: 'POST', path: '/deliveries/replay', body: {} })
+  },
+  async analyze({ service }) {
+    await service.database.pool.query('analyze')
+  },
+  async wait({ service }) {
+    service.clock.forward(30)
+  },
+}
+
+interface Person {
+  email: string
+  phone: string
+  externalId: string
+  visitor: string
+}
+
+function personOf({ choices }: Race): Person {
+  const index = choices.integer(1, PEOPLE)
+  return {
+    email: `racer-${index}@race.example`,
+    phone: `4915120000${index}00`,
+    externalId: `crm-racer-${index}`,
+    visitor: `browser-${index}`,
+  }
+}
+
+/** Some of a person's names, raw or hashed, in any writing. */
+function namesOf({ choices }: Race, { email, phone, externalId, visitor }: Person) {
+  const hashed = (text: string) => choices.pick([text, hash('sha256', text).toUpperCase()])
+  const all = {
+    em: hashed(email),
+    ph: hashed(`+${phone}`.slice(1)),
+    external_id: hashed(externalId),
+  }
+  const kept = Object.entries(all).filter(() => choices.chance() < 0.6)
+  return {
+    visitor_id: choices.pick([visitor, visitor, externalId, email, `+${phone}`]),
+    user_data: { ...Object.fromEntries(kept), country: 'de' },
+  }
+}
+
+/** As the shop's server does, as its page, or as a beacon when the page closes. */
+function post(race: Race, body: Record<string, unknown>): Promise<void> {
+  const { publishableKey } = race.service.tracker
+  const request = { method: 'POST', path: '/events', body }
+  const headers = { origin: SHOP_ORIGIN }
+  return race.choices.pick([
+    () => send(race, request),
+    () => send(race, { ...request, secret: publishableKey, headers }),
+    () => {
+      const type = { ...headers, 'content-type': 'text/plain;charset=UTF-8' }
+      const path = `/events?key=${publishableKey}`
+      return send(race, { ...request, path, secret: null, headers: type })
+    },
+  ])()
+}
+
+interface Sent {
+  method: string
+  path: string
+  body: unknown
+  secret?: string | null
+  headers?: Record<string, string>
+}
+
+async function send(race: Race, { method, path, body, ...sent }: Sent): Promise<void> {
+  const { secret = race.service.tracker.trackerSecret, headers = {} } = sent
+  const response = await fetch(`${race.choices.pick(race.urls)}/api/v1${path}`, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      ...(secret !== null && { authorization: `Bearer ${secret}` }),
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  })
+  await response.arrayBuffer()
+  race.statuses.add(response.status)
+}

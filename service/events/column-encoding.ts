@@ -1,0 +1,149 @@
+import { COLUMN_DICTIONARIES, DictionaryCodec } from './dictionary-codec.ts'
+import type { EventRecord, IdentityPayload } from './event-record.ts'
+
+/** What the columns say by null, as `comment on column` has it (0019-narrow-rows.sql). */
+export const COLUMN_DEFAULTS = {
+  event_class: 'conversion',
+  action_source: 'website',
+  consent_basis: 'consent',
+  measurement_class: 'advertising',
+  attribution_join: 'allowed',
+  enforcement_scope: 'event',
+  consent_normalization_version: '1',
+} as const
+export type DefaultedColumn = keyof typeof COLUMN_DEFAULTS
+
+/** The time that most consents name three times is a column of its own. */
+export function encodeConsent({ consent, consentCapturedAt }: EventRecord): string | null {
+  return consent && CONSENT_CODEC.encode(consent, quotedTime(consentCapturedAt))
+}
+
+export function decodeConsent(row: {
+  consent: unknown
+  consent_captured_at: Date | null
+}): Record<string, unknown> | null {
+  return toObject(CONSENT_CODEC.decode(row.consent, quotedTime(row.consent_captured_at)))
+}
+
+/** Amount, currency and order are columns of their own. */
+export function encodeValueData(entry: EventRecord): string | null {
+  const { valueData, valueAmount, valueCurrency, orderId } = entry
+  return (
+    valueData && VALUE_CODEC.encode(valueData, orderHead({ valueAmount, valueCurrency, orderId }))
+  )
+}
+
+export function decodeValueData(row: {
+  value_data: unknown
+  value_amount: string | null
+  value_currency: string | null
+  order_id: string | null
+}): Record<string, unknown> | null {
+  const head = orderHead({
+    valueAmount: row.value_amount,
+    valueCurrency: row.value_currency,
+    orderId: row.order_id,
+  })
+  return toObject(VALUE_CODEC.decode(row.value_data, head))
+}
+
+/** Digests as base64url, and 0 for a click id that stands in the column of click ids too. */
+export function encodeUserData({ digests, plain, clickIds }: IdentityPayload): string {
+  const kept: Record<string, string | 0> = {}
+  for (const [key, value] of Object.entries(plain)) kept[key] = value === clickIds[key] ? 0 : value
+  return USER_DATA_CODEC.encode(
+    JSON.stringify({ digests: recodeDigests(digests, encodeDigest), plain: kept }),
+  )
+}
+
+export function encodeClickIds({ clickIds }: IdentityPayload): string {
+  return CLICK_IDS_CODEC.encode(JSON.stringify(clickIds))
+}
+
+export function decodeIdentity(row: {
+  user_data: unknown
+  click_ids: unknown
+}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds'> {
+  const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
+  const userData = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
+  const plain: Record<string, string> = {}
+  for (const [key, value] of Object.entries(userData.plain ?? {})) {
+    plain[key] = value === 0 ? (clickIds[key] as string) : value
+  }
+  return { digests: recodeDigests(userData.digests ?? {}, decodeDigest), plain, clickIds }
+}
+
+export function decodeDigests(userData: unknown): Record<string, string[]> {
+  const { digests = {} } = USER_DATA_CODEC.decode(userData) as EncodedUserData
+  return recodeDigests(digests, decodeDigest)
+}
+
+interface EncodedUserData {
+  digests?: Record<string, string[]>
+  plain?: Record<string, string | 0>
+}
+
+/** Query and fragment of the page: its address is kept longer, with the event. */
+export function encodePageUrl(page: string | undefined, address: string | null): string | null {
+  if (page === undefined) return null
+  return address !== null && page.startsWith(address) && /^[?#]/.test(page.slice(address.length))
+    ? page.slice(address.length)
+    : page
+}
+
+export function decodePageUrl(row: {
+  page_url: string | null
+  event_source: string | null
+}): string | null {
+  const { page_url: page, event_source: address } = row
+  if (page === null) return address
+  return /^[?#]/.test(page) ? `${address}${page}` : page
+}
+
+const CONSENT_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.consent)
+const VALUE_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.value)
+const USER_DATA_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.userData)
+const CLICK_IDS_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.clickIds)
+
+function quotedTime(time: Date | null): string | null {
+  return time && `"${time.toISOString()}"`
+}
+
+/** Null where the amount may be read with other digits than it was written with. */
+function orderHead({
+  valueAmount,
+  valueCurrency,
+  orderId,
+}: Pick<EventRecord, 'valueAmount' | 'valueCurrency' | 'orderId'>): string | null {
+  if (valueAmount !== null && !/^(0|[1-9]\d*)(\.\d+)?$/.test(valueAmount)) return null
+  const head = {
+    value: valueAmount ?? undefined,
+    currency: valueCurrency ?? undefined,
+    order_id: orderId ?? undefined,
+  }
+  return JSON.stringify(head).slice(0, -1)
+}
+
+function recodeDigests(
+  digests: Record<string, string[]>,
+  recode: (digest: string) => string,
+): Record<string, string[]> {
+  const written: Record<string, string[]> = {}
+  for (const [key, values] of Object.entries(digests)) written[key] = values.map(recode)
+  return written
+}
+
+const HEX_DIGEST = /^[0-9a-f]{64}$/
+const BASE64URL_DIGEST = /^[\w-]{43}$/
+
+function encodeDigest(digest: string): string {
+  return HEX_DIGEST.test(digest) ? Buffer.from(digest, 'hex').toString('base64url') : digest
+}
+
+function decodeDigest(digest: string): string {
+  return BASE64URL_DIGEST.test(digest) ? Buffer.from(digest, 'base64url').toString('hex') : digest
+}
+
+function toObject(value: unknown): Record<string, unknown> | null {
+  return (value ?? null) as Record<string, unknown> | null
+}

@@ -1,0 +1,284 @@
+import type { Database } from '../db/database.ts'
+import {
+  arrayLiteral,
+  type BatchColumn,
+  toArrayParameters,
+  unnestColumns,
+} from '../db/sql-fragments.ts'
+import { decodeDigests } from './column-encoding.ts'
+import {
+  BOTH_SPACES,
+  EVENT_REF_COLUMNS,
+  type EventRef,
+  eventRefKey,
+  eventRefValues,
+  payloadCreatedAt,
+  unnestEventRefs,
+} from './event-ref.ts'
+import {
+  digestVisitorId,
+  indexKey,
+  legacyIndexKey,
+  listWithdrawalKeysOfDigest,
+  type PersonIdentifiers,
+} from './person-identifiers.ts'
+import { payloadCondition } from './store.ts'
+
+/** A payload that may be erased: where it lies, and whom it names. */
+export interface ErasablePayload extends PersonIdentifiers, EventRef {
+  /** The partition, YYYY-MM-DD. */
+  receivedOn: string
+  /** A process of an earlier version has stored it: see unindexed-store.ts. */
+  isUnindexed: boolean
+}
+
+export interface DigestSearch {
+  trackerId: string
+  digest: string
+  limit: number
+  /** The last one of the page before; null for the first page. */
+  after: ErasablePayload | null
+}
+
+/**
+ * Payloads that may bear the digest, in order. The index knows digests by 32 bits, so the caller
+ * tells by `matchesPerson` which are meant.
+ */
+export async function findPayloadsByDigest(
+  { pool }: Database,
+  { trackerId, digest, limit, after }: DigestSearch,
+): Promise<ErasablePayload[]> {
+  const { rows } = await pool.query(
+    `select ${FOUND_COLUMNS}
+     from ${selectPayloadsByIndexKey({ trackerId: '$1', key: '$2', legacyKey: '$3' })}
+     where (payload.received_on, payload.event_id, payload.space)
+       > ($4::date, $5::text, $6::smallint)
+     order by payload.received_on, payload.event_id, payload.space limit $7::integer`,
+    [
+      trackerId,
+      indexKey(trackerId, digest),
+      legacyIndexKey(digest),
+      after?.receivedOn ?? '-infinity',
+      after?.eventId ?? '',
+      after?.space ?? 0,
+      limit,
+    ],
+  )
+  return rows.map(toErasablePayload)
+}
+
+/** Payloads of a visitor, in no order: a visitor with more than the limit is not one person. */
+export async function findPayloadsByVisitor(
+  { pool }: Database,
+  { trackerId, visitorId, limit }: { trackerId: string; visitorId: string; limit: number },
+): Promise<ErasablePayload[]> {
+  const { rows } = await pool.query(
+    `select ${FOUND_COLUMNS}
+     from ${selectPayloadsByIndexKey({ trackerId: '$1', key: '$3', legacyKey: '$4' })}
+     where payload.visitor_id = $2::text limit $5::integer`,
+    [
+      trackerId,
+      visitorId,
+      indexKey(trackerId, digestVisitorId(visitorId)),
+      legacyIndexKey(digestVisitorId(visitorId)),
+      limit,
+    ],
+  )
+  return rows.map(toErasablePayload)
+}
+
+/**
+ * The payloads of a tracker that have an index key, as a table called `payload`, with the time of
+ * their event as `event_created_at`. `offset 0` keeps other conditions out of the scan. Payloads of
+ * the days up to the one on which the store was upgraded may have the key of that time, or 0 for
+ * one that is not indexed. Callers do not name the statement: a plan that is kept from when today's
+ * partition was empty reads all of it.
+ */
+export function selectPayloadsByIndexKey({
+  trackerId,
+  key,
+  legacyKey,
+}: IndexKeyParameters): string {
+  const found = (keys: string) => `
+    select * from event_payloads
+    where identifier_keys && array[${keys}] and tracker_id = ${trackerId}::uuid`
+  return `(
+    select payload.*, case when payload.space <> ${BOTH_SPACES} then payload.created_at
+      else coalesce(legacy.created_at, payload.received_on::timestamp at time zone 'UTC')
+      end as event_created_at
+    from (
+      ${found(`${key}::integer`)}
+      union all
+      ${found(`${legacyKey}::integer, 0`)}
+        and received_on <= (select (until at time zone 'UTC')::date from legacy_events)
+        and not identifier_keys && array[${key}::integer]
+    ) payload
+    left join lateral (
+      select created_at from event_keys
+      where payload.space = ${BOTH_SPACES} and tracker_id = ${trackerId}::uuid and space = 0
+        and id_digest = event_id_digest(payload.event_id)
+      limit 1
+    ) legacy on true
+    offset 0
+  ) payload`
+}
+
+/** Parameters, such as `$1`. */
+export interface IndexKeyParameters {
+  trackerId: string
+  key: string
+  legacyKey: string
+}
+
+const FOUND_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
+  payload.received_on, payload.visitor_id,
+  payload.user_data, 0 = any(payload.identifier_keys) as is_unindexed`
+
+// biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
+function toErasablePayload(row: any): ErasablePayload {
+  return {
+    eventId: row.event_id,
+    space: row.space,
+    createdAt: row.event_created_at,
+    receivedOn: row.received_on,
+    visitorId: row.visitor_id,
+    digests: decodeDigests(row.user_data),
+    isUnindexed: row.is_unindexed,
+  }
+}
+
+/** What one erasure has removed. */
+export interface ErasureCounts {
+  events: number
+  sessions: number
+}
+
+/**
+ * Erases the identity of these events: their payloads, the sessions of the visitors in them, and of
+ * the events themselves what `stripIdentity` leaves out. Rows are locked in order of their keys, as
+ * acceptance and other erasures lock them, so that they cannot deadlock.
+ */
+export async function eraseEvents(
+  { pool }: Database,
+  trackerId: string,
+  payloads: readonly ErasablePayload[],
+): Promise<ErasureCounts> {
+  const { rows } = await pool.query(
+    `with asked as materialized (
+       select $1::uuid as tracker_id, created_at, event_id, space, received_on
+       from ${unnestColumns(PAYLOAD_REF_COLUMNS, { alias: 'payload', firstParameter: 2 })}
+       order by created_at, event_id, space
+     ), gone as (
+       delete from event_payloads payload using asked
+       where payload.tracker_id = asked.tracker_id
+         and payload.created_at = ${payloadCreatedAt('asked')}
+         and payload.event_id = asked.event_id and payload.space = asked.space
+         and payload.received_on = asked.received_on
+       returning payload.tracker_id, asked.created_at, payload.event_id, payload.space,
+         payload.visitor_id
+     ), stripped as (
+       update events set body_digest = ''
+       from gone
+       where events.tracker_id = gone.tracker_id and events.created_at = gone.created_at
+         and events.event_id = gone.event_id and events.space = gone.space
+     ), visitors as materialized (
+       select session.tracker_id, session.visitor_id
+       from (
+         select distinct tracker_id, visitor_id from gone
+         where visitor_id is not null order by visitor_id
+       ) visitor
+       cross join lateral (
+         select tracker_id, visitor_id from sessions
+         where tracker_id = $1::uuid and visitor_id = visitor.visitor_id
+         limit 1 for update
+       ) session
+     ), ended as (
+       delete from sessions using visitors
+       where sessions.tracker_id = visitors.tracker_id
+         and sessions.visitor_id = visitors.visitor_id
+       returning sessions.visitor_id
+     )
+     select (select count(*) from gone) as events, (select count(*) from ended) as sessions`,
+    [trackerId, ...toArrayParameters(PAYLOAD_REF_COLUMNS, payloads)],
+  )
+  return rows[0]
+}
+
+/** Where a payload lies. */
+export const PAYLOAD_REF_COLUMNS: readonly BatchColumn<ErasablePayload>[] = [
+  ...EVENT_REF_COLUMNS,
+  { name: 'received_on', type: 'date', text: ({ receivedOn }) => receivedOn },
+]
+
+/**
+ * Removes what bears the digest without any event: the session of a visitor whose id it is, and
+ * withdrawals under it. Those are no longer needed, since no identity of its events leaves again.
+ * Returns how many sessions.
+ */
+export async function eraseSessionsAndWithdrawals(
+  { pool }: Database,
+  { trackerId, digest, visitorIds }: ErasedVisitorKeys,
+): Promise<number> {
+  const keys = [...new Set([...listWithdrawalKeysOfDigest(digest), ...visitorIds])]
+  const { rows } = await pool.query({
+    text: `with withdrawals as materialized (
+             ${selectLockedKeys('consent_withdrawals')}
+           ), forgotten as (
+             delete from consent_withdrawals withdrawal using withdrawals
+             where withdrawal.tracker_id = withdrawals.tracker_id
+               and withdrawal.visitor_id = withdrawals.visitor_id
+           ), visitors as materialized (
+             ${selectLockedKeys('sessions')}
+           ), ended as (
+             delete from sessions using visitors
+             where sessions.tracker_id = visitors.tracker_id
+               and sessions.visitor_id = visitors.visitor_id
+             returning sessions.visitor_id
+           )
+           select count(*) as sessions from ended`,
+    values: [trackerId, arrayLiteral(keys)],
+  })
+  return rows[0].sessions
+}
+
+/** Locks the rows of the visitors `$2` of the tracker `$1`, in order, and returns their keys. */
+function selectLockedKeys(table: 'consent_withdrawals' | 'sessions'): string {
+  return `
+    select found.tracker_id, found.visitor_id
+    from (
+      select visitor_id from unnest($2::text[]) as given(visitor_id) order by visitor_id
+    ) asked
+    cross join lateral (
+      select tracker_id, visitor_id from ${table}
+      where tracker_id = $1::uuid and visitor_id = asked.visitor_id limit 1 for update
+    ) found`
+}
+
+/** Those of these events that have no payload any more. */
+export async function findEventsWithoutPayload(
+  { pool }: Database,
+  trackerId: string,
+  events: readonly EventRef[],
+): Promise<EventRef[]> {
+  if (events.length === 0) return []
+  const { rows } = await pool.query({
+    text: `select event.event_id, event.space
+           from (
+             select $1::uuid as tracker_id, created_at, event_id, space
+             from ${unnestEventRefs('asked', 2)}
+           ) event
+           cross join lateral (
+             select true from event_payloads where ${payloadCondition('event')} limit 1
+           ) payload`,
+    values: [trackerId, ...eventRefValues(events)],
+  })
+  const found = new Set(rows.map(row => eventRefKey({ eventId: row.event_id, space: row.space })))
+  return events.filter(event => !found.has(eventRefKey(event)))
+}
+
+export interface ErasedVisitorKeys {
+  trackerId: string
+  digest: string
+  /** Plain visitor ids that have this digest. */
+  visitorIds: readonly string[]
+}

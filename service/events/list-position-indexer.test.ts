@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { assertExactPages, storeRun } from '../../testing/listed-day.ts'
+import { eventually } from '../../testing/program-under-test.ts'
+import { TRACKER_ID } from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import type { Database } from '../db/database.ts'
+import {
+  findUnindexedDays,
+  indexListPositions,
+  ListPositionIndexer,
+} from './list-position-store.ts'
+
+const NOON = new Date('2026-11-21T12:00:00.000Z')
+const YESTERDAY = new Date('2026-11-20T12:00:00.000Z')
+
+function accepted(count: number) {
+  return Array.from({ length: count }, () => ({ trackerId: TRACKER_ID, createdAt: NOON }))
+}
+
+async function positionsOf({ pool }: Database): Promise<number> {
+  const { rows } = await pool.query('select count(*) as positions from list_positions')
+  return rows[0].positions
+}
+
+it('writes positions once a tracker has five hundred new events, at most every two seconds', async test => {
+  const { database } = await testStore(test)
+  let seconds = 100
+  let rounds = 0
+  const counting = {
+    query: {
+      transaction: () => {
+        rounds += 1
+        return database.query.transaction()
+      },
+    } as Database['query'],
+  }
+  const lists = new ListPositionIndexer(counting, () => seconds)
+  await storeRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
+  lists.recordStored(accepted(499))
+  assert.equal(rounds, 0)
+  lists.recordStored(accepted(1))
+  lists.recordStored(accepted(600))
+  assert.equal(rounds, 1)
+  await eventually('they are written', async () => (await positionsOf(database)) === 4)
+  seconds += 1.9
+  lists.recordStored(accepted(1))
+  assert.equal(rounds, 1)
+  await storeRun(database, { prefix: 'more', count: 500, from: NOON, stepMilliseconds: 2 })
+  seconds += 0.1
+  lists.recordStored(accepted(1))
+  assert.equal(rounds, 2)
+  await eventually('more are written', async () => (await positionsOf(database)) === 6)
+  await assertExactPages(database, { perPage: 25 })
+})
+
+it('is no reason to fail when the store refuses it', async test => {
+  const { database } = await testStore(test)
+  await database.pool.query('alter table event_counts rename to another')
+  let seconds = 100
+  const lists = new ListPositionIndexer(database, () => seconds)
+  lists.recordStored(accepted(500))
+  await database.ping()
+  await database.pool.query('alter table another rename to event_counts')
+  await storeRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
+  await eventually('the next round writes all', async () => {
+    seconds += 2
+    lists.recordStored(accepted(500))
+    return (await positionsOf(database)) === 4
+  })
+})
+
+it('the job writes what is missing of every day, and ends when it is told to', async test => {
+  const { database } = await testStore(test)
+  await storeRun(database, { prefix: 'a', count: 6_000, from: YESTERDAY, stepMilliseconds: 1 })
+  await storeRun(database, { prefix: 'b', count: 700, from: NOON, stepMilliseconds: 1 })
+  await indexListPositions({ database, signal: AbortSignal.abort() })
+  assert.equal(await positionsOf(database), 0)
+  const { signal } = new AbortController()
+  await indexListPositions({ database, signal })
+  assert.equal(await positionsOf(database), 26)
+  assert.deepEqual(await findUnindexedDays(database), [])
+  await assertExactPages(database, { perPage: 100 })
+})

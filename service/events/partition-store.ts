@@ -1,0 +1,219 @@
+import { sql } from 'kysely'
+import type { Database } from '../db/database.ts'
+import { isCitusCluster, setStatisticsTargets } from '../db/distribute-tables.ts'
+import { withLockTimeout } from '../db/local-settings.ts'
+import { formatUtcDay } from './event-record.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+const WEEK_DAYS = 7
+const MONDAY = 1
+const PARTITION_LOCK = 'signalbox_partitions'
+const CHECK_VIOLATION = '23514'
+
+/** A table that is partitioned by time, and what of it no samples are kept (0006-erasure.sql). */
+interface PartitionedTable {
+  table: 'events' | 'deliveries' | 'event_payloads'
+  key: 'created_at' | 'received_on'
+  days: number
+  unsampled: readonly string[]
+}
+
+/** Payloads expire by the day; events and their deliveries stay for months. */
+const PARTITIONED_TABLES: readonly PartitionedTable[] = [
+  {
+    table: 'event_payloads',
+    key: 'received_on',
+    days: 1,
+    unsampled: ['visitor_id', 'page_url'],
+  },
+  {
+    table: 'events',
+    key: 'created_at',
+    days: WEEK_DAYS,
+    unsampled: ['event_source', 'body_digest'],
+  },
+  { table: 'deliveries', key: 'created_at', days: WEEK_DAYS, unsampled: [] },
+]
+
+/** Where a partition begins and ends: UTC days, the end excluded. */
+interface PartitionRange {
+  start: Date
+  end: Date
+}
+
+/**
+ * Makes the partitions for the days from `from` on, so that the default ones stay empty. A span
+ * that already has rows in the default partition keeps them there. When a backup or a long report
+ * holds a table, the rest is left for a later call: waiting for it would make every read and write
+ * behind us wait too, and partitions are made long before they are needed.
+ */
+export async function ensurePartitions(
+  database: Database,
+  from: Date,
+  days: number,
+): Promise<void> {
+  for (const partitioned of PARTITIONED_TABLES) {
+    for (const span of listPartitionRanges(from, days, partitioned.days)) {
+      try {
+        if (!(await ensurePartition(database, partitioned, span))) return
+      } catch (error) {
+        // A row of that span came into the default partition since we looked.
+        if ((error as { code?: string }).code !== CHECK_VIOLATION) throw error
+      }
+    }
+  }
+}
+
+function listPartitionRanges(from: Date, days: number, spanDays: number): PartitionRange[] {
+  const spans: PartitionRange[] = []
+  const midnight = startOfUtcDay(from)
+  const until = midnight.getTime() + days * DAY_MILLISECONDS
+  let start = spanDays === WEEK_DAYS ? startOfUtcWeek(midnight) : midnight
+  while (start.getTime() < until) {
+    const end = new Date(start.getTime() + spanDays * DAY_MILLISECONDS)
+    spans.push({ start, end })
+    start = end
+  }
+  return spans
+}
+
+function startOfUtcDay(moment: Date): Date {
+  return new Date(`${formatUtcDay(moment)}T00:00:00Z`)
+}
+
+/** The UTC Monday on or before a midnight. */
+function startOfUtcWeek(midnight: Date): Date {
+  const daysSince = (midnight.getUTCDay() - MONDAY + WEEK_DAYS) % WEEK_DAYS
+  return new Date(midnight.getTime() - daysSince * DAY_MILLISECONDS)
+}
+
+/**
+ * Changes partitions in a transaction of its own, one process at a time: two that create the same
+ * partition would both try, in spite of `if not exists`, and one would fail. False when another
+ * process has the turn, or a transaction such as a backup has the tables, for longer than half a
+ * second: nothing has changed then.
+ */
+export async function changePartitions(
+  database: Pick<Database, 'query'>,
+  change: (transaction: Database['query']) => Promise<void>,
+): Promise<boolean> {
+  const changed = await withLockTimeout(database, async transaction => {
+    await sql`select pg_advisory_xact_lock(hashtext(${PARTITION_LOCK}::text))`.execute(transaction)
+    await change(transaction)
+    return true
+  })
+  return changed ?? false
+}
+
+/** False when the tables are held: see `changePartitions`. */
+async function ensurePartition(
+  database: Database,
+  { table, key, unsampled }: PartitionedTable,
+  { start, end }: PartitionRange,
+): Promise<boolean> {
+  const { query } = database
+  const name = `${table}_${formatUtcDay(start).replaceAll('-', '_')}`
+  const from = formatBound(start, key)
+  const until = formatBound(end, key)
+  if (await hasPartition(database, { table, name, from })) return true
+  const { rows } = await sql`
+    select 1 from ${sql.table(`${table}_default`)}
+    where ${sql.ref(key)} >= ${sql.lit(from)} and ${sql.ref(key)} < ${sql.lit(until)}
+    limit 1`.execute(query)
+  if (rows.length > 0) return true
+  const isCluster = await isCitusCluster(database)
+  const isMade = await changePartitions(database, async transaction => {
+    await sql`create table if not exists ${sql.table(`signalbox_store.${name}`)}
+      partition of ${sql.table(`signalbox_store.${table}`)}
+      for values from (${sql.lit(from)}) to (${sql.lit(until)})`.execute(transaction)
+    for (const column of isCluster ? [] : unsampled) {
+      await sql`alter table ${sql.table(`signalbox_store.${name}`)}
+        alter column ${sql.ref(column)} set statistics 0`.execute(transaction)
+    }
+  })
+  // Citus changes the shards over connections that see the partition only now. A process that ends
+  // in between leaves it to the next `migrate`: samples are taken of what it stores until then.
+  if (isCluster && isMade) await setStatisticsTargets(database, [`signalbox_store.${name}`])
+  return isMade
+}
+
+/**
+ * Is the span's partition there, or does the one from before there were weeks reach into it? Asked
+ * apart from the rows: Citus joins no catalogue with its tables.
+ */
+async function hasPartition(
+  { query }: Database,
+  { table, name, from }: { table: string; name: string; from: string },
+): Promise<boolean> {
+  const { rows } = await sql<{ is_there: boolean; has_legacy: boolean }>`
+    select to_regclass(${`signalbox_store.${name}`}) is not null as is_there,
+      exists (
+        select 1 from pg_inherits
+        where inhparent = to_regclass(${`signalbox_store.${table}`})
+          and inhrelid = to_regclass(${`signalbox_store.${table}_legacy`})
+      ) as has_legacy`.execute(query)
+  if (rows[0]?.is_there || !rows[0]?.has_legacy) return rows[0]?.is_there === true
+  const legacy = await sql`
+    select 1 from legacy_events where until > ${from}::timestamptz`.execute(query)
+  return legacy.rows.length > 0
+}
+
+function formatBound(moment: Date, key: PartitionedTable['key']): string {
+  return key === 'received_on' ? formatUtcDay(moment) : moment.toISOString()
+}
+
+interface RetentionCutoffs {
+  /** The first UTC day (YYYY-MM-DD) whose payloads are kept, and the first whose events are. */
+  payloads: string
+  ledger: string
+}
+
+type RetentionLag = Record<keyof RetentionCutoffs, number>
+
+/** A metrics request goes without the figure rather than wait longer. */
+const ANSWER_MILLISECONDS_MAX = 3_000
+
+/**
+ * By how many days expiry is behind: how long ago the oldest partition should have been dropped. 0
+ * when none is due. Rows in the default partitions, which expire one by one, count for payloads.
+ */
+export async function readRetentionLag(
+  { pool }: Database,
+  { payloads, ledger }: RetentionCutoffs,
+): Promise<RetentionLag> {
+  const statement = {
+    text: `with partition as (
+             select parent.relname as parent,
+               to_date(right(child.relname, 10), 'YYYY_MM_DD') as starts_on
+             from pg_inherits
+             join pg_class parent on parent.oid = pg_inherits.inhparent
+             join pg_class child on child.oid = pg_inherits.inhrelid
+             where parent.relnamespace = 'signalbox_store'::regnamespace
+               and child.relname ~ '_\\d{4}_\\d{2}_\\d{2}$'
+           )
+           select
+             $1::date - least(
+               $1::date,
+               (select min(starts_on) + 1 from partition where parent = 'event_payloads'),
+               (select min(received_on) + 1 from event_payloads_default)
+             ) as payloads,
+             $2::date - least(
+               $2::date,
+               (select min(starts_on) + 7 from partition where parent = 'events')
+             ) as ledger`,
+    values: [payloads, ledger],
+    query_timeout: ANSWER_MILLISECONDS_MAX,
+  }
+  const { rows } = await pool.query(statement)
+  return rows[0]
+}
+
+/** The highest id that any tracker has given to a delivery, or has taken to give. */
+export async function readLastDeliveryId({ pool }: Database): Promise<number> {
+  const statement = {
+    text: 'select coalesce(max(last_id), 0) as last_id from delivery_id_counters',
+    query_timeout: ANSWER_MILLISECONDS_MAX,
+  }
+  const { rows } = await pool.query(statement)
+  return rows[0].last_id
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { createHash, hash } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { pseudonymizeVisitorId } from '../identity/identifier-digest.ts'
+import { normalizeUserData } from '../identity/normalize-user-data.ts'
+import {
+  digestVisitorId,
+  indexKey,
+  legacyIndexKey,
+  listIdentifierDigests,
+  listVisitorKeys,
+  listWithdrawalKeys,
+  matchesPerson,
+} from './person-identifiers.ts'
+
+const [A, B, C] = ['a', 'b', 'c'].map(text => hash('sha256', text)) as [string, string, string]
+
+it('finds every digest that a deletion can ask for, each once, and no other', () => {
+  const digests = { em: [A, B], ph: [B], external_id: [C], fn: [hash('sha256', 'jane')] }
+  assert.deepEqual(listIdentifierDigests({ visitorId: null, digests }), [A, B, C])
+  assert.deepEqual(listIdentifierDigests({ visitorId: `sha256:${A}`, digests }), [A, B, C])
+  assert.deepEqual(listIdentifierDigests({ visitorId: 'a', digests: {} }), [A])
+  assert.deepEqual(listIdentifierDigests({ visitorId: null, digests: {} }), [])
+})
+
+it('knows a visitor id by the digest that it is, was made, or has as external_id', () => {
+  assert.equal(digestVisitorId(`sha256:${A}`), A)
+  assert.equal(digestVisitorId(A.toUpperCase()), A)
+  assert.equal(digestVisitorId(' A\t'), A)
+  assert.equal(digestVisitorId('Jose\u0301'), hash('sha256', 'jos\u00e9'))
+})
+
+it('tells under which key a person is named', () => {
+  const payload = { visitorId: 'b', digests: { em: [A], external_id: [C] } }
+  assert.equal(matchesPerson(payload, { digest: A, keys: ['em'] }), true)
+  assert.equal(matchesPerson(payload, { digest: A, keys: ['ph', 'external_id'] }), false)
+  assert.equal(matchesPerson(payload, { digest: C, keys: ['em', 'external_id'] }), true)
+  assert.equal(matchesPerson(payload, { digest: B, keys: ['em'] }), true)
+})
+
+describe('indexKey', () => {
+  const TRACKER = '0190aaaa-0000-7000-8000-0000000000ff'
+
+  it('mixes the tracker into 32 bits of the digest', () => {
+    assert.equal(indexKey(TRACKER, '0'.repeat(64)), 0xff)
+    assert.equal(indexKey(TRACKER, `0000ff00${'f'.repeat(56)}`), 0xffff)
+    assert.notEqual(indexKey(TRACKER.replace('ff', 'fe'), A), indexKey(TRACKER, A))
+  })
+
+  it('fits a 32-bit integer and is never 0, which marks what is not indexed', () => {
+    assert.equal(indexKey(TRACKER, 'f'.repeat(64)), ~0xff)
+    assert.equal(indexKey(TRACKER, `000000ff${'f'.repeat(56)}`), 1)
+  })
+})
+
+it('gives every digest of the time before a number from 1 to 2^18', () => {
+  assert.equal(legacyIndexKey('0'.repeat(64)), 1)
+  assert.equal(legacyIndexKey('f'.repeat(64)), 2 ** 18)
+  assert.equal(legacyIndexKey(`00007fff${'f'.repeat(56)}`), 2)
+})
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Whether a withdrawal of this visitor id reaches an event with this visitor and user_data. */
+function reaches(
+  withdrawn: string,
+  event: { visitorId?: string; userData?: Record<string, unknown> },
+): boolean {
+  const { digests } = normalizeUserData(event.userData)
+  const visitorId = event.visitorId === undefined ? null : pseudonymizeVisitorId(event.visitorId)
+  const keys = listVisitorKeys({ visitorId, digests })
+  const person = { visitorId: pseudonymizeVisitorId(withdrawn), digests: {} }
+  return listWithdrawalKeys(person).some(key => keys.includes(key))
+}
+
+it('reaches events of the same visitor id and of no other', () => {
+  assert.equal(reaches('v-1', { visitorId: 'v-1' }), true)
+  assert.equal(reaches('v-1', { visitorId: 'v-2' }), false)
+  assert.equal(reaches('v-1', {}), false)
+})
+
+it('reaches events that carry the person only as external_id, raw or hashed', () => {
+  assert.equal(reaches('crm-42', { userData: { external_id: 'crm-42' } }), true)
+  assert.equal(reaches('crm-42', { userData: { external_id: ['x', 'crm-42'] } }), true)
+  assert.equal(reaches('crm-42', { userData: { external_id: sha256('crm-42') } }), true)
+  assert.equal(reaches('crm-42', { userData: { external_id: 'crm-43' } }), false)
+})
+
+it('reaches events by the e-mail address or phone number that was given as visitor id', () => {
+  assert.equal(reaches(' Jane@Example.com', { userData: { em: 'jane@example.com' } }), true)
+  assert.equal(reaches('jane@example.com', { visitorId: 'JANE@example.com' }), true)
+  assert.equal(reaches('jane@example.com', { userData: { external_id: 'jane@example.com' } }), true)
+  assert.equal(reaches('+49 30 901820', { userData: { ph: '+4930901820' } }), true)
+  assert.equal(reaches('jane@example.com', { userData: { em: 'john@example.com' } }), false)
+})
+
+it('reads no person out of an event that has lost its payload', () => {
+  assert.deepEqual(listVisitorKeys(null), [])
+})

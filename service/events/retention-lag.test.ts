@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { insertTracker } from '../access/store.ts'
+import { reserveDeliveryIds } from '../delivery/delivery-id-store.ts'
+import { ensurePartitions, readLastDeliveryId, readRetentionLag } from './partition-store.ts'
+
+it('is 0 while no partition is due, and counts the days since the oldest was', async test => {
+  const { database } = await testStore(test)
+  assert.deepEqual(
+    await readRetentionLag(database, { payloads: '2026-11-21', ledger: '2026-11-21' }),
+    {
+      payloads: 0,
+      ledger: 0,
+    },
+  )
+  // A Saturday: its week ends with the 22nd.
+  await ensurePartitions(database, STORED_AT, 1)
+  const lagOn = (day: string) => readRetentionLag(database, { payloads: day, ledger: day })
+  assert.deepEqual(await lagOn('2026-11-21'), { payloads: 0, ledger: 0 })
+  assert.deepEqual(await lagOn('2026-11-22'), { payloads: 0, ledger: 0 })
+  assert.deepEqual(await lagOn('2026-11-23'), { payloads: 1, ledger: 0 })
+  assert.deepEqual(await lagOn('2026-11-30'), { payloads: 8, ledger: 7 })
+})
+
+it('counts payloads that lie in the default partition', async test => {
+  const { database } = await testStore(test)
+  await storeEntries(database, [ledgerEntry()])
+  const cutoffs = { payloads: '2026-11-25', ledger: '2026-11-25' }
+  assert.deepEqual(await readRetentionLag(database, cutoffs), { payloads: 3, ledger: 0 })
+})
+
+it('knows the highest id of a delivery, far beyond 32 bits', async test => {
+  const { database } = await testStore(test)
+  assert.equal(await readLastDeliveryId(database), 0)
+  const at = STORED_AT
+  await insertTracker(database, {
+    id: TRACKER_ID,
+    workspaceName: 'Test',
+    name: 'Test',
+    createdAt: at,
+  })
+  const last = 2 ** 52
+  assert.equal(await reserveDeliveryIds(database, TRACKER_ID, last), last)
+  assert.equal(await readLastDeliveryId(database), last)
+})

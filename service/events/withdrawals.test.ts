@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { findWithdrawals } from './suppression-store.ts'
+
+const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
+
+function withdrawal(eventId: string, seconds: number, keys: string[], trackerId = TRACKER_ID) {
+  const createdAt = new Date(STORED_AT.getTime() + seconds * 1_000)
+  return ledgerEntry({ trackerId, eventId, createdAt, payload: null, withdrawnKeys: keys })
+}
+
+it('answers with the latest withdrawal under any of the keys of a person', async test => {
+  const { database } = await testStore(test)
+  await storeEntries(database, [
+    withdrawal('w1', 10, ['a']),
+    withdrawal('w2', 20, ['b']),
+    withdrawal('w3', 30, ['theirs'], OTHER_TRACKER_ID),
+  ])
+  const visitors = ['a', 'b', 'c', 'theirs'].map(visitorId => ({
+    trackerId: TRACKER_ID,
+    visitorId,
+  }))
+  const latest = await findWithdrawals(database, visitors)
+  assert.deepEqual(latest(TRACKER_ID, ['a']), new Date(STORED_AT.getTime() + 10_000))
+  assert.deepEqual(latest(TRACKER_ID, ['b', 'a', 'c']), new Date(STORED_AT.getTime() + 20_000))
+  assert.equal(latest(TRACKER_ID, ['c']), null)
+  assert.equal(latest(TRACKER_ID, []), null)
+  assert.equal(latest(TRACKER_ID, ['theirs']), null)
+  assert.equal(latest(OTHER_TRACKER_ID, ['a']), null)
+})
+
+it('finds nobody when nobody is asked for', async test => {
+  const { database } = await testStore(test)
+  await storeEntries(database, [withdrawal('w1', 10, ['a'])])
+  const latest = await findWithdrawals(database, [])
+  assert.equal(latest(TRACKER_ID, ['a']), null)
+})
+
+it('takes any key as text', async test => {
+  const { database } = await testStore(test)
+  const key = 'odd "visitor" \\ {id}, NULL'
+  await storeEntries(database, [withdrawal('w1', 10, [key])])
+  const latest = await findWithdrawals(database, [{ trackerId: TRACKER_ID, visitorId: key }])
+  assert.deepEqual(latest(TRACKER_ID, [key]), new Date(STORED_AT.getTime() + 10_000))
+})

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { serviceLog } from '../roles/service-log.ts'
+import { type HealthOptions, healthRoutes } from './health-routes.ts'
+import { createServiceApp } from './service-app.ts'
+
+it('200 says that the process lives and is ready, to anybody', async test => {
+  const service = await serviceUnderTest(test)
+  const live = await service.request('GET', '/livez', { secret: null })
+  assert.equal(live.status, 200)
+  assert.deepEqual(live.body, { status: 'ok' })
+  const ready = await service.request('GET', '/readyz', { secret: null })
+  assert.equal(ready.status, 200)
+  assert.deepEqual(ready.body, { status: 'ok', failed: [] })
+})
+
+it('503 names each check that fails and why the process pauses, and lives on', async () => {
+  let pause: string | null = 'start'
+  const app = appWith({
+    pauseReason: () => pause,
+    checks: [
+      { name: 'store', check: () => Promise.reject(new Error('password=hunter2')) },
+      { name: 'disk', check: async () => {} },
+    ],
+  })
+  const ready = await app.inject({ url: '/readyz' })
+  assert.equal(ready.statusCode, 503)
+  assert.equal(ready.headers['retry-after'], '2')
+  assert.deepEqual(ready.json(), { status: 'unavailable', failed: ['store', 'start'] })
+  pause = null
+  const checked = await app.inject({ url: '/readyz' })
+  assert.deepEqual(checked.json(), { status: 'unavailable', failed: ['store'] })
+  assert.equal((await app.inject({ url: '/livez' })).statusCode, 200)
+})
+
+it('503 tells a process that starts or ends from one whose store is away', async () => {
+  let pause: string | null = 'shutdown'
+  const app = appWith({ pauseReason: () => pause, checks: [] })
+  const ending = await app.inject({ url: '/readyz' })
+  assert.equal(ending.statusCode, 503)
+  assert.deepEqual(ending.json(), { status: 'unavailable', failed: ['shutdown'] })
+  pause = null
+  assert.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
+})
+
+it('200 shows how the lanes are, and is ready however many of them are dead', async () => {
+  const circuits = { open: 1_000, half_open: 2, throttled: 3 }
+  const app = appWith({ pauseReason: () => null, checks: [], circuits: () => circuits })
+  const ready = await app.inject({ url: '/readyz' })
+  assert.equal(ready.statusCode, 200)
+  assert.deepEqual(ready.json(), { status: 'ok', failed: [], circuits })
+})
+
+function appWith(health: HealthOptions) {
+  const app = createServiceApp(serviceLog('silent'))
+  healthRoutes(app, health)
+  return app
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { it } from 'node:test'
+import { type JobsUnderTest, jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
+import { eventually, spawnProgram } from '../../testing/program-under-test.ts'
+import { asAdmin } from '../../testing/test-store.ts'
+import { enqueueJob } from './store.ts'
+
+const STUCK_JOB = new URL('../../testing/stuck-job.ts', import.meta.url).pathname
+
+it('to stop tells what is under way to end, and gives it back to others', async test => {
+  const place = await jobsUnderTest(test)
+  const started = Promise.withResolvers<void>()
+  const worker = place.start([
+    jobOf('look', async (_, { signal }) => {
+      started.resolve()
+      await once(signal, 'abort')
+    }),
+  ])
+  await enqueueJob(place.database, 'look')
+  await started.promise
+  await worker.stop()
+  assert.equal(place.runs[0]?.outcome, 'interrupted')
+  const [left] = await place.queued()
+  assert.deepEqual([left?.locked, left?.attempts], [false, 1])
+
+  place.start([jobOf('look', async () => {})])
+  await place.endPauses()
+  await eventually('another one did it', () => place.runs.length === 2)
+})
+
+it('to stop does not wait for ever for a job that does not listen', async test => {
+  const place = await jobsUnderTest(test)
+  const started = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const worker = place.start([
+    jobOf('look', async () => {
+      started.resolve()
+      await end.promise
+    }),
+  ])
+  await enqueueJob(place.database, 'look')
+  await started.promise
+  await worker.stop()
+  assert.equal((await place.queued())[0]?.locked, false)
+  end.resolve()
+})
+
+it('what a killed process was working on is done by another one', async test => {
+  const place = await jobsUnderTest(test)
+  await enqueueJob(place.database, 'look')
+  const program = spawnProgram([STUCK_JOB, place.connectionString])
+  test.after(() => program.end('SIGKILL'))
+  await program.says(/working/)
+  await program.end('SIGKILL')
+
+  const worker = place.start([jobOf('look', async () => {})])
+  await place.workersListen(1)
+  await worker.stop()
+  assert.equal((await place.queued())[0]?.locked, true, 'its time is not over yet')
+  assert.deepEqual(place.runs, [])
+
+  await place.endLeases()
+  place.start([jobOf('look', async () => {})])
+  await eventually('it was done', () => place.runs.length === 1)
+  await eventually('it left the queue', async () => (await place.queued()).length === 0)
+})
+
+it('goes on when the store was away, and does again what it could not say was done', async test => {
+  const place = await jobsUnderTest(test)
+  const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  place.start([
+    jobOf('look', async () => {
+      started.resolve()
+      await end.promise
+    }),
+  ])
+  await enqueueJob(place.database, 'look')
+  await started.promise
+  const bringBack = await storeAway(place)
+  end.resolve()
+  await eventually('its end could not be noted', () =>
+    place.errors.some(error => /Failed to complete jobs/.test(String(error))),
+  )
+  await bringBack()
+  await eventually('it was done again', () => place.runs.length === 2)
+  await eventually('it left the queue', async () => (await place.queued()).length === 0)
+})
+
+it('goes on when the store was away while there was nothing to do', async test => {
+  const place = await jobsUnderTest(test)
+  place.start([jobOf('look', async () => {})])
+  await place.workersListen(1)
+  const bringBack = await storeAway(place)
+  await eventually('somebody heard of it', () => place.errors.length > 0)
+  await bringBack()
+  await enqueueJob(place.database, 'look')
+  await eventually('it ran', () => place.runs.length === 1)
+})
+
+it('a store that is away at the start is waited for', async test => {
+  const place = await jobsUnderTest(test)
+  await enqueueJob(place.database, 'look')
+  const bringBack = await storeAway(place)
+  place.start([jobOf('look', async () => {})])
+  await eventually('somebody heard of it', () => place.errors.length > 0)
+  await bringBack()
+  await eventually('it ran', () => place.runs.length === 1)
+})
+
+it('to stop while the store is away does not take for ever', async test => {
+  const place = await jobsUnderTest(test)
+  const worker = place.start([jobOf('look', async () => {})])
+  await place.workersListen(1)
+  const bringBack = await storeAway(place)
+  await eventually('somebody heard of it', () => place.errors.length > 0)
+  await worker.stop()
+  await bringBack()
+})
+
+/** Ends every connection to the store, and lets in nobody until it is brought back. */
+async function storeAway({ connectionString }: JobsUnderTest): Promise<() => Promise<void>> {
+  const name = new URL(connectionString).pathname.slice(1)
+  await asAdmin(`alter database ${name} allow_connections false`)
+  await asAdmin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)
+  return () => asAdmin(`alter database ${name} allow_connections true`)
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { createLabelCounter, createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
+
+it('shows every value from the start, and what was added since', async () => {
+  const registry = createMetricsRegistry()
+  const count = createLabelCounter(registry, {
+    name: 'test_things_total',
+    help: 'Things.',
+    label: 'colour',
+    values: ['red', 'green'],
+  })
+  const shown = async () => {
+    const { text } = await renderMetrics(registry)
+    return text.match(/^test_things_total.*$/gm)
+  }
+  const nothing = ['test_things_total{colour="red"} 0', 'test_things_total{colour="green"} 0']
+  assert.deepEqual(await shown(), nothing)
+  count('red')
+  count('red', 1_000)
+  count('green', 0)
+  const some = ['test_things_total{colour="red"} 1001', nothing[1]]
+  assert.deepEqual(await shown(), some)
+  assert.deepEqual(await shown(), some)
+})
+
+it('two registries know nothing of each other', async () => {
+  const registries = [createMetricsRegistry(), createMetricsRegistry()]
+  const counts = registries.map(registry =>
+    createLabelCounter(registry, { name: 'test_total', help: 'x', label: 'a', values: ['b'] }),
+  )
+  counts[0]?.('b')
+  const pages = await Promise.all(registries.map(renderMetrics))
+  assert.match(pages[0]?.text ?? '', /^test_total\{a="b"\} 1$/m)
+  assert.match(pages[1]?.text ?? '', /^test_total\{a="b"\} 0$/m)
+})

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { platformTargetOf, revokeToken } from '../../testing/simulator-controls.ts'
+import { withPlatformMetrics } from './delivery-metrics.ts'
+import { createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
+
+const HOUR_MILLISECONDS = 3_600_000
+
+it('counts reports by what came of them, and hands them on as they are', async test => {
+  const service = await serviceUnderTest(test)
+  const registry = createMetricsRegistry()
+  const { platform: bare } = service.delivery
+  const platform = withPlatformMetrics(registry, bare)
+  const target = await platformTargetOf(service, service.tracker)
+  const until = service.clock.now()
+  const hour = { from: new Date(until.getTime() - HOUR_MILLISECONDS), until }
+  const week = { from: new Date(until.getTime() - 200 * HOUR_MILLISECONDS), until }
+
+  const counts = await platform.readDayCounts(target, hour, 'server')
+  assert.deepEqual(counts, await bare.readDayCounts(target, hour, 'server'))
+  assert.equal(counts.kind, 'counts')
+  await platform.readDayCounts(target, week, 'browser')
+  assert.equal((await platform.readMatchQuality(target)).kind, 'unavailable')
+  await revokeToken(service.simulatorUrl, target.accessToken)
+  await platform.readMatchQuality(target)
+
+  const { text } = await renderMetrics(registry)
+  const reads = text.split('\n').filter(line => line.startsWith('signalbox_platform_reads_total'))
+  assert.deepEqual(reads, [
+    'signalbox_platform_reads_total{outcome="read"} 1',
+    'signalbox_platform_reads_total{outcome="permission"} 1',
+    'signalbox_platform_reads_total{outcome="credential"} 1',
+    'signalbox_platform_reads_total{outcome="throttled"} 0',
+    'signalbox_platform_reads_total{outcome="out_of_reach"} 0',
+    'signalbox_platform_reads_total{outcome="out_of_range"} 1',
+    'signalbox_platform_reads_total{outcome="unreadable"} 0',
+  ])
+})

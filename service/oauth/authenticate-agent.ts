@@ -1,0 +1,158 @@
+import { hashToken, parseTokenKind } from '../access/token-format.ts'
+import type { Database } from '../db/database.ts'
+import { Refusal } from '../http/refusal.ts'
+import { readBearerToken } from '../http/request-headers.ts'
+import { bearerChallenge } from './metadata.ts'
+import type { OauthContext } from './oauth-context.ts'
+import {
+  type Audience,
+  type Permission,
+  resourceUri,
+  TIER_PERMISSIONS,
+  type Tier,
+} from './permissions.ts'
+import {
+  type ConnectionPrincipal,
+  findConnectionPrincipal,
+  findExecutionTokenPrincipal,
+  recordLastUse,
+  type TokenBinding,
+} from './principal-store.ts'
+import { artifactDigest } from './provider-adapter.ts'
+
+/** For whom a token speaks, and what it may do. The account never comes from anywhere else. */
+export type AgentPrincipal = TokenBinding & {
+  permissions: readonly Permission[]
+  expiresAt: Date
+} & (
+    | ({ kind: 'connection' } & Pick<
+        ConnectionPrincipal,
+        'connectionId' | 'connectionName' | 'clientName' | 'approvedAt'
+      >)
+    | { kind: 'execution_token'; tokenId: number; tokenName: string; tier: Tier }
+  )
+
+interface PresentedToken {
+  authorization: string | undefined
+  audience: Audience
+  /** The public origin. */
+  origin: string
+  now: Date
+}
+
+/**
+ * Resolves `Authorization: Bearer` at one of the two resources, by one statement that looks at the
+ * token, its connection or issuer, the person, the workspace and the ad account as they are now.
+ * Execution tokens open MCP; an OAuth token opens the resource that it was made for. Everything
+ * else gets the same 401, whose challenge leads to the metadata (spec: Authentication, rules 1 and
+ * 2).
+ */
+export async function verifyAgentToken(
+  database: Database,
+  { authorization, audience, origin, now }: PresentedToken,
+): Promise<AgentPrincipal> {
+  const token = readBearerToken(authorization)
+  const principal =
+    token === null ? null : await findPrincipal(database, token, { audience, origin, now })
+  if (principal) return principal
+  throw new Refusal(401, 'Unauthenticated.', {
+    headers: { 'www-authenticate': bearerChallenge(origin, audience) },
+  })
+}
+
+/**
+ * The same where execution tokens alone are let in (decisions, section 10). The challenge names no
+ * metadata: OAuth leads to no such token, an owner issues it.
+ */
+async function verifyExecutionToken(
+  database: Database,
+  { authorization, now }: Pick<PresentedToken, 'authorization' | 'now'>,
+): Promise<AgentPrincipal> {
+  const token = readBearerToken(authorization)
+  const isExecution = token !== null && parseTokenKind(token) === 'execution'
+  const principal = isExecution ? await findExecutionPrincipal(database, token, now) : null
+  if (principal) return principal
+  throw Refusal.unauthenticated()
+}
+
+type TokenAudience = Omit<PresentedToken, 'authorization'>
+
+async function findPrincipal(
+  database: Database,
+  token: string,
+  { audience, origin, now }: TokenAudience,
+): Promise<AgentPrincipal | null> {
+  const kind = parseTokenKind(token)
+  if (kind === 'execution') {
+    return audience === 'mcp' ? findExecutionPrincipal(database, token, now) : null
+  }
+  if (kind !== null) return null
+  const found = await findConnectionPrincipal(database, {
+    digest: artifactDigest(token),
+    resource: resourceUri(origin, audience),
+    at: now,
+  })
+  return found && { kind: 'connection', ...found }
+}
+
+async function findExecutionPrincipal(
+  database: Database,
+  token: string,
+  now: Date,
+): Promise<AgentPrincipal | null> {
+  const found = await findExecutionTokenPrincipal(database, hashToken(token), now)
+  if (!found) return null
+  const tier = found.tier as Tier
+  return { kind: 'execution_token', ...found, tier, permissions: TIER_PERMISSIONS[tier] }
+}
+
+/** 403 for who is known and lacks the permission (spec: OAuth errors). */
+export function requirePermission(principal: AgentPrincipal, permission: Permission): void {
+  if (principal.permissions.includes(permission)) return
+  throw new Refusal(403, `This credential lacks the permission ${permission}.`)
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whom the token speaks for, on routes of agents. */
+    agent: AgentPrincipal
+  }
+}
+
+interface AgentRequest {
+  headers: { authorization?: string | undefined; origin?: string | undefined }
+  agent: AgentPrincipal
+}
+
+type GuardContext = Pick<OauthContext, 'database' | 'now' | 'publicOrigin' | 'onTouchError'>
+
+/**
+ * The hook that asks for an agent's token, before a body is read, and notes that it was used.
+ * Nobody waits for the note.
+ */
+export function requireAgentToken(context: GuardContext, audience: Audience) {
+  const { database, now, publicOrigin, onTouchError } = context
+  return async (request: AgentRequest) => {
+    const { authorization } = request.headers
+    const at = now()
+    const place = { audience, origin: publicOrigin(), now: at }
+    request.agent = await verifyAgentToken(database, { authorization, ...place })
+    recordLastUse(database, request.agent, at).catch(onTouchError)
+  }
+}
+
+/** The same where execution tokens alone are let in, which programs hold and pages never. */
+export function requireExecutionToken(context: Omit<GuardContext, 'publicOrigin'>) {
+  const { database, now, onTouchError } = context
+  return async (request: AgentRequest) => {
+    const { authorization, origin } = request.headers
+    const at = now()
+    request.agent = await verifyExecutionToken(database, { authorization, now: at })
+    if (origin !== undefined) throw new Refusal(403, TOKEN_IN_BROWSER)
+    recordLastUse(database, request.agent, at).catch(onTouchError)
+  }
+}
+
+const TOKEN_IN_BROWSER =
+  'This execution token came from a browser (Origin header), where anybody can read it: revoke ' +
+  'it, and ask from your server.'

@@ -1,0 +1,120 @@
+import type { OwnedAdAccount } from '../people/ad-account-store.ts'
+import type { CurrentPerson } from '../people/session-store.ts'
+import type { HttpExchange } from './authorization-server.ts'
+import { type Approval, saveApproval } from './connection-store.ts'
+import type { ChangeContext, OauthContext } from './oauth-context.ts'
+import { type Audience, findAudienceByResource, RESOURCES, resourceUri } from './permissions.ts'
+import { isInteractionNotFound } from './provider.ts'
+import { artifactDigest } from './provider-adapter.ts'
+
+interface ApprovalDecision {
+  exchange: HttpExchange
+  person: CurrentPerson
+  approval: ApprovalRequest
+  /** One that the person owns; null: they refuse. */
+  adAccount: OwnedAdAccount | null
+}
+
+/**
+ * Carries out what a person decided, and says where the browser goes on. Approval binds client,
+ * person, permissions and ad account into one connection; it is stored before the grant, so that no
+ * token can ever exist without one. A page that is sent twice is one approval.
+ */
+export async function decideApproval(
+  context: OauthContext,
+  { exchange, person, approval, adAccount }: ApprovalDecision,
+): Promise<string> {
+  const provider = context.provider()
+  const { raw: request } = exchange.request
+  const { raw: response } = exchange.reply
+  const options = { mergeWithLastSubmission: false }
+  if (!adAccount) {
+    const refusal = { error: 'access_denied', error_description: 'the person refused' }
+    return provider.interactionResult(request, response, refusal, options)
+  }
+  const accountId = String(person.userId)
+  const { audience, clientId } = approval
+  const grantId = artifactDigest(`grant of ${approval.uid}`)
+  await saveApprovalWithAudit(context, {
+    grantId,
+    clientId,
+    userId: person.userId,
+    workspaceId: adAccount.workspaceId,
+    adAccountId: adAccount.adAccountId,
+    audience,
+    permissions: RESOURCES[audience].permissions,
+    name: approval.clientName,
+    approvedAt: context.now(),
+  })
+  const grant = new provider.Grant({ accountId, clientId })
+  grant.jti = grantId
+  grant.addResourceScope(resourceUri(context.publicOrigin(), audience), RESOURCES[audience].scope)
+  await grant.save()
+  const result = { login: { accountId, remember: false }, consent: { grantId } }
+  return provider.interactionResult(request, response, result, options)
+}
+
+/** A page that was sent before is written down no second time. */
+async function saveApprovalWithAudit({ database, audit }: ChangeContext, approval: Approval) {
+  const { workspaceId, userId, clientId, adAccountId, audience, permissions } = approval
+  await database.query.transaction().execute(async query => {
+    const connectionId = await saveApproval({ query }, approval)
+    if (connectionId === null) return
+    await audit.append(
+      { query },
+      {
+        workspaceId,
+        at: approval.approvedAt,
+        actor: { type: 'person', id: String(userId) },
+        action: 'connection.approved',
+        subject: { type: 'connection', id: String(connectionId) },
+        details: { client_id: clientId, ad_account_id: adAccountId, audience, permissions },
+      },
+    )
+  })
+}
+
+/** What an agent asks a person for. */
+export interface ApprovalRequest {
+  uid: string
+  clientId: string
+  /** What the client calls itself; nobody checked. */
+  clientName: string
+  audience: Audience
+  /** Where the person is sent afterwards; null for a device. */
+  redirectUri: string | null
+}
+
+/**
+ * The half-finished request that this browser began, by its cookie and the uid of the page; null
+ * when there is none, when it is too old, or when it was decided before.
+ */
+export async function findApprovalRequest(
+  { provider, publicOrigin }: OauthContext,
+  { exchange, uid }: { exchange: HttpExchange; uid: string },
+): Promise<ApprovalRequest | null> {
+  const interaction = await findInteraction(provider(), exchange)
+  if (interaction?.uid !== uid || interaction.result) return null
+  const { client_id: clientId, redirect_uri: redirectUri, resource } = interaction.params
+  const client = await provider().Client.find(String(clientId))
+  const audience = findAudienceByResource(publicOrigin(), String([resource].flat()[0]))
+  if (!client || audience === null) return null
+  return {
+    uid,
+    clientId: client.clientId,
+    clientName: client.clientName ?? 'An agent without a name',
+    audience,
+    redirectUri: typeof redirectUri === 'string' ? redirectUri : null,
+  }
+}
+
+type Provider = ReturnType<OauthContext['provider']>
+
+async function findInteraction(provider: Provider, { request, reply }: HttpExchange) {
+  try {
+    return await provider.interactionDetails(request.raw, reply.raw)
+  } catch (error) {
+    if (isInteractionNotFound(error)) return null
+    throw error
+  }
+}

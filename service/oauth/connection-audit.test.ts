@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { atOnce } from '../../testing/at-once.ts'
+import { entriesOf, failCommitsOf, refuseEntries } from '../../testing/audit-entries.ts'
+import {
+  agentUnderTest,
+  approve,
+  connected,
+  decide,
+  type OauthUnderTest,
+  oauthUnderTest,
+  openApproval,
+  opens,
+  tokenRequest,
+} from '../../testing/oauth-under-test.ts'
+import {
+  addAdAccount,
+  addMember,
+  personUnderTest,
+  workspaceUnderTest,
+} from '../../testing/people-under-test.ts'
+import type { AuditAction } from '../audit/audit-entry.ts'
+
+const OPEN = 200
+const AT = '2026-11-21T12:00:00.000Z'
+
+it('an approval is written down: who, which connection, for which ad account', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent } = await connected(under)
+  const subject = { type: 'connection', id: await connectionId(under) }
+  assert.partialDeepStrictEqual(await written(under), [
+    {
+      ...{ sequence: 1, at: AT, actor: owner(under), action: 'connection.approved', subject },
+      details: {
+        client_id: agent.client.client_id,
+        ad_account_id: under.workspace.adAccountId,
+        audience: 'mcp',
+        permissions: ['ad-account.read', 'actions.propose'],
+      },
+    },
+  ])
+})
+
+it('a page of approval that is sent several times at once is one entry, a refusal none', async test => {
+  const under = await oauthUnderTest(test)
+  const { client } = under.workspace.owner
+  const agent = await agentUnderTest(under)
+  await openApproval(client, await agent.authorizationUrl())
+  await decide(client, { decision: 'refuse' })
+  assert.deepEqual(await written(under), [])
+  const { path } = await openApproval(client, await agent.authorizationUrl())
+  const approval = { ad_account_id: String(under.workspace.adAccountId), decision: 'approve' }
+  const approve = () => client.post(path, approval)
+  await atOnce(under.service.database, 'oauth_clients', [approve, approve, approve])
+  await client.post(path, approval)
+  assert.equal((await written(under, 'connection.approved')).length, 1)
+})
+
+it('a new name is written down without the name, on the page and in the interface', async test => {
+  const under = await oauthUnderTest(test)
+  await connected(under)
+  const { client } = under.workspace.owner
+  const paths = await pathsOf(under)
+  assert.equal((await client.post(`${paths.page}/rename`, { name: 'Jane Doe' })).status, 200)
+  assert.equal((await client.call('PATCH', paths.api, { body: { name: 'Reports' } })).status, 204)
+  // What stays as it is, what is wrong and what is foreign change nothing.
+  assert.equal((await client.call('PATCH', paths.api, { body: { name: 'Reports' } })).status, 204)
+  assert.equal((await client.call('PATCH', paths.api, { body: { name: ' ' } })).status, 422)
+  await refusedOthers(under, 'PATCH', { name: 'Mine' })
+  const entries = await written(under, 'connection.renamed')
+  const subject = { type: 'connection', id: await connectionId(under) }
+  const entry = { at: AT, actor: owner(under), subject, details: {} }
+  assert.partialDeepStrictEqual(entries, [entry, entry])
+  assert.equal(entries.length, 2)
+  assert.doesNotMatch(JSON.stringify(entries), /Jane|Reports/)
+})
+
+it('another ad account is written down with the one before, and so is the next approval', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent } = await connected(under)
+  const { adAccountId: before, workspaceId, owner: person } = under.workspace
+  const adAccountId = await addAdAccount(under.service, workspaceId, 'Shop US')
+  const { api } = await pathsOf(under)
+  const move = (body: object) => person.client.call('PATCH', api, { body })
+  const { adAccountId: foreign } = await workspaceUnderTest(under.service)
+  assert.equal((await move({ ad_account_id: foreign })).status, 422)
+  assert.equal((await move({ ad_account_id: before })).status, 204)
+  await refusedOthers(under, 'PATCH', { ad_account_id: adAccountId })
+  const again = () => move({ ad_account_id: adAccountId })
+  const moves = await atOnce(under.service.database, 'agent_connections', [again, again, again])
+  assert.deepEqual(moves.map(({ status }) => status).sort(), [204, 422, 422])
+  await approve({ ...under.workspace, adAccountId }, await agent.authorizationUrl())
+  const subject = { type: 'connection', id: await connectionId(under) }
+  const entries = await written(under)
+  assert.partialDeepStrictEqual(
+    entries.map(({ sequence, at, ...entry }) => entry),
+    [
+      { action: 'connection.approved', subject, details: { ad_account_id: before } },
+      {
+        ...{ action: 'connection.account_changed', actor: owner(under), subject },
+        details: { ad_account_id_before: before, ad_account_id: adAccountId },
+      },
+      { action: 'connection.approved', subject, details: { ad_account_id: adAccountId } },
+    ],
+  )
+  assert.equal(entries.length, 3)
+})
+
+it('a revocation by an owner is written down once, however many revoke at once', async test => {
+  const under = await oauthUnderTest(test)
+  await connected(under)
+  const { api, page } = await pathsOf(under)
+  const { client } = under.workspace.owner
+  await refusedOthers(under, 'DELETE')
+  assert.deepEqual(await written(under, 'connection.revoked'), [])
+  const revoke = () => client.call('DELETE', api)
+  await atOnce(under.service.database, 'agent_connections', [revoke, revoke, revoke])
+  assert.equal((await client.post(`${page}/revoke`)).status, 404)
+  const entries = await written(under, 'connection.revoked')
+  const subject = { type: 'connection', id: await connectionId(under) }
+  assert.partialDeepStrictEqual(entries, [
+    { at: AT, actor: owner(under), subject, details: { reason: 'owner' } },
+  ])
+  assert.equal(entries.length, 1)
+})
+
+it('an agent that revokes its own connection is written down as who did it', async test => {
+  const under = await oauthUnderTest(test)
+  const mine = await connected(under)
+  const id = await connectionId(under)
+  const another = await connected(under)
+  const revoke = ({ agent }: typeof mine) => {
+    const form = { token: mine.accessToken, client_id: agent.client.client_id }
+    return under.send('/oauth2/revoke', { form })
+  }
+  await revoke(another)
+  assert.deepEqual(await written(under, 'connection.revoked'), [])
+  const revokeMine = () => revoke(mine)
+  await atOnce(under.service.database, 'agent_connections', [revokeMine, revokeMine])
+  await revoke(mine)
+  const entries = await written(under, 'connection.revoked')
+  const itself = { type: 'connection', id }
+  assert.partialDeepStrictEqual(entries, [
+    { at: AT, actor: itself, subject: itself, details: { reason: 'own_request' } },
+  ])
+  assert.equal(entries.length, 1)
+})
+
+it('a refresh token that comes twice, and a code, are one entry each that nobody asked for', async test => {
+  const under = await oauthUnderTest(test)
+  const { agent, refreshToken } = await connected(under)
+  const id = await connectionId(under)
+  const refresh = () => tokenRequest(under, agent, refreshForm(refreshToken))
+  await Promise.all([1, 2, 3, 4].map(refresh))
+  await refresh()
+  const entry = (connection: string) => ({
+    actor: { type: 'system', id: null },
+    subject: { type: 'connection', id: connection },
+    details: { reason: 'used_twice' },
+  })
+  const entries = await written(under, 'connection.revoked')
+  assert.partialDeepStrictEqual(entries, [entry(id)])
+  assert.equal(entries.length, 1)
+
+  const other = await agentUnderTest(under)
+  const callback = await approve(under.workspace, await other.authorizationUrl())
+  const code = callback.searchParams.get('code')
+  await tokenRequest(under, other, { code })
+  await tokenRequest(under, other, { code })
+  await tokenRequest(under, other, { code })
+  const all = await written(under, 'connection.revoked')
+  assert.partialDeepStrictEqual(all, [entry(id), entry(await connectionId(under))])
+  assert.equal(all.length, 2)
+})
+
+it('what is rolled back is not written down', async test => {
+  const under = await oauthUnderTest(test)
+  const { accessToken, agent } = await connected(under)
+  const { client } = under.workspace.owner
+  const second = await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
+  const { api } = await pathsOf(under)
+  await failCommitsOf(under.service.database, 'agent_connections')
+  assert.equal((await client.call('DELETE', api)).status, 500)
+  for (const body of [{ name: 'Another' }, { ad_account_id: second }]) {
+    assert.equal((await client.call('PATCH', api, { body })).status, 500)
+  }
+  await openApproval(client, await agent.authorizationUrl())
+  const approval = { ad_account_id: String(second), decision: 'approve' }
+  assert.equal((await client.submit({ fields: approval })).status, 500)
+  const form = { token: accessToken, client_id: agent.client.client_id }
+  assert.equal((await under.send('/oauth2/revoke', { form })).status, 500)
+  assert.equal((await written(under)).length, 1)
+})
+
+it('what cannot be written down is not done', async test => {
+  const under = await oauthUnderTest(test)
+  const { accessToken, agent } = await connected(under)
+  const { client } = under.workspace.owner
+  const second = await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
+  const { api } = await pathsOf(under)
+  const before = await connections(under)
+  await refuseEntries(under.service.database)
+  assert.equal((await client.call('DELETE', api)).status, 500)
+  for (const body of [{ name: 'Another' }, { ad_account_id: second }]) {
+    assert.equal((await client.call('PATCH', api, { body })).status, 500)
+  }
+  await openApproval(client, await agent.authorizationUrl())
+  const approval = { ad_account_id: String(second), decision: 'approve' }
+  assert.equal((await client.submit({ fields: approval })).status, 500)
+  assert.deepEqual(await connections(under), before)
+  assert.equal((await opens(under, accessToken)).mcp, OPEN)
+  assert.equal((await written(under)).length, 1)
+})
+
+function written({ service, workspace }: OauthUnderTest, action?: AuditAction) {
+  return entriesOf(service.database, workspace.workspaceId, action)
+}
+
+function owner({ workspace }: OauthUnderTest) {
+  return { type: 'person', id: String(workspace.owner.userId) }
+}
+
+async function connections({ service }: OauthUnderTest) {
+  const { rows } = await service.database.pool.query(
+    'select id, name, ad_account_id, grant_id, revoked_at from agent_connections',
+  )
+  return rows
+}
+
+/** Of the newest one. */
+async function connectionId({ service }: OauthUnderTest): Promise<string> {
+  const { rows } = await service.database.pool.query('select max(id) as id from agent_connections')
+  return String(rows[0].id)
+}
+
+async function pathsOf(under: OauthUnderTest) {
+  const path = `workspaces/${under.workspace.workspaceId}/connections/${await connectionId(under)}`
+  return { page: `/${path}`, api: `/browser/${path}` }
+}
+
+/** An admin, an owner of another workspace and nobody try the same. */
+async function refusedOthers(under: OauthUnderTest, method: string, body?: object) {
+  const { workspaceId } = under.workspace
+  const admin = await personUnderTest(under.service)
+  await addMember(under.service, { workspaceId, userId: admin.userId, role: 'admin' })
+  const { owner: stranger } = await workspaceUnderTest(under.service)
+  const { api } = await pathsOf(under)
+  for (const [person, status] of [
+    [admin, 403],
+    [stranger, 404],
+  ] as const) {
+    assert.equal((await person.client.call(method, api, { body })).status, status)
+  }
+  const headers = { origin: under.service.url, 'sec-fetch-site': 'same-origin' }
+  const nobody = await under.send(api, { method, headers, ...(body && { json: body }) })
+  assert.equal(nobody.status, 401)
+}
+
+function refreshForm(refreshToken: string) {
+  return {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    redirect_uri: null,
+    code_verifier: null,
+  }
+}

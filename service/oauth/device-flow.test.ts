@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  decide,
+  deviceClient,
+  type OauthUnderTest,
+  oauthUnderTest,
+  opens,
+} from '../../testing/oauth-under-test.ts'
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
+interface Device {
+  clientId: string
+  deviceCode: string
+  userCode: string
+}
+
+it('a device shows a code, a person types and approves it, and the device gets tokens', async test => {
+  const under = await oauthUnderTest(test)
+  const { adAccountId, owner } = under.workspace
+  const clientId = await deviceClient(under)
+  const { status, body } = await begin(under, clientId)
+  assert.equal(status, 200)
+  const { device_code: deviceCode, user_code: userCode, ...rest } = body
+  assert.deepEqual(rest, {
+    verification_uri: `${under.service.url}/oauth2/device`,
+    verification_uri_complete: `${under.service.url}/oauth2/device?user_code=${userCode}`,
+    expires_in: 600,
+    interval: 5,
+  })
+  assert.match(userCode, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
+  const device = { clientId, deviceCode, userCode }
+  assert.equal((await poll(under, device)).body.error, 'authorization_pending')
+  const page = await typeCode(under, userCode.toLowerCase().replace('-', ' '))
+  assert.match(page.text, /You are sent to/)
+  const after = await owner.client.submit({
+    fields: { ad_account_id: String(adAccountId), decision: 'approve' },
+  })
+  assert.equal(after.status, 200)
+  assert.match(after.text, /The device is connected/)
+  under.forward(5)
+  const tokens = await poll(under, device)
+  assert.equal(tokens.status, 200, tokens.text)
+  assert.equal(tokens.body.scope, 'mcp:use')
+  assert.ok(tokens.body.refresh_token)
+  assert.equal((await opens(under, tokens.body.access_token)).mcp, 200)
+  assert.equal((await poll(under, device)).body.error, 'invalid_grant')
+  assert.equal((await opens(under, tokens.body.access_token)).mcp, 401)
+})
+
+it('access_denied for a device that a person refuses, before or at the approval', async test => {
+  const under = await oauthUnderTest(test)
+  const { client: browser } = under.workspace.owner
+  const first = await newDevice(under)
+  await browser.get('/oauth2/device')
+  await browser.submit({ fields: { user_code: first.userCode } })
+  const refused = await browser.submit({ button: ['abort', 'yes'] })
+  assert.match(refused.text, /You refused this device/)
+  assert.equal((await poll(under, first)).body.error, 'access_denied')
+
+  const second = await newDevice(under)
+  await typeCode(under, second.userCode)
+  const denied = await decide(browser, { decision: 'deny' })
+  assert.match(denied.pathname, /^\/oauth2\/device\//)
+  assert.equal((await poll(under, second)).body.error, 'access_denied')
+})
+
+it('slow_down for a device that asks too often, and longer each time', async test => {
+  const under = await oauthUnderTest(test)
+  const device = await newDevice(under)
+  const errors: string[] = []
+  for (const seconds of [0, 4, 9, 15, 14, 20]) {
+    under.forward(seconds)
+    errors.push((await poll(under, device)).body.error)
+  }
+  const [inTime, early] = ['authorization_pending', 'slow_down']
+  // The interval is 5, then 10, then 15 seconds; and 20 after one more that came too early.
+  assert.deepEqual(errors, [inTime, early, early, inTime, early, inTime])
+})
+
+it('expired_token for a device code after ten minutes, and its user code is too old', async test => {
+  const under = await oauthUnderTest(test)
+  const device = await newDevice(under)
+  under.forward(600)
+  assert.equal((await poll(under, device)).body.error, 'expired_token')
+  const { client: browser } = under.workspace.owner
+  await browser.get('/oauth2/device')
+  const page = await browser.submit({ fields: { user_code: device.userCode } })
+  assert.match(page.text, /This code is too old/)
+})
+
+it('a user code works once, and a wrong one is told so', async test => {
+  const under = await oauthUnderTest(test)
+  const { client: browser } = under.workspace.owner
+  const device = await newDevice(under)
+  await typeCode(under, device.userCode)
+  await decide(browser, {
+    ad_account_id: String(under.workspace.adAccountId),
+    decision: 'approve',
+  })
+  await browser.get('/oauth2/device')
+  const again = await browser.submit({ fields: { user_code: device.userCode } })
+  assert.match(again.text, /This code was used before/)
+  await browser.get('/oauth2/device')
+  const wrong = await browser.submit({ fields: { user_code: 'BBBB-BBBB' } })
+  assert.match(wrong.text, /No device shows this code/)
+  await browser.get('/oauth2/device')
+  const empty = await browser.submit({ fields: { user_code: '' } })
+  assert.match(empty.text, /Type the code that the device shows/)
+})
+
+it('a link with a code fills the form and sends nothing by itself', async test => {
+  const under = await oauthUnderTest(test)
+  const { client: browser } = under.workspace.owner
+  const { userCode } = await newDevice(under)
+  const page = await browser.get(`/oauth2/device?user_code=${userCode}`)
+  assert.equal(page.status, 200)
+  assert.match(page.text, new RegExp(`value="${userCode}"`))
+  assert.equal(page.text.includes('<script'), false)
+  const confirm = await browser.submit()
+  assert.match(confirm.text, /Is this the code on your device/)
+})
+
+it('303 to the sign-in for who is not signed in, and back to the code', async test => {
+  const under = await oauthUnderTest(test)
+  const reply = await fetch(`${under.service.url}/oauth2/device?user_code=BBBB-CCCC`, {
+    redirect: 'manual',
+  })
+  assert.equal(reply.status, 303)
+  const location = new URL(reply.headers.get('location') ?? '', under.service.url)
+  assert.equal(location.searchParams.get('return_to'), '/oauth2/device?user_code=BBBB-CCCC')
+})
+
+it('400 for a self-registered client at the device endpoint, and for a device at the code grant', async test => {
+  const under = await oauthUnderTest(test)
+  const registered = await begin(under, await under.register())
+  assert.equal(registered.status, 400)
+  assert.match(registered.body.error, /^(unauthorized_client|invalid_request)$/)
+  const unknown = await begin(under, 'nobody')
+  assert.equal(unknown.status, 401)
+  assert.equal(unknown.body.error, 'invalid_client')
+  const clientId = await deviceClient(under)
+  const form = { grant_type: 'authorization_code', client_id: clientId, code: 'x' }
+  const code = await under.send('/oauth2/token', { form: { ...form, redirect_uri: 'x' } })
+  assert.equal(code.status, 400)
+})
+
+async function newDevice(under: OauthUnderTest): Promise<Device> {
+  const clientId = await deviceClient(under)
+  const { body } = await begin(under, clientId)
+  return { clientId, deviceCode: body.device_code, userCode: body.user_code }
+}
+
+function begin(under: OauthUnderTest, clientId: string) {
+  return under.send('/oauth2/device/code', { form: { client_id: clientId, scope: 'mcp:use' } })
+}
+
+function poll(under: OauthUnderTest, { clientId, deviceCode }: Device) {
+  const form = { grant_type: GRANT, client_id: clientId, device_code: deviceCode }
+  return under.send('/oauth2/token', { form })
+}
+
+/** Types and confirms a code; the approval page is open then. */
+async function typeCode({ workspace }: OauthUnderTest, userCode: string) {
+  const { client: browser } = workspace.owner
+  await browser.get('/oauth2/device')
+  const confirm = await browser.submit({ fields: { user_code: userCode } })
+  assert.match(confirm.text, /Is this the code on your device/, confirm.text)
+  const page = await browser.submit({ button: ['confirm', 'yes'] })
+  assert.equal(page.status, 200, page.text)
+  return page
+}

@@ -1,0 +1,86 @@
+import { toRefusal } from '../http/error-responses.ts'
+import { Refusal } from '../http/refusal.ts'
+import { recordFailure } from '../http/request-log.ts'
+import type { ServiceApp } from '../http/service-app.ts'
+
+/** Failures of the routes of `app` as `{error, error_description}`, readable by any page. */
+export function useOauthErrorResponses(app: ServiceApp): void {
+  app.setErrorHandler((error: Error, request, reply) => {
+    const { status, headers, body } = toOauthError(error, request.url)
+    recordFailure(request, error, toRefusal(error, request.url))
+    reply.code(status).headers(headers).type('application/json; charset=utf-8')
+    return reply.send(JSON.stringify(body))
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    reply.headers(CORS_HEADERS)
+  })
+}
+
+/** Never with credentials: what these endpoints ask for stands in the request itself. */
+export const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Request-Id, Retry-After, WWW-Authenticate',
+  'cross-origin-resource-policy': 'cross-origin',
+} as const
+
+const PREFLIGHT_SECONDS = 7_200
+
+/** On the answer to a preflight of a route that any page may call. */
+export function corsPreflightHeaders(methods: readonly string[]): Record<string, string> {
+  return {
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+    'access-control-max-age': String(PREFLIGHT_SECONDS),
+  }
+}
+
+/** The library reads forms itself, with a limit of its own. */
+export function disableBodyParsing(app: ServiceApp): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request: unknown, _payload: unknown, done: Done) => done(null))
+}
+
+type Done = (error: Error | null) => void
+
+/** What an OAuth endpoint answers instead of the shape of the other interfaces (RFC 6749, 5.2). */
+interface OauthErrorResponse {
+  status: number
+  headers: Record<string, string>
+  body: { error: string; error_description: string }
+}
+
+/**
+ * Any failure in OAuth's shape. A code says what to do: `invalid_request` will never do unchanged,
+ * `temporarily_unavailable` will after Retry-After.
+ */
+export function toOauthError(error: Error, url: string): OauthErrorResponse {
+  const refusal = toRefusal(error, url)
+  const { status, message, headers } = refusal
+  const code = error instanceof OauthRefusal ? error.code : oauthErrorCode(refusal)
+  const body = { error: code, error_description: message }
+  return { status: oauthErrorStatus(status), headers, body }
+}
+
+/** A "no" with a code of its own. */
+export class OauthRefusal extends Refusal {
+  override name = 'OauthRefusal'
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(400, message)
+    this.code = code
+  }
+}
+
+function oauthErrorCode({ status }: Refusal): string {
+  if (status === 429 || status === 503) return 'temporarily_unavailable'
+  if (status === 401) return 'invalid_token'
+  if (status === 403) return 'access_denied'
+  return status >= 500 ? 'server_error' : 'invalid_request'
+}
+
+/** The error table of the specification knows no other status for what a caller got wrong. */
+function oauthErrorStatus(status: number): number {
+  const isKept = status >= 500 || [401, 403, 429].includes(status)
+  return isKept ? status : 400
+}

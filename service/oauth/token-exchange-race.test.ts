@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { it, type TestContext } from 'node:test'
+import { trailOf } from '../../testing/audit-entries.ts'
+import {
+  agentUnderTest,
+  approve,
+  CALLBACK,
+  connected,
+  type OauthUnderTest,
+  oauthUnderTest,
+  opens,
+  tokenRequest,
+} from '../../testing/oauth-under-test.ts'
+import type { Database } from '../db/database.ts'
+import { createOauthProvider } from './provider.ts'
+import { createProviderPages } from './provider-pages.ts'
+
+const RUNS = 10
+const PARALLEL = 6
+
+it('one code, exchanged six times at once, gives tokens at most once', async test => {
+  const under = await oauthUnderTest(test)
+  for (let run = 0; run < RUNS; run += 1) {
+    const agent = await agentUnderTest(under)
+    const callback = await approve(under.workspace, await agent.authorizationUrl())
+    const code = callback.searchParams.get('code')
+    const replies = await atOnce(() => tokenRequest(under, agent, { code }))
+    assert.ok(succeeded(replies) <= 1, `run ${run}`)
+    assertInvalidGrants(replies)
+  }
+})
+
+it('one refresh token, exchanged six times at once, gives tokens at most once, which are dead', async test => {
+  const under = await oauthUnderTest(test)
+  for (let run = 0; run < RUNS; run += 1) {
+    const { agent, accessToken, refreshToken } = await connected(under)
+    const replies = await atOnce(() =>
+      tokenRequest(under, agent, {
+        grant_type: 'refresh_token',
+        refresh_token: refreshToken,
+        redirect_uri: null,
+        code_verifier: null,
+      }),
+    )
+    assert.ok(succeeded(replies) <= 1, `run ${run}`)
+    assertInvalidGrants(replies)
+    // Nobody can say which of the six stole it.
+    const winner = replies.find(({ status }) => status === 200)
+    const tokens = [accessToken, winner?.body.access_token].filter(Boolean)
+    for (const token of tokens) assert.equal((await opens(under, token)).mcp, 401)
+  }
+})
+
+it('with a store that looks first and marks afterwards, the same race lets several through', async test => {
+  const under = await oauthUnderTest(test)
+  const origin = await naiveServer(test, under)
+  let worst = 0
+  for (let run = 0; run < RUNS && worst < 2; run += 1) {
+    const agent = await agentUnderTest(under)
+    const callback = await approve(under.workspace, await agent.authorizationUrl())
+    const form = new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: agent.client.client_id,
+      redirect_uri: CALLBACK,
+      code_verifier: agent.verifier,
+      code: callback.searchParams.get('code') ?? '',
+    })
+    const replies = await atOnce(() =>
+      fetch(`${origin}/oauth2/token`, { method: 'POST', body: form }),
+    )
+    for (const reply of replies) await reply.arrayBuffer()
+    worst = Math.max(worst, succeeded(replies))
+  }
+  assert.ok(worst > 1, 'the control has to fail, or the tests above prove nothing')
+})
+
+/** The same library over the same store, but for one statement. */
+async function naiveServer(test: TestContext, { service }: OauthUnderTest): Promise<string> {
+  const provider = createOauthProvider({
+    database: service.database,
+    now: service.clock.now,
+    audit: trailOf(service),
+    origin: service.url,
+    cookieKeys: ['naive'],
+    pages: createProviderPages(),
+    consume: naiveConsume,
+  })
+  const server = createServer(provider.callback())
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  test.after(() => new Promise(resolve => server.close(resolve)))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** What many adapters do, and what must never be done. */
+async function naiveConsume(
+  { pool }: Database,
+  { model, id, at }: { model: string; id: string; at: Date },
+): Promise<boolean> {
+  const { rows } = await pool.query(
+    'select consumed_at from oauth_artifacts where model = $1 and id = $2',
+    [model, id],
+  )
+  if (rows[0]?.consumed_at) return false
+  await pool.query('update oauth_artifacts set consumed_at = $3 where model = $1 and id = $2', [
+    model,
+    id,
+    at,
+  ])
+  return true
+}
+
+function atOnce<Result>(ask: () => Promise<Result>): Promise<Result[]> {
+  return Promise.all(Array.from({ length: PARALLEL }, ask))
+}
+
+function succeeded(replies: readonly { status: number }[]): number {
+  return replies.filter(({ status }) => status === 200).length
+}
+
+function assertInvalidGrants(replies: readonly { status: number; body: { error?: string } }[]) {
+  for (const { status, body } of replies) {
+    if (status === 200) continue
+    assert.equal(status, 400)
+    assert.equal(body.error, 'invalid_grant')
+  }
+}

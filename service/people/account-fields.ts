@@ -1,0 +1,61 @@
+const EMAIL_CHARACTERS_MAX = 254
+
+/**
+ * What the sign-in library takes as well, and no more: no quotes, no two points, a name at the end.
+ */
+const EMAIL_ADDRESS =
+  /^(?!\.)(?!.*\.\.)[a-z0-9_'+.-]{0,63}[a-z0-9_+-]@([a-z0-9][a-z0-9-]{0,62}\.)+[a-z]{2,63}$/
+
+/**
+ * The address as it is compared and stored: trimmed, lower case. Null when it is none: strict,
+ * since it becomes the recipient of a mail, where commas, quotes, angles and line breaks have a
+ * meaning.
+ */
+export function parseEmailAddress(given: unknown): string | null {
+  if (typeof given !== 'string') return null
+  const address = given.trim().toLowerCase()
+  return address.length <= EMAIL_CHARACTERS_MAX && EMAIL_ADDRESS.test(address) ? address : null
+}
+
+export const PASSWORD_CHARACTERS_MIN = 10
+export const PASSWORD_CHARACTERS_MAX = 128
+
+const PASSPHRASE_HINT = 'Several words are good.'
+/** What forms say before anything is wrong. */
+export const PASSWORD_HINT = `At least ${PASSWORD_CHARACTERS_MIN} characters. ${PASSPHRASE_HINT}`
+
+/**
+ * The sentence about a password that may not be used, or null. Length is what counts (NIST SP
+ * 800-63B, 3.1.1): no rules on kinds of characters, but not the person's own address or name.
+ */
+export function findPasswordError(
+  password: string,
+  { email, name }: PasswordContext,
+): string | null {
+  const characters = [...password].length
+  if (characters < PASSWORD_CHARACTERS_MIN) {
+    return `Use at least ${PASSWORD_CHARACTERS_MIN} characters.`
+  }
+  if (password.length > PASSWORD_CHARACTERS_MAX) {
+    return `Use at most ${PASSWORD_CHARACTERS_MAX} characters.`
+  }
+  const lower = password.toLowerCase()
+  if (lower === email.toLowerCase() || lower === name.toLowerCase()) {
+    return 'Use something else than your name or address.'
+  }
+  return new Set(lower).size < 4 ? 'Use more than three different characters.' : null
+}
+
+interface PasswordContext {
+  email: string
+  name: string
+}
+
+const NAME_CHARACTERS_MAX = 100
+
+/** A name as it is stored: one line, without control characters. Null when nothing is left. */
+export function parseName(given: unknown): string | null {
+  if (typeof given !== 'string' || !given.isWellFormed()) return null
+  const name = given.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
+  return name === '' || name.length > NAME_CHARACTERS_MAX ? null : name
+}

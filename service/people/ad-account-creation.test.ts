@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
+import { workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { listAdAccounts } from './ad-account-store.ts'
+import { addAdAccount } from './ad-accounts.ts'
+import type { PeopleContext } from './people-context.ts'
+
+const ENTRY = { name: 'Shop EU', currency: 'EUR', timeZone: 'Europe/Berlin' }
+
+it('a new ad account has its simulated campaigns at once', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
+  const { name, currency, timeZone: time_zone } = ENTRY
+  const body = { name, currency, time_zone, platform_account_id: 'act_1234567890' }
+  const { status, body: made } = await owner.client.call('POST', path, { body })
+  assert.equal(status, 201)
+  const entities = await service.database.query
+    .selectFrom('ad_entities')
+    .select(['type', 'id', 'name'])
+    .where('ad_account_id', '=', made.id)
+    .orderBy('type')
+    .execute()
+  assert.equal(entities.length, 17)
+  const account = entities.find(({ type }) => type === 'ad_account')
+  assert.deepEqual(account, { type: 'ad_account', id: '1234567890', name: 'Shop EU' })
+})
+
+it('an ad account that cannot get what belongs to it is not made', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId, adAccountId } = await workspaceUnderTest(service)
+  const person = { ...owner, sessionId: 1, isEmailVerified: true, mustChangePassword: false }
+  const context = {
+    ...{ database: service.database, now: service.clock.now },
+    onAdAccountAdded: async () => {
+      throw new Error('no campaigns')
+    },
+  } as unknown as PeopleContext
+  const entry = { ...ENTRY, workspaceId, platformAccountId: '1234567890' }
+  await assert.rejects(addAdAccount(context, person, entry), /no campaigns/)
+  const accounts = await listAdAccounts(service.database, workspaceId)
+  assert.deepEqual(
+    accounts.map(({ id }) => id),
+    [adAccountId],
+  )
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import {
+  type ChromiumUnderTest,
+  findAccessibilityViolations,
+  startChromium,
+} from '../../browser/testing/chromium-under-test.ts'
+import { mailedLink } from '../../testing/mailed-link.ts'
+import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+
+let chromium: ChromiumUnderTest
+before(async () => {
+  chromium = await startChromium()
+})
+after(() => chromium.close())
+
+const EMAIL = 'ada@people.example'
+const PHONE = { width: 360, height: 740 }
+
+/** Looks at every page that is come by: nothing that shuts people out, nothing refused or broken. */
+function lookingAt(page: Page) {
+  const said: string[] = []
+  page.on('console', message => {
+    // A refused form is answered 401 or 422, which Chromium writes down as an error.
+    const isRefusal = /status of 4(01|22)/.test(message.text())
+    if (['error', 'warning'].includes(message.type()) && !isRefusal) said.push(message.text())
+  })
+  page.on('pageerror', error => said.push(error.message))
+  const look = async () => {
+    assert.deepEqual(await findAccessibilityViolations(page), [])
+    const width = await page.evaluate('document.documentElement.scrollWidth')
+    assert.ok(Number(width) <= PHONE.width, `${page.url()} is ${width} px wide`)
+  }
+  return { said, look }
+}
+
+async function fill(page: Page, fields: Record<string, string>): Promise<void> {
+  for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text)
+}
+
+it('on a phone: sign up, confirm by mail, make a workspace, add an ad account', async test => {
+  const service = await serviceUnderTest(test)
+  const page = await chromium.newPage(test)
+  await page.setViewportSize(PHONE)
+  const { said, look } = lookingAt(page)
+
+  await page.goto(`${service.url}/sign-in`)
+  await look()
+  await page.getByRole('link', { name: 'Make an account' }).click()
+  await look()
+  const entry = { 'Your name': 'Ada', 'Mail address': EMAIL, Password: TEST_PASSWORD }
+  await fill(page, entry)
+  await page.getByRole('button', { name: 'Make an account' }).click()
+  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+  await look()
+
+  await page.goto(`${service.url}${mailedLink(service.mails, EMAIL, '/verify')}`)
+  await look()
+  await fill(page, { 'Your password': TEST_PASSWORD })
+  await page.getByRole('button', { name: 'Confirm and sign in' }).click()
+  await page.getByRole('heading', { name: 'Your workspaces' }).waitFor()
+  await look()
+
+  await fill(page, { 'Its name': 'Shop of Ada' })
+  await page.getByRole('button', { name: 'Make the workspace' }).click()
+  await page.getByRole('heading', { name: 'Shop of Ada' }).waitFor()
+  await look()
+  await fill(page, { Name: 'Shop EU', 'Number at Meta': '1234567890', Currency: 'EUR' })
+  await page.getByLabel('Time zone').selectOption('Europe/Berlin')
+  await page.getByRole('button', { name: 'Add the ad account' }).click()
+  await page.getByText('Meta 1234567890 · EUR · Europe/Berlin').waitFor()
+  await look()
+  assert.deepEqual(said, [])
+})
+
+it('a form that is refused says so first, takes the focus there, and keeps what was typed', async test => {
+  const service = await serviceUnderTest(test)
+  const page = await chromium.newPage(test)
+  await page.setViewportSize(PHONE)
+  const { said, look } = lookingAt(page)
+  await page.goto(`${service.url}/sign-up`)
+  await fill(page, { 'Your name': 'Ada', 'Mail address': EMAIL, Password: 'short' })
+  await page.getByRole('button', { name: 'Make an account' }).click()
+  await page.getByRole('alert').waitFor()
+  await look()
+  const focused = await page.evaluate('document.activeElement.getAttribute("role")')
+  assert.equal(focused, 'alert')
+  assert.equal(await page.getByLabel('Mail address').inputValue(), EMAIL)
+  assert.equal(await page.getByLabel('Password').inputValue(), '')
+  await page.getByRole('link', { name: 'Use at least 10 characters.' }).click()
+  assert.equal(await page.evaluate('document.activeElement.id'), 'password')
+  assert.deepEqual(said, [])
+})
+
+it('every further page can be used by everybody, light and dark, by keyboard alone', async test => {
+  const service = await serviceUnderTest(test)
+  const { page, email } = await signedInPage(service, test)
+  const { said, look } = lookingAt(page)
+  await fill(page, { 'Its name': 'Shop' })
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'People', exact: true }).click()
+  await page.getByRole('heading', { name: 'Invite somebody' }).waitFor()
+  await fill(page, { 'Mail address': 'guest@people.example' })
+  await page.keyboard.press('Enter')
+  await page.getByText('The invitation is on its way').waitFor()
+  await look()
+  for (const path of ['/account', '/workspaces', '/invitations/none', '/forgot', '/magic']) {
+    await page.goto(`${service.url}${path}`)
+    await look()
+  }
+  for (const path of ['/reset?token=x', '/magic?token=x', '/verify', '/sign-in?done=signed_out']) {
+    await page.goto(`${service.url}${path}`)
+    await look()
+  }
+  await page.goto(`${service.url}/account`)
+  assert.match((await page.textContent('header')) ?? '', new RegExp(email))
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate('document.activeElement.className'), 'skip')
+  await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
+  await page.getByText('You are signed out').waitFor()
+  assert.deepEqual(
+    said.filter(line => !/404/.test(line)),
+    [],
+  )
+})
+
+/** By the pages themselves: what a browser does with cookies and redirects is the point. */
+async function signedInPage(service: ServiceUnderTest, test: Parameters<typeof startPage>[0]) {
+  const { email } = await personUnderTest(service)
+  const page = await startPage(test)
+  await page.goto(`${service.url}/workspaces`)
+  await fill(page, { 'Mail address': email, Password: TEST_PASSWORD })
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Your workspaces' }).waitFor()
+  return { page, email }
+}
+
+async function startPage(test: Parameters<ChromiumUnderTest['newPage']>[0]): Promise<Page> {
+  const page = await chromium.newPage(test)
+  await page.setViewportSize(PHONE)
+  return page
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { BrowserClient } from '../../testing/browser-client.ts'
+import { workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { deleteExpiredPeopleRecords } from './session-store.ts'
+
+it('removes what is over, and nothing that still counts', async test => {
+  const service = await serviceUnderTest(test)
+  const { owner, workspaceId } = await workspaceUnderTest(service)
+  await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
+    email: 'guest@people.example',
+    role: 'member',
+  })
+  await new BrowserClient(service.url).post('/forgot', { email: owner.email })
+  const counts = async () => {
+    const { rows } = await service.database.pool.query(
+      `select (select count(*)::int from people.sessions) as sessions,
+         (select count(*)::int from people.verifications) as links,
+         (select count(*)::int from invitations) as invitations`,
+    )
+    return rows[0]
+  }
+  await deleteExpiredPeopleRecords(service.database, service.clock.now())
+  assert.deepEqual(await counts(), { sessions: 1, links: 1, invitations: 1 })
+  const later = new Date(service.clock.now().getTime() + 38 * 86_400_000)
+  await deleteExpiredPeopleRecords(service.database, later)
+  assert.deepEqual(await counts(), { sessions: 0, links: 0, invitations: 0 })
+})

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { TestClock } from '../../../testing/test-clock.ts'
+import { parseEmailAddress } from '../account-fields.ts'
+import { createOutboxTransport, createSmtpTransport } from './client.ts'
+import { invitationEmail, passwordResetEmail, verificationEmail } from './email-templates.ts'
+import { MailQueue } from './mail-queue.ts'
+
+const ORIGIN = 'https://signalbox.example'
+const EVIL =
+  'Eve\r\nBcc: all@people.example\r\n\r\nhttps://evil.example www.evil.example\u2028\u202e'
+
+it('a mail becomes a file that only its owner may read, also in a folder that was open', async test => {
+  const folder = join(emptyFolder(test), 'outbox')
+  mkdirSync(folder)
+  chmodSync(folder, 0o755)
+  const deliver = createOutboxTransport(folder, new TestClock().now)
+  const person = { email: 'ada@people.example', name: 'Ada' }
+  await deliver(passwordResetEmail(ORIGIN, person, 'one'))
+  await deliver(passwordResetEmail(ORIGIN, person, 'two'))
+  const files = readdirSync(folder).toSorted()
+  assert.deepEqual(files, [
+    '2026-11-21T12-00-00.000Z-0001.txt',
+    '2026-11-21T12-00-00.000Z-0002.txt',
+  ])
+  const path = join(folder, files[0] ?? '')
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  const text = readFileSync(path, 'utf8')
+  assert.match(text, /^To: ada@people\.example\nSubject: Choose a new password\nDate: /)
+  assert.match(text, /^https:\/\/signalbox\.example\/reset\?token=one$/m)
+})
+
+it('what strangers call themselves stays within its line and is no link', () => {
+  const notice = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
+  const person = { email: 'a@b.example', name: EVIL }
+  for (const mail of [
+    invitationEmail(ORIGIN, notice),
+    verificationEmail(ORIGIN, person, 'token'),
+  ]) {
+    assert.doesNotMatch(mail.text, /^Bcc|https?:\/\/evil|www\.|\p{Cf}|\u2028|\r/mu)
+    assert.doesNotMatch(mail.subject, /[\r\n]/)
+  }
+})
+
+it('an address that could be more than one is none', () => {
+  const several = [
+    ...['a@b.example, c@d.example', 'a@b.example\r\nBcc: c@d.example', '"x" <a@b.example>'],
+    ...['a@b', 'a@@b.example', '@b.example', 'a@b.example;', 'a b@c.example', 'a@b.example\0'],
+    ...['a!b@c.example', '.a@b.example', 'a.@b.example', 'a..b@c.example', 'a@b.c1'],
+    ...[`${'a'.repeat(65)}@b.example`, 'a@-b..example', 'а@b.example', '', 'a@b.example>'],
+  ]
+  for (const given of [...several, null, 1, ['a@b.example']]) {
+    assert.equal(parseEmailAddress(given), null, String(given))
+  }
+  assert.equal(parseEmailAddress(' Ada+Shop@Mail.People.Example '), 'ada+shop@mail.people.example')
+})
+
+it('one after the other, in the background; a failure is told by its code alone', async () => {
+  const sent: string[] = []
+  const codes: string[] = []
+  const queue = new MailQueue({
+    transport: async ({ to }) => {
+      if (to === 'bad') throw Object.assign(new Error(`no ${to}`), { code: 'ECONNREFUSED' })
+      sent.push(to)
+    },
+    onFailure: code => codes.push(code),
+  })
+  for (const to of ['one', 'bad', 'two']) queue.send({ to, subject: '', text: '' })
+  assert.deepEqual(sent, [])
+  await queue.drain()
+  assert.deepEqual(sent, ['one', 'two'])
+  assert.deepEqual(codes, ['ECONNREFUSED'])
+})
+
+it('mails that nobody takes away do not pile up for ever', async () => {
+  const codes: string[] = []
+  let letGo = () => {}
+  const gate = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  const queue = new MailQueue({ transport: () => gate, onFailure: code => codes.push(code) })
+  for (let count = 0; count < 1_005; count += 1) queue.send({ to: '', subject: '', text: '' })
+  assert.equal(codes.length, 5)
+  letGo()
+  await queue.drain()
+})
+
+it('a mail server gets one recipient, one subject and the text', async test => {
+  const { url, lines } = await mailServer(test)
+  const deliver = createSmtpTransport({ url, from: 'signalbox@shop.example' })
+  const person = { email: 'ada@people.example', name: EVIL }
+  const mail = passwordResetEmail(ORIGIN, person, 'token-of-the-link')
+  await deliver({ ...mail, subject: `${mail.subject}\r\nBcc: all@people.example` })
+  const said = lines.join('\n')
+  assert.deepEqual(said.match(/^RCPT TO:.*$/gm), ['RCPT TO:<ada@people.example>'])
+  assert.match(said, /^MAIL FROM:<signalbox@shop\.example>/m)
+  assert.match(said, /^To: ada@people\.example$/m)
+  assert.match(said, /^Subject: Choose a new password Bcc: all@people\.example$/m)
+  assert.match(said, /^Auto-Submitted: auto-generated$/m)
+  assert.doesNotMatch(said, /^Bcc:/m)
+})
+
+function emptyFolder(test: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-mails-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** As much of RFC 5321 as one mail needs. */
+async function mailServer(test: TestContext) {
+  const lines: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    let isData = false
+    socket.write('220 test ESMTP\r\n')
+    socket.on('error', () => {})
+    socket.on('data', bytes => {
+      for (const line of bytes.toString().split('\r\n').slice(0, -1)) {
+        lines.push(line)
+        if (isData && line !== '.') continue
+        const isEnd = isData
+        isData = line === 'DATA'
+        socket.write(isData ? '354 go on\r\n' : isEnd ? '250 kept\r\n' : '250 test\r\n')
+      }
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  test.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, lines }
+}

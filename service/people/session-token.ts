@@ -1,0 +1,120 @@
+import { hash } from 'node:crypto'
+
+/** How long a session lasts, however much it is used. Then the person signs in again. */
+export const SESSION_DAYS = 14
+const DAY_SECONDS = 86_400
+
+/** better-auth's tokens: 32 of 62 characters, 190 random bits. */
+const SESSION_TOKEN = /^[A-Za-z0-9]{32}$/
+
+/**
+ * The cookie's name. `__Host-` binds it to this host and to HTTPS (RFC 6265bis, 4.1.3.2), so that a
+ * sibling domain cannot plant one; browsers refuse the prefix where there is no HTTPS.
+ */
+export function sessionCookieName(publicOrigin: string): string {
+  return publicOrigin.startsWith('https:') ? '__Host-signalbox_session' : 'signalbox_session'
+}
+
+/** `Set-Cookie` for a new session. Lax: links of other sites may open our pages signed in. */
+export function sessionCookie(publicOrigin: string, token: string): string {
+  return serializeCookie(publicOrigin, token, SESSION_DAYS * DAY_SECONDS)
+}
+
+/** `Set-Cookie` that takes the cookie away. */
+export function clearedSessionCookie(publicOrigin: string): string {
+  return serializeCookie(publicOrigin, '', 0)
+}
+
+/** The token in a Cookie header; null without one, or when it cannot be one. */
+export function readSessionToken(header: string | undefined, publicOrigin: string): string | null {
+  const wanted = `${sessionCookieName(publicOrigin)}=`
+  const found = header
+    ?.split(';')
+    .map(part => part.trim())
+    .find(part => part.startsWith(wanted))
+    ?.slice(wanted.length)
+  return found !== undefined && SESSION_TOKEN.test(found) ? found : null
+}
+
+/** What is stored of a session's token. */
+export function hashSessionToken(token: string): string {
+  return hash('sha256', token, 'base64url')
+}
+
+function serializeCookie(publicOrigin: string, value: string, secondsMax: number): string {
+  const secure = publicOrigin.startsWith('https:') ? '; Secure' : ''
+  const name = sessionCookieName(publicOrigin)
+  return `${name}=${value}; Path=/; Max-Age=${secondsMax}; HttpOnly; SameSite=Lax${secure}`
+}
+
+/** What a database adapter of better-auth is asked, as far as it matters here. */
+interface AdapterCall {
+  model: string
+  where?: { field: string; value: unknown }[]
+  data?: Record<string, unknown>
+  update?: Record<string, unknown>
+}
+
+type AdapterMethod = (call: AdapterCall) => Promise<unknown>
+type AdapterMethods = Record<string, AdapterMethod>
+type Transaction = (callback: (inner: object) => unknown) => Promise<unknown>
+
+/** Everything that takes rows or conditions; the library has no other way to the tables. */
+const ADAPTER_METHODS = [
+  ...['create', 'findOne', 'findMany', 'count', 'update', 'updateMany', 'delete', 'deleteMany'],
+  ...['consumeOne', 'incrementOne'],
+]
+
+/**
+ * Stores the digest of a session's token where the library would store the token, and gives the
+ * token back to whoever has just made or named it: a copy of the table opens nothing. Works inside
+ * of its transactions too. Returns an adapter of the same shape.
+ */
+export function withHashedSessionTokens<Adapter extends object>(
+  adapter: Adapter,
+  digest: (token: string) => string,
+): Adapter {
+  const inner = adapter as unknown as AdapterMethods
+  const wrapped: Record<string, unknown> = { ...inner }
+  for (const name of ADAPTER_METHODS) {
+    const method = inner[name]
+    if (method) wrapped[name] = (call: AdapterCall) => callWithHashedToken(method, call, digest)
+  }
+  const { transaction } = adapter as { transaction?: Transaction }
+  if (transaction) {
+    wrapped.transaction = (callback: (inner: object) => unknown) =>
+      transaction(found => callback(withHashedSessionTokens(found, digest)))
+  }
+  return wrapped as Adapter
+}
+
+async function callWithHashedToken(
+  method: AdapterMethod,
+  call: AdapterCall,
+  digest: (token: string) => string,
+): Promise<unknown> {
+  if (call.model !== 'session') return method(call)
+  const named = call.where?.find(({ field }) => field === 'token')?.value ?? call.data?.token
+  const found = await method({
+    ...call,
+    ...(call.where && { where: call.where.map(condition => hashCondition(condition, digest)) }),
+    ...(call.data && { data: hashRow(call.data, digest) }),
+    ...(call.update && { update: hashRow(call.update, digest) }),
+  })
+  const isRow = typeof found === 'object' && found !== null && 'token' in found
+  return isRow && typeof named === 'string' ? { ...found, token: named } : found
+}
+
+function hashCondition<Condition extends { field: string; value: unknown }>(
+  condition: Condition,
+  digest: (token: string) => string,
+): Condition {
+  const { field, value } = condition
+  if (field !== 'token') return condition
+  const hashed = Array.isArray(value) ? value.map(text => digest(String(text))) : null
+  return { ...condition, value: hashed ?? digest(String(value)) }
+}
+
+function hashRow(row: Record<string, unknown>, digest: (token: string) => string) {
+  return typeof row.token === 'string' ? { ...row, token: digest(row.token) } : row
+}

@@ -1,0 +1,168 @@
+import type { Database } from '../db/database.ts'
+import type { WorkspaceRole } from './workspace-role.ts'
+
+export interface Membership {
+  workspaceId: number
+  workspaceName: string
+  role: WorkspaceRole
+}
+
+const WORKSPACES_MAX = 200
+const MEMBERS_MAX = 1_000
+
+type Query = Pick<Database, 'query'>
+
+/** The active workspaces of a person, by name. */
+export async function listMemberships({ query }: Query, userId: number): Promise<Membership[]> {
+  const rows = await query
+    .selectFrom('members')
+    .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
+    .select(['workspaces.id', 'workspaces.name', 'members.role'])
+    .where('members.user_id', '=', userId)
+    .where('workspaces.status', '=', 'active')
+    .orderBy('workspaces.name')
+    .orderBy('workspaces.id')
+    .limit(WORKSPACES_MAX)
+    .execute()
+  return rows.map(row => membershipOf(row))
+}
+
+export interface MemberKey {
+  workspaceId: number
+  userId: number
+}
+
+/** Null when they do not belong to it, when there is none, or when it is disabled. */
+export async function findMembership(
+  { query }: Query,
+  { workspaceId, userId }: MemberKey,
+): Promise<Membership | null> {
+  const row = await query
+    .selectFrom('members')
+    .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
+    .select(['workspaces.id', 'workspaces.name', 'members.role'])
+    .where('members.user_id', '=', userId)
+    .where('members.workspace_id', '=', workspaceId)
+    .where('workspaces.status', '=', 'active')
+    .executeTakeFirst()
+  return row ? membershipOf(row) : null
+}
+
+export interface Member {
+  userId: number
+  name: string
+  email: string
+  role: WorkspaceRole
+  isDisabled: boolean
+  createdAt: Date
+}
+
+/** In the order in which they came. */
+export async function listMembers({ query }: Query, workspaceId: number): Promise<Member[]> {
+  const rows = await query
+    .selectFrom('members')
+    .innerJoin('people.users as person', 'person.id', 'members.user_id')
+    .select(['person.id', 'person.name', 'person.email', 'person.status'])
+    .select(['members.role', 'members.created_at'])
+    .where('members.workspace_id', '=', workspaceId)
+    .orderBy('members.created_at')
+    .orderBy('person.id')
+    .limit(MEMBERS_MAX)
+    .execute()
+  return rows.map(row => ({
+    userId: row.id,
+    name: row.name,
+    email: row.email,
+    role: row.role as WorkspaceRole,
+    isDisabled: row.status === 'disabled',
+    createdAt: row.created_at,
+  }))
+}
+
+export interface NewMember extends MemberKey {
+  role: WorkspaceRole
+  createdAt: Date
+}
+
+/** False when they belong to it already; their role stays. */
+export async function insertMember({ query }: Query, member: NewMember): Promise<boolean> {
+  const inserted = await query
+    .insertInto('members')
+    .values({
+      workspace_id: member.workspaceId,
+      user_id: member.userId,
+      role: member.role,
+      created_at: member.createdAt,
+    })
+    .onConflict(conflict => conflict.doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/**
+ * Locks the workspace's members until the transaction ends: a request that counts owners and then
+ * removes one must not be overtaken by another that does the same.
+ */
+export async function lockMembers({ query }: Query, workspaceId: number): Promise<void> {
+  await query
+    .selectFrom('workspaces')
+    .select('id')
+    .where('id', '=', workspaceId)
+    .forUpdate()
+    .execute()
+}
+
+export async function findMemberRole(
+  { query }: Query,
+  { workspaceId, userId }: MemberKey,
+): Promise<WorkspaceRole | null> {
+  const row = await query
+    .selectFrom('members')
+    .select('role')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row ? (row.role as WorkspaceRole) : null
+}
+
+/** Owners who can act: a disabled person keeps no workspace alive. */
+export async function countOwners({ query }: Query, workspaceId: number): Promise<number> {
+  const row = await query
+    .selectFrom('members')
+    .innerJoin('people.users as person', 'person.id', 'members.user_id')
+    .select(({ fn }) => fn.countAll<number>().as('owners'))
+    .where('members.workspace_id', '=', workspaceId)
+    .where('members.role', '=', 'owner')
+    .where('person.status', '=', 'active')
+    .executeTakeFirstOrThrow()
+  return Number(row.owners)
+}
+
+export async function updateMemberRole(
+  { query }: Query,
+  { workspaceId, userId }: MemberKey,
+  role: WorkspaceRole,
+): Promise<void> {
+  await query
+    .updateTable('members')
+    .set({ role })
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+export async function deleteMember(
+  { query }: Query,
+  { workspaceId, userId }: MemberKey,
+): Promise<void> {
+  await query
+    .deleteFrom('members')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+function membershipOf(row: { id: number; name: string; role: string }): Membership {
+  return { workspaceId: row.id, workspaceName: row.name, role: row.role as WorkspaceRole }
+}

@@ -1,0 +1,81 @@
+/** Meta throttles at 100 percent; a little before that a lane slows down by itself. */
+const FULL_PERCENT = 100
+const NEARLY_FULL_PERCENT = 90
+const FULL_WAIT_SECONDS = 60
+const NEARLY_FULL_WAIT_SECONDS = 10
+/** Whatever a header says, a lane is looked at again within a day. */
+const WAIT_SECONDS_MAX = 86_400
+
+const USAGE_PERCENTS = ['call_count', 'total_time', 'total_cputime', 'acc_id_util_pct']
+
+/**
+ * How long Meta's rate-limit headers ask us to stay away, in seconds (Meta: Marketing API Rate
+ * Limiting). `X-Business-Use-Case-Usage` counts in minutes, `X-Ad-Account-Usage` in seconds,
+ * `X-App-Usage` names only percentages. 0 when no header asks for anything; a header that cannot be
+ * read counts as absent.
+ */
+export function usageWaitSeconds(header: (name: string) => string | null): number {
+  const app = parse(header('x-app-usage'))
+  const account = parse(header('x-ad-account-usage'))
+  const businesses = Object.values(parse(header('x-business-use-case-usage'))).flat()
+
+  const percent = Math.max(...[app, account, ...businesses].map(percentOf))
+  const minutes = businesses.map(usage => numberMember(usage, 'estimated_time_to_regain_access'))
+  const reset = percentOf(account) >= FULL_PERCENT ? seconds(account) : 0
+  const asked = Math.max(reset, waitOfPercent(percent), ...minutes.map(value => value * 60))
+  return Math.min(asked, WAIT_SECONDS_MAX)
+}
+
+function waitOfPercent(percent: number): number {
+  if (percent >= FULL_PERCENT) return FULL_WAIT_SECONDS
+  return percent >= NEARLY_FULL_PERCENT ? NEARLY_FULL_WAIT_SECONDS : 0
+}
+
+function percentOf(usage: unknown): number {
+  return Math.max(...USAGE_PERCENTS.map(name => numberMember(usage, name)))
+}
+
+function seconds(account: unknown): number {
+  return numberMember(account, 'reset_time_duration')
+}
+
+function parse(text: string | null): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function numberMember(value: unknown, name: string): number {
+  const member = (value as Record<string, unknown> | null)?.[name]
+  return typeof member === 'number' && member > 0 ? member : 0
+}
+
+const SECONDS = /^\d{1,15}$/
+/** The three forms of an HTTP date begin with a weekday (RFC 9110 5.6.7). */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*(\d| GMT)$/
+
+/**
+ * How long `Retry-After` asks us to stay away, in seconds (RFC 9110 10.2.3); 0 without one, or
+ * with one that cannot be read. Meta does not document it, but whoever stands in between may send
+ * it. A date is compared with the answer's own `Date`, so that no clock of ours has to agree with
+ * theirs; without a `Date` it says nothing.
+ */
+export function retryAfterSeconds(header: (name: string) => string | null): number {
+  const text = header('retry-after')?.trim() ?? ''
+  const seconds = SECONDS.test(text) ? Number(text) : secondsBetween(header('date'), text)
+  return Math.min(Math.max(seconds, 0), WAIT_SECONDS_MAX)
+}
+
+function secondsBetween(from: string | null, until: string): number {
+  const milliseconds = readHttpDate(until) - readHttpDate(from?.trim() ?? '')
+  return Number.isNaN(milliseconds) ? 0 : Math.ceil(milliseconds / 1_000)
+}
+
+/** NaN when the text is no HTTP date. The oldest of its forms leaves out that it means GMT. */
+function readHttpDate(text: string): number {
+  if (!HTTP_DATE.test(text)) return Number.NaN
+  return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
+}

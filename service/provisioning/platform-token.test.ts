@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { it, type TestContext } from 'node:test'
+import { readPlatformToken, rejectTokenArgument } from './platform-token.ts'
+
+const NOTHING = Readable.from([])
+
+it('reads a token from a file and from standard input, without one line break', async test => {
+  const path = join(emptyFolder(test), 'token')
+  for (const end of ['', '\n', '\r\n']) {
+    writeFileSync(path, `EAAB-token_1${end}`)
+    assert.equal(await readPlatformToken(path, NOTHING), 'EAAB-token_1')
+    const pieces = Readable.from(['EAAB', '-token_1', end].map(text => Buffer.from(text)))
+    assert.equal(await readPlatformToken('-', pieces), 'EAAB-token_1')
+  }
+})
+
+it('takes a token of 2,000 characters and none that is longer, without reading on', async () => {
+  const longest = 'x'.repeat(2_000)
+  const lines = [`${longest}\r\n`].map(text => Buffer.from(text))
+  assert.equal(await readPlatformToken('-', Readable.from(lines)), longest)
+  await assert.rejects(readPlatformToken('-', endless()), { name: 'PlatformTokenError' })
+})
+
+it('refuses what is no token, in one sentence that does not show it', async test => {
+  const path = join(emptyFolder(test), 'token')
+  for (const content of ['', '\n', 'hid den', 'hidden\n\n', 'hidden\t', 'hiddén', ' hidden']) {
+    writeFileSync(path, content)
+    const message =
+      `There is no token in ${path}: it must hold nothing but the token, 1 to 2,000 printable ` +
+      'ASCII characters without spaces.'
+    await assert.rejects(readPlatformToken(path, NOTHING), { name: 'PlatformTokenError', message })
+  }
+  await assert.rejects(readPlatformToken('-', NOTHING), /^PlatformTokenError: .* standard input:/)
+})
+
+it('names a file that cannot be read', async test => {
+  const folder = emptyFolder(test)
+  const missing = join(folder, 'missing')
+  await assert.rejects(readPlatformToken(missing, NOTHING), {
+    name: 'PlatformTokenError',
+    message: `The token cannot be read from ${missing} (ENOENT).`,
+  })
+  mkdirSync(join(folder, 'folder'))
+  await assert.rejects(readPlatformToken(join(folder, 'folder'), NOTHING), /\(EISDIR\)\.$/)
+})
+
+it('an argument that would carry a token is refused with the reason', () => {
+  for (const argument of ['--token', '--token=hidden', '--access-token', '--access_token=hidden']) {
+    assert.throws(
+      () => rejectTokenArgument(['set', argument, 'hidden']),
+      ({ name, message }: Error) =>
+        name === 'PlatformTokenError' &&
+        /because arguments stand in the process list/.test(message) &&
+        !message.includes('hidden'),
+    )
+  }
+  assert.doesNotThrow(() => rejectTokenArgument(['--token-from', 'token', '--out', 'x']))
+})
+
+async function* endless(): AsyncGenerator<Buffer> {
+  for (;;) yield Buffer.from('x'.repeat(1_000))
+}
+
+function emptyFolder(test: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-token-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

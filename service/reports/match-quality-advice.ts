@@ -1,0 +1,166 @@
+import type { EventQuality } from '../platforms/platform.ts'
+import type { Alert } from './alert-store.ts'
+import type { EventNameCoverage, MatchAssessment } from './match-quality.ts'
+
+/** What would improve the match of one event name, kept beside the platform's answer. */
+interface MatchAdvice {
+  event_name: string
+  key: string
+  /** send_more: too few events carry it. lost_on_the_way: they do, and it does not arrive. */
+  kind: 'send_more' | 'lost_on_the_way'
+  sentence: string
+  /** What the platform expects of it; null when it does not say, or nothing is missing here. */
+  possible_gain_percent: number | null
+}
+
+interface MatchKey {
+  key: string
+  /** How a shop sends it. */
+  from: string
+  /** Nobody can bring all of them: most visitors never say who they are. */
+  enoughPercent: number
+}
+
+/**
+ * The keys by what they usually weigh, the heaviest first (Meta, Best Practices for Conversions
+ * API, "Customer information parameters": email, phone, click id and external id before the rest).
+ */
+const MATCH_KEYS: readonly MatchKey[] = [
+  { key: 'em', from: '`user_data.em`', enoughPercent: 80 },
+  { key: 'ph', from: '`user_data.ph`', enoughPercent: 50 },
+  {
+    key: 'fbc',
+    from: '`user_data.fbc`, or the whole address of the page as `event_source`',
+    enoughPercent: 0.1,
+  },
+  { key: 'external_id', from: '`user_data.external_id`', enoughPercent: 80 },
+  { key: 'fbp', from: '`user_data.fbp` (the cookie _fbp)', enoughPercent: 60 },
+  { key: 'client_ip_address', from: '`user_data.client_ip_address`', enoughPercent: 90 },
+  { key: 'client_user_agent', from: '`user_data.client_user_agent`', enoughPercent: 90 },
+  { key: 'fn', from: '`user_data.fn`', enoughPercent: 50 },
+  { key: 'ln', from: '`user_data.ln`', enoughPercent: 50 },
+  { key: 'zp', from: '`user_data.zp`', enoughPercent: 50 },
+  { key: 'ct', from: '`user_data.ct`', enoughPercent: 50 },
+  { key: 'st', from: '`user_data.st`', enoughPercent: 50 },
+  { key: 'country', from: '`user_data.country`', enoughPercent: 50 },
+]
+
+const NAMES_MAX = 20
+/** Fewer than that, and the share is chance. */
+const EVENTS_COMPARED_MIN = 20
+const LOST_POINTS_MIN = 20
+const NAME_CHARACTERS_MAX = 60
+
+/** For each event name that we send: what to send more of, and what is lost on the way. */
+export function buildMatchAdvice(
+  events: readonly EventQuality[],
+  coverage: readonly EventNameCoverage[],
+): MatchAdvice[] {
+  const qualities = new Map(events.map(event => [event.eventName, event]))
+  return coverage.slice(0, NAMES_MAX).flatMap(ours => {
+    const quality = qualities.get(ours.event_name)
+    return quality ? [...lostKeys(quality, ours), ...missingKey(quality, ours)] : []
+  })
+}
+
+function lostKeys({ keys }: EventQuality, ours: EventNameCoverage): MatchAdvice[] {
+  if (ours.events < EVENTS_COMPARED_MIN) return []
+  return MATCH_KEYS.flatMap(({ key }) => {
+    const seen = keys.find(quality => quality.key === key)?.coveragePercent
+    const sent = ours.keys[key] ?? 0
+    if (seen === undefined || sent - seen < LOST_POINTS_MIN) return []
+    const sentence =
+      `${displayName(ours)}: ${sent} % of our events carried ${key}, and the platform sees it in ` +
+      `${seen} %. Look for another sender to this dataset that leaves it out, and for what drops ` +
+      'it on the way.'
+    const kind = 'lost_on_the_way' as const
+    return [{ event_name: ours.event_name, key, kind, sentence, possible_gain_percent: null }]
+  })
+}
+
+/** The one key that would bring most: as the platform says, else by its usual weight. */
+function missingKey({ keys }: EventQuality, ours: EventNameCoverage): MatchAdvice[] {
+  const sent = (key: string) => ours.keys[key] ?? 0
+  const missing = MATCH_KEYS.filter(({ key, enoughPercent }) => sent(key) < enoughPercent)
+  const gainOf = (key: string) =>
+    keys.find(quality => quality.key === key)?.possibleGainPercent ?? 0
+  const [best] = missing.toSorted((a, b) => gainOf(b.key) - gainOf(a.key))
+  if (!best) return []
+  const { key, from } = best
+  const gain = gainOf(key) > 0 ? gainOf(key) : null
+  const share = sent(key) === 0 ? 'none carries it' : `${sent(key)} % carry it`
+  const why =
+    gain === null
+      ? 'of what is missing it usually helps the match most'
+      : `the platform expects up to ${gain} % more matched conversions`
+  return [
+    {
+      event_name: ours.event_name,
+      key,
+      kind: 'send_more',
+      sentence: `${displayName(ours)}: send ${from} with more events; now ${share}, and ${why}.`,
+      possible_gain_percent: gain,
+    },
+  ]
+}
+
+/** Names are the caller's own, so they are no place to trust: a sentence stays a line. */
+function displayName({ event_name: name }: EventNameCoverage): string {
+  return name.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, NAME_CHARACTERS_MAX)
+}
+
+interface MatchAlertChanges {
+  raised: Pick<Alert, 'kind' | 'sentence' | 'details'>[]
+  resolved: Alert['kind'][]
+}
+
+interface SnapshotInput {
+  assessment: MatchAssessment
+  coverage: readonly EventNameCoverage[]
+  /** Our coverage beside the snapshot of a week earlier; empty when there is none. */
+  coverageBefore: readonly EventNameCoverage[]
+}
+
+const POINTS_FALLEN_MIN = 10
+
+/**
+ * What a snapshot raises, and what it shows to be fine again. Without one of a week earlier nobody
+ * knows whether the score has fallen: that alert is then left as it is.
+ */
+export function evaluateMatchAlerts(snapshot: SnapshotInput): MatchAlertChanges {
+  const { score, weekOverWeekChange, hasFallen, isLow } = snapshot.assessment
+  const details = { score, week_over_week_change: weekOverWeekChange }
+  const alerts: MatchAlertChanges = { raised: [], resolved: [] }
+  if (hasFallen) {
+    const fall = weekOverWeekChange?.slice(1)
+    const what = `The event match quality fell by ${fall} to ${score} within a week.`
+    const sentence = `${what} ${explainFall(snapshot)}`
+    alerts.raised.push({ kind: 'emq_fell', sentence, details })
+  }
+  if (hasFallen === false) alerts.resolved.push('emq_fell')
+  if (isLow) {
+    const sentence =
+      `The event match quality is ${score}, and below 4.0 the platform finds too few of your ` +
+      'customers: follow the advice in the newest snapshot of getEmqReport.'
+    alerts.raised.push({ kind: 'emq_low', sentence, details })
+  } else alerts.resolved.push('emq_low')
+  return alerts
+}
+
+/** The key that went missing most, of the first name that both know. */
+function explainFall({ coverage, coverageBefore }: SnapshotInput): string {
+  for (const { event_name: name, keys: now } of coverage) {
+    const before = coverageBefore.find(({ event_name }) => event_name === name)
+    if (!before) continue
+    const falls = Object.entries(before.keys)
+      .map(([key, percent]) => ({ key, percent, points: percent - (now[key] ?? 0) }))
+      .filter(({ points }) => points >= POINTS_FALLEN_MIN)
+      .toSorted((a, b) => b.points - a.points)
+    const [most] = falls
+    if (!most) continue
+    const { key, percent } = most
+    const shares = `${now[key] ?? 0} % instead of ${percent} %`
+    return `Fewer events carry ${key} than then, ${shares}: send it again.`
+  }
+  return 'Our events carry the same keys as then: look at other senders to the dataset.'
+}

@@ -1,0 +1,114 @@
+import {
+  type EventPage,
+  type PageLink,
+  PER_PAGE_DEFAULT,
+  PER_PAGE_MAX,
+} from '@signalbox/contract/event-pages.ts'
+import type { Event } from '@signalbox/contract/events.ts'
+import { FieldErrorList } from '../http/field-errors.ts'
+import { Refusal } from '../http/refusal.ts'
+
+export interface PageRequest {
+  page: number
+  perPage: number
+}
+
+/** A page number so high that no tracker has as many events. */
+const PAGE_MAX = 1_000_000_000
+
+/**
+ * Reads `page` and `per_page` from the query. More events a page than allowed are capped, as the
+ * specification says; throws a 422 refusal for what is no positive integer.
+ */
+export function readPageRequest(query: Record<string, unknown>): PageRequest {
+  const faults = new FieldErrorList()
+  const page = readPositiveInteger(faults, 'page', query.page) ?? 1
+  const perPage = readPositiveInteger(faults, 'per_page', query.per_page) ?? PER_PAGE_DEFAULT
+  if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
+  return { page: Math.min(page, PAGE_MAX), perPage: Math.min(perPage, PER_PAGE_MAX) }
+}
+
+function readPositiveInteger(faults: FieldErrorList, field: string, text: unknown): number | null {
+  if (text === undefined) return null
+  const isDigits = typeof text === 'string' && /^\d{1,15}$/.test(text)
+  const number = isDigits ? Number(text) : 0
+  if (number >= 1) return number
+  faults.add(field, `The ${field} field must be an integer of at least 1.`)
+  return null
+}
+
+export interface PageContent extends PageRequest {
+  events: Event[]
+  total: number
+  /** The list's own absolute URL. */
+  path: string
+}
+
+/** The envelope around a page, with every link that a reader may follow. */
+export function buildEventPage({ events, total, path, page, perPage }: PageContent): EventPage {
+  const lastPage = Math.max(1, Math.ceil(total / perPage))
+  const urlOf = (number: number) =>
+    `${path}?${new URLSearchParams({ per_page: String(perPage), page: String(number) })}`
+  const previous = page > 1 ? urlOf(Math.min(page - 1, lastPage)) : null
+  const next = page < lastPage ? urlOf(page + 1) : null
+  const first = (page - 1) * perPage + 1
+  return {
+    current_page: page,
+    data: events,
+    first_page_url: urlOf(1),
+    from: events.length === 0 ? null : first,
+    last_page: lastPage,
+    last_page_url: urlOf(lastPage),
+    links: [
+      { url: previous, label: '&laquo; Previous', active: false },
+      ...buildPageLinks(page, lastPage, urlOf),
+      { url: next, label: 'Next &raquo;', active: false },
+    ],
+    next_page_url: next,
+    path,
+    per_page: perPage,
+    prev_page_url: previous,
+    to: events.length === 0 ? null : first + events.length - 1,
+    total,
+  }
+}
+
+/** Pages shown on both sides of the current one, and at both ends of a long list. */
+const NEIGHBOURS = 3
+const ENDS = 2
+/** Up to so many pages are shown one by one. */
+const ALL_MAX = 2 * NEIGHBOURS + 8
+
+/** Laravel's slider: the ends, the neighbours of the current page, and dots for what is between. */
+function buildPageLinks(
+  page: number,
+  lastPage: number,
+  urlOf: (page: number) => string,
+): PageLink[] {
+  const links: PageLink[] = []
+  let before = 0
+  for (const number of listShownPages(page, lastPage)) {
+    if (number > before + 1) links.push({ url: null, label: '...', active: false })
+    links.push({ url: urlOf(number), label: String(number), active: number === page })
+    before = number
+  }
+  return links
+}
+
+function listShownPages(page: number, lastPage: number): number[] {
+  if (lastPage < ALL_MAX) return range(1, lastPage)
+  const window = 2 * NEIGHBOURS + 4
+  if (page <= NEIGHBOURS + 5) return [...range(1, window), ...range(lastPage - ENDS + 1, lastPage)]
+  if (page >= lastPage - NEIGHBOURS - 4) {
+    return [...range(1, ENDS), ...range(lastPage - window + 1, lastPage)]
+  }
+  return [
+    ...range(1, ENDS),
+    ...range(page - NEIGHBOURS, page + NEIGHBOURS),
+    ...range(lastPage - ENDS + 1, lastPage),
+  ]
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
+}

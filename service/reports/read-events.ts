@@ -1,0 +1,137 @@
+import type { Delivery } from '@signalbox/contract/deliveries.ts'
+import type { DashboardMetrics, EventPage } from '@signalbox/contract/event-pages.ts'
+import type { EventDetail } from '@signalbox/contract/events.ts'
+import type { TrackerIdentity } from '../access/store.ts'
+import type { Database } from '../db/database.ts'
+import { findAttempts } from '../delivery/attempt-store.ts'
+import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
+import { formatUtcDay } from '../events/event-record.ts'
+import { type EventSpace, eventRefKey, SPACE_NUMBERS } from '../events/event-ref.ts'
+import { listEventRefs as listIds } from '../events/list-store.ts'
+import {
+  findChildEvents,
+  findEventsById,
+  findEventsByRef,
+  type StoredEvent,
+} from '../events/store.ts'
+import { Refusal } from '../http/refusal.ts'
+import { explainDelivery } from './delivery-explanation.ts'
+import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
+import { buildEventPage, type PageRequest } from './pagination.ts'
+
+interface ListRequest {
+  tracker: TrackerIdentity
+  page: PageRequest
+  /** The list's own absolute URL, for its links. */
+  path: string
+  at: Date
+}
+
+/** listEventRefs: a page of the tracker's events with their deliveries, and the rates of the week. */
+export async function listEvents(
+  database: Database,
+  { tracker, page, path, at }: ListRequest,
+): Promise<{ events: EventPage; metrics: DashboardMetrics }> {
+  const { trackerId, workspaceId } = tracker
+  const offset = (page.page - 1) * page.perPage
+  const [{ total, events: places }, metrics] = await Promise.all([
+    listIds(database, { trackerId, offset, limit: page.perPage }),
+    acceptanceMetrics(database, trackerId, at),
+  ])
+  const [stored, deliveries] = await Promise.all([
+    findEventsByRef(database, trackerId, places),
+    findDeliveries(database, trackerId, places),
+  ])
+  const owner = { workspaceId, signalTrackerId: trackerId }
+  const byPlace = new Map(stored.map(event => [eventRefKey(event), event]))
+  const events = places.flatMap(place => {
+    const event = byPlace.get(eventRefKey(place))
+    if (!event) return []
+    const own = deliveries.filter(delivery => eventRefKey(delivery) === eventRefKey(place))
+    const views = own.map(delivery => deliveryView(delivery, owner, []))
+    return [eventView(event, owner, views)]
+  })
+  return { events: buildEventPage({ ...page, events, total, path }), metrics }
+}
+
+const DAY_MILLISECONDS = 86_400_000
+const WINDOW_DAYS = 7
+const RATE_DIGITS = 4
+
+/** Today and the six UTC days before it. When nothing was planned there is no rate: null, not 0. */
+async function acceptanceMetrics(
+  database: Database,
+  trackerId: string,
+  at: Date,
+): Promise<DashboardMetrics> {
+  const since = formatUtcDay(new Date(at.getTime() - (WINDOW_DAYS - 1) * DAY_MILLISECONDS))
+  const { planned, accepted } = await countAcceptance(database, trackerId, since)
+  return {
+    accepted,
+    total_deliveries: planned,
+    acceptance_rate: planned === 0 ? null : Number((accepted / planned).toFixed(RATE_DIGITS)),
+    acceptance_rate_window: 'last_7_days',
+  }
+}
+
+/** `space` null: the secret's event, and where there is none the page's. */
+interface EventLookup {
+  eventId: string
+  space: EventSpace | null
+}
+
+/**
+ * getEvent: one event with its parent, its children and the outcomes of its deliveries. Throws a
+ * 404 refusal when the tracker has no such event, even if another tracker has it.
+ */
+export async function readEvent(
+  database: Database,
+  { trackerId, workspaceId }: TrackerIdentity,
+  { eventId, space }: EventLookup,
+): Promise<EventDetail> {
+  if (eventId.includes('\0')) throw notFound()
+  const spaces = space === null ? undefined : [space]
+  const [event] = await findEventsById(database, trackerId, [eventId], spaces)
+  if (!event) throw notFound()
+  const [deliveries, children, parent] = await Promise.all([
+    findDeliveries(database, trackerId, [event]),
+    findChildEvents(database, trackerId, event),
+    findParent(database, trackerId, event),
+  ])
+
+  const owner = { workspaceId, signalTrackerId: String(workspaceId) }
+  const attempts = await findAttempts(database, trackerId, attemptIds(deliveries))
+  const views = deliveries.map(delivery => deliveryView(delivery, owner, attempts))
+  return {
+    event: eventView(event, owner, views),
+    lineage: {
+      parent: parent ? lineageView(parent, owner) : null,
+      children: children.map(child => lineageView(child, owner)),
+    },
+    deliveries: deliveries.map((delivery, index) => ({
+      ...(views[index] as Delivery),
+      explanation: explainDelivery(delivery, event),
+    })),
+  }
+}
+
+/** An event may name a parent of its own space, and one of the other where that has none. */
+async function findParent(
+  database: Database,
+  trackerId: string,
+  { parentEventId, space }: StoredEvent,
+): Promise<StoredEvent | null> {
+  if (parentEventId === null) return null
+  const spaces: EventSpace[] = ['secret', 'publishable']
+  if (space === SPACE_NUMBERS.publishable) spaces.reverse()
+  const [parent] = await findEventsById(database, trackerId, [parentEventId], spaces)
+  return parent ?? null
+}
+
+function attemptIds(deliveries: readonly StoredDelivery[]): string[] {
+  return deliveries.flatMap(({ attemptIds }) => attemptIds.slice(-ATTEMPTS_SHOWN_MAX))
+}
+
+function notFound(): Refusal {
+  return Refusal.notFound('This tracker has no such event.')
+}

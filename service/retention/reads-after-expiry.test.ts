@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { it } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { storedText, tracesOf } from '../../testing/stored-text.ts'
+import { ensurePartitions } from '../events/partition-store.ts'
+import { expireOldEvents } from './expire-events.ts'
+import { expirePayloads } from './expire-payloads.ts'
+
+const DAY_SECONDS = 86_400
+const EMAIL = 'jane@example.com'
+const DIGEST = hash('sha256', EMAIL)
+
+/** With a partition for each of the next days. */
+async function service(test: Parameters<typeof serviceUnderTest>[0]): Promise<ServiceUnderTest> {
+  const started = await serviceUnderTest(test)
+  await ensurePartitions(started.database, started.clock.now(), 3)
+  return started
+}
+
+function expire({ database, clock }: ServiceUnderTest, payloadDays = 90) {
+  return expirePayloads({ database, now: clock.now(), payloadDays })
+}
+
+it('200 shows an event whose payload has expired without identity, and with all else', async test => {
+  const shop = await service(test)
+  const page = 'https://shop.example/checkout'
+  const clicked = { event_source: `${page}?fbclid=AbC123#top`, click_ids: { gclid: 'gclid-1' } }
+  await shop.submit(samplePurchase(clicked))
+  await shop.deliver()
+  const before = (await shop.read('order-1001')).body
+  assert.equal(before.event.payload_expired, false)
+  assert.equal(before.event.event_source, clicked.event_source)
+  assert.ok(before.event.session)
+
+  shop.clock.forward(91 * DAY_SECONDS)
+  assert.deepEqual(await expire(shop), { partitions: 1, rows: 1, more: false, isHeld: false })
+  const { event, deliveries } = (await shop.read('order-1001')).body
+  const gone = { payload_expired: true, user_data_hashed: {}, click_ids: {}, session: null }
+  assert.deepEqual(event, { ...before.event, ...gone, event_source: page })
+  assert.deepEqual(deliveries, before.deliveries)
+  const stored = await storedText(shop.database)
+  assert.deepEqual(tracesOf(EMAIL, DIGEST, stored), [])
+  for (const trace of ['visitor-1', 'Mozilla', 'gclid-1', 'AbC123']) {
+    assert.ok(!stored.includes(trace), trace)
+  }
+})
+
+it('200 replays what has its payload and counts what has lost it', async test => {
+  const shop = await service(test)
+  await scriptFaults(shop.simulatorUrl, [
+    { respond: { status: 400, code: 100, subcode: 2_804_048 } },
+  ])
+  await shop.submit(samplePurchase({ event_id: 'early' }))
+  shop.clock.forward(DAY_SECONDS)
+  await shop.submit(samplePurchase({ event_id: 'late' }))
+  await shop.deliver()
+  shop.clock.forward(DAY_SECONDS)
+  assert.equal((await expire(shop, 1)).partitions, 1)
+  const { body } = await shop.request('POST', '/api/v1/deliveries/replay')
+  assert.deepEqual(body, { queued: 1, expired: 0, payload_expired: 1, capped: false })
+})
+
+it('what still waits when its payload expires is not sent, and says why', async test => {
+  const shop = await service(test)
+  await shop.submit(samplePurchase())
+  shop.clock.forward(DAY_SECONDS)
+  await expire(shop, 0)
+  await shop.deliver()
+  const [delivery] = (await shop.read('order-1001')).body.deliveries
+  assert.equal(delivery.status, 'failed:permanent')
+  assert.match(delivery.explanation, /identity payload of the event is gone/)
+  assert.equal((await shop.received()).count, 0)
+})
+
+it('200 erases a person some of whose payloads have expired', async test => {
+  const shop = await service(test)
+  await shop.submit(samplePurchase({ event_id: 'early' }))
+  shop.clock.forward(DAY_SECONDS)
+  await shop.submit(samplePurchase({ event_id: 'late' }))
+  await expire(shop, 0)
+  const body = { identifier_hash: DIGEST }
+  const { status, body: receipt } = await shop.request('DELETE', '/api/v1/user-data', { body })
+  assert.equal(status, 200)
+  assert.equal(receipt.events_updated, 1)
+  assert.deepEqual(tracesOf(EMAIL, DIGEST, await storedText(shop.database)), [])
+
+  await shop.submit(samplePurchase({ event_id: 'again' }))
+  assert.equal((await shop.read('again')).body.event.payload_expired, true)
+  shop.clock.forward(91 * DAY_SECONDS)
+  await expire(shop)
+  await shop.submit(samplePurchase({ event_id: 'much-later' }))
+  assert.equal((await shop.read('much-later')).body.event.payload_expired, true)
+})
+
+it('404 for an expired event, whose child stays and whose id may come again', async test => {
+  const shop = await service(test)
+  await shop.submit(samplePurchase())
+  shop.clock.forward(7 * DAY_SECONDS)
+  const refund = { event_id: 'refund', event_name: 'Refund', parent_event_id: 'order-1001' }
+  await shop.submit(samplePurchase(refund))
+  shop.clock.forward(757 * DAY_SECONDS)
+  const { database, clock } = shop
+  const { weeks } = await expireOldEvents({ database, now: clock.now(), ledgerMonths: 25 })
+  assert.equal(weeks, 1)
+  assert.equal((await shop.read('order-1001')).status, 404)
+  const { body } = await shop.read('refund')
+  assert.deepEqual([body.lineage.parent, body.event.parent_event_id], [null, 'order-1001'])
+  assert.equal((await shop.submit(samplePurchase())).status, 202)
+})

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { hkdfSync } from 'node:crypto'
+import { it } from 'node:test'
+import { deriveKey } from './derive-key.ts'
+
+const MASTER = Buffer.alloc(32, 7)
+
+it('is HKDF with SHA-256 over the purpose, so that what is signed today is known tomorrow', () => {
+  const expected = Buffer.from(hkdfSync('sha256', MASTER, '', 'signalbox audit heads v1', 32))
+  assert.deepEqual(deriveKey(MASTER, 'signalbox audit heads v1'), expected)
+})
+
+it('is another one for another purpose, and for another key', () => {
+  const key = deriveKey(MASTER, 'one')
+  assert.notDeepEqual(deriveKey(MASTER, 'other'), key)
+  assert.notDeepEqual(deriveKey(Buffer.alloc(32, 8), 'one'), key)
+  assert.notDeepEqual(key, MASTER)
+})

@@ -1,0 +1,7 @@
+import { randomUUID } from 'node:crypto'
+
+/** RFC 9562, version 7: ids that sort by the time of receipt. */
+export function generateUuidV7(at: Date): string {
+  const time = at.getTime().toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}

@@ -1,0 +1,136 @@
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { Transform } from 'node:stream'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { pathToFileURL } from 'node:url'
+
+/**
+ * `npm test` and `npm run test:full`. Loading the service costs 2 CPU seconds, so the files of a
+ * folder share a process, in groups; a file with hooks of its own, or one that says why it runs
+ * alone, gets a process for itself. Everything shares one PostgreSQL.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const FOLDERS =
+  '{contract,design,service,graph-simulator,embedded-postgres,browser,examples,' +
+  'benchmarks,docs,testing}'
+const GROUP_LINES_MAX = 1_500
+const CONCURRENCY = 3
+const SLOWEST_COUNT = 10
+const PROGRESS_TESTS = 200
+const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
+
+interface TestFile {
+  path: string
+  source: string
+  lines: number
+}
+
+const isFull = process.argv.includes('--full')
+process.env.SIGNALBOX_TEST_EXTENT = isFull ? 'full' : 'short'
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/signalbox-tests')
+
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-groups-'))
+const seconds = new Map<string, number>()
+let testCount = 0
+let hasFailed = false
+
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+// The types of Node.js do not know globalSetupPath yet.
+const options = {
+  files: writeGroups(testFiles()),
+  concurrency: CONCURRENCY,
+  globalSetupPath: join(import.meta.dirname, 'whole-run-setup.ts'),
+}
+const results = run(options)
+results.on('test:fail', event => {
+  hasFailed ||= event.todo === undefined
+})
+results.compose(progress()).compose(spec).pipe(process.stdout)
+results.once('close', () => {
+  if (hasFailed) process.exitCode = 1
+})
+
+function testFiles(): TestFile[] {
+  const paths = globSync(`${FOLDERS}/**/*.test.ts`, {
+    cwd: ROOT,
+    exclude: path => path.includes('node_modules'),
+  })
+  return paths
+    .filter(path => isFull || !path.endsWith('.full.test.ts'))
+    .sort()
+    .map(path => {
+      const source = readFileSync(join(ROOT, path), 'utf8')
+      return { path, source, lines: source.split('\n').length }
+    })
+}
+
+/** A group is a generated file that imports its test files; the long ones start first. */
+function writeGroups(files: TestFile[]): string[] {
+  const alone = files.filter(({ source }) => RUNS_ALONE.test(source))
+  const groups: TestFile[][] = []
+  for (const file of files.filter(each => !alone.includes(each))) {
+    const group = groups.at(-1)
+    const isOfGroup =
+      group !== undefined &&
+      topFolder(group[0] as TestFile) === topFolder(file) &&
+      lineCount(group) + file.lines <= GROUP_LINES_MAX
+    if (isOfGroup) group.push(file)
+    else groups.push([file])
+  }
+  return [...alone.map(file => join(ROOT, file.path)), ...groups.map(writeGroup)]
+}
+
+function writeGroup(files: TestFile[], index: number): string {
+  const path = join(folder, `group-${index}.test.mjs`)
+  const imports = files.map(file => `await import('${pathToFileURL(join(ROOT, file.path))}')\n`)
+  writeFileSync(path, imports.join(''))
+  return path
+}
+
+function topFolder({ path }: TestFile): string {
+  return dirname(path).split('/').slice(0, 2).join('/')
+}
+
+function lineCount(files: readonly TestFile[]): number {
+  return files.reduce((sum, { lines }) => sum + lines, 0)
+}
+
+/** Lets failures, skips and the summary through, counts the rest and names the slowest files. */
+function progress(): Transform {
+  const startedAt = performance.now()
+  let hasNamedSlowest = false
+  return new Transform({
+    objectMode: true,
+    transform(event, _encoding, done) {
+      const { type, data } = event
+      const isLeaf = (type === 'test:pass' || type === 'test:fail') && data.details?.type === 'test'
+      if (isLeaf && data.file) noteFile(data.file, data.details.duration_ms / 1_000)
+      if (isLeaf && testCount % PROGRESS_TESTS === 0) {
+        const elapsed = Math.round((performance.now() - startedAt) / 1_000)
+        process.stdout.write(`${testCount} tests, ${elapsed} s\n`)
+      }
+      if (type === 'test:diagnostic' && data.nesting === 0 && !hasNamedSlowest) {
+        hasNamedSlowest = true
+        process.stdout.write(slowestFiles())
+      }
+      const isQuiet = type === 'test:pass' && data.skip === undefined && data.todo === undefined
+      if (!isQuiet && type !== 'test:start') this.push(event)
+      done()
+    },
+  })
+}
+
+function noteFile(file: string, duration: number): void {
+  testCount += 1
+  seconds.set(file, (seconds.get(file) ?? 0) + duration)
+}
+
+function slowestFiles(): string {
+  const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST_COUNT)
+  const lines = slowest.map(
+    ([file, duration]) => `${duration.toFixed(1).padStart(7)} s  ${relative(ROOT, file)}`,
+  )
+  return `\nThe slowest test files:\n${lines.join('\n')}\n\n`
+}
