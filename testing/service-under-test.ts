@@ -15,7 +15,7 @@ import {
 } from '../service/provisioning/provision-tracker.ts'
 import { serviceLog } from '../service/roles/service-log.ts'
 import { createServer, type Server, type ServerOptions } from '../service/server.ts'
-import { parseNetworks } from '../service/settings/variable.ts'
+import { parseNetworks } from '../service/settings/networks.ts'
 import { sharedCluster } from './citus/cluster.ts'
 import { newContractKeys } from './contract-keys.ts'
 import { SHOP_ORIGIN } from './page-view.ts'

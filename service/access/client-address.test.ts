@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { parseNetworks } from '../settings/variable.ts'
+import { parseNetworks } from '../settings/networks.ts'
 import { createClientAddressReader, createTrustedProxies } from './client-address.ts'
 
 const PROXY = { address: '10.0.0.0', prefixBits: 8, family: 'ipv4' } as const

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { parseIpAddress } from '../identity/ip-address.ts'
-import type { Network } from '../settings/variable.ts'
+import type { Network } from '../settings/networks.ts'
 
 /** What an address is read from. */
 export interface AddressedRequest {

@@ -31,7 +31,7 @@ async function workerProcess(
       SIGNALBOX_CREDENTIAL_KEY: service.delivery.credentialKeys.current.toString('hex'),
       SIGNALBOX_DELIVERY_LEASE_SECONDS: String(LEASE_SECONDS),
       SIGNALBOX_DELIVERY_POLL_SECONDS: '1',
-      SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX: '1',
+      SIGNALBOX_DELIVERY_DESTINATION_REQUESTS_MAX: '1',
     },
   })
   await program.says(/Signalbox delivers to/)

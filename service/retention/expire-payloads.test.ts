@@ -9,7 +9,7 @@ import { windowEnd } from '../delivery/review-deliveries.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import { findEventsById } from '../events/store.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
-import { VARIABLES } from '../settings/variables.ts'
+import { PAYLOAD_RETENTION_DAYS_MIN } from '../settings/settings.ts'
 import { expirePayloads } from './expire-payloads.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -254,7 +254,6 @@ it('is never set so short that an event loses its payload while the platform wou
   })
   const eventTime = new Date(STORED_AT.getTime() + 300_000)
   const event = bareStoredEvent(eventTime, { actionSource: 'physical_store' })
-  const { minimum } = VARIABLES.SIGNALBOX_PAYLOAD_RETENTION_DAYS
-  const keptUntil = STORED_AT.getTime() + minimum * DAY_MILLISECONDS
+  const keptUntil = STORED_AT.getTime() + PAYLOAD_RETENTION_DAYS_MIN * DAY_MILLISECONDS
   assert.ok(windowEnd(event, platform).getTime() < keptUntil)
 })

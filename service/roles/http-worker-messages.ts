@@ -9,7 +9,7 @@ export interface HttpWorkerOrder {
   id: number
   role: string
   /** As given to the program, with this worker's share of the connections and the queue. */
-  settings: Omit<Settings, 'textOf'>
+  settings: Settings
   connectionString: string
   /** Left out: the platform is not known, and no test purchase can be sent. */
   platformUrl: string | undefined

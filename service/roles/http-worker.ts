@@ -91,7 +91,7 @@ async function start(order: HttpWorkerOrder) {
 
 function workerContext({ settings, id }: HttpWorkerOrder): RoleContext {
   return {
-    settings: { ...settings, textOf: () => undefined },
+    settings,
     logger: serviceLog(settings.logLevel).child({ worker: id }),
     now: () => new Date(),
     // Words for a person and the end of the program are the main thread's.

@@ -105,7 +105,7 @@ export class HttpWorkers {
   }
 
   #orders({ store, platformUrl, circuits }: HttpWorkersOptions, port: number) {
-    const { textOf: _, ...settings } = this.#context.settings
+    const { settings } = this.#context
     const count = this.#workers.length
     const share = {
       port,

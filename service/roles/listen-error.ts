@@ -1,11 +1,10 @@
-import type { VariableName } from '../settings/variables.ts'
 import { StartError } from './start-error.ts'
 
 /** Where a server should have listened, and which settings said so. */
 export interface ListeningPlace {
   host: string
   port: number
-  variables: { host: VariableName; port: VariableName }
+  variables: { host: string; port: string }
 }
 
 /** The sentence for an address or a port that cannot be had. */

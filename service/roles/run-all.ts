@@ -63,8 +63,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
         platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
         credentialsPath: hasCredentials ? credentialsPath : null,
         at: now(),
-        given: settings.givenVariables,
-        environment: settings.textOf,
+        given: settings.given,
       }),
     )
     return { close: () => closeAll(closers) }

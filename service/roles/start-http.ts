@@ -70,10 +70,7 @@ export async function startHttp(
     nativeSchemes: settings.nativeSchemes,
     mcpOrigins: settings.mcpOrigins,
     mails,
-    social: {
-      ...(settings.googleClient && { google: settings.googleClient }),
-      ...(settings.githubClient && { github: settings.githubClient }),
-    },
+    social: socialClients(settings),
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
     limits: limitsOf(settings),
@@ -116,5 +113,19 @@ function limitsOf(settings: Settings): ServerOptions['limits'] {
     userCodeRatePerMinute,
     agentRatePerMinute,
     eventLoopDelayMillisecondsMax,
+  }
+}
+
+function socialClients(settings: Settings): ServerOptions['social'] {
+  const { googleClientId, googleClientSecret, githubClientId, githubClientSecret } = settings
+  return {
+    ...(googleClientId &&
+      googleClientSecret && {
+        google: { clientId: googleClientId, clientSecret: googleClientSecret },
+      }),
+    ...(githubClientId &&
+      githubClientSecret && {
+        github: { clientId: githubClientId, clientSecret: githubClientSecret },
+      }),
   }
 }

@@ -1,5 +1,4 @@
-import type { Variable } from '../settings/variable.ts'
-import { VARIABLES, type VariableName } from '../settings/variables.ts'
+import type { GivenVariable } from '../settings/settings.ts'
 
 export interface StartFacts {
   origin: string
@@ -10,8 +9,7 @@ export interface StartFacts {
   credentialsPath: string | null
   /** When the service was ready, as the first purchase's moment of consent. */
   at: Date
-  given: readonly VariableName[]
-  environment: (name: VariableName) => string | undefined
+  given: readonly GivenVariable[]
 }
 
 /** What a person wants to know once the service runs. Secrets are shown only as "set". */
@@ -32,13 +30,8 @@ export function startSummary(facts: StartFacts): string {
 
 const NO_KEYS = 'not here; make a further tracker by "npm run provision -- --out FILE"'
 
-function settingsLine({ given, environment }: StartFacts): string {
-  return given
-    .map(name => {
-      const variable: Variable = VARIABLES[name]
-      return `${name}=${variable.secret ? '(set)' : environment(name)}`
-    })
-    .join(' ')
+function settingsLine({ given }: StartFacts): string {
+  return given.map(({ variable, value }) => `${variable}=${value ?? '(set)'}`).join(' ')
 }
 
 /** Copy and paste: the secret is read from the file, so it never stands in a shell's history. */

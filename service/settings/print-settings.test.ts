@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { renderSettingsPage, SETTINGS_PAGE_PATH } from './print-settings.ts'
-import { VARIABLES } from './variables.ts'
+import { SETTINGS } from './settings.ts'
 
 it('the page is fresh; run node service/settings/print-settings.ts when it is not', () => {
   assert.equal(readFileSync(SETTINGS_PAGE_PATH, 'utf8'), renderSettingsPage())
@@ -13,7 +13,10 @@ it('gives every variable one row of five cells', () => {
     .split('\n')
     .filter(line => line.startsWith('| `'))
   const names = rows.map(row => row.split('`')[1])
-  assert.deepEqual(names, Object.keys(VARIABLES))
+  assert.deepEqual(
+    names,
+    Object.values(SETTINGS).map(({ variable }) => variable),
+  )
   for (const row of rows) assert.equal(row.split(/(?<!\\)\|/).length, 7, row)
 })
 

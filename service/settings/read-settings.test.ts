@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readSettings, SettingsError } from './read-settings.ts'
-import { VARIABLES } from './variables.ts'
+import { SETTINGS } from './settings.ts'
 
-it('an empty environment gives the documented defaults', () => {
+it('returns the documented defaults for an empty environment', () => {
   const settings = readSettings({})
   assert.equal(settings.port, 3000)
   assert.equal(settings.host, '127.0.0.1')
@@ -12,7 +12,7 @@ it('an empty environment gives the documented defaults', () => {
   assert.deepEqual(settings.warnings, [])
 })
 
-it('a wrong value is refused in one sentence that names the variable and what it takes', () => {
+it('refuses an invalid value in one sentence that names the variable and its range', () => {
   const wrong: [Record<string, string>, string][] = [
     [{ PORT: 'eighty' }, 'PORT must be a whole number from 0 to 65535, not "eighty".'],
     [{ PORT: '70000' }, 'PORT must be a whole number from 0 to 65535, not "70000".'],
@@ -30,14 +30,14 @@ it('a wrong value is refused in one sentence that names the variable and what it
   }
 })
 
-it('a wrong secret is refused without showing it', () => {
+it('refuses an invalid secret without showing it', () => {
   assert.throws(
     () => readSettings({ SIGNALBOX_CREDENTIAL_KEY: 'not-a-key-but-private' }),
     (error: Error) => error instanceof SettingsError && !error.message.includes('private'),
   )
 })
 
-it('a secret may come from a file, and naming both is refused', () => {
+it('reads a secret from a file, and refuses both forms together', () => {
   const path = import.meta.filename
   assert.throws(() => readSettings({ DATABASE_URL_FILE: '/no/such/file' }), SettingsError)
   assert.throws(
@@ -46,7 +46,7 @@ it('a secret may come from a file, and naming both is refused', () => {
   )
 })
 
-it('previous keys are several, with commas between them, and never shown', () => {
+it('reads comma-separated previous keys and never shows them', () => {
   const [one, two] = ['ab'.repeat(32), 'CD'.repeat(32)]
   const read = (value: string) =>
     readSettings({ SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: value }).credentialKeysPrevious
@@ -57,13 +57,13 @@ it('previous keys are several, with commas between them, and never shown', () =>
     assert.throws(() => read(wrong), {
       name: 'SettingsError',
       message:
-        'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS must be 1 to 8 keys of 64 hexadecimal characters ' +
-        'with commas between them.',
+        'SIGNALBOX_CREDENTIAL_KEY_PREVIOUS must be 1 to 8 comma-separated keys of 64 hexadecimal ' +
+        'characters.',
     })
   }
 })
 
-it('the keys of the contract are texts of keys, and the contact is one that can be followed', () => {
+it('accepts contract keys as JWK or PEM, and a contact as mailto:, https: or tel:', () => {
   const pem = '-----BEGIN PRIVATE KEY-----\nMC4CAQ==\n-----END PRIVATE KEY-----'
   for (const key of [pem, '{\n "kty": "OKP" }']) {
     assert.equal(readSettings({ SIGNALBOX_CONTRACT_KEY: `${key}\n` }).contractKey, key)
@@ -90,7 +90,7 @@ it('the keys of the contract are texts of keys, and the contact is one that can 
   }
 })
 
-it('an unknown SIGNALBOX_ variable is a warning with the nearest name', () => {
+it('warns of an unknown SIGNALBOX_ variable with the nearest name', () => {
   const { warnings } = readSettings({ SIGNALBOX_DATADIR: 'x', SIGNALBOX_ZZZZZZZZZZZ: '1' })
   assert.deepEqual(warnings, [
     'SIGNALBOX_DATADIR is not a setting; did you mean SIGNALBOX_DATA_DIR?',
@@ -98,7 +98,7 @@ it('an unknown SIGNALBOX_ variable is a warning with the nearest name', () => {
   ])
 })
 
-it('identity is kept at least as long as an event may be sent, and never longer than the event', () => {
+it('keeps identity as long as an event may be sent, and never longer than the event', () => {
   const { payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays } = readSettings({})
   assert.deepEqual(
     [payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays],
@@ -123,17 +123,31 @@ it('identity is kept at least as long as an event may be sent, and never longer 
   })
 })
 
-it('the list of given variables names them and holds no value', () => {
-  const { givenVariables: given } = readSettings({
-    DATABASE_URL: 'postgres://u:hidden@h/d',
-    PORT: '0',
-  })
-  assert.deepEqual(given, ['PORT', 'DATABASE_URL'])
+it('lists the given variables without the value of a secret', () => {
+  const { given } = readSettings({ DATABASE_URL: 'postgres://u:hidden@h/d', PORT: '0' })
+  assert.deepEqual(given, [
+    { variable: 'PORT', value: '0' },
+    { variable: 'DATABASE_URL', value: null },
+  ])
 })
 
-it('every variable has a meaning and every default passes its own check', () => {
-  for (const [name, variable] of Object.entries(VARIABLES)) {
-    assert.ok(variable.meaning.endsWith('.'), name)
-  }
-  assert.doesNotThrow(() => readSettings({}))
+it('warns of a renamed variable with its new name', () => {
+  const { warnings } = readSettings({ SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX: '1' })
+  assert.deepEqual(warnings, [
+    'SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX has no effect: it is now ' +
+      'SIGNALBOX_DELIVERY_DESTINATION_REQUESTS_MAX.',
+  ])
+})
+
+it('refuses half of a social sign-in client', () => {
+  assert.throws(() => readSettings({ SIGNALBOX_GITHUB_CLIENT_ID: 'app' }), {
+    name: 'SettingsError',
+    message: 'Set both SIGNALBOX_GITHUB_CLIENT_ID and SIGNALBOX_GITHUB_CLIENT_SECRET, or neither.',
+  })
+})
+
+it('gives every setting a sentence and a variable of its own', () => {
+  const settings = Object.values(SETTINGS)
+  for (const { variable, description } of settings) assert.ok(description.endsWith('.'), variable)
+  assert.equal(new Set(settings.map(({ variable }) => variable)).size, settings.length)
 })

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import type { Settings, SocialClient } from './settings.ts'
-import { parseNetworks, type Variable } from './variable.ts'
-import { VARIABLES, type VariableName } from './variables.ts'
+import { InvalidValue, type Setting } from './setting-types.ts'
+import { type GivenVariable, SETTINGS, type Settings } from './settings.ts'
 
 /** A setting that stops the start. The message is one sentence and never holds a secret's value. */
 export class SettingsError extends Error {
@@ -11,163 +9,95 @@ export class SettingsError extends Error {
 
 type Environment = Record<string, string | undefined>
 
-/** Reads and checks every variable. Throws a SettingsError at the first wrong one. */
+/** Reads and checks every setting. Throws a SettingsError at the first invalid one. */
 export function readSettings(environment: Environment): Settings {
-  const text = (name: VariableName) => readVariable(environment, name)
-  const integer = (name: VariableName) => Number(text(name))
-  const optionalInteger = (name: VariableName) => (text(name) ? integer(name) : undefined)
-  const origin = text('SIGNALBOX_PUBLIC_ORIGIN')
-  const proxies = text('SIGNALBOX_TRUSTED_PROXIES')
-  return {
-    port: integer('PORT'),
-    host: text('HOST') ?? '',
-    httpWorkers: optionalInteger('SIGNALBOX_HTTP_WORKERS'),
-    logLevel: text('LOG_LEVEL') ?? '',
-    databaseUrl: text('DATABASE_URL'),
-    dataDirectory: resolve(text('SIGNALBOX_DATA_DIR') ?? ''),
-    databasePort: integer('SIGNALBOX_DATABASE_PORT'),
-    databaseConnectionsMax: integer('SIGNALBOX_DATABASE_CONNECTIONS_MAX'),
-    publicOrigin: origin === undefined ? undefined : new URL(origin).origin,
-    trustedProxies: (proxies && parseNetworks(proxies)) || [],
-    platformUrl: text('SIGNALBOX_PLATFORM_URL')?.replace(/\/+$/, ''),
-    platformVersion: text('SIGNALBOX_PLATFORM_VERSION') ?? '',
-    simulatorPort: integer('SIGNALBOX_SIMULATOR_PORT'),
-    metricsPort: integer('SIGNALBOX_METRICS_PORT'),
-    metricsHost: text('SIGNALBOX_METRICS_HOST') ?? '',
-    credentialKey: text('SIGNALBOX_CREDENTIAL_KEY'),
-    credentialKeysPrevious: text('SIGNALBOX_CREDENTIAL_KEY_PREVIOUS')?.split(/\s*,\s*/) ?? [],
-    contractKey: text('SIGNALBOX_CONTRACT_KEY'),
-    contractKeysPrevious: text('SIGNALBOX_CONTRACT_KEY_PREVIOUS'),
-    securityContact: text('SIGNALBOX_SECURITY_CONTACT'),
-    ingestQueueMax: integer('SIGNALBOX_INGEST_QUEUE_MAX'),
-    commitEventsMax: integer('SIGNALBOX_COMMIT_EVENTS_MAX'),
-    trackerRatePerSecond: integer('SIGNALBOX_TRACKER_RATE_PER_SECOND'),
-    sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE'),
-    failedAuthRatePerMinute: integer('SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE'),
-    signInRatePerMinute: integer('SIGNALBOX_SIGN_IN_RATE_PER_MINUTE'),
-    registrationRatePerMinute: integer('SIGNALBOX_REGISTRATION_RATE_PER_MINUTE'),
-    oauthRatePerMinute: integer('SIGNALBOX_OAUTH_RATE_PER_MINUTE'),
-    userCodeRatePerMinute: integer('SIGNALBOX_USER_CODE_RATE_PER_MINUTE'),
-    agentRatePerMinute: integer('SIGNALBOX_AGENT_RATE_PER_MINUTE'),
-    nativeSchemes: (text('SIGNALBOX_NATIVE_SCHEMES') ?? '').split(/\s*,\s*/),
-    mcpOrigins: (text('SIGNALBOX_MCP_ORIGINS') ?? '').split(/\s*,\s*/).filter(Boolean),
-    mailUrl: text('SIGNALBOX_MAIL_URL'),
-    mailFrom: text('SIGNALBOX_MAIL_FROM') ?? '',
-    googleClient: readSocialClient(environment, 'GOOGLE'),
-    githubClient: readSocialClient(environment, 'GITHUB'),
-    eventLoopDelayMillisecondsMax: integer('SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX'),
-    deliveryBatchMax: integer('SIGNALBOX_DELIVERY_BATCH_MAX'),
-    deliveryRequestsPerDestinationMax: integer('SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX'),
-    deliveryRequestsMax: integer('SIGNALBOX_DELIVERY_REQUESTS_MAX'),
-    deliveryLeaseSeconds: integer('SIGNALBOX_DELIVERY_LEASE_SECONDS'),
-    deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS'),
-    areJobsOn: text('SIGNALBOX_JOBS') === 'on',
-    testModeHours: integer('SIGNALBOX_TEST_MODE_HOURS'),
-    ...readRetention(integer),
-    warnings: warnOfUnknownVariables(environment),
-    givenVariables: variableNames().filter(name => readRawText(environment, name) !== undefined),
-    textOf: name => (isSecret(name) ? undefined : readRawText(environment, name)),
+  // What each setting's own parse returns is what the type of the table says of it.
+  const values = {} as Record<keyof typeof SETTINGS, never>
+  const given: GivenVariable[] = []
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const text = readGivenText(environment, setting)
+    if (text !== undefined) {
+      given.push({ variable: setting.variable, value: setting.isSecret ? null : text })
+    }
+    values[name as keyof typeof SETTINGS] = parseValue(setting, text ?? setting.default) as never
   }
-}
-
-/** Both or none: half of a client would only be noticed by whoever tries to sign in. */
-function readSocialClient(
-  environment: Environment,
-  provider: 'GOOGLE' | 'GITHUB',
-): SocialClient | undefined {
-  const names = [`SIGNALBOX_${provider}_CLIENT_ID`, `SIGNALBOX_${provider}_CLIENT_SECRET`] as const
-  const [clientId, clientSecret] = names.map(name => readVariable(environment, name))
-  if (clientId && clientSecret) return { clientId, clientSecret }
-  if (!clientId && !clientSecret) return undefined
-  throw new SettingsError(`Set ${names[0]} and ${names[1]}, both or none.`)
-}
-
-const DAYS_OF_MONTH_MIN = 28
-
-/** An event may not go before the identity that belongs to it, whatever months come together. */
-function readRetention(integer: (name: VariableName) => number) {
-  const payloadRetentionDays = integer('SIGNALBOX_PAYLOAD_RETENTION_DAYS')
-  const ledgerRetentionMonths = integer('SIGNALBOX_LEDGER_RETENTION_MONTHS')
-  const monthsMin = Math.ceil(payloadRetentionDays / DAYS_OF_MONTH_MIN)
-  if (ledgerRetentionMonths < monthsMin) {
-    throw new SettingsError(
-      `SIGNALBOX_LEDGER_RETENTION_MONTHS must be at least ${monthsMin} when ` +
-        `SIGNALBOX_PAYLOAD_RETENTION_DAYS is ${payloadRetentionDays}.`,
-    )
-  }
-  return {
-    payloadRetentionDays,
-    ledgerRetentionMonths,
-    attemptRetentionDays: integer('SIGNALBOX_ATTEMPT_RETENTION_DAYS'),
-  }
-}
-
-function readVariable(environment: Environment, name: VariableName): string | undefined {
-  const variable: Variable = VARIABLES[name]
-  const given = readRawText(environment, name)
-  const text = given ?? variable.default
-  if (text === undefined) return undefined
-  const fault = findValueFault(variable, text)
-  if (fault === null) return text
-  const shown = variable.secret ? '' : `, not ${JSON.stringify(text)}`
-  throw new SettingsError(`${name} must ${fault}${shown}.`)
+  const settings: Settings = { ...values, given, warnings: warnOfUnknownVariables(environment) }
+  requireWholeClient('GOOGLE', settings.googleClientId, settings.googleClientSecret)
+  requireWholeClient('GITHUB', settings.githubClientId, settings.githubClientSecret)
+  requireRetentionOrder(settings)
+  return settings
 }
 
 /** An empty value counts as unset, as in a compose file with `NAME=`. */
-function readRawText(environment: Environment, name: VariableName): string | undefined {
-  const given = environment[name]?.trim() || undefined
-  const path = environment[`${name}_FILE`]?.trim() || undefined
-  if (!path || !isSecret(name)) return given
-  if (given) throw new SettingsError(`Set ${name} or ${name}_FILE, not both.`)
+function readGivenText(
+  environment: Environment,
+  { variable, isSecret }: Setting<unknown>,
+): string | undefined {
+  const given = environment[variable]?.trim() || undefined
+  const path = environment[`${variable}_FILE`]?.trim() || undefined
+  if (!path || !isSecret) return given
+  if (given) throw new SettingsError(`Set ${variable} or ${variable}_FILE, not both.`)
   try {
     return readFileSync(path, 'utf8').trim() || undefined
   } catch (cause) {
-    throw new SettingsError(`${name}_FILE names a file that cannot be read: ${path}.`, { cause })
+    throw new SettingsError(`${variable}_FILE names a file that cannot be read: ${path}.`, {
+      cause,
+    })
   }
 }
 
-function findValueFault(variable: Variable, text: string): string | null {
-  switch (variable.kind) {
-    case 'text':
-      return null
-    case 'integer': {
-      const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = variable
-      const inRange = /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
-      return inRange ? null : `be a whole number from ${minimum} to ${maximum}`
-    }
-    case 'url':
-      return URL.canParse(text) ? null : 'be an absolute URL'
-    case 'choice':
-      return variable.choices?.includes(text) ? null : `be one of ${variable.choices?.join(', ')}`
-    case 'networks':
-      return parseNetworks(text) ? null : 'be addresses or ranges such as 10.0.0.0/8, 192.0.2.7'
-    case 'pattern':
-      return variable.pattern?.test(text) ? null : (variable.patternMeaning ?? 'match its pattern')
+function parseValue({ variable, isSecret, parse }: Setting<unknown>, text: string | null) {
+  if (text === null) return undefined
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error
+    const shown = isSecret ? '' : `, not ${JSON.stringify(text)}`
+    throw new SettingsError(`${variable} must ${error.message}${shown}.`)
   }
+}
+
+/** With half of an OAuth client, only the person who signs in would see an error. */
+function requireWholeClient(provider: string, clientId?: string, clientSecret?: string): void {
+  if ((clientId === undefined) === (clientSecret === undefined)) return
+  const name = `SIGNALBOX_${provider}_CLIENT`
+  throw new SettingsError(`Set both ${name}_ID and ${name}_SECRET, or neither.`)
+}
+
+const DAYS_PER_MONTH_MIN = 28
+
+/** An event is never deleted before its identity, even when the months are short. */
+function requireRetentionOrder({ payloadRetentionDays, ledgerRetentionMonths }: Settings): void {
+  const monthsMin = Math.ceil(payloadRetentionDays / DAYS_PER_MONTH_MIN)
+  if (ledgerRetentionMonths >= monthsMin) return
+  throw new SettingsError(
+    `SIGNALBOX_LEDGER_RETENTION_MONTHS must be at least ${monthsMin} when ` +
+      `SIGNALBOX_PAYLOAD_RETENTION_DAYS is ${payloadRetentionDays}.`,
+  )
+}
+
+/** Renamed settings, old to new. The old name has no effect, and the warning names the new one. */
+const RENAMED: Record<string, string> = {
+  SIGNALBOX_DELIVERY_LANE_REQUESTS_MAX: 'SIGNALBOX_DELIVERY_DESTINATION_REQUESTS_MAX',
 }
 
 function warnOfUnknownVariables(environment: Environment): string[] {
-  const known = variableNames().flatMap(name => (isSecret(name) ? [name, `${name}_FILE`] : [name]))
+  const known = Object.values(SETTINGS).flatMap(({ variable, isSecret }) =>
+    isSecret ? [variable, `${variable}_FILE`] : [variable],
+  )
   return Object.keys(environment)
     .filter(name => name.startsWith('SIGNALBOX_') && !known.includes(name))
     .map(name => {
-      const near = findNearestName(name, known)
-      return `${name} is not a setting${near ? `; did you mean ${near}?` : '.'}`
+      const newName = RENAMED[name]
+      if (newName) return `${name} has no effect: it is now ${newName}.`
+      const nearest = findNearestName(name, known)
+      return `${name} is not a setting${nearest ? `; did you mean ${nearest}?` : '.'}`
     })
-}
-
-function variableNames(): VariableName[] {
-  return Object.keys(VARIABLES) as VariableName[]
-}
-
-function isSecret(name: VariableName): boolean {
-  const variable: Variable = VARIABLES[name]
-  return variable.secret === true
 }
 
 const DISTANCE_MAX = 4
 
-/** The candidate that is fewest edits (Levenshtein) away from `word`, or null when none is near. */
+/** The candidate with the fewest edits (Levenshtein) to `word`, or null when none is near. */
 function findNearestName(word: string, candidates: readonly string[]): string | null {
   const ranked = candidates
     .map(candidate => ({ candidate, distance: editDistance(word, candidate) }))

@@ -1,67 +1,235 @@
-import type { Network } from './variable.ts'
-import type { VariableName } from './variables.ts'
+import { resolve } from 'node:path'
+import {
+  choice,
+  integer,
+  list,
+  matching,
+  networks,
+  type SettingValue,
+  text,
+  toggle,
+  url,
+} from './setting-types.ts'
+import { SIGN_IN_SETTINGS } from './sign-in-settings.ts'
 
-/** What the program was told, read once at the start. Times are seconds, sizes are counts. */
-export interface Settings {
-  port: number
-  host: string
-  /** Undefined: as many as fit the machine. */
-  httpWorkers: number | undefined
-  logLevel: string
-  databaseUrl: string | undefined
-  dataDirectory: string
-  databasePort: number
-  databaseConnectionsMax: number
-  publicOrigin: string | undefined
-  trustedProxies: Network[]
-  platformUrl: string | undefined
-  platformVersion: string
-  simulatorPort: number
-  metricsPort: number
-  metricsHost: string
-  credentialKey: string | undefined
-  credentialKeysPrevious: string[]
-  contractKey: string | undefined
-  contractKeysPrevious: string | undefined
-  securityContact: string | undefined
-  ingestQueueMax: number
-  commitEventsMax: number
-  trackerRatePerSecond: number
-  sandboxRatePerMinute: number
-  failedAuthRatePerMinute: number
-  signInRatePerMinute: number
-  registrationRatePerMinute: number
-  oauthRatePerMinute: number
-  userCodeRatePerMinute: number
-  agentRatePerMinute: number
-  nativeSchemes: string[]
-  /** Other origins whose pages may call the MCP server. */
-  mcpOrigins: string[]
-  mailUrl: string | undefined
-  mailFrom: string
-  googleClient: SocialClient | undefined
-  githubClient: SocialClient | undefined
-  eventLoopDelayMillisecondsMax: number
-  deliveryBatchMax: number
-  deliveryRequestsPerDestinationMax: number
-  deliveryRequestsMax: number
-  deliveryLeaseSeconds: number
-  deliveryPollSeconds: number
-  areJobsOn: boolean
-  testModeHours: number
-  payloadRetentionDays: number
-  ledgerRetentionMonths: number
-  attemptRetentionDays: number
-  /** Sentences about variables that nobody reads; they never stop the start. */
-  warnings: string[]
-  /** Which variables were given, for the start-up summary. Values of secrets are not in it. */
-  givenVariables: VariableName[]
-  /** The text of a variable that is no secret, as it was given. */
-  textOf: (name: VariableName) => string | undefined
+/** Meta accepts some events for 62 days; an event keeps its identity as long as it may be sent. */
+export const PAYLOAD_RETENTION_DAYS_MIN = 63
+
+/**
+ * Every setting, once: name, environment variable, range, default and description. The type
+ * `Settings`, the checks at the start and `docs/operations/settings.md` are derived from it.
+ */
+export const SETTINGS = {
+  port: integer('PORT', {
+    default: 3_000,
+    max: 65_535,
+    description: 'Port of the HTTP service. 0 takes any free port.',
+  }),
+  host: text('HOST', {
+    default: '127.0.0.1',
+    description: 'Address that the HTTP service listens on.',
+  }),
+  httpWorkers: integer('SIGNALBOX_HTTP_WORKERS', {
+    max: 64,
+    description: 'HTTP worker threads. 0: none. Unset: one less than the CPU cores, from 1 to 8.',
+  }),
+  logLevel: choice('LOG_LEVEL', {
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+    description: 'Lowest severity that is logged. `debug` logs every request.',
+  }),
+  logFormat: choice('LOG_FORMAT', {
+    choices: ['json', 'pretty'],
+    description: 'Format of the log. Unset: `pretty` on a terminal, `json` otherwise.',
+  }),
+  databaseUrl: url('DATABASE_URL', {
+    isSecret: true,
+    description: 'PostgreSQL 15 to 18. Unset: the embedded PostgreSQL in the data folder.',
+  }),
+  dataDirectory: {
+    ...text('SIGNALBOX_DATA_DIR', {
+      default: '.data',
+      description: 'Folder of the embedded database, credentials.json and generated secrets.',
+    }),
+    parse: (given: string) => resolve(given),
+  },
+  databasePort: integer('SIGNALBOX_DATABASE_PORT', {
+    default: 0,
+    max: 65_535,
+    description: 'Port of the embedded PostgreSQL on 127.0.0.1. 0 takes any free port.',
+  }),
+  databaseConnectionsMax: integer('SIGNALBOX_DATABASE_CONNECTIONS_MAX', {
+    default: 10,
+    min: 4,
+    max: 200,
+    description: 'Connections for HTTP, and as many for delivery. Each HTTP worker has at least 4.',
+  }),
+  publicOrigin: url('SIGNALBOX_PUBLIC_ORIGIN', {
+    part: given => new URL(given).origin,
+    description: 'Origin of the absolute URLs in answers. Unset: http://HOST:PORT.',
+  }),
+  trustedProxies: networks('SIGNALBOX_TRUSTED_PROXIES', {
+    description: 'Proxies whose X-Forwarded-For is trusted for the client address. Unset: none.',
+  }),
+  platformUrl: url('SIGNALBOX_PLATFORM_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'Graph API to deliver to (Meta: https://graph.facebook.com). Unset: the simulator.',
+  }),
+  platformVersion: matching('SIGNALBOX_PLATFORM_VERSION', {
+    pattern: /^v\d+\.\d+$/,
+    requirement: 'look like v26.0',
+    default: 'v26.0',
+    description: 'Graph API version of every request.',
+  }),
+  simulatorPort: integer('SIGNALBOX_SIMULATOR_PORT', {
+    default: 0,
+    max: 65_535,
+    description: 'Port of the simulator. 0 takes PORT + 1, or any free port.',
+  }),
+  metricsPort: integer('SIGNALBOX_METRICS_PORT', {
+    default: 0,
+    max: 65_535,
+    description: 'Port of the metrics. 0 takes PORT + 2, or any free port.',
+  }),
+  metricsHost: text('SIGNALBOX_METRICS_HOST', {
+    default: '127.0.0.1',
+    description: 'Address that the metrics listen on. Do not make them public.',
+  }),
+  credentialKey: matching('SIGNALBOX_CREDENTIAL_KEY', {
+    pattern: /^[0-9a-fA-F]{64}$/,
+    requirement: 'be 64 hexadecimal characters (openssl rand -hex 32)',
+    isSecret: true,
+    description: 'Encrypts platform credentials at rest. Unset: generated in the data folder.',
+  }),
+  credentialKeysPrevious: list('SIGNALBOX_CREDENTIAL_KEY_PREVIOUS', {
+    pattern: /^[0-9a-fA-F]{64}(\s*,\s*[0-9a-fA-F]{64}){0,7}$/,
+    requirement: 'be 1 to 8 comma-separated keys of 64 hexadecimal characters',
+    isSecret: true,
+    description: 'Previous keys that still decrypt while the key rotates.',
+  }),
+  contractKey: matching('SIGNALBOX_CONTRACT_KEY', {
+    pattern: /^(\{.*\}|-----BEGIN PRIVATE KEY-----.*)$/s,
+    requirement: 'be an Ed25519 private key, as a JWK or as PKCS#8 in PEM',
+    isSecret: true,
+    description: 'Signs the served contract. Unset: a development key in the data folder.',
+  }),
+  contractKeysPrevious: matching('SIGNALBOX_CONTRACT_KEY_PREVIOUS', {
+    pattern: /^\{.*\}$/s,
+    requirement: 'be a JWK set of Ed25519 public keys',
+    isSecret: true,
+    description: 'Previous public keys that are still published while the key rotates.',
+  }),
+  securityContact: matching('SIGNALBOX_SECURITY_CONTACT', {
+    pattern: /^(mailto:[^\s@]+@[^\s@]+|https:\/\/[^\s/]+\S*|tel:\+?[\d-]+)$/,
+    requirement: 'be a mailto:, https: or tel: address',
+    description: 'Where to report a vulnerability, in /.well-known/security.txt. Unset: no file.',
+  }),
+  ingestQueueMax: integer('SIGNALBOX_INGEST_QUEUE_MAX', {
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    description: 'Events that may wait for a commit. Above it, new events are answered with 503.',
+  }),
+  commitEventsMax: integer('SIGNALBOX_COMMIT_EVENTS_MAX', {
+    default: 1_000,
+    min: 1,
+    max: 5_000,
+    description: 'Events in one commit.',
+  }),
+  trackerRatePerSecond: integer('SIGNALBOX_TRACKER_RATE_PER_SECOND', {
+    default: 1_000,
+    max: 100_000,
+    description:
+      'Requests per second of one tracker, with bursts of twice that; per process. 0: no limit.',
+  }),
+  sandboxRatePerMinute: integer('SIGNALBOX_SANDBOX_RATE_PER_MINUTE', {
+    default: 60,
+    max: 100_000,
+    description: 'Sandbox requests per minute and client address; per process. 0: no limit.',
+  }),
+  failedAuthRatePerMinute: integer('SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE', {
+    default: 600,
+    max: 100_000,
+    description: 'Failed authentications per minute and address; per process. 0: no limit.',
+  }),
+  ...SIGN_IN_SETTINGS,
+  eventLoopDelayMillisecondsMax: integer('SIGNALBOX_EVENT_LOOP_DELAY_MILLISECONDS_MAX', {
+    default: 1_000,
+    max: 60_000,
+    description: 'Event loop delay above which new requests are answered with 503. 0: never.',
+  }),
+  deliveryBatchMax: integer('SIGNALBOX_DELIVERY_BATCH_MAX', {
+    default: 1_000,
+    min: 1,
+    max: 1_000,
+    description: 'Events in one request to the platform (Meta allows 1,000).',
+  }),
+  deliveryRequestsPerDestinationMax: integer('SIGNALBOX_DELIVERY_DESTINATION_REQUESTS_MAX', {
+    default: 2,
+    min: 1,
+    max: 16,
+    description: 'Requests in flight per destination and process; 1 while its circuit is open.',
+  }),
+  deliveryRequestsMax: integer('SIGNALBOX_DELIVERY_REQUESTS_MAX', {
+    default: 8,
+    min: 1,
+    max: 256,
+    description: 'Requests in flight per process. Keep it below the number of connections.',
+  }),
+  deliveryLeaseSeconds: integer('SIGNALBOX_DELIVERY_LEASE_SECONDS', {
+    default: 60,
+    min: 15,
+    max: 3_600,
+    description: 'After this time, another worker takes over the deliveries of a dead worker.',
+  }),
+  deliveryPollSeconds: integer('SIGNALBOX_DELIVERY_POLL_SECONDS', {
+    default: 2,
+    min: 1,
+    max: 60,
+    description: 'How often an idle worker polls for due deliveries.',
+  }),
+  areJobsOn: toggle('SIGNALBOX_JOBS', {
+    default: true,
+    description: 'Whether `all` and `deliver` run jobs. At least one process must.',
+  }),
+  testModeHours: integer('SIGNALBOX_TEST_MODE_HOURS', {
+    default: 24,
+    min: 1,
+    max: 168,
+    description: 'After this time, test mode of a destination ends by itself.',
+  }),
+  payloadRetentionDays: integer('SIGNALBOX_PAYLOAD_RETENTION_DAYS', {
+    default: 90,
+    min: PAYLOAD_RETENTION_DAYS_MIN,
+    max: 3_650,
+    description: 'Days that identity is kept. At least 63: Meta accepts some events for 62 days.',
+  }),
+  ledgerRetentionMonths: integer('SIGNALBOX_LEDGER_RETENTION_MONTHS', {
+    default: 25,
+    min: 3,
+    max: 240,
+    description: 'Months that events, deliveries and reports are kept. Not less than identity.',
+  }),
+  attemptRetentionDays: integer('SIGNALBOX_ATTEMPT_RETENTION_DAYS', {
+    default: 90,
+    min: 1,
+    max: 3_650,
+    description: 'Days that requests to the platform and their answers are kept.',
+  }),
 }
 
-/** What a social provider knows us by. */
-export interface SocialClient {
-  clientId: string
-  clientSecret: string
+type SettingName = keyof typeof SETTINGS
+
+/** The settings of a running program. Times are seconds where no other unit is named. */
+export type Settings = { [Name in SettingName]: SettingValue<(typeof SETTINGS)[Name]> } & {
+  /** Sentences about variables that no setting reads. They never stop the start. */
+  warnings: string[]
+  given: readonly GivenVariable[]
+}
+
+/** A variable of the environment; the value of a secret is null. */
+export interface GivenVariable {
+  variable: string
+  value: string | null
 }

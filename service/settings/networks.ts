@@ -1,18 +1,5 @@
 import { isIP } from 'node:net'
 
-/** How one variable is read. `secret` values are never printed, only "set" or "unset". */
-export interface Variable {
-  kind: 'integer' | 'text' | 'url' | 'choice' | 'pattern' | 'networks'
-  default: string | undefined
-  meaning: string
-  secret?: true
-  minimum?: number
-  maximum?: number
-  choices?: readonly string[]
-  pattern?: RegExp
-  patternMeaning?: string
-}
-
 /** One address, or all addresses that begin with the same bits (CIDR). */
 export interface Network {
   address: string
@@ -22,14 +9,14 @@ export interface Network {
 
 const NETWORKS_MAX = 200
 
-/** Reads addresses and CIDR ranges with commas between them; null when one of them is neither. */
+/** Reads comma-separated addresses and CIDR ranges. Returns null when one of them is neither. */
 export function parseNetworks(text: string): Network[] | null {
   const networks = text.split(',').map(part => parseNetwork(part.trim()))
   if (networks.length > NETWORKS_MAX) return null
   return networks.every(network => network !== null) ? networks : null
 }
 
-/** IPv4 inside IPv6 is not taken: peers are compared as IPv4, so such a range would be idle. */
+/** Peers are compared as IPv4, so a range of IPv4-mapped IPv6 would never match: it is refused. */
 function parseNetwork(text: string): Network | null {
   const [address = '', bits, ...more] = text.split('/')
   const version = isIP(address)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parseNetworks } from './variable.ts'
+import { parseNetworks } from './networks.ts'
 
 it('reads addresses and ranges of both families', () => {
   assert.deepEqual(parseNetworks('10.0.0.0/8, 192.0.2.7,2001:db8::/32 ,::1'), [

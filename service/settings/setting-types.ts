@@ -1,0 +1,171 @@
+import { parseNetworks } from './networks.ts'
+
+/** One environment variable: how it is read, checked and described. */
+export interface Setting<Value> {
+  variable: string
+  /** As a person would write it; null when unset means something of its own. */
+  default: string | null
+  /** A secret is never printed and may also come from a file, NAME_FILE. */
+  isSecret: boolean
+  /** What the variable takes, as the settings page says it. */
+  range: string
+  description: string
+  /** The value of a text that was given or is the default. Throws an InvalidValue. */
+  parse: (text: string) => Value
+}
+
+/** A value outside its range. The message completes "PORT must ...". */
+export class InvalidValue extends Error {
+  override name = 'InvalidValue'
+}
+
+interface Description<Default> {
+  description: string
+  /** Left out: the value is undefined when the variable is unset. */
+  default?: Default
+}
+
+export type SettingValue<Kind> =
+  Kind extends Setting<infer Value>
+    ? Kind extends { default: string }
+      ? Value
+      : Value | undefined
+    : never
+
+/** A setting with a default always has a value. */
+type Described<Value, Default> = Setting<Value> & {
+  default: Default extends undefined ? null : string
+}
+
+/** A whole number. */
+export function integer<Default extends number | undefined = undefined>(
+  variable: string,
+  { min = 0, max, ...rest }: Description<Default> & { min?: number; max: number },
+): Described<number, Default> {
+  return describe(variable, rest, {
+    range: `integer, ${min} to ${max}`,
+    parse: text => {
+      const isInRange = /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max
+      if (isInRange) return Number(text)
+      throw new InvalidValue(`be a whole number from ${min} to ${max}`)
+    },
+  })
+}
+
+/** Any text. */
+export function text<Default extends string | undefined = undefined>(
+  variable: string,
+  { isSecret = false, ...rest }: Description<Default> & { isSecret?: boolean },
+): Described<string, Default> {
+  return describe(variable, rest, { range: 'text', isSecret, parse: given => given })
+}
+
+/** One of a few words. */
+export function choice<Choice extends string, Default extends Choice | undefined = undefined>(
+  variable: string,
+  { choices, ...rest }: Description<Default> & { choices: readonly Choice[] },
+): Described<Choice, Default> {
+  return describe(variable, rest, {
+    range: choices.map(each => `\`${each}\``).join(', '),
+    parse: given => {
+      const found = choices.find(each => each === given)
+      if (found !== undefined) return found
+      throw new InvalidValue(`be one of ${choices.join(', ')}`)
+    },
+  })
+}
+
+/** `on` or `off`. */
+export function toggle(
+  variable: string,
+  { default: preset, ...rest }: { default: boolean; description: string },
+): Described<boolean, string> {
+  const words = { ...rest, choices: ['on', 'off'], default: preset ? 'on' : 'off' } as const
+  const { parse, ...setting } = choice(variable, words)
+  return { ...setting, default: words.default, parse: given => parse(given) === 'on' }
+}
+
+/** An absolute URL; `part` keeps what is needed of it. */
+export function url(
+  variable: string,
+  {
+    isSecret = false,
+    part = given => given,
+    ...rest
+  }: { description: string; isSecret?: boolean; part?: (given: string) => string },
+): Described<string, undefined> {
+  return describe(variable, rest, {
+    range: 'absolute URL',
+    isSecret,
+    parse: given => {
+      if (URL.canParse(given)) return part(given)
+      throw new InvalidValue('be an absolute URL')
+    },
+  })
+}
+
+interface Pattern {
+  pattern: RegExp
+  /** Completes "must ...". */
+  requirement: string
+  isSecret?: boolean
+}
+
+/** Text of a form. */
+export function matching<Default extends string | undefined = undefined>(
+  variable: string,
+  { pattern, requirement, isSecret = false, ...rest }: Description<Default> & Pattern,
+): Described<string, Default> {
+  return describe(variable, rest, {
+    range: `text; must ${requirement}`,
+    isSecret,
+    parse: given => {
+      if (pattern.test(given)) return given
+      throw new InvalidValue(requirement)
+    },
+  })
+}
+
+/** Texts of a form with commas between them; none when it is unset. */
+export function list(
+  variable: string,
+  options: { description: string; default?: string } & Pattern,
+): Described<string[], string> {
+  const { parse, ...setting } = matching<string | undefined>(variable, options)
+  const items = (given: string) => (given === '' ? [] : parse(given).split(/\s*,\s*/))
+  return { ...setting, default: options.default ?? '', parse: items }
+}
+
+/** Addresses and CIDR ranges with commas between them; none when it is unset. */
+export function networks(
+  variable: string,
+  { description }: { description: string },
+): Described<ReturnType<typeof parseNetworks> & object, string> {
+  return {
+    variable,
+    description,
+    default: '',
+    isSecret: false,
+    range: 'comma-separated IP addresses and CIDR ranges',
+    parse: given => {
+      const parsed = given === '' ? [] : parseNetworks(given)
+      if (parsed) return parsed
+      throw new InvalidValue('be addresses or ranges such as 10.0.0.0/8, 192.0.2.7')
+    },
+  }
+}
+
+function describe<Value, Default extends string | number | undefined>(
+  variable: string,
+  { description, default: preset }: Description<Default>,
+  rest: { range: string; isSecret?: boolean; parse: (given: string) => Value },
+): Described<Value, Default> {
+  const setting = {
+    variable,
+    description,
+    default: preset === undefined ? null : String(preset),
+    isSecret: false,
+    ...rest,
+  }
+  return setting as Described<Value, Default>
+}
