@@ -8,7 +8,7 @@ interface Actor {
   id: string | null
 }
 
-/** How those who acted in a workspace are called now; whoever is gone has no name. */
+/** Current names of the actors in a workspace. A deleted actor has no name. */
 export async function findActorNames(
   database: Database,
   workspaceId: number,
@@ -29,7 +29,7 @@ export async function findActorNames(
   return new Map(found)
 }
 
-/** At most nine digits, so that it fits the column whatever the entry says. */
+/** At most nine digits, so that the number always fits the column. */
 const ROW_ID = /^[1-9]\d{0,8}$/
 const TRACKER_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
@@ -45,7 +45,7 @@ async function findPeopleNames({ query }: Database, ids: string[]): Promise<Name
   return rows.map(({ id, name }) => [`person ${id}`, name])
 }
 
-/** Credentials of agents: both kinds belong to a workspace, which calls them as it likes. */
+/** Agent credentials: both kinds belong to a workspace, whose members name them. */
 async function findCredentialNames(
   { query }: Database,
   workspaceId: number,

@@ -6,7 +6,7 @@ import { findHead, readEntries } from './audit-read-store.ts'
 import { createAuditTrail } from './audit-store.ts'
 import { deriveAuditKeys } from './signed-head.ts'
 
-it('twenty who append at once, on several connections, write one chain without a gap', async test => {
+it('writes one chain without a gap under twenty concurrent appends', async test => {
   const { database, trail, workspaceId, verify } = await auditUnderTest(test)
   const appended = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
@@ -22,7 +22,7 @@ it('twenty who append at once, on several connections, write one chain without a
   assert.deepEqual({ is_intact, entries }, { is_intact: true, entries: 20 })
 })
 
-it('a transaction that is rolled back leaves no gap and no head', async test => {
+it('leaves no gap and no head after a rollback', async test => {
   const { database, trail, workspaceId, write, verify } = await auditUnderTest(test)
   const abandoned = () =>
     database.query.transaction().execute(async query => {
@@ -39,7 +39,7 @@ it('a transaction that is rolled back leaves no gap and no head', async test => 
   assert.deepEqual({ is_intact, entries }, { is_intact: true, entries: 3 })
 })
 
-it('workspaces have chains of their own', async test => {
+it('keeps a separate chain for each workspace', async test => {
   const { write, newWorkspace, verify, workspaceId } = await auditUnderTest(test)
   const other = await newWorkspace()
   for (const workspace of [workspaceId, other, workspaceId]) await write(1, workspace)
@@ -48,7 +48,7 @@ it('workspaces have chains of their own', async test => {
   assert.ok((await verify(other)).is_intact)
 })
 
-it('the store refuses to change, remove and truncate entries and receipts', async test => {
+it('refuses to update, delete and truncate entries and receipts', async test => {
   const { database, write } = await auditUnderTest(test)
   await write(1)
   for (const table of ['audit_entries', 'agent_receipts']) {
@@ -65,7 +65,7 @@ it('the store refuses to change, remove and truncate entries and receipts', asyn
   }
 })
 
-it('what follows a head that somebody forged is written down and never signed', async test => {
+it('appends after a forged head without signing', async test => {
   const { database, trail, workspaceId, write, verify, asOwner } = await auditUnderTest(test)
   await write(2)
   const [first] = await readEntries(database, { workspaceId, limit: 1 })
@@ -80,7 +80,7 @@ it('what follows a head that somebody forged is written down and never signed', 
   assert.match(finding, /is not signed by a key of this installation/)
 })
 
-it('a head that was signed with the key of before is built upon while that key is named', async test => {
+it('appends to a head signed with a previous key while that key is configured', async test => {
   const { database, workspaceId, write } = await auditUnderTest(test)
   await write(1)
   const [former, current] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)]
@@ -89,7 +89,7 @@ it('a head that was signed with the key of before is built upon while that key i
   assert.equal((await trailOf([]).append(database, sampleEntry(workspaceId, 3))).sequence, 3)
 })
 
-it('an entry names its place and the digest of the one before', () => {
+it('writes the sequence and the previous hash into the body', () => {
   const first = forgedEntry(1, GENESIS_LINK)
   const second = JSON.parse(forgedEntry(1, first).body)
   assert.equal(second.sequence, 2)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 
-/** Everything that is written down for good, by what it is about. */
+/** Every action that the audit log records. */
 export const AUDIT_ACTIONS = [
   'connection.approved',
   'connection.renamed',
@@ -31,8 +31,8 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /**
- * Who did it. Ids only: the log is kept for good, so names and addresses of people stay where they
- * can be changed and erased. `operator`: who runs the program; `system`: nobody asked just then.
+ * Who did it, as IDs only: entries are never deleted, so names and addresses stay where they can
+ * be changed and erased. `operator` runs the service; `system` is the service itself.
  */
 export type AuditActor =
   | { type: 'person' | 'connection' | 'execution_token'; id: string }
@@ -56,10 +56,9 @@ export interface AuditSubject {
   id: string
 }
 
-/** What JSON can say, and what no person can be known by (docs/decisions/0018). */
+/** Any JSON values that do not identify a person (docs/decisions/0018). */
 export type AuditDetails = Record<string, unknown>
 
-/** One thing that happened in a workspace. */
 export interface AuditEntry {
   workspaceId: number
   at: Date
@@ -69,22 +68,22 @@ export interface AuditEntry {
   details: AuditDetails
 }
 
-/** Where an entry stands in the chain of its workspace. */
+/** The position of an entry in the hash chain of its workspace. */
 export interface ChainLink {
   sequence: number
   /** SHA-256 of the entry's text. */
   hash: Buffer
 }
 
-/** What the first entry of every chain names as the one before it. */
+/** The predecessor of the first entry of every chain. */
 export const GENESIS_LINK: ChainLink = { sequence: 0, hash: Buffer.alloc(32) }
 
 interface ChainedEntry extends ChainLink {
-  /** The canonical text (RFC 8785) that `hash` is of. */
+  /** Canonical JSON (RFC 8785), the input of `hash`. */
   body: string
 }
 
-/** The next entry of a chain: its text names its place and the digest of the one before. */
+/** Builds the next entry of a chain. Its body contains its sequence and the previous hash. */
 export function buildChainedEntry(entry: AuditEntry, previous: ChainLink): ChainedEntry {
   const sequence = previous.sequence + 1
   const { workspaceId, at, actor, action, subject, details } = entry

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
 import type { AuditHead } from './signed-head.ts'
 
-/** A row of the log as it is found, whatever it says. */
+/** A row of the log as stored; nothing in it is verified. */
 export interface StoredEntry {
   sequence: number
   body: string
   hash: Buffer
-  /** The columns beside the body, which are read from it. */
+  /** Columns that PostgreSQL generates from the body. */
   columns: { action: string; subjectType: string; subjectId: string }
 }
 
@@ -15,7 +15,7 @@ export interface StoredHead extends AuditHead {
   signature: Buffer
 }
 
-/** What a receipt says of itself, and where in the log it belongs. */
+/** A receipt with the log entry that it names; nothing in it is verified. */
 export interface StoredReceipt {
   actionId: number
   sequence: number
@@ -24,7 +24,7 @@ export interface StoredReceipt {
   documentSha256: Buffer
 }
 
-/** Everything that `work` reads is of one moment, so entries that come meanwhile do not disturb. */
+/** Runs `work` on one snapshot, so concurrent appends do not affect what it reads. */
 export function withSnapshot<Found>(
   { query }: Database,
   work: (snapshot: Transaction) => Promise<Found>,
@@ -36,28 +36,31 @@ export function withSnapshot<Found>(
     .execute(transaction => work({ query: transaction }))
 }
 
-/** A part of the log of one workspace, by sequence. */
+/** A range of sequences in the log of one workspace. */
 export interface EntryRange {
   workspaceId: number
-  /** Left out: from the very first row, also if its sequence makes no sense. */
+  /** Exclusive. Undefined starts at the first row, even if its sequence is invalid. */
   after?: number | undefined
-  /** The last one that is asked for; left out: all that follow. */
+  /** Inclusive. Undefined reads to the end. */
   until?: number | undefined
   limit: number
 }
 
 /**
- * The rows as they are. Whoever owns the database can also put numbers there that JavaScript has
- * not, and drop what forbids nulls; they come as the largest number and as empty text.
+ * Reads entries as stored. The database owner can store sequences beyond the safe integers of
+ * JavaScript and drop `not null` constraints; such values are returned as the largest safe integer
+ * and as empty text.
  */
 export async function readEntries(
   transaction: Transaction,
   { workspaceId, after, until, limit }: EntryRange,
 ): Promise<StoredEntry[]> {
-  let asked = selectEntries(transaction, workspaceId).orderBy('audit_entries.sequence').limit(limit)
-  if (after !== undefined) asked = asked.where('sequence', '>', after)
-  if (until !== undefined) asked = asked.where('sequence', '<=', until)
-  return (await asked.execute()).map(toStoredEntry)
+  let selection = selectEntries(transaction, workspaceId)
+    .orderBy('audit_entries.sequence')
+    .limit(limit)
+  if (after !== undefined) selection = selection.where('sequence', '>', after)
+  if (until !== undefined) selection = selection.where('sequence', '<=', until)
+  return (await selection.execute()).map(toStoredEntry)
 }
 
 export interface EntryFilter {
@@ -68,20 +71,20 @@ export interface EntryFilter {
   limit: number
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function findNewestEntries(
   transaction: Transaction,
   workspaceId: number,
   { before, action, subjectType, subjectId, limit }: EntryFilter,
 ): Promise<StoredEntry[]> {
-  let asked = selectEntries(transaction, workspaceId)
+  let selection = selectEntries(transaction, workspaceId)
     .orderBy('audit_entries.sequence', 'desc')
     .limit(limit)
-  if (before !== undefined) asked = asked.where('sequence', '<', before)
-  if (action !== undefined) asked = asked.where('action', '=', action)
-  if (subjectType !== undefined) asked = asked.where('subject_type', '=', subjectType)
-  if (subjectId !== undefined) asked = asked.where('subject_id', '=', subjectId)
-  return (await asked.execute()).map(toStoredEntry)
+  if (before !== undefined) selection = selection.where('sequence', '<', before)
+  if (action !== undefined) selection = selection.where('action', '=', action)
+  if (subjectType !== undefined) selection = selection.where('subject_type', '=', subjectType)
+  if (subjectId !== undefined) selection = selection.where('subject_id', '=', subjectId)
+  return (await selection.execute()).map(toStoredEntry)
 }
 
 function selectEntries({ query }: Transaction, workspaceId: number) {
@@ -105,7 +108,7 @@ function toStoredEntry({ sequence, body, hash, action, subject_type, subject_id 
   return { sequence, body, hash, columns }
 }
 
-/** Null: nothing was ever written, or the row is gone. */
+/** Null if the log is empty or its head row is missing. */
 export async function findHead(
   { query }: Transaction,
   workspaceId: number,
@@ -120,11 +123,11 @@ export async function findHead(
 
 export interface LogExtent {
   head: StoredHead | null
-  /** The last entry that there is; null: there is none. */
+  /** The sequence of the last entry; null if there is none. */
   lastSequence: number | null
 }
 
-/** Where a log ends, by its head and by its entries, at one moment. */
+/** Where a log ends according to its head and to its entries, read in one snapshot. */
 export function findLogExtent(database: Database, workspaceId: number): Promise<LogExtent> {
   return withSnapshot(database, async snapshot => {
     const [newest] = await findNewestEntries(snapshot, workspaceId, { limit: 1 })
@@ -132,12 +135,12 @@ export function findLogExtent(database: Database, workspaceId: number): Promise<
   })
 }
 
-/** The receipts that name a part of the log, by the sequence that they name. */
+/** The receipts that name entries of a range, ordered by sequence. */
 export async function readReceipts(
   { query }: Transaction,
   { workspaceId, after, until, limit }: EntryRange,
 ): Promise<StoredReceipt[]> {
-  let asked = query
+  let selection = query
     .selectFrom('agent_receipts')
     .select([
       'action_id',
@@ -150,9 +153,9 @@ export async function readReceipts(
     .orderBy('agent_receipts.sequence')
     .orderBy('action_id')
     .limit(limit)
-  if (after !== undefined) asked = asked.where('sequence', '>', after)
-  if (until !== undefined) asked = asked.where('sequence', '<=', until)
-  const rows = await asked.execute()
+  if (after !== undefined) selection = selection.where('sequence', '>', after)
+  if (until !== undefined) selection = selection.where('sequence', '<=', until)
+  const rows = await selection.execute()
   return rows.map(({ action_id, document_sha256, ...row }) => ({
     ...row,
     actionId: action_id,
@@ -160,7 +163,7 @@ export async function readReceipts(
   }))
 }
 
-/** Every workspace, and those of which there is only something in the log. */
+/** Every workspace, including deleted ones that still have a log. */
 export async function listLoggedWorkspaces({ query }: Database): Promise<number[]> {
   const rows = await query
     .selectFrom('workspaces')

@@ -4,42 +4,40 @@ import type { StoredHead } from './audit-read-store.ts'
 import { type AuditHead, type AuditKeys, isSignedHead, signHead } from './signed-head.ts'
 
 /**
- * The way to write something down for good. Every room that does what people must be able to see
- * later is given one.
+ * Appends entries to the audit logs. Every module with auditable actions receives one.
  */
 export interface AuditTrail {
   /**
-   * Appends to the chain of the workspace, inside the caller's transaction, so that what was done
-   * and its entry are one. The chain is held until that transaction ends: append last.
+   * Appends to the chain of the workspace inside the caller's transaction, so that an action and
+   * its entry are committed together. The chain stays locked until that transaction ends: append
+   * last.
    */
   append(transaction: Transaction, entry: AuditEntry): Promise<ChainLink>
 }
 
 export function createAuditTrail(keys: AuditKeys): AuditTrail {
-  const seal: HeadSigner = {
+  const signer: HeadSigner = {
     sign: head => signHead(keys, head),
     isSigned: (head, signature) => isSignedHead(keys, head, signature),
   }
-  return { append: (transaction, entry) => appendEntry(transaction, entry, seal) }
+  return { append: (transaction, entry) => appendEntry(transaction, entry, signer) }
 }
 
-/** How heads are signed, and what is one that was. */
 interface HeadSigner {
   sign(head: AuditHead): Buffer
   isSigned(head: AuditHead, signature: Buffer): boolean
 }
 
 /**
- * Adds one entry to the chain of its workspace. The row of the head is locked first, so that two
- * who append at once do it one after the other, and neither names the same entry as the one before.
- * After a head that no key of ours signed the next one is not signed either: a signature would make
- * what somebody forged look like ours. What is done is written down all the same, and verifying
- * tells of it until an operator has looked (`signChain`).
+ * Appends one entry to the chain of its workspace. Locking the head row first serializes concurrent
+ * appends, so no two entries share a predecessor. If none of our keys signed the current head, the
+ * next head stays unsigned as well: a signature would make forged entries look genuine. The entry
+ * is still written, and verification reports the log until an operator reviews it (`signChain`).
  */
 async function appendEntry(
   { query }: Transaction,
   entry: AuditEntry,
-  seal: HeadSigner,
+  signer: HeadSigner,
 ): Promise<ChainLink> {
   const { workspaceId: workspace_id } = entry
   const append = async (transaction: Transaction['query']) => {
@@ -59,8 +57,8 @@ async function appendEntry(
       .insertInto('audit_entries')
       .values({ workspace_id, sequence, body, hash })
       .execute()
-    const signature = canSignNext(seal, { workspaceId: workspace_id, ...head })
-      ? seal.sign({ workspaceId: workspace_id, sequence, hash })
+    const signature = canSignNext(signer, { workspaceId: workspace_id, ...head })
+      ? signer.sign({ workspaceId: workspace_id, sequence, hash })
       : UNSIGNED
     await transaction
       .updateTable('audit_heads')
@@ -74,7 +72,7 @@ async function appendEntry(
 
 const UNSIGNED = Buffer.alloc(0)
 
-/** Whether what comes next may be signed: a new chain, or one that ends where we left it. */
+/** True for a new chain, and for a chain whose head one of our keys signed. */
 function canSignNext(
   { isSigned }: HeadSigner,
   { signature, ...head }: AuditHead & { signature: Buffer },
@@ -84,7 +82,7 @@ function canSignNext(
 
 const PAGE_HEADS_MAX = 500
 
-/** The heads of all logs, by workspace, read a page at a time. */
+/** The heads of all logs, ordered by workspace and read in pages. */
 export async function* streamHeads({ query }: Database): AsyncGenerator<StoredHead> {
   for (let last = 0; ; ) {
     const rows = await query
@@ -100,7 +98,7 @@ export async function* streamHeads({ query }: Database): AsyncGenerator<StoredHe
   }
 }
 
-/** False when something was appended meanwhile; then the head was signed anew anyhow. */
+/** False if an entry was appended in the meantime, which signed a new head anyway. */
 export async function replaceSignature(
   { query }: Database,
   read: StoredHead,
@@ -118,8 +116,8 @@ export async function replaceSignature(
 }
 
 /**
- * Writes a head over the present one. Something that was appended since it was read does not
- * fit behind it: the next entry then fails on its place, and this with it.
+ * Overwrites the head. If an entry was appended since the head was read, the next append violates
+ * the primary key and rolls this back.
  */
 export async function upsertHead(
   { query }: Transaction,

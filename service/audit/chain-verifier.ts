@@ -4,166 +4,171 @@ import { type JsonObject, objectOrEmpty, parseJsonObject } from '../util/is-obje
 import { type ChainLink, GENESIS_LINK, hashBody } from './audit-entry.ts'
 import type { StoredEntry, StoredHead, StoredReceipt } from './audit-read-store.ts'
 
-/** An entry that the chain must hold, because somebody outside of its table said so. */
+/** An entry that the chain must contain according to a source outside its table. */
 export interface TrustedEntry extends ChainLink {
-  /** Who said so, as it stands in a sentence: `the signed head`. */
+  /** The source as used in findings, such as `the signed head`. */
   source: string
 }
 
-/** The first entry that is wrong or missing, and what is wrong: one sentence. */
+/** The first changed or missing entry, and one sentence about the problem. */
 export interface ChainFinding {
   sequence: number
   message: string
-  /** All entries fit; only the signature is missing. */
+  /** All entries are consistent; only the signature is missing. */
   isUnsigned?: true
 }
 
 interface ChainVerifierInput {
   workspaceId: number
   head: StoredHead | null
-  /** Whether a key of ours signed that head. */
+  /** Whether one of our keys signed the head. */
   isSigned: boolean
-  /** More than the head that must be held. */
-  known: readonly TrustedEntry[]
+  /** Entries that the chain must contain, besides the signed head. */
+  trusted: readonly TrustedEntry[]
 }
 
 /**
- * Sees the entries of a chain pass by in their order, and says which is the first that is wrong.
+ * Receives the entries of a chain in order and reports the first one that is wrong.
  *
- * Two neighbours that do not fit do not say by themselves which of them was changed. An entry is
- * vouched for by the one after it, and the last one by the signed head. So the watch waits for one
- * more entry: does that one vouch for the second of the two, then the first was changed.
+ * If two neighbors do not match, either of them may have been changed. The successor of an entry
+ * confirms it, and the signed head confirms the last entry. The verifier therefore waits for one
+ * more entry: if that entry confirms the second of the two, the first one was changed.
  */
 export class ChainVerifier {
-  readonly #chain: ChainVerifierInput
-  readonly #known: readonly TrustedEntry[]
+  readonly #input: ChainVerifierInput
+  readonly #trusted: readonly TrustedEntry[]
   #last: InspectedEntry | null = null
-  /** Whether the last entry does not name the one before it. */
-  #isLastDoubtful = false
+  /** Whether the last entry does not match its predecessor. */
+  #isLastInDoubt = false
 
-  constructor(chain: ChainVerifierInput) {
-    this.#chain = chain
-    const { head, isSigned, known } = chain
-    this.#known = head && isSigned ? [{ ...head, source: 'the signed head' }, ...known] : known
+  constructor(input: ChainVerifierInput) {
+    this.#input = input
+    const { head, isSigned, trusted } = input
+    this.#trusted =
+      head && isSigned ? [{ ...head, source: 'the signed head' }, ...trusted] : trusted
   }
 
-  /** The last entry that was seen; all before it were, too. */
+  /** The last entry received; every earlier one was received as well. */
   get last(): ChainLink {
     return this.#last ? { sequence: this.#last.sequence, hash: this.#last.digest } : GENESIS_LINK
   }
 
   verifyNext(stored: StoredEntry, receipts: readonly StoredReceipt[]): ChainFinding | null {
     const expected = this.last.sequence + 1
-    if (stored.sequence !== expected) return this.#gap(stored.sequence, expected)
-    const entry = inspectEntry(stored, this.#chain.workspaceId)
+    if (stored.sequence !== expected) return this.#missingEntry(stored.sequence, expected)
+    const entry = inspectEntry(stored, this.#input.workspaceId)
     const found =
-      this.#doubt(entry) ??
-      this.#strange(entry) ??
-      this.#misfit(entry) ??
-      this.#flaw(entry, receipts)
+      this.#resolveDoubt(entry) ??
+      this.#checkTrusted(entry) ??
+      this.#checkLink(entry) ??
+      this.#checkContent(entry, receipts)
     this.#last = entry
     return found
   }
 
-  /** To be called when all entries were seen and nothing was found. */
+  /** Call after the last entry, if none of them had a finding. */
   finish(): ChainFinding | null {
-    if (this.#isLastDoubtful) return this.#doubtful()
+    if (this.#isLastInDoubt) return this.#findingOfLast()
     const { sequence: last } = this.last
-    const missing = this.#known.find(({ sequence }) => sequence > last)
+    const missing = this.#trusted.find(({ sequence }) => sequence > last)
     if (missing) {
-      const { source: from, sequence } = missing
-      const sentence = `Entry ${last + 1} is missing: ${from} reaches to entry ${sequence}.`
-      return { sequence: last + 1, message: sentence }
+      const { source, sequence } = missing
+      const message = `Entry ${last + 1} is missing: ${source} is at entry ${sequence}.`
+      return { sequence: last + 1, message }
     }
-    return this.#unsigned()
+    return this.#checkSignature()
   }
 
-  #gap(sequence: number, expected: number): ChainFinding {
-    if (this.#isLastDoubtful) return this.#doubtful()
+  #missingEntry(sequence: number, expected: number): ChainFinding {
+    if (this.#isLastInDoubt) return this.#findingOfLast()
     if (sequence < expected) {
-      return { sequence: expected, message: `Entry ${sequence} does not belong into the log.` }
+      return { sequence: expected, message: `Entry ${sequence} does not belong in the log.` }
     }
     return { sequence: expected, message: `Entry ${expected} is missing.` }
   }
 
-  /** The entry before did not name the one before it: this entry says which of the two is wrong. */
-  #doubt({ previousHash }: InspectedEntry): ChainFinding | null {
-    if (!this.#isLastDoubtful) return null
+  /** Decides which of the last two entries is wrong, if they did not match. */
+  #resolveDoubt({ previousHash }: InspectedEntry): ChainFinding | null {
+    if (!this.#isLastInDoubt) return null
     const { sequence, hash } = this.last
-    return previousHash === hash.toString('hex') ? changedEntry(sequence - 1) : this.#doubtful()
+    return previousHash === hash.toString('hex')
+      ? changedEntry(sequence - 1)
+      : this.#findingOfLast()
   }
 
-  #doubtful(): ChainFinding {
+  #findingOfLast(): ChainFinding {
     const { sequence } = this.last
-    const sentence =
+    const message =
       this.#last?.problem ?? `Entry ${sequence} does not follow entry ${sequence - 1}.`
-    return { sequence, message: sentence }
+    return { sequence, message }
   }
 
-  /** Somebody outside says that another entry stood here, or none. */
-  #strange({ sequence, digest, problem: flaw }: InspectedEntry): ChainFinding | null {
-    const other = this.#knownAt(sequence).find(({ hash }) => !hash.equals(digest))
+  /** Compares the entry with trusted entries and the end of the log. */
+  #checkTrusted({ sequence, digest, problem }: InspectedEntry): ChainFinding | null {
+    const other = this.#trustedAt(sequence).find(({ hash }) => !hash.equals(digest))
     if (other) {
-      return { sequence, message: flaw ?? `Entry ${sequence} is not the one of ${other.source}.` }
+      return { sequence, message: problem ?? `Entry ${sequence} does not match ${other.source}.` }
     }
-    const { head, isSigned } = this.#chain
+    const { head, isSigned } = this.#input
     if (!head || !isSigned || sequence <= head.sequence) return null
-    return { sequence, message: `Entry ${sequence} stands behind the signed head.` }
+    return { sequence, message: `Entry ${sequence} comes after the signed head.` }
   }
 
-  #misfit({ sequence, previousHash }: InspectedEntry): ChainFinding | null {
+  #checkLink({ sequence, previousHash }: InspectedEntry): ChainFinding | null {
     if (previousHash === this.last.hash.toString('hex')) return null
-    if (sequence === 1) return { sequence, message: 'Entry 1 says that one stood before it.' }
-    if (this.#knownAt(sequence).length > 0) return changedEntry(sequence - 1)
-    this.#isLastDoubtful = true
+    if (sequence === 1) return { sequence, message: 'Entry 1 names a previous entry.' }
+    if (this.#trustedAt(sequence).length > 0) return changedEntry(sequence - 1)
+    this.#isLastInDoubt = true
     return null
   }
 
-  #flaw(entry: InspectedEntry, receipts: readonly StoredReceipt[]): ChainFinding | null {
-    if (this.#isLastDoubtful) return null
-    const sentence = entry.problem ?? findReceiptProblem(entry, receipts)
-    return sentence === null ? null : { sequence: entry.sequence, message: sentence }
+  #checkContent(entry: InspectedEntry, receipts: readonly StoredReceipt[]): ChainFinding | null {
+    if (this.#isLastInDoubt) return null
+    const message = entry.problem ?? findReceiptProblem(entry, receipts)
+    return message === null ? null : { sequence: entry.sequence, message }
   }
 
-  /** Everything fits, but no signed head vouches for it. */
-  #unsigned(): ChainFinding | null {
-    const { head, isSigned } = this.#chain
+  /** All entries are consistent, but no signed head confirms the last one. */
+  #checkSignature(): ChainFinding | null {
+    const { head, isSigned } = this.#input
     const { sequence: last } = this.last
     if (isSigned || (!head && last === 0)) return null
-    const vouched = Math.max(0, ...this.#known.map(({ sequence }) => sequence))
-    const sequence = Math.max(1, vouched > 0 && vouched < last ? vouched + 1 : last)
-    const sentence = head
-      ? `The head of the log is not signed by a key of this installation.`
-      : `The signed head of the log is missing.`
-    const missing = `${sentence} Nothing vouches for entry ${sequence}.`
-    return { sequence, message: missing, isUnsigned: true }
+    const confirmed = Math.max(0, ...this.#trusted.map(({ sequence }) => sequence))
+    const sequence = Math.max(1, confirmed > 0 && confirmed < last ? confirmed + 1 : last)
+    const problem = head
+      ? 'The head of the log is not signed by a key of this installation.'
+      : 'The signed head of the log is missing.'
+    const message = `${problem} Nothing confirms entry ${sequence}.`
+    return { sequence, message, isUnsigned: true }
   }
 
-  #knownAt(sequence: number): TrustedEntry[] {
-    return this.#known.filter(known => known.sequence === sequence)
+  #trustedAt(sequence: number): TrustedEntry[] {
+    return this.#trusted.filter(trusted => trusted.sequence === sequence)
   }
 }
 
 function changedEntry(sequence: number): ChainFinding {
-  const sentence = `Entry ${sequence} is not the one that entry ${sequence + 1} was written after.`
-  return { sequence, message: sentence }
+  return {
+    sequence,
+    message: `Entry ${sequence} does not match its hash in entry ${sequence + 1}.`,
+  }
 }
 
-/** An entry as its own text says it is. */
+/** An entry as its own body describes it. */
 interface InspectedEntry {
   sequence: number
-  /** Of the text as it stands there now. */
+  /** Digest of the body as stored. */
   digest: Buffer
-  /** What the text names as the one before; null where it names nothing. */
+  /** Null if the body names no predecessor. */
   previousHash: string | null
   subject: { type: unknown; id: unknown }
-  /** The digest of the receipt that was written with it; null: none. */
+  /** Digest of the receipt that was written with the entry; null if it has none. */
   documentSha256: unknown
-  /** What is wrong with it whatever stands around it: a sentence, or null. */
+  /** One sentence about a problem within the entry itself, or null. */
   problem: string | null
 }
 
-/** Recomputes the digest of an entry and compares its text with the place where it stands. */
+/** Recomputes the digest of an entry and compares its body with its row. */
 function inspectEntry(entry: StoredEntry, workspaceId: number): InspectedEntry {
   const { sequence } = entry
   const body = parseJsonObject(entry.body)
@@ -172,8 +177,8 @@ function inspectEntry(entry: StoredEntry, workspaceId: number): InspectedEntry {
   const { type, id } = objectOrEmpty(subject)
   const { document_sha256: documentSha256 = null } = objectOrEmpty(details)
   const previousHash = typeof previous_hash === 'string' ? previous_hash : null
-  const flaw = findEntryProblem(entry, { body, digest, workspaceId })
-  return { sequence, digest, previousHash, subject: { type, id }, documentSha256, problem: flaw }
+  const problem = findEntryProblem(entry, { body, digest, workspaceId })
+  return { sequence, digest, previousHash, subject: { type, id }, documentSha256, problem }
 }
 
 interface ParsedEntry {
@@ -187,17 +192,17 @@ function findEntryProblem(
   { body, digest, workspaceId }: ParsedEntry,
 ): string | null {
   const name = `Entry ${entry.sequence}`
-  if (!digest.equals(entry.hash)) return `${name} is not the text that its digest is of.`
+  if (!digest.equals(entry.hash))
+    return `The text of entry ${entry.sequence} does not match its hash.`
   if (!body) return `${name} is not a JSON object.`
-  if (!isCanonical(entry.body, body)) return `${name} is not written as the log writes it.`
+  if (!isCanonical(entry.body, body)) return `${name} is not canonical JSON.`
   if (body.workspace_id !== workspaceId) return `${name} was written for another workspace.`
-  if (body.sequence !== entry.sequence) {
-    return `${name} says of itself that it is another entry.`
-  }
+  if (body.sequence !== entry.sequence) return `${name} contains the sequence of another entry.`
   const { action, subjectType, subjectId } = entry.columns
   const subject = objectOrEmpty(body.subject)
-  const isRead = action === body.action && subjectType === subject.type && subjectId === subject.id
-  return isRead ? null : `The columns beside entry ${entry.sequence} do not say what it says.`
+  const hasMatchingColumns =
+    action === body.action && subjectType === subject.type && subjectId === subject.id
+  return hasMatchingColumns ? null : `The columns of entry ${entry.sequence} do not match its text.`
 }
 
 function isCanonical(text: string, body: object): boolean {
@@ -208,7 +213,7 @@ function isCanonical(text: string, body: object): boolean {
   }
 }
 
-/** Compares an entry with the receipts that name it: a sentence about what is wrong, or null. */
+/** Compares an entry with the receipts that name it; null if they match. */
 function findReceiptProblem(
   entry: InspectedEntry,
   receipts: readonly StoredReceipt[],
@@ -224,7 +229,7 @@ function findReceiptProblem(
   if (another) return `Entry ${sequence} has more than one receipt.`
   return isReceiptOf(receipt, entry)
     ? null
-    : `The receipt of action ${receipt.actionId} is not the one that entry ${sequence} names.`
+    : `The receipt of action ${receipt.actionId} does not match entry ${sequence}.`
 }
 
 function isReceiptOf(receipt: StoredReceipt, { subject, documentSha256, digest }: InspectedEntry) {

@@ -7,7 +7,7 @@ import { findHead } from './audit-read-store.ts'
 import { exportAudit } from './export-audit.ts'
 import { isSignedHead, parseHeadLine } from './signed-head.ts'
 
-it('each line can be recomputed, and the last one is the signed head', async test => {
+it('exports entries that can be recomputed, then the signed head', async test => {
   const { database, keys, write, newWorkspace, workspaceId } = await auditUnderTest(test)
   await write(3)
   await write(2, await newWorkspace())
@@ -36,26 +36,26 @@ it('each line can be recomputed, and the last one is the signed head', async tes
   assert.ok(isSignedHead(keys, head, signature))
 })
 
-it('a long log is read page by page, while it is asked for, without holding a connection', async test => {
+it('reads a long log page by page on demand, without holding a connection', async test => {
   const under = await auditUnderTest(test)
   await plantLog(under, 1_700)
   const stream = exportAudit(under.database, under.workspaceId)
-  const pieces = stream.iterator()
-  const first = await pieces.next()
+  const chunks = stream.iterator()
+  const first = await chunks.next()
   assert.equal(String(first.value).trimEnd().split('\n').length, 500)
   await under.write(1)
   assert.equal(under.database.pool.totalCount - under.database.pool.idleCount, 0)
   let [lines, last] = [500, '']
-  for await (const piece of pieces) {
-    const found = String(piece).trimEnd().split('\n')
+  for await (const chunk of chunks) {
+    const found = String(chunk).trimEnd().split('\n')
     lines += found.length
     last = found.at(-1) ?? ''
   }
   assert.equal(lines, 1_701)
-  assert.equal(parseHeadLine(last)?.head.sequence, 1_700, 'of the moment when it began')
+  assert.equal(parseHeadLine(last)?.head.sequence, 1_700, 'the head from the start of the export')
 })
 
-it('a log without entries has a line that no key signed', async test => {
+it('exports an unsigned head for an empty log', async test => {
   const { database, workspaceId } = await auditUnderTest(test)
   const line = await text(exportAudit(database, workspaceId))
   assert.deepEqual(JSON.parse(line), {
@@ -67,7 +67,7 @@ it('a log without entries has a line that no key signed', async test => {
   assert.equal(parseHeadLine(line), null)
 })
 
-it('nothing but such a line is read as a head', () => {
+it('parses nothing but a signed head line', () => {
   const head = { workspace_id: 1, sequence: 2, hash: 'a'.repeat(64), signature: 'b'.repeat(64) }
   assert.ok(parseHeadLine(JSON.stringify(head)))
   for (const changes of [

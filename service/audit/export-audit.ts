@@ -8,10 +8,10 @@ import { formatHeadLine } from './signed-head.ts'
 const PAGE_ENTRIES_MAX = 500
 
 /**
- * The log of a workspace as it is when it begins to be read, as lines of JSON: one for each entry,
- * the oldest first, and last its head. `body` is the exact text that `hash` is of, so everybody can
- * recompute it. Nothing is judged here. Entries never change, so no snapshot is held while somebody
- * reads slowly; each piece is a page of whole lines.
+ * Streams the log of a workspace as NDJSON: one line per entry, oldest first, then the signed head.
+ * `body` is the exact input of `hash`, so anyone can recompute the chain. Nothing is verified here.
+ * The end of the log is fixed when reading starts. Entries never change, so a slow reader does not
+ * hold a snapshot open. Each chunk is one page of complete lines.
  */
 export function exportAudit(database: Database, workspaceId: number): Readable {
   return Readable.from(streamLines(database, workspaceId), { highWaterMark: 1 })
@@ -30,7 +30,7 @@ async function* streamLines(database: Database, workspaceId: number): AsyncGener
   yield formatHeadLine(place, signature)
 }
 
-/** Of a log in which nothing was written, or whose head is gone. */
+/** The head of an empty log, or of a log whose head row is missing. */
 const EMPTY_HEAD = { ...GENESIS_LINK, signature: Buffer.alloc(0) }
 
 function formatEntryLine(workspaceId: number, { sequence, body, hash }: StoredEntry): string {

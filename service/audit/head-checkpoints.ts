@@ -6,18 +6,18 @@ import type { ChainLink } from './audit-entry.ts'
 
 const FILE = 'audit-heads.json'
 
-/** The last entry of each workspace's log when it was verified last, by the workspace. */
+/** By workspace ID: the last entry of its log at the last successful verification. */
 export type HeadCheckpoints = ReadonlyMap<number, ChainLink>
 
-/** The memo cannot be read; the message is one sentence that names the file. */
+/** The checkpoint file is unreadable. The message is one sentence that names the file. */
 export class HeadCheckpointsError extends Error {
-  override name = 'RememberedHeadsError'
+  override name = 'HeadCheckpointsError'
 }
 
 /**
- * What this data folder remembers. It lies outside of the store, so that whoever owns the store and
- * puts an older head back, which was signed in its time, is found out. Throws a
- * HeadCheckpointsError when the file is there and says something else.
+ * Reads the checkpoints of this data folder. They are stored outside the database, so that they
+ * reveal a database owner who restores an older, validly signed head. Returns no checkpoints if the
+ * file does not exist; throws a HeadCheckpointsError if it is invalid.
  */
 export function readHeadCheckpoints(dataDirectory: string): HeadCheckpoints {
   const path = join(dataDirectory, FILE)
@@ -29,15 +29,15 @@ export function readHeadCheckpoints(dataDirectory: string): HeadCheckpoints {
     if (code === 'ENOENT' || code === 'ENOTDIR') return new Map()
     throw new HeadCheckpointsError(
       `${path} does not hold the heads of the audit logs: restore it from a backup, or move it ` +
-        'away to begin anew.',
+        'away to start over.',
       { cause },
     )
   }
 }
 
 /**
- * Adds what was verified just now. Whoever writes at the same moment is not overwritten with less:
- * of two heads of one workspace the later one stays. Throws the errors of the file system.
+ * Merges newly verified heads into the file. A concurrent write is never overwritten by an older
+ * head: the later head of each workspace wins. Throws file system errors.
  */
 export function saveHeadCheckpoints(dataDirectory: string, verified: HeadCheckpoints): void {
   if (verified.size === 0) return
@@ -55,7 +55,7 @@ export function saveHeadCheckpoints(dataDirectory: string, verified: HeadCheckpo
 function parseCheckpoint(value: { sequence?: unknown; hash?: unknown }): ChainLink {
   const { sequence, hash } = value
   if (!Number.isSafeInteger(sequence) || !/^[0-9a-f]{64}$/.test(String(hash))) {
-    throw new TypeError('that is no head')
+    throw new TypeError('not an audit head')
   }
   return { sequence: Number(sequence), hash: Buffer.from(String(hash), 'hex') }
 }

@@ -5,7 +5,7 @@ import { workspaceUnderTest } from '../../testing/people-under-test.ts'
 import type { AuditActor } from './audit-entry.ts'
 import { readAudit } from './read-audit.ts'
 
-it('pages go from the newest to the oldest, and say when there is nothing more', async test => {
+it('returns pages from the newest to the oldest entry, with a cursor until the end', async test => {
   const { database, write, newWorkspace, workspaceId } = await auditUnderTest(test)
   await write(5)
   await write(2, await newWorkspace())
@@ -24,29 +24,32 @@ it('pages go from the newest to the oldest, and say when there is nothing more',
   assert.match(last.entries[0]?.hash ?? '', /^[0-9a-f]{64}$/)
 })
 
-it('entries are found by what was done and by what it was done to', async test => {
+it('filters entries by action and subject', async test => {
   const { database, trail, workspaceId } = await auditUnderTest(test)
   const sample = sampleEntry(workspaceId, 1)
   const subject = { type: 'action', id: '7' } as const
   await trail.append(database, sample)
   await trail.append(database, { ...sample, action: 'action.approved', subject })
   await trail.append(database, { ...sample, action: 'action.executed', subject })
-  const found = async (query: object) => {
+  const findSequences = async (query: object) => {
     const { entries } = await readAudit(database, workspaceId, { limit: 10, ...query })
     return entries.map(({ sequence }) => sequence)
   }
-  assert.deepEqual(await found({ action: 'action.approved' }), [2])
-  assert.deepEqual(await found({ subjectType: 'action', subjectId: '7' }), [3, 2])
-  assert.deepEqual(await found({ subjectType: 'action', subjectId: '8' }), [])
-  assert.deepEqual(await found({ subjectType: 'key', before: 2 }), [1])
+  assert.deepEqual(await findSequences({ action: 'action.approved' }), [2])
+  assert.deepEqual(await findSequences({ subjectType: 'action', subjectId: '7' }), [3, 2])
+  assert.deepEqual(await findSequences({ subjectType: 'action', subjectId: '8' }), [])
+  assert.deepEqual(await findSequences({ subjectType: 'key', before: 2 }), [1])
 })
 
-it('whoever acted has the name of now, of this workspace, or none', async test => {
+it('shows the current name of actors of this workspace', async test => {
   const { database, trail, clock } = await auditUnderTest(test)
   const { workspaceId, owner } = await workspaceUnderTest({ url: 'http://x', database, clock })
   const trackerId = '0190bbbb-0000-7000-8000-00000000000a'
   await database.pool.query('insert into trackers values ($1, $2, $3, $4)', [
-    ...[trackerId, workspaceId, 'Shop tracker', clock.now()],
+    trackerId,
+    workspaceId,
+    'Shop tracker',
+    clock.now(),
   ])
   const actors: AuditActor[] = [
     { type: 'person', id: String(owner.userId) },
@@ -71,13 +74,13 @@ it('whoever acted has the name of now, of this workspace, or none', async test =
   )
 })
 
-it('an entry that somebody spoiled is shown all the same', async test => {
+it('shows a tampered entry', async test => {
   const { database, write, asOwner, workspaceId } = await auditUnderTest(test)
   await write(2)
-  const spoiled = { action: 7, at: 'x', actor: 'me', subject: { type: 'key', id: 1 }, details: [] }
+  const tampered = { action: 7, at: 'x', actor: 'me', subject: { type: 'key', id: 1 }, details: [] }
   await asOwner(client =>
     client.query('update audit_entries set body = $1 where sequence = 1', [
-      JSON.stringify(spoiled),
+      JSON.stringify(tampered),
     ]),
   )
   const { entries } = await readAudit(database, workspaceId, { limit: 3 })

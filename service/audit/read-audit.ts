@@ -4,9 +4,9 @@ import { objectOrEmpty, parseJsonObject } from '../util/is-object.ts'
 import { type ActorNames, findActorNames } from './actor-name-store.ts'
 import { findNewestEntries, type StoredEntry } from './audit-read-store.ts'
 
-/** Which entries are wanted, newest first. */
+/** Filters of a page, newest first. */
 export interface AuditQuery {
-  /** Only what is older than this sequence. */
+  /** Only entries older than this sequence. */
   before?: number | undefined
   action?: string | undefined
   subjectType?: string | undefined
@@ -14,7 +14,7 @@ export interface AuditQuery {
   limit: number
 }
 
-/** A part of the log, with the names that actors have now; what it says is not verified here. */
+/** Reads a page of the log with the current names of actors. Entries are not verified. */
 export async function readAudit(
   database: Database,
   workspaceId: number,
@@ -41,14 +41,19 @@ function toLogEntry({ sequence, hash }: StoredEntry, body: EntryBody, names: Act
   const name = names.get(`${actor.type} ${actor.id}`) ?? null
   const { type, id } = actor
   return {
-    ...{ sequence, at, actor: { type, id, name }, action, subject, details },
+    sequence,
+    at,
+    actor: { type, id, name },
+    action,
+    subject,
+    details,
     hash: hash.toString('hex'),
   }
 }
 
 const EPOCH = '1970-01-01T00:00:00.000Z'
 
-/** Somebody may have changed the text; the page is to be shown all the same, beside the finding. */
+/** Tolerates a tampered body: the page is still shown, next to the verification result. */
 function parseEntryBody({ body, columns }: StoredEntry): EntryBody {
   const { at, ...members } = parseJsonObject(body) ?? {}
   const actor = objectOrEmpty(members.actor)

@@ -11,18 +11,18 @@ interface Receipt {
   entry: ChainLink
 }
 
-/** A log with three receipts, of the entries 2, 4 and 6; the actions themselves do not matter. */
+/** Writes a log with receipts for the entries 2, 4 and 6; the actions are irrelevant. */
 async function receiptsUnderTest(test: TestContext): Promise<AuditUnderTest> {
   const under = await auditUnderTest(test)
   for (const actionId of [11, 12, 13]) {
     await under.write(1)
-    await insertReceipt(under, await writtenReceipt(under, actionId))
+    await insertReceipt(under, await appendReceipt(under, actionId))
   }
   assert.ok((await under.verify()).is_intact)
   return under
 }
 
-async function writtenReceipt(
+async function appendReceipt(
   { database, trail, workspaceId }: AuditUnderTest,
   actionId: number,
 ): Promise<Receipt> {
@@ -41,78 +41,85 @@ function insertReceipt({ asOwner, workspaceId }: AuditUnderTest, receipt: Receip
   const { actionId, document, documentSha256, entry } = receipt
   return asOwner(client =>
     client.query('insert into agent_receipts values ($1, $2, $3, $4, $5, $6)', [
-      ...[actionId, workspaceId, document, documentSha256],
-      ...[entry.sequence, entry.hash],
+      actionId,
+      workspaceId,
+      document,
+      documentSha256,
+      entry.sequence,
+      entry.hash,
     ]),
   )
 }
 
-/** What is found after the owner of the database said so. */
-async function found(test: TestContext, statement: string) {
+/** Returns the finding after the database owner ran a statement. */
+async function findingAfter(test: TestContext, statement: string) {
   const under = await receiptsUnderTest(test)
   await under.asOwner(client => client.query(statement))
   const { broken_at: at, finding } = await under.verify()
   return { at, finding }
 }
 
-const NOT_THE_ONE = 'The receipt of action 12 is not the one that entry 4 names.'
+const RECEIPT_MISMATCH = 'The receipt of action 12 does not match entry 4.'
 
-it('a document that was changed, alone and with its digest', async test => {
+it('finds a changed document, alone and with its digest', async test => {
   const where = 'where action_id = 12'
-  assert.deepEqual(await found(test, `update agent_receipts set document = '{}' ${where}`), {
+  assert.deepEqual(await findingAfter(test, `update agent_receipts set document = '{}' ${where}`), {
     at: 4,
-    finding: NOT_THE_ONE,
+    finding: RECEIPT_MISMATCH,
   })
   const both = `update agent_receipts
     set document = '{}', document_sha256 = sha256('{}'::bytea) ${where}`
-  assert.deepEqual(await found(test, both), { at: 4, finding: NOT_THE_ONE })
+  assert.deepEqual(await findingAfter(test, both), { at: 4, finding: RECEIPT_MISMATCH })
 })
 
-it('a digest of the document or of the entry that was changed alone', async test => {
+it('finds a changed document digest or entry hash', async test => {
   for (const column of ['document_sha256', 'hash']) {
     const statement = `update agent_receipts set ${column} = sha256('') where action_id = 12`
-    assert.deepEqual(await found(test, statement), { at: 4, finding: NOT_THE_ONE })
+    assert.deepEqual(await findingAfter(test, statement), { at: 4, finding: RECEIPT_MISMATCH })
   }
 })
 
-it('a receipt that is gone, or now belongs to another action, entry or workspace', async test => {
+it('finds a receipt that is missing or moved to another action, entry or workspace', async test => {
   const missing = { at: 4, finding: 'The receipt that entry 4 names is missing.' }
   const where = 'where action_id = 12'
-  assert.deepEqual(await found(test, `delete from agent_receipts ${where}`), missing)
+  assert.deepEqual(await findingAfter(test, `delete from agent_receipts ${where}`), missing)
   assert.deepEqual(
-    await found(test, `update agent_receipts set workspace_id = 99 ${where}`),
+    await findingAfter(test, `update agent_receipts set workspace_id = 99 ${where}`),
     missing,
   )
-  assert.deepEqual(await found(test, `update agent_receipts set action_id = 99 ${where}`), {
+  assert.deepEqual(await findingAfter(test, `update agent_receipts set action_id = 99 ${where}`), {
     at: 4,
-    finding: 'The receipt of action 99 is not the one that entry 4 names.',
+    finding: 'The receipt of action 99 does not match entry 4.',
   })
-  assert.deepEqual(await found(test, `update agent_receipts set sequence = 5 ${where}`), missing)
+  assert.deepEqual(
+    await findingAfter(test, `update agent_receipts set sequence = 5 ${where}`),
+    missing,
+  )
 })
 
-it('a receipt that nobody wrote down', async test => {
+it('finds a receipt without an entry', async test => {
   const insert = (sequence: number) => `insert into agent_receipts
     select 99, workspace_id, document, document_sha256, ${sequence}, hash
     from agent_receipts where action_id = 12`
-  assert.deepEqual(await found(test, insert(3)), {
+  assert.deepEqual(await findingAfter(test, insert(3)), {
     at: 3,
     finding: 'The receipt of action 99 names entry 3, which has no receipt.',
   })
-  assert.deepEqual(await found(test, insert(4)), {
+  assert.deepEqual(await findingAfter(test, insert(4)), {
     at: 4,
     finding: 'Entry 4 has more than one receipt.',
   })
-  assert.deepEqual(await found(test, insert(0)), {
+  assert.deepEqual(await findingAfter(test, insert(0)), {
     at: 1,
     finding: 'The receipt of action 99 names entry 0, which was never written.',
   })
-  assert.deepEqual(await found(test, insert(50)), {
+  assert.deepEqual(await findingAfter(test, insert(50)), {
     at: 7,
     finding: 'Entry 7 is missing: the receipt of action 99 names entry 50.',
   })
 })
 
-it('a receipt in a workspace whose log is empty', async test => {
+it('finds a receipt in a workspace with an empty log', async test => {
   const under = await receiptsUnderTest(test)
   const other = await under.newWorkspace()
   await under.asOwner(client =>

@@ -4,9 +4,9 @@ import { type AuditKeys, isSignedHead, signHead } from './signed-head.ts'
 import { type ChainScan, scanChain } from './verify-chain.ts'
 
 interface SignResult {
-  /** What a walk along the chain found before. */
+  /** The chain as verified before signing. */
   scan: ChainScan
-  outcome: 'signed' | 'was_signed' | 'refused'
+  outcome: 'signed' | 'already_signed' | 'refused'
 }
 
 interface SignChainInput {
@@ -17,52 +17,53 @@ interface SignChainInput {
 }
 
 /**
- * Signs the end of a log that nothing is wrong with but that no key of ours signed: after a key was
- * lost, or somebody wrote with another one. The operator answers for what stands in it; that they
- * did is its next entry. A log with any other fault is refused.
+ * Signs the head of a log whose only problem is a missing signature, such as after a lost key or an
+ * append with a different key. The operator takes responsibility for the content; the next entry
+ * records that. Refuses a log with any other problem.
  */
 export async function signChain(
   database: Database,
   { workspaceId, keys, audit, at }: SignChainInput,
 ): Promise<SignResult> {
-  const walk = await scanChain(database, keys, { workspaceId })
-  if (!walk.finding) return { scan: walk, outcome: 'was_signed' }
-  if (!walk.finding.isUnsigned) return { scan: walk, outcome: 'refused' }
-  const head = { workspaceId, ...walk.last }
+  const scan = await scanChain(database, keys, { workspaceId })
+  if (!scan.finding) return { scan, outcome: 'already_signed' }
+  if (!scan.finding.isUnsigned) return { scan, outcome: 'refused' }
+  const head = { workspaceId, ...scan.last }
   await database.query.transaction().execute(async query => {
     await upsertHead({ query }, head, signHead(keys, head))
     await audit.append(
       { query },
       {
-        ...{ workspaceId, at, action: 'audit.signed' },
+        workspaceId,
+        at,
+        action: 'audit.signed',
         actor: { type: 'operator', id: null },
         subject: { type: 'workspace', id: String(workspaceId) },
         details: { sequence: head.sequence },
       },
     )
   })
-  return { scan: walk, outcome: 'signed' }
+  return { scan, outcome: 'signed' }
 }
 
 interface ResignResult {
   resigned: number
-  /** Workspaces whose head none of the keys has signed; they are left as they are. */
+  /** Workspaces whose head none of the keys signed; they are left unchanged. */
   unsigned: number[]
 }
 
 /**
- * Brings the heads of all logs under the current key, so that the previous ones may be forgotten. A
- * head that none of the keys has signed is not made good by it. May be run beside the service, and
- * again.
+ * Signs the heads of all logs with the current key, so that previous keys can be removed. Never
+ * signs a head that none of the keys signed. Idempotent, and safe while the service runs.
  */
 export async function resignHeads(database: Database, keys: AuditKeys): Promise<ResignResult> {
-  const resigning: ResignResult = { resigned: 0, unsigned: [] }
+  const result: ResignResult = { resigned: 0, unsigned: [] }
   const currentAlone = { current: keys.current, previous: [] }
   for await (const head of streamHeads(database)) {
     const { signature, ...place } = head
     if (isSignedHead(currentAlone, place, signature)) continue
-    if (!isSignedHead(keys, place, signature)) resigning.unsigned.push(head.workspaceId)
-    else if (await replaceSignature(database, head, signHead(keys, place))) resigning.resigned += 1
+    if (!isSignedHead(keys, place, signature)) result.unsigned.push(head.workspaceId)
+    else if (await replaceSignature(database, head, signHead(keys, place))) result.resigned += 1
   }
-  return resigning
+  return result
 }

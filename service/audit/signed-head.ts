@@ -4,7 +4,7 @@ import { deriveKey } from '../util/derive-key.ts'
 import { parseJsonObject } from '../util/is-object.ts'
 import type { ChainLink } from './audit-entry.ts'
 
-/** The keys that heads of chains are signed with: the current one, and those of before. */
+/** The keys that sign chain heads: the current key and its predecessors. */
 export interface AuditKeys {
   current: Buffer
   previous: readonly Buffer[]
@@ -12,7 +12,7 @@ export interface AuditKeys {
 
 const KEY_PURPOSE = 'signalbox audit heads v1'
 
-/** From the keys of the installation, which are never in the store. */
+/** Derives the signing keys from the installation keys, which are never in the database. */
 export function deriveAuditKeys(master: {
   current: Buffer
   previous: readonly Buffer[]
@@ -25,12 +25,11 @@ export interface AuditHead extends ChainLink {
   workspaceId: number
 }
 
-/** HMAC-SHA-256 over the place and the digest of the last entry of a workspace's chain. */
+/** HMAC-SHA-256 of the workspace, sequence and hash of the last entry of a chain. */
 export function signHead(keys: AuditKeys, head: AuditHead): Buffer {
   return computeSignature(keys.current, head)
 }
 
-/** Whether one of our keys signed this head. */
 export function isSignedHead(keys: AuditKeys, head: AuditHead, signature: Buffer): boolean {
   return [keys.current, ...keys.previous].some(key => {
     const expected = computeSignature(key, head)
@@ -43,7 +42,7 @@ function computeSignature(key: Buffer, { workspaceId, sequence, hash }: AuditHea
   return createHmac('sha256', key).update(text).digest()
 }
 
-/** The last line of an export: where the log ended, signed. */
+/** The last line of an export: the signed head. */
 export function formatHeadLine(
   { workspaceId, sequence, hash }: AuditHead,
   signature: Buffer,
@@ -57,7 +56,7 @@ export function formatHeadLine(
   return `${JSON.stringify(line)}\n`
 }
 
-/** What such a line says; null when it is something else. */
+/** Null if the line is not a signed head. */
 export function parseHeadLine(line: string): { head: AuditHead; signature: Buffer } | null {
   const { workspace_id: workspaceId, sequence, hash, signature } = parseJsonObject(line) ?? {}
   const isHead = isCount(workspaceId) && isCount(sequence) && isDigest(hash) && isDigest(signature)
@@ -70,7 +69,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
 
-/** SHA-256 and HMAC-SHA-256 in hexadecimal. */
+/** A SHA-256 or HMAC-SHA-256 digest in hexadecimal. */
 function isDigest(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 }

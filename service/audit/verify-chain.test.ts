@@ -4,7 +4,7 @@ import { auditUnderTest, plantLog, sampleEntry } from '../../testing/audit-under
 import { readEntries, withSnapshot } from './audit-read-store.ts'
 import { scanChain } from './verify-chain.ts'
 
-it('a log of several pages is walked to its end, and to a break behind the first page', async test => {
+it('scans a log of several pages, and finds a gap after the first page', async test => {
   const under = await auditUnderTest(test)
   const { database, keys, workspaceId, asOwner } = under
   await plantLog(under, 1_200)
@@ -20,31 +20,31 @@ it('a log of several pages is walked to its end, and to a break behind the first
   }
 })
 
-it('a log of exactly one page is walked to its end', async test => {
+it('scans a log of exactly one page', async test => {
   const under = await auditUnderTest(test)
   await plantLog(under, 500)
   assert.equal((await under.verify()).entries, 500)
   assert.ok((await under.verify()).is_intact)
 })
 
-it('entries that are appended while a log is walked do not disturb', async test => {
+it('is not affected by entries that are appended during the scan', async test => {
   const { database, trail, workspaceId, write, verify } = await auditUnderTest(test)
   await write(2)
-  let isOver = false
+  let isDone = false
   const appending = (async () => {
-    for (let index = 0; !isOver; index += 1) {
+    for (let index = 0; !isDone; index += 1) {
       await trail.append(database, sampleEntry(workspaceId, index))
     }
   })()
-  for (let walks = 0; walks < 10; walks += 1) {
+  for (let scans = 0; scans < 10; scans += 1) {
     const { is_intact, finding } = await verify()
     assert.ok(is_intact, finding)
   }
-  isOver = true
+  isDone = true
   await appending
 })
 
-it('what is read in a snapshot is of one moment', async test => {
+it('reads a consistent snapshot', async test => {
   const { database, workspaceId, write } = await auditUnderTest(test)
   await write(1)
   await withSnapshot(database, async snapshot => {
@@ -55,17 +55,17 @@ it('what is read in a snapshot is of one moment', async test => {
   })
 })
 
-it('an untouched log is intact, and one that never was written', async test => {
+it('reports empty and unchanged logs as intact', async test => {
   const { verify, write } = await auditUnderTest(test)
   assert.deepEqual(await verify(), {
     is_intact: true,
     entries: 0,
     broken_at: null,
-    finding: 'Nothing has been written yet.',
+    finding: 'The log is empty.',
     verified_at: '2026-11-21T12:00:00.000Z',
   })
   await write(1)
-  assert.equal((await verify()).finding, 'The only entry is as it was written.')
+  assert.equal((await verify()).finding, 'The only entry is unchanged.')
   await write(1)
-  assert.equal((await verify()).finding, 'All 2 entries are as they were written.')
+  assert.equal((await verify()).finding, 'All 2 entries are unchanged.')
 })

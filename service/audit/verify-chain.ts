@@ -13,15 +13,15 @@ import { type ChainFinding, ChainVerifier, type TrustedEntry } from './chain-ver
 import { type AuditKeys, isSignedHead } from './signed-head.ts'
 
 /**
- * Whether the log of a workspace is as it was written, and if not, the first entry that is wrong or
- * missing (docs/operations/audit.md).
+ * Verifies the log of a workspace and reports the first changed or missing entry
+ * (docs/operations/audit.md).
  */
 export async function verifyChain(
   database: Database,
   keys: AuditKeys,
-  { now, ...order }: ScanOptions & { now: Date },
+  { now, ...options }: ScanOptions & { now: Date },
 ): Promise<AuditVerification> {
-  return toVerification(await scanChain(database, keys, order), now)
+  return toVerification(await scanChain(database, keys, options), now)
 }
 
 export function toVerification({ entries, finding }: ChainScan, at: Date): AuditVerification {
@@ -35,61 +35,62 @@ export function toVerification({ entries, finding }: ChainScan, at: Date): Audit
 }
 
 function intactMessage(entries: number): string {
-  if (entries === 0) return 'Nothing has been written yet.'
-  if (entries === 1) return 'The only entry is as it was written.'
-  return `All ${entries} entries are as they were written.`
+  if (entries === 0) return 'The log is empty.'
+  if (entries === 1) return 'The only entry is unchanged.'
+  return `All ${entries} entries are unchanged.`
 }
 
-/** What is held in memory at once: receipts may have 10 KB each. */
+/** Bounds the memory of a page: a receipt can have 10 KB. */
 const PAGE_ENTRIES_MAX = 500
 
 export interface ChainScan {
-  /** How many entries were read. */
   entries: number
-  /** The last entry of an intact chain; sequence 0 where nothing was written yet. */
+  /** The last entry of an intact chain; sequence 0 for an empty log. */
   last: ChainLink
-  /** Null: the chain is intact. */
+  /** Null if the chain is intact. */
   finding: ChainFinding | null
 }
 
 interface ScanOptions {
   workspaceId: number
-  /** Entries that the chain must hold, beside the one of its signed head. */
-  known?: readonly TrustedEntry[]
+  /** Entries that the chain must contain, besides its signed head. */
+  trusted?: readonly TrustedEntry[]
 }
 
 /**
- * Walks along the whole log of a workspace, a page at a time, in one snapshot: recomputes every
- * digest, compares each entry with its neighbours, its place and its receipt, and the last one with
- * the signed head. Ends at the first entry that is wrong or missing.
+ * Scans the whole log of a workspace in one snapshot, page by page. Recomputes every digest,
+ * compares each entry with its neighbors, its position and its receipt, and the last entry with the
+ * signed head. Stops at the first changed or missing entry.
  */
 export function scanChain(
   database: Database,
   keys: AuditKeys,
-  { workspaceId, known = [] }: ScanOptions,
+  { workspaceId, trusted = [] }: ScanOptions,
 ): Promise<ChainScan> {
   return withSnapshot(database, async snapshot => {
     const head = await findHead(snapshot, workspaceId)
     const isSigned = head !== null && isSignedHead(keys, head, head.signature)
-    const watch = new ChainVerifier({ workspaceId, head, isSigned, known })
+    const verifier = new ChainVerifier({ workspaceId, head, isSigned, trusted })
     let entries = 0
     for await (const page of readPages(snapshot, workspaceId)) {
-      if (page.stray) return { entries, last: watch.last, finding: strayReceiptFinding(page.stray) }
+      if (page.stray)
+        return { entries, last: verifier.last, finding: strayReceiptFinding(page.stray) }
       for (const entry of page.entries) {
         entries += 1
-        const finding = watch.verifyNext(entry, page.receipts.get(entry.sequence) ?? [])
-        if (finding) return { entries, last: watch.last, finding }
+        const finding = verifier.verifyNext(entry, page.receipts.get(entry.sequence) ?? [])
+        if (finding) return { entries, last: verifier.last, finding }
       }
     }
-    const finding = watch.finish() ?? (await findReceiptAfterEnd(snapshot, workspaceId, watch.last))
-    return { entries, last: watch.last, finding }
+    const finding =
+      verifier.finish() ?? (await findReceiptAfterEnd(snapshot, workspaceId, verifier.last))
+    return { entries, last: verifier.last, finding }
   })
 }
 
 interface ChainPage {
   entries: readonly StoredEntry[]
   receipts: ReadonlyMap<number, StoredReceipt[]>
-  /** A receipt of a place before the first one; there is no such place. */
+  /** A receipt that names a sequence below 1. */
   stray: StoredReceipt | null
 }
 
@@ -99,7 +100,7 @@ async function* readPages(snapshot: Transaction, workspaceId: number): AsyncGene
     const entries = await readEntries(snapshot, { ...range, limit: PAGE_ENTRIES_MAX })
     const until = entries.at(-1)?.sequence
     if (until === undefined) return
-    // One more than there are entries: then one of them has two.
+    // One more than the entries reveals an entry with two receipts.
     const limit = entries.length + 1
     const receipts = await readReceipts(snapshot, { ...range, until, limit })
     const stray = receipts.find(({ sequence }) => sequence < 1) ?? null
@@ -109,7 +110,7 @@ async function* readPages(snapshot: Transaction, workspaceId: number): AsyncGene
   }
 }
 
-/** A receipt of an entry after the last one: that entry was there, for they come together. */
+/** A receipt beyond the last entry proves that its entry existed: both are written together. */
 async function findReceiptAfterEnd(
   snapshot: Transaction,
   workspaceId: number,
@@ -119,8 +120,8 @@ async function findReceiptAfterEnd(
   const [receipt] = await readReceipts(snapshot, { workspaceId, after, limit: 1 })
   if (!receipt) return null
   const { actionId, sequence } = receipt
-  const receiptNames = `the receipt of action ${actionId} names entry ${sequence}`
-  return { sequence: last + 1, message: `Entry ${last + 1} is missing: ${receiptNames}.` }
+  const evidence = `the receipt of action ${actionId} names entry ${sequence}`
+  return { sequence: last + 1, message: `Entry ${last + 1} is missing: ${evidence}.` }
 }
 
 function strayReceiptFinding({ actionId, sequence }: StoredReceipt): ChainFinding {

@@ -9,31 +9,35 @@ import { readHeadCheckpoints, saveHeadCheckpoints } from './head-checkpoints.ts'
 import type { AuditHead } from './signed-head.ts'
 import { type VerifiedChain, verifyChains } from './verify-chains.ts'
 
-interface Order {
+interface VerifyOptions {
   workspaceId?: number
-  given?: AuditHead
+  trustedHead?: AuditHead
   folder?: string
 }
 
-/** An audit log beside a data folder of its own. */
-async function rememberedAudit(test: TestContext) {
+/** An audit log with a data folder for its checkpoints. */
+async function auditWithCheckpoints(test: TestContext) {
   const under = await auditUnderTest(test)
   const dataDirectory = mkdtempSync(join(tmpdir(), 'signalbox-audit-'))
   test.after(() => rmSync(dataDirectory, { recursive: true, force: true }))
-  const forgotten: unknown[] = []
-  const verifyAll = async ({ workspaceId, given, folder = dataDirectory }: Order = {}) => {
+  const checkpointErrors: unknown[] = []
+  const verifyAll = async ({
+    workspaceId,
+    trustedHead,
+    folder = dataDirectory,
+  }: VerifyOptions = {}) => {
     const { database, keys, clock } = under
-    const onForgotten = (error: unknown) => void forgotten.push(error)
-    const context = { database, keys, dataDirectory: folder, now: clock.now(), onForgotten }
-    const order = { workspaceId: workspaceId ?? null, given: given ?? null }
-    const chains: VerifiedChain[] = await Array.fromAsync(verifyChains(context, order))
+    const onCheckpointError = (error: unknown) => void checkpointErrors.push(error)
+    const context = { database, keys, dataDirectory: folder, now: clock.now(), onCheckpointError }
+    const options = { workspaceId: workspaceId ?? null, trustedHead: trustedHead ?? null }
+    const chains: VerifiedChain[] = await Array.fromAsync(verifyChains(context, options))
     return chains.map(({ workspaceId: id, broken_at, finding }) => ({ id, broken_at, finding }))
   }
-  return { ...under, dataDirectory, forgotten, verifyAll }
+  return { ...under, dataDirectory, checkpointErrors, verifyAll }
 }
 
-/** As the owner of the database does who kept the row of the head when the log was shorter. */
-async function restoreOlder(
+/** Acts as a database owner who kept the head row of an earlier, shorter log. */
+async function restoreHead(
   { asOwner, workspaceId }: AuditUnderTest,
   { sequence, hash, signature }: StoredHead,
 ): Promise<void> {
@@ -55,51 +59,52 @@ async function headOf({ database, workspaceId }: AuditUnderTest): Promise<Stored
   return head
 }
 
-it('a cut tail under an older signed head is found by what was verified last', async test => {
-  const under = await rememberedAudit(test)
+it('finds a tail truncated to an older signed head by its checkpoint', async test => {
+  const under = await auditWithCheckpoints(test)
   const { write, verifyAll, workspaceId: id } = under
   await write(4)
   const older = await headOf(under)
   await write(3)
   assert.equal((await verifyAll())[0]?.broken_at, null)
-  await restoreOlder(under, older)
+  await restoreHead(under, older)
   const missing = {
     id,
     broken_at: 5,
-    finding: 'Entry 5 is missing: the head that was verified last reaches to entry 7.',
+    finding: 'Entry 5 is missing: the last verified head is at entry 7.',
   }
   assert.deepEqual(await verifyAll(), [missing])
-  assert.deepEqual(await verifyAll(), [missing], 'a broken log is not remembered')
-  // Other entries than those that stood there before.
+  assert.deepEqual(await verifyAll(), [missing], 'a broken log has no checkpoint')
+  // Different entries take the place of the truncated ones.
   for (let entry = 0; entry < 3; entry += 1) await write(1)
   assert.deepEqual(await verifyAll(), [
-    { id, broken_at: 7, finding: 'Entry 7 is not the one of the head that was verified last.' },
+    { id, broken_at: 7, finding: 'Entry 7 does not match the last verified head.' },
   ])
 })
 
-it('a cut tail under an older signed head is found by a head that somebody kept', async test => {
-  const under = await rememberedAudit(test)
+it('finds a tail truncated to an older signed head by a provided head', async test => {
+  const under = await auditWithCheckpoints(test)
   const { write, verifyAll, workspaceId: id } = under
   await write(4)
   const older = await headOf(under)
   await write(3)
-  const given = await headOf(under)
+  const trustedHead = await headOf(under)
   assert.equal(
-    (await verifyAll({ given, folder: join(under.dataDirectory, 'elsewhere') }))[0]?.broken_at,
+    (await verifyAll({ trustedHead, folder: join(under.dataDirectory, 'elsewhere') }))[0]
+      ?.broken_at,
     null,
   )
-  await restoreOlder(under, older)
-  assert.deepEqual(await verifyAll({ given }), [
+  await restoreHead(under, older)
+  assert.deepEqual(await verifyAll({ trustedHead }), [
     {
       id,
       broken_at: 5,
-      finding: 'Entry 5 is missing: the head that was given reaches to entry 7.',
+      finding: 'Entry 5 is missing: the provided head is at entry 7.',
     },
   ])
 })
 
-it('a log that is gone with its workspace is still asked for', async test => {
-  const under = await rememberedAudit(test)
+it('reports the missing log of a deleted workspace that has a checkpoint', async test => {
+  const under = await auditWithCheckpoints(test)
   const { write, verifyAll, newWorkspace, asOwner, workspaceId } = under
   const other = await newWorkspace()
   await write(2)
@@ -117,8 +122,9 @@ it('a log that is gone with its workspace is still asked for', async test => {
   ])
 })
 
-it('one workspace is verified alone, and what is known of the others stays', async test => {
-  const { write, verifyAll, newWorkspace, dataDirectory, workspaceId } = await rememberedAudit(test)
+it('verifies one workspace and keeps the checkpoints of the others', async test => {
+  const { write, verifyAll, newWorkspace, dataDirectory, workspaceId } =
+    await auditWithCheckpoints(test)
   const other = await newWorkspace()
   await write(2)
   await write(1, other)
@@ -136,8 +142,8 @@ it('one workspace is verified alone, and what is known of the others stays', asy
   ])
 })
 
-it('the memo is for its owner alone and holds nothing but places and digests', async test => {
-  const under = await rememberedAudit(test)
+it('stores only sequences and hashes, readable by the owner of the file alone', async test => {
+  const under = await auditWithCheckpoints(test)
   await under.write(2)
   await under.verifyAll()
   const path = join(under.dataDirectory, 'audit-heads.json')
@@ -149,8 +155,8 @@ it('the memo is for its owner alone and holds nothing but places and digests', a
   })
 })
 
-it('of two heads of one workspace the later one stays', async test => {
-  const { dataDirectory } = await rememberedAudit(test)
+it('keeps the later of two heads of a workspace', async test => {
+  const { dataDirectory } = await auditWithCheckpoints(test)
   const head = (sequence: number) => ({ sequence, hash: Buffer.alloc(32, sequence) })
   saveHeadCheckpoints(dataDirectory, new Map([[1, head(5)]]))
   saveHeadCheckpoints(
@@ -170,17 +176,17 @@ it('of two heads of one workspace the later one stays', async test => {
   ])
 })
 
-it('a memo that says something else is refused, and a folder that cannot be written is told', async test => {
-  const { write, verifyAll, dataDirectory, forgotten } = await rememberedAudit(test)
+it('rejects an invalid checkpoint file and reports a folder that is not writable', async test => {
+  const { write, verifyAll, dataDirectory, checkpointErrors } = await auditWithCheckpoints(test)
   await write(1)
   const path = join(dataDirectory, 'audit-heads.json')
   for (const text of ['', '[', 'null', '{"1":{}}', '{"1":{"sequence":1,"hash":"00"}}', '{"1":1}']) {
     writeFileSync(path, text)
-    await assert.rejects(verifyAll(), { name: 'RememberedHeadsError' }, text)
+    await assert.rejects(verifyAll(), { name: 'HeadCheckpointsError' }, text)
   }
   rmSync(path)
   writeFileSync(join(dataDirectory, 'file'), '')
   const chains = await verifyAll({ folder: join(dataDirectory, 'file', 'data') })
   assert.equal(chains[0]?.broken_at, null)
-  assert.equal((forgotten[0] as NodeJS.ErrnoException).code, 'ENOTDIR')
+  assert.equal((checkpointErrors[0] as NodeJS.ErrnoException).code, 'ENOTDIR')
 })

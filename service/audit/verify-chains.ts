@@ -14,20 +14,20 @@ import { scanChain, toVerification } from './verify-chain.ts'
 export interface VerifyChainsContext {
   database: Database
   keys: AuditKeys
-  /** Where the heads of the last verification are remembered. */
+  /** Holds the checkpoints of the last verification. */
   dataDirectory: string
   now: Date
-  /** What was verified cannot be remembered; it counts all the same. */
-  onForgotten: (error: unknown) => void
-  /** Ends the walk before the next workspace. */
+  /** Called if checkpoints cannot be saved; verification continues. */
+  onCheckpointError: (error: unknown) => void
+  /** Stops before the next workspace. */
   signal?: AbortSignal
 }
 
 export interface VerifyChainsOptions {
-  /** Null: every one. */
+  /** Null for every workspace. */
   workspaceId: number | null
-  /** A head that somebody kept: the log must still hold that entry. */
-  given: AuditHead | null
+  /** A head from an earlier export: the log must still contain that entry. */
+  trustedHead: AuditHead | null
 }
 
 export interface VerifiedChain extends AuditVerification {
@@ -35,25 +35,25 @@ export interface VerifiedChain extends AuditVerification {
 }
 
 /**
- * Verifies the logs of all workspaces or of one, also of those that are gone from the store and
- * were there at the last verification, and remembers where the intact ones end. Throws a
- * HeadCheckpointsError when it cannot be known what was there.
+ * Verifies the log of one or every workspace, including workspaces that have a checkpoint but no
+ * longer exist, and saves a checkpoint for each intact log. Throws a HeadCheckpointsError if the
+ * checkpoints cannot be read.
  */
 export async function* verifyChains(
   context: VerifyChainsContext,
-  { workspaceId, given }: VerifyChainsOptions,
+  { workspaceId, trustedHead }: VerifyChainsOptions,
 ): AsyncGenerator<VerifiedChain> {
   const { database, keys, dataDirectory, now, signal } = context
-  const remembered = readHeadCheckpoints(dataDirectory)
+  const checkpoints = readHeadCheckpoints(dataDirectory)
   const verified = new Map<number, ChainLink>()
   try {
-    for (const id of await listWorkspaceIds(database, remembered, given)) {
+    for (const id of await listWorkspaceIds(database, checkpoints, trustedHead)) {
       if (signal?.aborted) return
       if (workspaceId !== null && id !== workspaceId) continue
-      const known = trustedEntriesOf(id, remembered, given)
-      const walk = await scanChain(database, keys, { workspaceId: id, known })
-      if (!walk.finding && walk.entries > 0) verified.set(id, walk.last)
-      yield { workspaceId: id, ...toVerification(walk, now) }
+      const trusted = trustedEntriesOf(id, checkpoints, trustedHead)
+      const scan = await scanChain(database, keys, { workspaceId: id, trusted })
+      if (!scan.finding && scan.entries > 0) verified.set(id, scan.last)
+      yield { workspaceId: id, ...toVerification(scan, now) }
     }
   } finally {
     saveCheckpoints(context, verified)
@@ -62,33 +62,33 @@ export async function* verifyChains(
 
 async function listWorkspaceIds(
   database: Database,
-  remembered: HeadCheckpoints,
-  given: AuditHead | null,
+  checkpoints: HeadCheckpoints,
+  trustedHead: AuditHead | null,
 ): Promise<number[]> {
-  const ids = new Set([...(await listLoggedWorkspaces(database)), ...remembered.keys()])
-  if (given) ids.add(given.workspaceId)
+  const ids = new Set([...(await listLoggedWorkspaces(database)), ...checkpoints.keys()])
+  if (trustedHead) ids.add(trustedHead.workspaceId)
   return [...ids].toSorted((a, b) => a - b)
 }
 
 function trustedEntriesOf(
   id: number,
-  remembered: HeadCheckpoints,
-  given: AuditHead | null,
+  checkpoints: HeadCheckpoints,
+  trustedHead: AuditHead | null,
 ): TrustedEntry[] {
-  const known: TrustedEntry[] = []
-  const head = remembered.get(id)
-  if (head) known.push({ ...head, source: 'the head that was verified last' })
-  if (given?.workspaceId === id) known.push({ ...given, source: 'the head that was given' })
-  return known
+  const trusted: TrustedEntry[] = []
+  const head = checkpoints.get(id)
+  if (head) trusted.push({ ...head, source: 'the last verified head' })
+  if (trustedHead?.workspaceId === id) trusted.push({ ...trustedHead, source: 'the provided head' })
+  return trusted
 }
 
 function saveCheckpoints(
-  { dataDirectory, onForgotten }: VerifyChainsContext,
+  { dataDirectory, onCheckpointError }: VerifyChainsContext,
   verified: HeadCheckpoints,
 ) {
   try {
     saveHeadCheckpoints(dataDirectory, verified)
   } catch (error) {
-    onForgotten(error)
+    onCheckpointError(error)
   }
 }

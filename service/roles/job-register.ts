@@ -144,12 +144,12 @@ function verifyAuditJob({ settings, delivery, ...parts }: JobParts): Job {
     schedule: '25 4 * * *',
     timeoutSeconds: 3_600,
     run: async (_, { now, signal }) => {
-      const { auditKeys: keys, onForgottenHeads: onForgotten } = parts
+      const { auditKeys: keys, onForgottenHeads: onCheckpointError } = parts
       let brokenCount = 0
       const { database } = delivery
       const { dataDirectory } = settings
-      const context = { database, keys, dataDirectory, now, onForgotten, signal }
-      for await (const chain of verifyChains(context, { workspaceId: null, given: null })) {
+      const context = { database, keys, dataDirectory, now, onCheckpointError, signal }
+      for await (const chain of verifyChains(context, { workspaceId: null, trustedHead: null })) {
         if (chain.is_intact) continue
         brokenCount += 1
         parts.onBrokenLog(chain)

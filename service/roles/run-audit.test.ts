@@ -37,9 +37,8 @@ it('verify shows a line for each workspace, and ends with code 1 when a log was 
   await write(3)
   await write(1, other)
   const lines = (first: string) =>
-    `Workspace ${id}: ${first}\n` +
-    `Workspace ${other}: intact. The only entry is as it was written.\n`
-  const intact = lines('intact. All 3 entries are as they were written.')
+    `Workspace ${id}: ${first}\n` + `Workspace ${other}: intact. The only entry is unchanged.\n`
+  const intact = lines('intact. All 3 entries are unchanged.')
   assert.deepEqual(await audit(['verify']), { code: 0, shown: intact, said: '' })
   await asOwner(client =>
     client.query('delete from audit_entries where workspace_id = $1 and sequence = 2', [id]),
@@ -84,10 +83,10 @@ it('verify finds an older head by its memo, and by the head of an export', async
     ])
   })
   const missing = (from: string) =>
-    `Workspace ${id}: broken at entry 3. Entry 3 is missing: ${from} reaches to entry 4.\n`
+    `Workspace ${id}: broken at entry 3. Entry 3 is missing: ${from} is at entry 4.\n`
   assert.deepEqual(await audit(['verify', '--head', path]), {
     code: 1,
-    shown: missing('the head that was given'),
+    shown: missing('the provided head'),
     said: CHANGED,
   })
   mkdirSync(dataFolder)
@@ -99,7 +98,7 @@ it('verify finds an older head by its memo, and by the head of an export', async
   )
   assert.deepEqual(await audit(['verify']), {
     code: 1,
-    shown: missing('the head that was verified last'),
+    shown: missing('the last verified head'),
     said: CHANGED,
   })
 })

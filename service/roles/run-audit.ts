@@ -61,13 +61,13 @@ async function verify(work: Work, { workspaceId, headPath }: VerifyCommand): Pro
     throw new StartError(`The head in ${headPath} is of the workspace ${given.workspaceId}.`)
   }
   const { dataDirectory } = settings
-  const onForgotten = (error: unknown) => {
+  const onCheckpointError = (error: unknown) => {
     const code = (error as NodeJS.ErrnoException).code ?? String(error)
     tell(`What was verified could not be remembered in ${dataDirectory} (${code}).\n`)
   }
-  const context = { database, keys, dataDirectory, now: now(), onForgotten }
+  const context = { database, keys, dataDirectory, now: now(), onCheckpointError }
   let [verified, broken] = [0, 0]
-  for await (const chain of verifyChains(context, { workspaceId, given })) {
+  for await (const chain of verifyChains(context, { workspaceId, trustedHead: given })) {
     print(chainLine(chain))
     verified += 1
     if (!chain.is_intact) broken += 1
@@ -90,14 +90,14 @@ async function sign(work: Work, { workspaceId }: SignCommand): Promise<void> {
   const { database, keys, now, print } = work
   if (!(await listLoggedWorkspaces(database)).includes(workspaceId)) throw noWorkspace(workspaceId)
   const order = { workspaceId, keys, audit: createAuditTrail(keys), at: now() }
-  const { outcome, scan: walk } = await signChain(database, order)
+  const { outcome, scan } = await signChain(database, order)
   if (outcome === 'refused') {
     throw new StartError(
-      `The log of workspace ${workspaceId} is not signed: ${walk.finding?.message}`,
+      `The log of workspace ${workspaceId} is not signed: ${scan.finding?.message}`,
     )
   }
   const did = outcome === 'signed' ? 'is signed now' : 'was signed already'
-  print(`The log of workspace ${workspaceId} ${did}, ${walk.entries} entries.\n`)
+  print(`The log of workspace ${workspaceId} ${did}, ${scan.entries} entries.\n`)
 }
 
 async function exportLog(work: Work, { workspaceId, path }: ExportCommand): Promise<void> {
