@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
-import { insertWorkspace } from '../service/access/store.ts'
 import {
   type AuditEntry,
   buildChainedEntry,
@@ -13,6 +12,7 @@ import { type AuditTrail, createAuditTrail } from '../service/audit/audit-store.
 import { type AuditKeys, deriveAuditKeys, signHead } from '../service/audit/signed-head.ts'
 import { verifyChain } from '../service/audit/verify-chain.ts'
 import type { Database } from '../service/db/database.ts'
+import { insertWorkspace } from '../service/people/workspace-store.ts'
 import { TestClock } from './test-clock.ts'
 import { testStore } from './test-store.ts'
 

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { insertWorkspace } from '../service/access/store.ts'
 import type { Database } from '../service/db/database.ts'
 import { insertAdAccount } from '../service/people/ad-account-store.ts'
 import { createPasswordHash } from '../service/people/auth-library.ts'
 import { insertPerson } from '../service/people/person-store.ts'
 import { hashSessionToken, sessionCookieName } from '../service/people/session-token.ts'
 import type { WorkspaceRole } from '../service/people/workspace-role.ts'
-import { insertMember } from '../service/people/workspace-store.ts'
+import { insertMember, insertWorkspace } from '../service/people/workspace-store.ts'
 import { BrowserClient } from './browser-client.ts'
 import type { TestClock } from './test-clock.ts'
 

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { eventually } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import type { Database } from '../db/database.ts'
 import { createLastUseRecorder } from './authenticate-tracker.ts'
-import { insertTracker } from './store.ts'
 
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const DIGEST = hash('sha256', 'the key', 'buffer')
@@ -16,7 +16,7 @@ async function keyUnderTest(test: TestContext) {
   const { database } = await testStore(test)
   const clock = { now: new Date('2026-11-21T12:00:00.000Z') }
   const createdAt = clock.now
-  await insertTracker(database, { id: TRACKER_ID, name: 't', workspaceName: 'w', createdAt })
+  await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
   await database.pool.query(
     `insert into tracker_keys (key_digest, tracker_id, kind, last_characters, created_at)
      values ($1, $2, $3, 'abcd', $4)`,

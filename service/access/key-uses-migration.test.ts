@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTracker, listKeys } from './store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { listKeys } from './store.ts'
 
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0018-key-uses.sql')
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
@@ -11,7 +12,7 @@ const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 it('takes over when keys were last used', async test => {
   const { database } = await testStore(test)
   const createdAt = new Date('2026-11-20T12:00:00.000Z')
-  await insertTracker(database, { id: TRACKER_ID, name: 't', workspaceName: 'w', createdAt })
+  await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
   await database.pool.query(
     `drop table tracker_key_uses;
      alter table tracker_keys add column last_used_at timestamptz;

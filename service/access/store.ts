@@ -171,67 +171,21 @@ export async function recordKeyUses(
 
 export interface NewTracker {
   id: string
+  workspaceId: number
   name: string
-  workspaceName: string
   createdAt: Date
 }
 
-/** Makes a workspace with one tracker; returns the workspace's id. */
-export async function insertTracker({ query }: Database, tracker: NewTracker): Promise<number> {
-  return query.transaction().execute(async transaction => {
-    const workspaceId = await insertWorkspace(
-      { query: transaction },
-      { name: tracker.workspaceName, createdAt: tracker.createdAt },
-    )
-    await transaction
-      .insertInto('trackers')
-      .values({
-        id: tracker.id,
-        workspace_id: workspaceId,
-        name: tracker.name,
-        created_at: tracker.createdAt,
-      })
-      .execute()
-    return workspaceId
-  })
-}
-
-/** Returns its id. It has no members yet (people/member-store.ts). */
-export async function insertWorkspace(
-  { query }: Pick<Database, 'query'>,
-  { name, createdAt }: { name: string; createdAt: Date },
-): Promise<number> {
-  const row = await query
-    .insertInto('workspaces')
-    .values({ name, created_at: createdAt })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return row.id
-}
-
-export type WorkspaceStatus = 'active' | 'disabled'
-
-/** A disabled workspace is closed to its people and agents. False when there is none. */
-export async function setWorkspaceStatus(
-  { query }: Database,
-  workspaceId: number,
-  status: WorkspaceStatus,
-): Promise<boolean> {
-  const changed = await query
-    .updateTable('workspaces')
-    .set({ status })
-    .where('id', '=', workspaceId)
-    .returning('id')
-    .executeTakeFirst()
-  return changed !== undefined
-}
-
-export async function renameWorkspace(
-  { query }: Database,
-  workspaceId: number,
-  name: string,
-): Promise<void> {
-  await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
+export async function insertTracker({ query }: Transaction, tracker: NewTracker): Promise<void> {
+  await query
+    .insertInto('trackers')
+    .values({
+      id: tracker.id,
+      workspace_id: tracker.workspaceId,
+      name: tracker.name,
+      created_at: tracker.createdAt,
+    })
+    .execute()
 }
 
 export async function findTracker(

@@ -7,7 +7,7 @@ import {
   requireExecutionToken,
   requirePermission,
 } from '../oauth/authenticate-agent.ts'
-import { parseRowId } from '../people/workspaces.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { submitProposal } from './executor/execution-triggers.ts'
 import { readPolicy } from './policy/policy-store.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTracker } from '../access/store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import type { Database } from '../db/database.ts'
 import { DeliveryIdAllocator, reserveDeliveryIds } from './delivery-id-store.ts'
 
@@ -12,7 +12,7 @@ async function storeWithTrackers(test: TestContext): Promise<Database> {
   const { database } = await testStore(test)
   for (const id of [TRACKER_ID, OTHER_TRACKER_ID]) {
     const createdAt = new Date('2026-11-21T12:00:00Z')
-    await insertTracker(database, { id, name: 't', workspaceName: 'w', createdAt })
+    await insertTrackerWithWorkspace(database, { id, createdAt })
   }
   return database
 }

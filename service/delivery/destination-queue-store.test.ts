@@ -10,7 +10,7 @@ import {
   TRACKER_ID,
 } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTracker } from '../access/store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import type { Database } from '../db/database.ts'
 import { claimDeliveries } from './claim-store.ts'
 import { findDueQueues } from './destination-queue-store.ts'
@@ -31,7 +31,7 @@ function after(seconds: number): Date {
 async function storeWithLanes(test: TestContext, count: number) {
   const { database } = await testStore(test)
   const createdAt = STORED_AT
-  await insertTracker(database, { id: TRACKER_ID, name: 't', workspaceName: 'w', createdAt })
+  await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
   const lanes = Array.from({ length: count }, () => randomUUID()).sort()
   for (const id of lanes) {
     const destination = { trackerId: TRACKER_ID, id, datasetId: '1', createdAt }

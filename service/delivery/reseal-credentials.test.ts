@@ -5,7 +5,7 @@ import pg from 'pg'
 import { eventually } from '../../testing/program-under-test.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTracker } from '../access/store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import { everyDestination, resealCredentials } from './credential-store.ts'
 import { insertDestination } from './destination-store.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
@@ -19,8 +19,8 @@ const AT = new TestClock().now()
 async function storeOfCredentials(test: TestContext) {
   const { database, connectionString } = await testStore(test)
   const trackerId = randomUUID()
-  const tracker = { id: trackerId, name: 't', workspaceName: 'w', createdAt: AT }
-  await insertTracker(database, tracker)
+  const tracker = { id: trackerId, createdAt: AT }
+  await insertTrackerWithWorkspace(database, tracker)
   const insert = async (key: Buffer, credential: string): Promise<string> => {
     const id = randomUUID()
     const sealedCredential = sealCredential({ current: key, previous: [] }, id, credential)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTracker } from '../access/store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import { reserveDeliveryIds } from '../delivery/delivery-id-store.ts'
 import { ensurePartitions, readLastDeliveryId, readRetentionLag } from './partition-store.ts'
 
@@ -35,10 +35,8 @@ it('knows the highest id of a delivery, far beyond 32 bits', async test => {
   const { database } = await testStore(test)
   assert.equal(await readLastDeliveryId(database), 0)
   const at = STORED_AT
-  await insertTracker(database, {
+  await insertTrackerWithWorkspace(database, {
     id: TRACKER_ID,
-    workspaceName: 'Test',
-    name: 'Test',
     createdAt: at,
   })
   const last = 2 ** 52

@@ -5,7 +5,7 @@ import { readFormText } from '../pages/form-body.ts'
 import { renderPage } from '../pages/layout.ts'
 import { pageHeaders, servePages } from '../pages/serve-pages.ts'
 import { listOwnedAdAccounts } from '../people/ad-account-store.ts'
-import { requireSignIn } from '../people/require-sign-in.ts'
+import { requireSignIn } from '../people/page-visit.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import { callProvider, type HttpExchange } from './authorization-server.ts'
 import { type ApprovalRequest, decideApproval, findApprovalRequest } from './connection-approval.ts'
@@ -61,7 +61,7 @@ interface PendingApproval {
 }
 
 type PageExchange = HttpExchange & {
-  request: { headers: { cookie?: string | undefined }; params: unknown }
+  request: { url: string; headers: { cookie?: string | undefined }; params: unknown }
   reply: PageReply & { redirect(url: string, code: number): unknown }
 }
 

@@ -2,8 +2,8 @@ import * as operations from '@signalbox/contract/browser/agent-operations.ts'
 import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/browser/agents.ts'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { readBodyFields } from '../people/browser-routes.ts'
-import { requireSession } from '../people/page-requests.ts'
+import { requireSession } from '../people/browser-session.ts'
+import { objectOrEmpty } from '../util/is-object.ts'
 import type { ListedConnection } from './connection-store.ts'
 import {
   listWorkspaceConnections,
@@ -47,7 +47,7 @@ function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.updateConnection,
     async handler(request, reply) {
-      const { name, ad_account_id: adAccountId } = readBodyFields(request.body)
+      const { name, ad_account_id: adAccountId } = objectOrEmpty(request.body)
       await updateConnection(context, toVisit(request), { name, adAccountId })
       return reply.code(204).send()
     },
@@ -70,7 +70,7 @@ function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
   app.route({
     ...operations.createExecutionToken,
     async handler(request, reply) {
-      const { name, tier, days, ad_account_id: adAccountId } = readBodyFields(request.body)
+      const { name, tier, days, ad_account_id: adAccountId } = objectOrEmpty(request.body)
       const wish = { name, tier, days, adAccountId }
       const { id, token, expiresAt } = await issueWorkspaceToken(context, toVisit(request), wish)
       return reply.code(201).send({ id, token, expires_at: expiresAt.toISOString() })

@@ -2,7 +2,8 @@ import type { AuditAction, AuditDetails } from '../audit/audit-entry.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
-import { parseRowId, requireRole } from '../people/workspaces.ts'
+import { requireRole } from '../people/workspaces.ts'
+import { parseRowId } from '../util/row-id.ts'
 import {
   type ConnectionKey,
   type ListedConnection,

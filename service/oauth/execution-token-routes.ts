@@ -1,9 +1,8 @@
 import type { ServiceApp } from '../http/service-app.ts'
-import { readFormText } from '../pages/form-body.ts'
+import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { listAdAccounts } from '../people/ad-account-store.ts'
-import { toFormErrors } from '../people/page-requests.ts'
-import { requireSignIn } from '../people/require-sign-in.ts'
+import { requireSignIn } from '../people/page-visit.ts'
 import { requireRole } from '../people/workspaces.ts'
 import type { WorkspaceVisit } from './connections.ts'
 import {

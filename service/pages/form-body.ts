@@ -1,5 +1,6 @@
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import type { FormErrors } from './form-controls.ts'
 
 const BODY_BYTES_MAX = 16_384
 const FIELDS_MAX = 50
@@ -26,6 +27,13 @@ export function readFormText(form: unknown, name: string, charactersMax = 300): 
 /** A secret is taken as it was typed: a space at its end may be part of it. */
 export function readFormSecret(form: unknown, name: string): string {
   return form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
+}
+
+/** What a form shows of a 422: the first sentence about each field. Rethrows any other error. */
+export function toFormErrors(error: unknown): FormErrors {
+  if (!(error instanceof Refusal) || error.status !== 422) throw error
+  const entries = Object.entries(error.errors ?? { '': [error.message] })
+  return Object.fromEntries(entries.map(([name, [sentence = '']]) => [name, sentence]))
 }
 
 function parseForm(bytes: Buffer): FormBody {

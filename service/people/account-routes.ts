@@ -1,20 +1,14 @@
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { readFormSecret } from '../pages/form-body.ts'
+import { readFormSecret, toFormErrors } from '../pages/form-body.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { changePassword } from './account.ts'
 import { accountPage, firstPasswordPage } from './account-page.ts'
-import {
-  findNotice,
-  requireSignIn,
-  type SignedInRequest,
-  seeOther,
-  toFormErrors,
-} from './page-requests.ts'
+import { findNotice, forSignedIn, type SignedInRequest, seeOther } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash } from './person-store.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 import { sessionCookie } from './session-token.ts'
-import { parseRowId } from './workspaces.ts'
 
 const SIGNED_IN = { config: { credential: 'session' } } as const
 const UNPROCESSABLE = 422
@@ -23,7 +17,7 @@ const UNPROCESSABLE = 422
 export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
   const { database } = context
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
-    requireSignIn(context, handle)
+    forSignedIn(context, handle)
 
   app.get(
     '/account',

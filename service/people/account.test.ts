@@ -19,7 +19,7 @@ it('a changed password gives this browser a new session and ends all others', as
     action: '/account/password',
     fields: { current: TEST_PASSWORD, password: NEXT },
   })
-  assert.match(page.text, /Your password is changed/)
+  assert.match(page.text, /Password changed/)
   assert.notEqual(client.cookies.get('signalbox_session'), before)
   assert.match((await other.get('/account')).path, /^\/sign-in/)
   const thief = new BrowserClient(service.url)

@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import { personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { setWorkspaceStatus } from '../access/store.ts'
 import { listOwnedAdAccounts } from './ad-account-store.ts'
 import { setPersonStatus } from './person-store.ts'
+import { setWorkspaceStatus } from './workspace-store.ts'
 
 const ENTRY = {
   name: 'Shop EU',
@@ -26,7 +26,7 @@ it('an ad account is added, disabled and enabled on its page', async test => {
   await client.submit({ action: switchPath })
   assert.match(client.page?.text ?? '', /whatever was bound to it has stopped/)
   await client.submit({ action: switchPath.replace('disable', 'enable') })
-  assert.match(client.page?.text ?? '', /The ad account is enabled/)
+  assert.match(client.page?.text ?? '', /Ad account enabled/)
 })
 
 it('422 names every wrong field, on the page and in the interface', async test => {

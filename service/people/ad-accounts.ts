@@ -1,10 +1,11 @@
 import { FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { parseName } from './account-fields.ts'
 import { type AdAccount, insertAdAccount, setAdAccountStatus } from './ad-account-store.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
-import { parseRowId, requireRole } from './workspaces.ts'
+import { requireRole } from './workspaces.ts'
 
 /** As it came from a form or a body. */
 export interface AdAccountInput {

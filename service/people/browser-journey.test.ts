@@ -104,7 +104,7 @@ it('every further page can be used by everybody, light and dark, by keyboard alo
   await page.getByRole('heading', { name: 'Invite somebody' }).waitFor()
   await fill(page, { 'Mail address': 'guest@people.example' })
   await page.keyboard.press('Enter')
-  await page.getByText('The invitation is on its way').waitFor()
+  await page.getByText('Invitation sent').waitFor()
   await look()
   for (const path of ['/account', '/workspaces', '/invitations/none', '/forgot', '/magic']) {
     await page.goto(`${service.url}${path}`)

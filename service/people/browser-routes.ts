@@ -1,8 +1,11 @@
 import * as operations from '@signalbox/contract/browser/people-operations.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import { objectOrEmpty } from '../util/is-object.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
+import { requireSession } from './browser-session.ts'
 import {
   adAccountListView,
   adAccountView,
@@ -14,7 +17,6 @@ import {
 } from './browser-views.ts'
 import { listInvitations, listInvitationsByEmail } from './invitation-store.ts'
 import { answerInvitation, invitePerson, withdrawInvitation } from './invitations.ts'
-import { requireSession } from './page-requests.ts'
 import type { PeopleContext } from './people-context.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
@@ -22,7 +24,6 @@ import {
   changeMemberRole,
   changeWorkspaceName,
   createWorkspace,
-  parseRowId,
   removeMember,
   requireRole,
 } from './workspaces.ts'
@@ -74,12 +75,6 @@ interface WorkspaceParams {
   workspace: string
 }
 
-/** Whatever a body is, its members are asked for one by one; the verbs say what is wrong. */
-export function readBodyFields(body: unknown): Record<string, unknown> {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  return isObject ? (body as Record<string, unknown>) : {}
-}
-
 function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.listWorkspaces,
@@ -89,7 +84,7 @@ function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.createWorkspace,
     async handler({ person, body }, reply) {
-      const id = await createWorkspace(context, person, readBodyFields(body).name)
+      const id = await createWorkspace(context, person, objectOrEmpty(body).name)
       return reply.code(201).send({ id })
     },
   })
@@ -97,7 +92,7 @@ function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.renameWorkspace,
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId } = params as WorkspaceParams
-      await changeWorkspaceName(context, person, { workspaceId, name: readBodyFields(body).name })
+      await changeWorkspaceName(context, person, { workspaceId, name: objectOrEmpty(body).name })
       return reply.code(204).send()
     },
   })
@@ -116,7 +111,7 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.createAdAccount,
     async handler({ person, params, body }, reply) {
-      const entry = readBodyFields(body)
+      const entry = objectOrEmpty(body)
       const account = await addAdAccount(context, person, {
         workspaceId: (params as WorkspaceParams).workspace,
         platformAccountId: entry.platform_account_id,
@@ -131,7 +126,7 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.updateAdAccount,
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
-      const { status } = readBodyFields(body)
+      const { status } = objectOrEmpty(body)
       const named = { workspaceId, adAccountId: account }
       await changeAdAccountStatus(context, person, { ...named, status })
       return reply.code(204).send()

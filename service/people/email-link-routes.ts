@@ -1,6 +1,6 @@
 import { limitAddresses } from '../access/address-limits.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { readFormSecret, readFormText } from '../pages/form-body.ts'
+import { readFormSecret, readFormText, toFormErrors } from '../pages/form-body.ts'
 import { verifyEmail } from './account.ts'
 import {
   type EmailLinkKind,
@@ -8,13 +8,7 @@ import {
   resetPassword,
   signInByEmailLink,
 } from './email-links.ts'
-import {
-  type PageReply,
-  type PageRequest,
-  replaceSession,
-  seeOther,
-  toFormErrors,
-} from './page-requests.ts'
+import { type PageReply, type PageRequest, replaceSession, seeOther } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import {
   confirmSignInPage,

@@ -42,7 +42,7 @@ it('a new password by mail works once, ends all sessions, and the old one is gon
   const client = new BrowserClient(service.url)
   await client.get(link)
   const page = await client.submit({ fields: { password: NEXT_PASSWORD } })
-  assert.match(page.text, /Your password is changed/)
+  assert.match(page.text, /Password changed/)
   assert.match((await signedIn.get('/account')).path, /^\/sign-in/)
   const tell = (password: string) => client.post('/sign-in', { email, password })
   assert.equal((await tell(TEST_PASSWORD)).status, 401)

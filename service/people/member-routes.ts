@@ -1,5 +1,5 @@
 import type { ServiceApp } from '../http/service-app.ts'
-import { readFormText } from '../pages/form-body.ts'
+import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import type { FormErrors } from '../pages/form-controls.ts'
 import { listInvitations } from './invitation-store.ts'
 import {
@@ -9,13 +9,7 @@ import {
   withdrawInvitation,
 } from './invitations.ts'
 import { invitationPage, membersPage } from './members-page.ts'
-import {
-  findNotice,
-  requireSignIn,
-  type SignedInRequest,
-  seeOther,
-  toFormErrors,
-} from './page-requests.ts'
+import { findNotice, forSignedIn, type SignedInRequest, seeOther } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { readWorkspaceParam } from './workspace-routes.ts'
 import { listMembers } from './workspace-store.ts'
@@ -37,7 +31,7 @@ export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
     handle: (visit: SignedInRequest, params: Params) => Promise<unknown>,
   ) => {
     const visited = (visit: SignedInRequest) => handle(visit, visit.request.params as Params)
-    app[method](url, SIGNED_IN, requireSignIn(context, visited))
+    app[method](url, SIGNED_IN, forSignedIn(context, visited))
   }
   on('get', '/workspaces/:workspace/people', visit => showMembers(context, visit))
   on('post', '/workspaces/:workspace/invitations', visit => postInvitation(context, visit))

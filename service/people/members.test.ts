@@ -9,10 +9,9 @@ import {
   workspaceUnderTest,
 } from '../../testing/people-under-test.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { setWorkspaceStatus } from '../access/store.ts'
 import { setPersonStatus } from './person-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
-import { findMemberRole } from './workspace-store.ts'
+import { findMemberRole, setWorkspaceStatus } from './workspace-store.ts'
 
 async function joined(service: ServiceUnderTest, workspaceId: number, role: WorkspaceRole) {
   const person = await personUnderTest(service)
@@ -92,7 +91,7 @@ it('an invitation leads whoever has its address into the workspace, once', async
     action: `/workspaces/${workspaceId}/invitations`,
     fields: { email: guest.email.toUpperCase(), role: 'admin' },
   })
-  assert.match(page.text, /The invitation is on its way/)
+  assert.match(page.text, /Invitation sent/)
   const link = mailedLink(service.mails, guest.email, '/invitations/')
   assert.match((await guest.client.get('/workspaces')).text, new RegExp(link))
   await guest.client.get(link)

@@ -1,7 +1,7 @@
 import { limitAddresses } from '../access/address-limits.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import { readFormSecret, readFormText, safeReturnPath } from '../pages/form-body.ts'
+import { readFormSecret, readFormText, safeReturnPath, toFormErrors } from '../pages/form-body.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { signUp } from './account.ts'
 import { SOCIAL_PROVIDERS } from './auth-library.ts'
@@ -11,8 +11,7 @@ import {
   type PageRequest,
   replaceSession,
   seeOther,
-  toFormErrors,
-} from './page-requests.ts'
+} from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { deleteSession, findCurrentPerson } from './session-store.ts'
 import { clearedSessionCookie } from './session-token.ts'

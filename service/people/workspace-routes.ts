@@ -1,17 +1,11 @@
 import type { ServiceApp } from '../http/service-app.ts'
-import { readFormText } from '../pages/form-body.ts'
+import { readFormText, toFormErrors } from '../pages/form-body.ts'
 import type { FormErrors } from '../pages/form-controls.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
 import { listInvitationsByEmail } from './invitation-store.ts'
-import {
-  findNotice,
-  requireSignIn,
-  type SignedInRequest,
-  seeOther,
-  toFormErrors,
-} from './page-requests.ts'
+import { findNotice, forSignedIn, type SignedInRequest, seeOther } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { workspacesPage } from './workspace-pages.ts'
 import { listMemberships } from './workspace-store.ts'
@@ -23,7 +17,7 @@ const UNPROCESSABLE = 422
 /** The list of workspaces, and the ad accounts of one. */
 export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
-    requireSignIn(context, handle)
+    forSignedIn(context, handle)
   const accounts = '/workspaces/:workspace/ad-accounts'
 
   app.get(

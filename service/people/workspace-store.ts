@@ -12,6 +12,44 @@ const MEMBERS_MAX = 1_000
 
 type Query = Pick<Database, 'query'>
 
+/** Creates a workspace without members and returns its ID. */
+export async function insertWorkspace(
+  { query }: Query,
+  { name, createdAt }: { name: string; createdAt: Date },
+): Promise<number> {
+  const row = await query
+    .insertInto('workspaces')
+    .values({ name, created_at: createdAt })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return row.id
+}
+
+export type WorkspaceStatus = 'active' | 'disabled'
+
+/** Members and agents cannot use a disabled workspace. Returns false for an unknown ID. */
+export async function setWorkspaceStatus(
+  { query }: Query,
+  workspaceId: number,
+  status: WorkspaceStatus,
+): Promise<boolean> {
+  const changed = await query
+    .updateTable('workspaces')
+    .set({ status })
+    .where('id', '=', workspaceId)
+    .returning('id')
+    .executeTakeFirst()
+  return changed !== undefined
+}
+
+export async function updateWorkspaceName(
+  { query }: Query,
+  workspaceId: number,
+  name: string,
+): Promise<void> {
+  await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
+}
+
 /** The active workspaces of a person, by name. */
 export async function listMemberships({ query }: Query, userId: number): Promise<Membership[]> {
   const rows = await query

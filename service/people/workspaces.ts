@@ -1,6 +1,6 @@
-import { insertWorkspace, renameWorkspace } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { parseName } from './account-fields.ts'
 import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
@@ -17,11 +17,13 @@ import {
   findMemberRole,
   findMembership,
   insertMember,
+  insertWorkspace,
   listMemberships,
   lockMembers,
   type MemberKey,
   type Membership,
   updateMemberRole,
+  updateWorkspaceName,
 } from './workspace-store.ts'
 
 /** What somebody wants to do, and where. `workspaceId` may come from a path. */
@@ -29,8 +31,6 @@ interface RequiredPermission {
   workspaceId: unknown
   action: WorkspaceAction
 }
-
-const INTEGER_MAX = 2_147_483_647
 
 /**
  * The person's membership, if their role allows it. 404 to who does not belong there, as for a
@@ -47,14 +47,6 @@ export async function requireRole(
   if (!membership) throw Refusal.notFound('There is no such workspace among yours.')
   if (hasPermission(membership.role, action)) return membership
   throw new Refusal(403, 'Your role in this workspace does not allow this; ask an owner.')
-}
-
-/** An id of ours in a path; null when it cannot be one. */
-export function parseRowId(given: unknown): number | null {
-  const text = String(given)
-  if (!/^[1-9]\d{0,9}$/.test(text)) return null
-  const id = Number(text)
-  return id <= INTEGER_MAX ? id : null
 }
 
 const WORKSPACES_MAX = 50
@@ -86,7 +78,7 @@ export async function changeWorkspaceName(
 ): Promise<void> {
   const intent = { workspaceId, action: 'rename_workspace' } as const
   const membership = await requireRole(database, person, intent)
-  await renameWorkspace(database, membership.workspaceId, parseWorkspaceName(given))
+  await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(given))
 }
 
 function parseWorkspaceName(given: unknown): string {

@@ -6,13 +6,8 @@ import { it, type TestContext } from 'node:test'
 import { entriesOf } from '../../testing/audit-entries.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
-import {
-  findPublishableKey,
-  findTrackerByKey,
-  insertTracker,
-  listLiveKeys,
-  revokeKey,
-} from '../access/store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { findPublishableKey, findTrackerByKey, listLiveKeys, revokeKey } from '../access/store.ts'
 import { hashToken, type TokenKind } from '../access/token-format.ts'
 import { issueKey } from '../access/tracker-keys.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
@@ -220,7 +215,7 @@ it('a file with the secret of a tracker that was provisioned later is left as it
 it('a start that was killed before it made the destination is completed', async test => {
   const { database, start, at } = await demo(test)
   const id = '00000000-0000-4000-8000-000000000001'
-  await insertTracker(database, { id, name: 'x', workspaceName: 'x', createdAt: at })
+  await insertTrackerWithWorkspace(database, { id, createdAt: at })
   const credentials = await start()
   assert.equal(credentials.tracker_id, id)
   assert.ok(await opens(database, credentials))

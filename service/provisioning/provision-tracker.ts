@@ -6,6 +6,7 @@ import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, sealCredential } from '../delivery/sealed-credential.ts'
+import { insertWorkspace } from '../people/workspace-store.ts'
 
 /** A dataset of a real platform, with the token that may send to it. */
 export interface ConnectedDataset {
@@ -41,11 +42,12 @@ export async function provisionTracker(
   { workspaceName, origins, ...request }: ProvisioningRequest,
 ): Promise<ProvisionedTracker> {
   const trackerId = randomUUID()
-  const workspaceId = await insertTracker(database, {
-    id: trackerId,
-    name: `${workspaceName} tracker`,
-    workspaceName,
-    createdAt: request.at,
+  const createdAt = request.at
+  const workspaceId = await database.query.transaction().execute(async query => {
+    const id = await insertWorkspace({ query }, { name: workspaceName, createdAt })
+    const tracker = { id: trackerId, workspaceId: id, name: `${workspaceName} tracker`, createdAt }
+    await insertTracker({ query }, tracker)
+    return id
   })
   const destinationId = await provisionDestination(database, { trackerId, ...request })
   const keys = await issueKeys(database, { trackerId, workspaceId, origins, ...request })

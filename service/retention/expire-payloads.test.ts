@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
 import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTracker } from '../access/store.ts'
+import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import type { Database } from '../db/database.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
@@ -26,8 +26,7 @@ function expire(database: Database, now: Date, batchesMax = 100) {
 /** A store with the tracker whose events and sessions are stored. */
 async function storeOfTracker(test: TestContext) {
   const store = await testStore(test)
-  const names = { name: 'Shop', workspaceName: 'Shop' }
-  await insertTracker(store.database, { id: TRACKER_ID, ...names, createdAt: STORED_AT })
+  await insertTrackerWithWorkspace(store.database, { id: TRACKER_ID, createdAt: STORED_AT })
   return store
 }
 
@@ -179,10 +178,8 @@ async function countLeft({ pool }: Database) {
 it('goes on behind sessions that stay, tracker by tracker', async test => {
   const { database } = await storeOfTracker(test)
   const other = '0f000000-0000-4000-8000-000000000000'
-  await insertTracker(database, {
+  await insertTrackerWithWorkspace(database, {
     id: other,
-    name: 'Other',
-    workspaceName: 'Other',
     createdAt: STORED_AT,
   })
   // In the order of the key: 1,500 that go, 11,000 that stay, and one more that goes.

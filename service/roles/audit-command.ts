@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { parseRowId } from '../people/workspaces.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { StartError } from './start-error.ts'
 
 /** What `audit` is asked to do. */

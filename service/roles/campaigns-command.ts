@@ -6,7 +6,7 @@ import {
   SIMULATED_FAULTS,
   type SimulatedFault,
 } from '../agents/executor/simulated-account-store.ts'
-import { parseRowId } from '../people/workspaces.ts'
+import { parseRowId } from '../util/row-id.ts'
 import { StartError } from './start-error.ts'
 
 /** What `campaigns` is asked to do with the simulated campaigns of an ad account. */

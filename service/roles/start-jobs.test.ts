@@ -6,8 +6,8 @@ import {
   type ProgramUnderTest,
 } from '../../testing/program-under-test.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { insertWorkspace } from '../access/store.ts'
 import { enqueueJob, readJobStatistics } from '../jobs/store.ts'
+import { insertWorkspace } from '../people/workspace-store.ts'
 
 /** A worker program on a store of its own. */
 async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import { insertTracker } from '../../service/access/store.ts'
 import { openStoreNodes } from '../../service/db/store-nodes.ts'
 import { insertDestination } from '../../service/delivery/destination-store.ts'
 import { GROWN_DESTINATION, GROWN_ON, GROWN_TRACKER } from '../grown-store.ts'
 import { HOT_STATEMENTS } from '../hot-statements.ts'
+import { insertTrackerWithWorkspace } from '../tracker-fixture.ts'
 import { citusStore, prepareCitusTemplate } from './citus-store.ts'
 import { type CitusAddresses, sharedCluster, startCitusCluster, whyNoCitus } from './cluster.ts'
 
@@ -40,8 +40,8 @@ it('takes every hot statement at the owning node and through the coordinator', {
   })
   test.after(() => nodes.close())
   const createdAt = new Date(`${GROWN_ON}T00:00:00.000Z`)
-  const tracker = { id: GROWN_TRACKER, name: 't', workspaceName: 'w', createdAt }
-  await insertTracker(database, tracker)
+  const tracker = { id: GROWN_TRACKER, createdAt }
+  await insertTrackerWithWorkspace(database, tracker)
   await insertDestination(database, {
     trackerId: GROWN_TRACKER,
     id: GROWN_DESTINATION,

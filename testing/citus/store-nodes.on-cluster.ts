@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, it, type TestContext } from 'node:test'
-import { insertTracker, listKeys, recordKeyUses } from '../../service/access/store.ts'
+import { listKeys, recordKeyUses } from '../../service/access/store.ts'
 import { findPlacement } from '../../service/db/citus-tables.ts'
 import { type Database, openDatabase } from '../../service/db/database.ts'
 import { isStoreUnavailable } from '../../service/db/database-errors.ts'
 import { distributeTables, setStatisticsTargets } from '../../service/db/distribute-tables.ts'
 import { openStoreNodes } from '../../service/db/store-nodes.ts'
 import { probeCommit } from '../../service/ingestion/commit-probe-store.ts'
+import { insertTrackerWithWorkspace } from '../tracker-fixture.ts'
 import { citusStore, prepareCitusTemplate } from './citus-store.ts'
 import { type CitusCluster, startCitusCluster, whyNoCitus } from './cluster.ts'
 
@@ -166,7 +167,7 @@ it('lists keys with their last use, beside keys that were never used', { skip },
   const { database, nodes } = await storeUnderTest(test)
   const trackerId = randomUUID()
   const at = new Date('2026-11-22T00:00:00Z')
-  await insertTracker(database, { id: trackerId, name: 't', workspaceName: 'w', createdAt: at })
+  await insertTrackerWithWorkspace(database, { id: trackerId, createdAt: at })
   const digests = [randomBytes(32), randomBytes(32)] as const
   await database.pool.query(
     `insert into tracker_keys (tracker_id, key_digest, kind, last_characters, created_at)

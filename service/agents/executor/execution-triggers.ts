@@ -1,6 +1,6 @@
 import type { ActionBatch, ProposalResult } from '@signalbox/contract/agents/proposals.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
-import { parseRowId } from '../../people/workspaces.ts'
+import { parseRowId } from '../../util/row-id.ts'
 import { type DecisionRequest, decideActions } from '../approvals/decide-actions.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'

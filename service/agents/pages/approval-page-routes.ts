@@ -1,7 +1,9 @@
 import type { QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import type { ServiceApp } from '../../http/service-app.ts'
-import { parseRowId, requireRole } from '../../people/workspaces.ts'
+import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
+import { requireRole } from '../../people/workspaces.ts'
+import { parseRowId } from '../../util/row-id.ts'
 import {
   readApprovalQueue,
   readDecisionRecords,
@@ -18,7 +20,6 @@ import {
   type RejectedDecisionForm,
   toDecisionSubmission,
 } from './decision-form.ts'
-import { requirePageSession, type WorkspacePageRequest } from './page-request.ts'
 
 const PAGE = { config: { credential: 'none' } } as const
 

@@ -2,12 +2,12 @@ import { exportAudit } from '../../audit/export-audit.ts'
 import { readAudit } from '../../audit/read-audit.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { ServiceApp } from '../../http/service-app.ts'
+import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
 import { hasPermission } from '../../people/workspace-role.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { type AuditPage, auditForbiddenPage, auditPage } from './audit-page.ts'
 import { parseAuditPageQuery } from './audit-query.ts'
-import { requirePageSession, type WorkspacePageRequest } from './page-request.ts'
 
 const PAGE = { config: { credential: 'none' } } as const
 const ENTRIES_MAX = 50

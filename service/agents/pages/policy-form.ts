@@ -1,9 +1,8 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { readFormText } from '../../pages/form-body.ts'
+import { readFormText, toFormErrors } from '../../pages/form-body.ts'
 import type { FormErrors } from '../../pages/form-controls.ts'
-import { toFormErrors } from '../../people/page-requests.ts'
 import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/format-amount.ts'
 
 /** What the form of the policy holds, as it was typed. */

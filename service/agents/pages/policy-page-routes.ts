@@ -1,10 +1,10 @@
 import type { ServiceApp } from '../../http/service-app.ts'
 import { listAdAccounts } from '../../people/ad-account-store.ts'
+import { requirePageSession, type WorkspacePageRequest } from '../../people/page-visit.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { changePolicy } from '../policy/change-policy.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
-import { requirePageSession, type WorkspacePageRequest } from './page-request.ts'
 import { isConflict, parsePolicyForm, policyFormErrors, toPolicySubmission } from './policy-form.ts'
 import { type PolicyPage, policyPage } from './policy-page.ts'
 

@@ -7,7 +7,7 @@ import type {
 } from '@signalbox/contract/agents/proposals.ts'
 import { FieldErrorList } from '../../http/field-errors.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { parseRowId } from '../../people/workspaces.ts'
+import { parseRowId } from '../../util/row-id.ts'
 import type { Action } from './action.ts'
 import { findAction, findActionsOfBatch, findActionsPage } from './action-store.ts'
 import { toActionView } from './action-view.ts'

@@ -1,0 +1,158 @@
+import {
+  type CurrentPerson,
+  deleteSession,
+  findCurrentPerson,
+  type SessionContext,
+} from './session-store.ts'
+import { sessionCookie } from './session-token.ts'
+
+/** The parts of a request and its reply that pages use. */
+export interface PageRequest {
+  method: string
+  url: string
+  headers: { cookie?: string | undefined; 'user-agent'?: string | undefined }
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+export interface PageReply {
+  redirect(url: string, code: number): unknown
+  header(name: string, value: string): unknown
+  code(status: number): { send(text: string): unknown }
+}
+
+export interface SignedInRequest {
+  person: CurrentPerson
+  request: PageRequest
+  reply: PageReply
+}
+
+/** Route options: a page for everyone, and a page that needs a session. */
+export const PUBLIC = { config: { credential: 'none' } } as const
+export const SIGNED_IN = { config: { credential: 'session' } } as const
+
+export const UNAUTHORIZED = 401
+export const UNPROCESSABLE = 422
+const SEE_OTHER = 303
+/** The only page that a person with a generated password may open. */
+const FIRST_PASSWORD_PATH = '/account/password'
+
+/**
+ * Wraps the handler of a page that needs a signed-in person. Other visitors are redirected to sign
+ * in. They come back afterwards, except to a form, because a browser does not send it again.
+ */
+export function forSignedIn(
+  context: SessionContext,
+  handle: (visit: SignedInRequest) => Promise<unknown>,
+) {
+  return async (request: PageRequest, reply: PageReply) => {
+    const returnTo = request.method === 'GET' ? request.url : null
+    const person = await requireSignIn(context, { request, reply, returnTo })
+    return person ? handle({ person, request, reply }) : reply
+  }
+}
+
+/** The workspace ID comes from the path and is not validated yet. */
+export interface WorkspacePageRequest {
+  person: CurrentPerson
+  workspaceId: string
+}
+
+export interface WorkspacePageExchange {
+  request: SignInCheck['request'] & { params: unknown }
+  reply: SignInCheck['reply']
+  /** Where to return after signing in. By default, the requested page. */
+  returnTo?: string
+}
+
+/** As `requireSignIn`, for a page of a workspace. */
+export async function requirePageSession(
+  context: SessionContext,
+  { request, reply, returnTo = request.url }: WorkspacePageExchange,
+): Promise<WorkspacePageRequest | null> {
+  const person = await requireSignIn(context, { request, reply, returnTo })
+  return person && { person, workspaceId: readWorkspaceParam(request) }
+}
+
+export interface SignInCheck {
+  request: { url: string; headers: { cookie?: string | undefined } }
+  reply: { redirect(url: string, code: number): unknown }
+  /** The path to return to after signing in; null for the start page. */
+  returnTo: string | null
+}
+
+/**
+ * Returns the signed-in person. Redirects and returns null when there is no session, or when the
+ * person must replace a generated password first.
+ */
+export async function requireSignIn(
+  context: SessionContext,
+  { request, reply, returnTo }: SignInCheck,
+): Promise<CurrentPerson | null> {
+  const person = await findCurrentPerson(context, request.headers)
+  if (!person) {
+    const query = returnTo === null ? '' : `?return_to=${encodeURIComponent(returnTo)}`
+    reply.redirect(`/sign-in${query}`, SEE_OTHER)
+    return null
+  }
+  const [path] = request.url.split('?', 1)
+  if (!person.mustChangePassword || path === FIRST_PASSWORD_PATH) return person
+  reply.redirect(FIRST_PASSWORD_PATH, SEE_OTHER)
+  return null
+}
+
+/** The workspace in the path, not validated. */
+export function readWorkspaceParam({ params }: { params: unknown }): string {
+  return (params as { workspace: string }).workspace
+}
+
+/** Redirects after a form (post/redirect/get), so that reloading does not submit it again. */
+export function seeOther(reply: PageReply, path: string): unknown {
+  return reply.redirect(path, SEE_OTHER)
+}
+
+interface NewSession {
+  request: Pick<PageRequest, 'headers'>
+  reply: Pick<PageReply, 'header'>
+  token: string
+}
+
+/**
+ * Sets the cookie of a new session and ends the session that the browser sent, so that an attacker
+ * who planted or copied that one gains nothing (session fixation).
+ */
+export async function replaceSession(
+  context: SessionContext,
+  { request, reply, token }: NewSession,
+): Promise<void> {
+  const previous = await findCurrentPerson(context, request.headers)
+  if (previous) await deleteSession(context.database, previous.userId, previous.sessionId)
+  reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
+}
+
+/** What a page confirms, by the code in its query. A link can only show one of these sentences. */
+const NOTICES: Record<string, string> = {
+  password_reset: 'Password changed. You are signed out everywhere. Sign in with the new password.',
+  password_changed: 'Password changed. You are signed out everywhere else.',
+  session_ended: 'Session ended.',
+  signed_out: 'You are signed out.',
+  provider_refused: 'Sign-in with the provider failed. Try again, or sign in another way.',
+  workspace_created: 'Workspace created. Now add its ad account.',
+  invited: 'Invitation sent.',
+  invitation_withdrawn: 'Invitation withdrawn.',
+  invitation_declined: 'You declined the invitation.',
+  role_changed: 'Role changed.',
+  member_removed: 'Member removed.',
+  left: 'You left the workspace.',
+  joined: 'You joined the workspace.',
+  account_added: 'Ad account added.',
+  account_disabled: 'Ad account disabled. Its agents and tokens can no longer act.',
+  account_enabled: 'Ad account enabled.',
+}
+
+/** The notice that a query names, if any. */
+export function findNotice(query: unknown): string | undefined {
+  const name = (query as { done?: unknown } | null)?.done
+  return typeof name === 'string' && Object.hasOwn(NOTICES, name) ? NOTICES[name] : undefined
+}
