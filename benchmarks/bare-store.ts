@@ -53,8 +53,8 @@ function plannedRows({ trackerId, destinationId, run }: BareStorePlan, count: nu
   const at = new Date()
   const { entry, deliveries } = planEvent(purchaseDraft({ trackerId, count, run, at }), {
     withdrawnAt: null,
-    routes: [{ id: destinationId, isTest: false }],
-    windowEndsAt: new Date(at.getTime() + WINDOW_MILLISECONDS),
+    routes: [{ id: destinationId, platform: 'meta', isTest: false }],
+    windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
     nextDeliveryId: () => 0,
   })
   return { entry, delivery: deliveries[0] as PlannedDelivery }

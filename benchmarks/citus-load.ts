@@ -40,8 +40,8 @@ export function purchaseGroup({
     const { trackerId, destinationId } = trackers[index % trackers.length] as TrackerPlace
     return planEvent(purchaseDraft({ trackerId, count, run, at }), {
       withdrawnAt: 'unasked',
-      routes: [{ id: destinationId, isTest: false }],
-      windowEndsAt: new Date(at.getTime() + WINDOW_MILLISECONDS),
+      routes: [{ id: destinationId, platform: 'meta', isTest: false }],
+      windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
       nextDeliveryId: () => count,
     })
   })

@@ -6,8 +6,8 @@ import { toOutboundEvent } from '../service/delivery/outbound-event.ts'
 import { announceDeliveries } from '../service/delivery/skip-store.ts'
 import { findEventsById } from '../service/events/store.ts'
 import { createEventCommitter } from '../service/ingestion/commit-events.ts'
-import { metaPlatform } from '../service/platforms/meta/client.ts'
 import { metaPayload } from '../service/platforms/meta/payload.ts'
+import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 import { purchaseDraft } from './purchase-draft.ts'
 
 /** A tracker, which has one destination, and its events. */
@@ -61,12 +61,7 @@ export async function storeDeliveries(
 export function purchaseCommitter(database: Database) {
   return createEventCommitter({
     database,
-    platform: metaPlatform({
-      baseUrl: 'http://127.0.0.1:9',
-      version: 'v26.0',
-      timeoutMilliseconds: 1,
-      now: () => new Date(),
-    }),
+    platforms: createOfflinePlatforms(),
     routes: new DestinationRouteCache(database, () => new Date()),
     erasureKey: () => Promise.reject(new Error('no person is erased here')),
     onDeliveriesPlanned: () => void announceDeliveries(database),

@@ -13,7 +13,7 @@ export const Destination = named(
     workspace_id: Type.Integer({ minimum: 1, maximum: INTEGER_MAX }),
     signal_tracker_id: Type.String(),
     platform_ad_account_id: nullable(Type.Integer({ minimum: 1, maximum: INTEGER_MAX })),
-    type: Type.Literal('meta'),
+    type: Type.String({ description: 'The name of its platform, such as `meta`.' }),
     credential_source: Type.Literal('oauth_connection'),
     config: nullable(
       freeForm(

@@ -51,7 +51,7 @@ import type { SocialClients } from './people/auth-library.ts'
 import type { Mailer } from './people/mail/mail-queue.ts'
 import { type AdAccountListener, createPeopleContext } from './people/people-context.ts'
 import { peopleRoutes } from './people/routes.ts'
-import type { Platform } from './platforms/platform.ts'
+import type { PlatformRegistry } from './platforms/registry.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
 import type { Network } from './settings/networks.ts'
@@ -61,7 +61,7 @@ export interface ServerOptions {
   database: Database
   /** Where trackers live; left out, in the database. */
   nodes?: StoreNodes
-  platform: Platform
+  platforms: PlatformRegistry
   /** For a test purchase, which is sent at once; null where the platform is not known. */
   delivery: DeliveryContext | null
   testModeSeconds: number
@@ -172,7 +172,7 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
   const onTestModeSwitched = () => routes.invalidate()
-  const { testModeSeconds, delivery } = options
+  const { testModeSeconds, delivery, platforms } = options
   const masterKey = options.credentialKeys.current
 
   stylesheetRoute(app)
@@ -186,7 +186,7 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
     async api => {
       ingestionRoutes(api, { commits, now, publicOrigin, skipWaitingDeliveries: stopWaiting })
       const replays = { onTestModeSwitched, onQueued: announce }
-      deliveryRoutes(api, { database, audit, now, testModeSeconds, ...replays })
+      deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery })
       reportRoutes(api, { database, now, publicOrigin })
       erasureRoutes(api, { database, now, audit, erasureKey })

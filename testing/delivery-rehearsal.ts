@@ -1,5 +1,5 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
-import { metaPlatform } from '../service/platforms/meta/client.ts'
+import { createPlatforms } from '../service/platforms/registry.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 import type { HeardAnswer, Witnesses } from './delivery-promises.ts'
 import { type PlannedEvent, type Schedule, type Step, TRACKERS } from './delivery-schedule.ts'
@@ -33,11 +33,13 @@ export async function rehearse(
   const actors = await actorsOf(service)
   let at = 0
   const onHeard = (answer: HeardAnswer) => void heard.push({ ...answer, at })
-  service.delivery.platform = heardPlatform(service.delivery.platform, 'the service', onHeard)
+  service.delivery.platforms = service.delivery.platforms.map(platform =>
+    heardPlatform(platform, 'the service', onHeard),
+  )
   const crew = new MortalCrew(service, {
     seed,
     trackerIds: actors.map(({ trackerId }) => trackerId),
-    context: { platform: hastyPlatform(service) },
+    context: { platforms: hastyPlatforms(service) },
     onHeard,
   })
   const stage = { service, actors, crew }
@@ -75,9 +77,9 @@ async function actorsOf(service: ServiceUnderTest): Promise<Actor[]> {
   return actors
 }
 
-function hastyPlatform({ simulatorUrl: baseUrl }: ServiceUnderTest) {
+function hastyPlatforms({ simulatorUrl: baseUrl }: ServiceUnderTest) {
   const timeoutMilliseconds = ANSWER_MILLISECONDS_MAX
-  return metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds, now: () => new Date() })
+  return createPlatforms({ baseUrl, version: 'v26.0', timeoutMilliseconds, now: () => new Date() })
 }
 
 async function perform({ service, actors, crew }: Stage, step: Step): Promise<void> {

@@ -9,6 +9,7 @@ import type { Platform } from '../service/platforms/platform.ts'
 import type { HeardAnswer } from './delivery-promises.ts'
 import { type Death, Life, mortalDatabase } from './mortal-database.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
+import { datasetOf } from './simulator-controls.ts'
 
 /**
  * A delivery worker with a name and connections of its own. It can die as a process does that is
@@ -55,17 +56,19 @@ export function mortalWorker(
   let hold: { begin: () => void; isOver: Promise<void> } | null = null
   let isStopping = false
   const base = { ...service.delivery, ...options.context }
-  const heard = heardPlatform(base.platform, name, onHeard)
-  const send: Platform['send'] = (target, events) =>
-    life.request(async () => {
-      const answer = await heard.send(target, events)
-      hold?.begin()
-      await hold?.isOver
-      return answer
-    })
+  const platforms = base.platforms.map(platform => {
+    const heard = heardPlatform(platform, name, onHeard)
+    const send: Platform['send'] = (connection, events) =>
+      life.request(async () => {
+        const answer = await heard.send(connection, events)
+        hold?.begin()
+        await hold?.isOver
+        return answer
+      })
+    return { ...heard, send }
+  })
   const database = mortalDatabase(own, life)
-  const platform = { ...heard, send }
-  const context = { ...base, database, platform, isStopping: () => isStopping }
+  const context = { ...base, database, platforms, isStopping: () => isStopping }
   return {
     name,
     isDead: () => life.isOver(),
@@ -96,11 +99,11 @@ export function heardPlatform(
   worker: string,
   onHeard: (answer: HeardAnswer) => void,
 ): Platform {
-  const send: Platform['send'] = async (target, events) => {
-    const answer = await platform.send(target, events)
+  const send: Platform['send'] = async (connection, events) => {
+    const answer = await platform.send(connection, events)
     const { outcome, traceId } = answer
     const eventIds = events.map(({ eventId }) => eventId)
-    onHeard({ worker, datasetId: target.datasetId, eventIds, outcome, traceId })
+    onHeard({ worker, datasetId: datasetOf(connection), eventIds, outcome, traceId })
     return answer
   }
   return { ...platform, send }

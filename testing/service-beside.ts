@@ -26,7 +26,7 @@ export async function serviceBeside(
   const lines: string[] = []
   const server = createServer({
     database,
-    platform: delivery.platform,
+    platforms: delivery.platforms,
     delivery: null,
     testModeSeconds: 86_400,
     credentialKeys: delivery.credentialKeys,

@@ -8,7 +8,7 @@ import { deliverDueBatch } from '../service/delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import { findDueQueues } from '../service/delivery/destination-queue-store.ts'
 import type { Email } from '../service/people/mail/mail-queue.ts'
-import { metaPlatform } from '../service/platforms/meta/client.ts'
+import { createPlatforms } from '../service/platforms/registry.ts'
 import {
   type ProvisionedTracker,
   provisionTracker,
@@ -128,7 +128,7 @@ export async function serviceUnderTest(
   test.after(() => simulator.close())
   const lines: string[] = []
   const logger = serviceLog('debug', { write: line => void lines.push(line) })
-  const platform = metaPlatform({
+  const platforms = createPlatforms({
     baseUrl: simulator.url,
     version: 'v26.0',
     timeoutMilliseconds: 5_000,
@@ -141,7 +141,7 @@ export async function serviceUnderTest(
     database,
     // On one PostgreSQL a worker has only its own connections, which a test may take away.
     ...(nodes.isCluster && { nodes }),
-    platform,
+    platforms,
     credentialKeys,
     batchMax: options.batchMax ?? 1_000,
     leaseSeconds: 60,
@@ -151,7 +151,7 @@ export async function serviceUnderTest(
   const server = createServer({
     database,
     nodes,
-    platform,
+    platforms,
     delivery: options.knowsPlatform === false ? null : delivery,
     testModeSeconds: 86_400,
     credentialKeys,

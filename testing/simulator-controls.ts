@@ -1,5 +1,7 @@
 import { findDestination } from '../service/delivery/destination-store.ts'
 import { openCredential } from '../service/delivery/sealed-credential.ts'
+import type { MetaTarget } from '../service/platforms/meta/target.ts'
+import type { Credentials } from '../service/platforms/platform.ts'
 import type { ServiceUnderTest } from './service-under-test.ts'
 
 /** What the simulator counted since it was emptied (graph-simulator/README.md). */
@@ -37,6 +39,11 @@ export async function simulatorSummary(
   return (await response.json()) as SimulatorSummary
 }
 
+/** Which dataset a request is for. */
+export function datasetOf({ target }: Credentials<unknown>): string {
+  return (target as MetaTarget).datasetId
+}
+
 /** Where a tracker's destination sends, and with which token. */
 export async function platformTargetOf(
   { database, delivery }: ServiceUnderTest,
@@ -44,10 +51,10 @@ export async function platformTargetOf(
 ): Promise<{ datasetId: string; accessToken: string }> {
   const destination = await findDestination(database, trackerId, destinationId)
   if (!destination) throw new Error('the tracker has no such destination')
-  const { datasetId, sealedCredential } = destination
+  const { config, sealedCredential } = destination
   const opened = openCredential(delivery.credentialKeys, destinationId, sealedCredential)
   if (!opened) throw new Error('the credential cannot be opened')
-  return { datasetId, accessToken: opened.credential }
+  return { datasetId: String(config.dataset_id), accessToken: opened.credential }
 }
 
 async function control(simulatorUrl: string, path: string, init: RequestInit): Promise<Response> {

@@ -6,7 +6,7 @@ import type { DestinationQueue } from './destination-queue-store.ts'
 import { type Destination, findDestination } from './destination-store.ts'
 
 interface Claim {
-  queue: DestinationQueue
+  queue: Omit<DestinationQueue, 'platform'>
   limit: number
   claimedAt: Date
   leaseSeconds: number

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
 import { type Destination, destinationOf, findDestination } from './destination-store.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
 import { announceDeliveries } from './skip-store.ts'
@@ -8,8 +9,8 @@ interface CredentialChange {
   trackerId: string
   destinationId: string
   accessToken: string
-  /** Null keeps the dataset that it has. */
-  datasetId: string | null
+  /** What changes of where it sends; nothing when empty. */
+  config: TargetConfig
   at: Date
 }
 
@@ -121,17 +122,15 @@ interface NewCredential {
   trackerId: string
   destinationId: string
   sealedCredential: Buffer
-  /** Null keeps the one that it has. */
-  datasetId: string | null
+  config: TargetConfig
   at: Date
 }
 
 /** A new credential is presumed to work: what paused the destination was about the old one. */
 async function replaceCredential(
   { query }: Database,
-  { trackerId, destinationId, sealedCredential, datasetId, at }: NewCredential,
+  { trackerId, destinationId, sealedCredential, config, at }: NewCredential,
 ): Promise<boolean> {
-  const config = datasetId === null ? {} : { dataset_id: datasetId }
   const changed = await query
     .updateTable('destinations')
     .set({

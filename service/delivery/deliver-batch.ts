@@ -7,7 +7,7 @@ import {
   claimDelivery,
   loadClaimedBatch,
 } from './claim-store.ts'
-import type { DeliveryContext } from './delivery-context.ts'
+import type { BatchContext, DeliveryContext } from './delivery-context.ts'
 import {
   assessHealth,
   type DestinationHealth,
@@ -15,6 +15,7 @@ import {
   updateHealthAfterProbe,
 } from './destination-health.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
+import { findDestination } from './destination-store.ts'
 import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
@@ -48,8 +49,10 @@ export async function deliverDueBatch(
   onClaimed: (isFull: boolean) => void,
 ): Promise<DeliveryRun> {
   const database = nodes ? await nodes.findNode(lane.trackerId) : anywhere.database
-  const context = { ...anywhere, database }
-  const { platform, now, leaseSeconds } = context
+  const platform = anywhere.platforms.find(lane.platform)
+  if (!platform) return pauseUnknownPlatform({ ...anywhere, database }, lane)
+  const context = { ...anywhere, database, platform }
+  const { now, leaseSeconds } = context
   const leaseEndsAtSeconds = monotonicSeconds() + leaseSeconds
   const batchMax = Math.min(context.batchMax, platform.batchMax)
   const limit = Math.min(batchMax, lane.isProbe ? 1 : lane.isTrial ? TRIAL_EVENTS_MAX : batchMax)
@@ -72,8 +75,23 @@ export async function deliverDueBatch(
   return { claimedCount, isFull, health: verdict }
 }
 
-async function reviewAndSend(
+/** Another process may have the plug-in, so nothing is claimed. */
+async function pauseUnknownPlatform(
   context: DeliveryContext,
+  { trackerId, destinationId, platform, isProbe }: DestinationQueue,
+): Promise<DeliveryRun> {
+  const reason = `This server has no plug-in for the platform "${platform}".`
+  const health = { kind: 'unreadable' as const, reason }
+  const destination = await findDestination(context.database, trackerId, destinationId)
+  if (destination) {
+    if (isProbe) await updateHealthAfterProbe(context, destination, health)
+    else await updateDestinationHealth(context, destination, health)
+  }
+  return { claimedCount: 0, isFull: false, health }
+}
+
+async function reviewAndSend(
+  context: BatchContext,
   batch: ClaimedBatch,
 ): Promise<DestinationHealth> {
   const sendings = await reviewDeliveries(context, batch)
@@ -83,6 +101,8 @@ async function reviewAndSend(
 interface SingleDelivery {
   trackerId: string
   destinationId: string
+  /** The name of the destination's platform. */
+  platform: string
   createdAt: Date
   id: number
 }
@@ -92,9 +112,12 @@ interface SingleDelivery {
  * failed. An inactive destination is tried as well, since the answer tells whether it works again.
  */
 export async function deliverNow(
-  context: DeliveryContext,
-  { trackerId, destinationId, createdAt, id }: SingleDelivery,
+  anywhere: DeliveryContext,
+  { trackerId, destinationId, platform: name, createdAt, id }: SingleDelivery,
 ): Promise<void> {
+  const platform = anywhere.platforms.find(name)
+  if (!platform) return
+  const context = { ...anywhere, platform }
   const { database, now, leaseSeconds } = context
   const leaseEndsAtSeconds = monotonicSeconds() + leaseSeconds
   const lease = { claimedAt: now(), leaseSeconds }
@@ -122,6 +145,10 @@ const REQUEST_SECONDS_MAX = 12
 const UNREADABLE_CREDENTIAL =
   "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
 
+/** The platform cannot read its `config`. */
+const INVALID_CONFIGURATION =
+  'The configuration of the destination does not fit its platform: enter it again.'
+
 interface BatchToSend {
   batch: ClaimedBatch
   /** What may leave of it. */
@@ -130,10 +157,7 @@ interface BatchToSend {
 }
 
 /** Sends what may leave, settles each answer as it comes, and says what they mean for the lane. */
-async function sendBatch(
-  context: DeliveryContext,
-  toSend: BatchToSend,
-): Promise<DestinationHealth> {
+async function sendBatch(context: BatchContext, toSend: BatchToSend): Promise<DestinationHealth> {
   const { batch, deliveries: sendings } = toSend
   if (sendings.length === 0) return { kind: 'untried' }
   const accessToken = openedCredential(context, batch)
@@ -143,15 +167,16 @@ async function sendBatch(
   }
   const { platform, now, isStopping } = context
   const { destination, isTest, leaseEndsAtSeconds } = batch
+  const target = platform.parseTarget(destination.config)
+  if (target === null) {
+    await settleUnsent(context, toSend, { unsent: sendings, reason: 'handed_back' })
+    return { kind: 'refused', reason: INVALID_CONFIGURATION }
+  }
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
   const sender = {
     platform,
     now,
-    target: {
-      datasetId: destination.datasetId,
-      accessToken,
-      testEventCode: isTest ? destination.testEventCode : null,
-    },
+    connection: { target, accessToken, testCode: isTest ? destination.testCode : null },
     canStart: () => hasTime() && isStopping?.() !== true,
     onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
   }
@@ -169,7 +194,7 @@ function openedCredential(
 
 /** Keeps the request and its answer, and settles each event whose fate it decides. */
 async function settleRequest(
-  context: DeliveryContext,
+  context: BatchContext,
   { batch, retryPolicy: fates }: BatchToSend,
   { result, decided, ...request }: SentRequest,
 ): Promise<void> {
@@ -206,7 +231,7 @@ interface Unsent {
 
 /** Claimed and not handed over after all. */
 async function settleUnsent(
-  context: DeliveryContext,
+  context: BatchContext,
   { batch, retryPolicy: fates }: BatchToSend,
   { unsent, reason }: Unsent,
 ): Promise<void> {

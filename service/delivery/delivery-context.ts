@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
 import type { Platform } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import type { Settlement } from './retry-policy.ts'
 import type { CredentialKeys } from './sealed-credential.ts'
 
@@ -9,7 +10,7 @@ export interface DeliveryContext {
   database: Database
   /** Where trackers live: their deliveries are claimed and settled there. */
   nodes?: StoreNodes
-  platform: Platform
+  platforms: PlatformRegistry
   credentialKeys: CredentialKeys
   batchMax: number
   leaseSeconds: number
@@ -26,6 +27,11 @@ export interface DeliveryContext {
   onClaimed?: (seconds: number) => void
   /** What the platform answered could not be written, and is tried again. For counting. */
   onSettleRetry?: () => void
+}
+
+/** The same, for a batch of one destination. */
+export interface BatchContext extends DeliveryContext {
+  platform: Platform
 }
 
 export interface DestinationStatusChange {

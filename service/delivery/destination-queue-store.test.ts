@@ -34,7 +34,8 @@ async function storeWithLanes(test: TestContext, count: number) {
   await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
   const lanes = Array.from({ length: count }, () => randomUUID()).sort()
   for (const id of lanes) {
-    const destination = { trackerId: TRACKER_ID, id, datasetId: '1', createdAt }
+    const config = { dataset_id: '1' }
+    const destination = { trackerId: TRACKER_ID, id, platform: 'meta', config, createdAt }
     await insertDestination(database, { ...destination, sealedCredential: SEALED_CREDENTIAL })
   }
   const plans = lanes.map((destinationId, index) =>
@@ -58,7 +59,7 @@ async function dueAt(
 }
 
 async function claimAll(database: Database, destinationId: string): Promise<number> {
-  const lane = { trackerId: TRACKER_ID, destinationId, isProbe: false }
+  const lane = { trackerId: TRACKER_ID, destinationId, platform: 'meta', isProbe: false }
   const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
   const { deliveries } = await claimDeliveries(database, { queue: lane, limit: 1_000, ...lease })
   return deliveries.length

@@ -7,6 +7,8 @@ import { monotonicSeconds } from '../util/monotonic-clock.ts'
 export interface DestinationQueue {
   trackerId: string
   destinationId: string
+  /** The name of the destination's platform. */
+  platform: string
   /** The destination is inactive and due for a probe: one event, not a batch. */
   isProbe: boolean
   /** The platform could not be reached last time: a few events try it, not a batch. */
@@ -35,7 +37,7 @@ export async function findDueQueues(
     trackerIds === null ? '' : `and ${table}.tracker_id = any($4::uuid[])`
   const { rows } = await pool.query({
     name: trackerIds === null ? 'find-due-lanes' : 'find-due-lanes-of-trackers',
-    text: `select lane.tracker_id, lane.id, lane.status = 'inactive' as is_probe
+    text: `select lane.tracker_id, lane.id, lane.type, lane.status = 'inactive' as is_probe
            from destinations lane
            cross join lateral (
              select 1 from delivery_queue
@@ -60,6 +62,7 @@ export async function findDueQueues(
   return rows.map(row => ({
     trackerId: row.tracker_id,
     destinationId: row.id,
+    platform: row.type,
     isProbe: row.is_probe,
   }))
 }

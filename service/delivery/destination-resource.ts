@@ -1,5 +1,6 @@
 import type { Destination as DestinationView } from '@signalbox/contract/destinations.ts'
 import { Refusal } from '../http/refusal.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
 import type { Destination } from './destination-store.ts'
 
 /** A destination as reads show it: never its credential, sealed or not. */
@@ -13,11 +14,11 @@ export function destinationView(
     workspace_id: workspaceId,
     signal_tracker_id: destination.trackerId,
     platform_ad_account_id: destination.platformAdAccountId,
-    type: 'meta',
+    type: destination.platform,
     credential_source: 'oauth_connection',
     config: {
-      dataset_id: destination.datasetId,
-      test_event_code: destination.testEventCode,
+      ...destination.config,
+      test_event_code: destination.testCode,
       test_mode_until: isTestModeOn(destination, at)
         ? (testModeUntil?.toISOString() ?? null)
         : null,
@@ -47,4 +48,9 @@ export function assertDestinationId(id: string): void {
 /** Also for a destination of another tracker: existence is information too. */
 export function destinationNotFound(): Refusal {
   return Refusal.notFound('This tracker has no such destination.')
+}
+
+/** Where a destination sends, as one text. */
+export function formatTarget(config: TargetConfig): string {
+  return Object.values(config).join(' ')
 }

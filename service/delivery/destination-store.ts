@@ -1,10 +1,13 @@
 import { type Selectable, sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
 
 /** What acceptance needs to know of a tracker's destinations. */
 export interface DestinationRoute {
   id: string
+  /** The name of its platform. */
+  platform: string
   /** While test mode is on, events for this destination are test events. */
   isTest: boolean
 }
@@ -17,21 +20,24 @@ export async function findDestinationRoutes(
 ): Promise<DestinationRoute[]> {
   const { rows } = await pool.query({
     name: 'find-destination-routes',
-    text: `select id, coalesce(test_mode_until > $2::timestamptz, false) as is_test
+    text: `select id, type, coalesce(test_mode_until > $2::timestamptz, false) as is_test
            from destinations where tracker_id = $1::uuid order by created_at, id`,
     values: [trackerId, now],
   })
-  return rows.map(row => ({ id: row.id, isTest: row.is_test }))
+  return rows.map(row => ({ id: row.id, platform: row.type, isTest: row.is_test }))
 }
 
 export interface Destination {
   trackerId: string
   id: string
-  datasetId: string
+  /** The name of its platform, which alone reads `config`. */
+  platform: string
+  config: TargetConfig
   sealedCredential: Buffer
   status: 'active' | 'inactive'
   statusReason: string | null
-  testEventCode: string | null
+  /** Marks test events at the platform; kept while test mode is off. */
+  testCode: string | null
   /** Test mode is on until then. */
   testModeUntil: Date | null
   failedProbes: number
@@ -55,15 +61,15 @@ export async function findDestination(
 }
 
 export function destinationOf(row: Selectable<Tables['destinations']>): Destination {
-  const config = row.config as unknown as { dataset_id: string }
   return {
     trackerId: row.tracker_id,
     id: row.id,
-    datasetId: config.dataset_id,
+    platform: row.type,
+    config: row.config as unknown as TargetConfig,
     sealedCredential: row.sealed_credential,
     status: row.status as Destination['status'],
     statusReason: row.status_reason,
-    testEventCode: row.test_event_code,
+    testCode: row.test_event_code,
     testModeUntil: row.test_mode_until,
     failedProbes: row.failed_probes,
     platformAdAccountId: row.platform_ad_account_id,
@@ -75,12 +81,13 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
 interface NewDestination {
   trackerId: string
   id: string
-  datasetId: string
+  platform: string
+  config: TargetConfig
   sealedCredential: Buffer
   createdAt: Date
 }
 
-/** Makes an active Meta destination. */
+/** Makes an active destination. */
 export async function insertDestination(
   { query }: Database,
   destination: NewDestination,
@@ -90,9 +97,9 @@ export async function insertDestination(
     .values({
       tracker_id: destination.trackerId,
       id: destination.id,
-      type: 'meta',
+      type: destination.platform,
       credential_source: 'oauth_connection',
-      config: JSON.stringify({ dataset_id: destination.datasetId }),
+      config: JSON.stringify(destination.config),
       sealed_credential: destination.sealedCredential,
       status: 'active',
       created_at: destination.createdAt,
@@ -205,7 +212,7 @@ interface DestinationName {
   destinationId: string
 }
 
-export type TestMode = Pick<Destination, 'testModeUntil' | 'testEventCode'>
+export type TestMode = Pick<Destination, 'testModeUntil' | 'testCode'>
 
 /**
  * How test mode is; until the transaction ends nobody else switches it, so that of two requests at
@@ -214,25 +221,27 @@ export type TestMode = Pick<Destination, 'testModeUntil' | 'testEventCode'>
 export async function lockTestMode(
   { query }: Transaction,
   { trackerId, destinationId }: DestinationName,
-): Promise<TestMode | null> {
+): Promise<(TestMode & { platform: string }) | null> {
   const row = await query
     .selectFrom('destinations')
-    .select(['test_mode_until', 'test_event_code'])
+    .select(['type', 'test_mode_until', 'test_event_code'])
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .forNoKeyUpdate()
     .executeTakeFirst()
-  return row ? { testModeUntil: row.test_mode_until, testEventCode: row.test_event_code } : null
+  if (!row) return null
+  const { type, test_mode_until, test_event_code } = row
+  return { platform: type, testModeUntil: test_mode_until, testCode: test_event_code }
 }
 
 export async function switchTestMode(
   { query }: Transaction,
   { trackerId, destinationId }: DestinationName,
-  { testModeUntil, testEventCode, at }: TestMode & { at: Date },
+  { testModeUntil, testCode, at }: TestMode & { at: Date },
 ): Promise<Destination> {
   const row = await query
     .updateTable('destinations')
-    .set({ test_mode_until: testModeUntil, test_event_code: testEventCode, updated_at: at })
+    .set({ test_mode_until: testModeUntil, test_event_code: testCode, updated_at: at })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .returningAll()

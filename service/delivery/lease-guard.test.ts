@@ -22,7 +22,7 @@ async function deliverOnce(
   changes: Partial<DeliveryContext>,
 ) {
   const { trackerId, destinationId } = tracker
-  const lane = { trackerId, destinationId, isProbe: false }
+  const lane = { trackerId, destinationId, platform: 'meta', isProbe: false }
   return deliverDueBatch({ ...delivery, ...changes }, lane, () => {})
 }
 
@@ -62,18 +62,17 @@ it('sends under a lease that outlasts the answer', async test => {
 it('starts no further request of a divided batch once too little of the lease is left', async test => {
   const service = await serviceWithWaiting(test, 4)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 100 } }])
-  const { platform } = service.delivery
   const slowSeconds = 1.5
-  const slow = {
+  const platforms = service.delivery.platforms.map(platform => ({
     ...platform,
-    send: async (...request: Parameters<typeof platform.send>) => {
+    send: async (...request) => {
       await delay(slowSeconds * 1_000)
       return platform.send(...request)
     },
-  }
+  }))
   // Time for one such request, and not for the next.
   const leaseSeconds = REQUEST_SECONDS + slowSeconds / 2
-  await deliverOnce(service, { platform: slow, leaseSeconds })
+  await deliverOnce(service, { platforms, leaseSeconds })
   const { requests } = await simulatorSummary(service.simulatorUrl)
   assert.equal(requests, 1)
   assert.deepEqual(await storedDeliveries(service), Array(4).fill(HANDED_BACK))

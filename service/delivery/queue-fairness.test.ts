@@ -3,18 +3,17 @@ import { it } from 'node:test'
 import { type StoredLane, storeLanes, storeWaiting } from '../../testing/many-lanes.ts'
 import { eventually } from '../../testing/program-under-test.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import { datasetOf, scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
 import { eventuallyStatus, statusCounts, workerUnderTest } from '../../testing/worker-under-test.ts'
-import { metaPlatform } from '../platforms/meta/client.ts'
-import type { Platform } from '../platforms/platform.ts'
+import { createPlatforms, type PlatformRegistry } from '../platforms/registry.ts'
 
 /** For as long as any test lasts: a platform that takes a request and never answers. */
 const FOREVER_MILLISECONDS = 600_000
 
 /** The simulator, waited for without the limits of the worker under test. */
-function patientPlatform({ simulatorUrl }: ServiceUnderTest): Platform {
+function patientPlatforms({ simulatorUrl }: ServiceUnderTest): PlatformRegistry {
   const timeoutMilliseconds = FOREVER_MILLISECONDS
-  return metaPlatform({
+  return createPlatforms({
     baseUrl: simulatorUrl,
     version: 'v26.0',
     timeoutMilliseconds,
@@ -23,21 +22,21 @@ function patientPlatform({ simulatorUrl }: ServiceUnderTest): Platform {
 }
 
 /** How many requests to some datasets were under way at once, at most. */
-function watched(platform: Platform, lanes: readonly StoredLane[]) {
+function watched(platforms: PlatformRegistry, lanes: readonly StoredLane[]) {
   const datasets = new Set(lanes.map(({ datasetId }) => datasetId))
   const requests = { now: 0, most: 0 }
-  const watching: Platform = {
+  const watching = platforms.map(platform => ({
     ...platform,
-    send: async (target, events) => {
-      if (!datasets.has(target.datasetId)) return platform.send(target, events)
+    send: async (connection, events) => {
+      if (!datasets.has(datasetOf(connection))) return platform.send(connection, events)
       requests.now += 1
       requests.most = Math.max(requests.most, requests.now)
-      return platform.send(target, events).finally(() => {
+      return platform.send(connection, events).finally(() => {
         requests.now -= 1
       })
     },
-  }
-  return { platform: watching, requests }
+  }))
+  return { platforms: watching, requests }
 }
 
 async function acceptedOf(service: ServiceUnderTest, lanes: readonly StoredLane[]) {
@@ -60,8 +59,8 @@ it('serves 998 lanes while one has 20,000 rows and one a platform that never ans
   const hang = { match: { dataset: dead.datasetId }, delay_ms: FOREVER_MILLISECONDS }
   await scriptFaults(service.simulatorUrl, [hang])
 
-  const platform = patientPlatform(service)
-  workerUnderTest(test, service, { context: { platform } })
+  const platforms = patientPlatforms(service)
+  workerUnderTest(test, service, { context: { platforms } })
   await eventually('the others are served', async () => (await acceptedOf(service, others)) === 998)
   const ofBig = await statusCounts(service, big.trackerId)
   assert.ok((ofBig.accepted ?? 0) > 0, 'the big lane has its turn as well')
@@ -77,9 +76,9 @@ it('gives the lanes that failed a quarter of its requests, however many they are
   await storeWaiting(database, dead, 2)
   const refusal = { respond: { status: 503, code: 2, message: 'Service temporarily unavailable' } }
   await scriptFaults(service.simulatorUrl, [refusal])
-  const { platform, requests } = watched(patientPlatform(service), dead)
+  const { platforms, requests } = watched(patientPlatforms(service), dead)
   const limits = { requestsMax: 8, pollSeconds: 0.05 }
-  const worker = workerUnderTest(test, service, { limits, context: { platform } })
+  const worker = workerUnderTest(test, service, { limits, context: { platforms } })
   await eventually('each of them has failed', async () => {
     const { queued = 0, retrying = 0 } = await statusCounts(service)
     return queued + retrying === 40 && retrying >= 20

@@ -24,7 +24,13 @@ async function storeOfCredentials(test: TestContext) {
   const insert = async (key: Buffer, credential: string): Promise<string> => {
     const id = randomUUID()
     const sealedCredential = sealCredential({ current: key, previous: [] }, id, credential)
-    const destination = { trackerId, id, datasetId: '1', createdAt: AT }
+    const destination = {
+      trackerId,
+      id,
+      platform: 'meta',
+      config: { dataset_id: '1' },
+      createdAt: AT,
+    }
     await insertDestination(database, { ...destination, sealedCredential })
     return id
   }

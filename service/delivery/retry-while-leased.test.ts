@@ -28,16 +28,18 @@ async function workerBehindProxy(test: TestContext) {
   const counted = { settled: 0, retries: 0 }
   /** Delivers one batch. `onAnswer` is done between the platform's answer and the settlement. */
   const deliver = async (onAnswer: () => void, changes: Partial<DeliveryContext> = {}) => {
-    const { platform } = service.delivery
-    const send: typeof platform.send = async (...request) => {
-      const answer = await platform.send(...request)
-      onAnswer()
-      return answer
-    }
+    const platforms = service.delivery.platforms.map(platform => ({
+      ...platform,
+      send: async (...request) => {
+        const answer = await platform.send(...request)
+        onAnswer()
+        return answer
+      },
+    }))
     const context: DeliveryContext = {
       ...service.delivery,
       database,
-      platform: { ...platform, send },
+      platforms,
       onSettled: settlements => {
         counted.settled += settlements.length
       },
@@ -47,7 +49,11 @@ async function workerBehindProxy(test: TestContext) {
       ...changes,
     }
     const { trackerId, destinationId } = service.tracker
-    return deliverDueBatch(context, { trackerId, destinationId, isProbe: false }, () => {})
+    return deliverDueBatch(
+      context,
+      { trackerId, destinationId, platform: 'meta', isProbe: false },
+      () => {},
+    )
   }
   return { service, proxy, counted, deliver }
 }

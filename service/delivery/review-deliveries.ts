@@ -5,7 +5,7 @@ import type { StoredEvent } from '../events/store.ts'
 import { findWithdrawals } from '../events/suppression-store.ts'
 import type { Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
-import type { DeliveryContext } from './delivery-context.ts'
+import type { BatchContext } from './delivery-context.ts'
 import { toOutboundEvent } from './outbound-event.ts'
 import {
   type Settlement,
@@ -18,7 +18,7 @@ import { settleBatch } from './settle-batch.ts'
 
 /** Settles at once what may not leave, and returns what may. */
 export async function reviewDeliveries(
-  context: DeliveryContext,
+  context: BatchContext,
   batch: ClaimedBatch,
 ): Promise<OutboundDelivery[]> {
   const { database, platform, now } = context
@@ -30,7 +30,7 @@ export async function reviewDeliveries(
     return reviewDelivery(delivery, {
       event,
       withdrawnAt: event ? withdrawnAt(event) : null,
-      hasTestCode: destination.testEventCode !== null,
+      hasTestCode: destination.testCode !== null,
       platform,
       at,
     })
@@ -54,7 +54,7 @@ type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: S
 interface ReviewInput {
   event: StoredEvent | undefined
   withdrawnAt: Date | null
-  /** The destination has a `test_event_code`. */
+  /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
   at: Date

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { TestModeSubmission } from '@signalbox/contract/destinations.ts'
 import { replayDeliveries, setDestinationTestMode } from '@signalbox/contract/operations.ts'
 import {
@@ -13,6 +12,7 @@ import type { Database } from '../db/database.ts'
 import { isCitusCluster } from '../db/distribute-tables.ts'
 import { createBodyValidator } from '../http/body-schema.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import {
   assertDestinationId,
   destinationNotFound,
@@ -31,6 +31,7 @@ import { WINDOW_MARGIN_SECONDS } from './review-deliveries.ts'
 interface DeliveryRoutes {
   database: Database
   audit: AuditTrail
+  platforms: PlatformRegistry
   now: () => Date
   testModeSeconds: number
   /** Test mode of one of the tracker's destinations was switched. */
@@ -79,10 +80,7 @@ interface TestModeRequest {
   testModeSeconds: number
 }
 
-interface TestModeScope {
-  database: Database
-  audit: AuditTrail
-}
+type TestModeScope = Pick<DeliveryRoutes, 'database' | 'audit' | 'platforms'>
 
 /**
  * setDestinationTestMode: returns the destination as it is now. It never switches on without a
@@ -91,7 +89,7 @@ interface TestModeScope {
  * wrong field.
  */
 async function setTestMode(
-  { database, audit }: TestModeScope,
+  { database, audit, platforms }: TestModeScope,
   { tracker, destinationId, body, at, testModeSeconds }: TestModeRequest,
 ): Promise<Destination> {
   assertDestinationId(destinationId)
@@ -101,9 +99,11 @@ async function setTestMode(
   return database.query.transaction().execute(async query => {
     const before = await lockTestMode({ query }, name)
     if (!before) throw destinationNotFound()
+    const platform = platforms.find(before.platform) ?? platforms.default
+    const keptCode = before.testCode ?? (enabled ? platform.createTestCode() : null)
     const after = await switchTestMode({ query }, name, {
       testModeUntil: enabled ? until : null,
-      testEventCode: test_event_code ?? before.testEventCode ?? (enabled ? newTestCode() : null),
+      testCode: test_event_code ?? keptCode,
       at,
     })
     const entry = testModeEntry(tracker, { before, after, at })
@@ -119,7 +119,7 @@ function testModeEntry(
 ): AuditEntry | null {
   const until = isTestModeOn(after, at) ? after.testModeUntil : null
   const untilBefore = isTestModeOn(before, at) ? before.testModeUntil : null
-  const isCodeChanged = before.testEventCode !== after.testEventCode
+  const isCodeChanged = before.testCode !== after.testCode
   if (until?.getTime() === untilBefore?.getTime() && !isCodeChanged) return null
   return {
     workspaceId,
@@ -134,11 +134,6 @@ function testModeEntry(
       is_code_changed: isCodeChanged,
     },
   }
-}
-
-/** Of the form of Meta's own codes. One that the platform does not know is answered 200 as well. */
-function newTestCode(): string {
-  return `TEST${randomInt(10_000, 100_000)}`
 }
 
 const checkReplayBody = createBodyValidator<ReplaySubmission>(ReplaySubmission, ['event_name'])

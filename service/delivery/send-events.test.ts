@@ -40,7 +40,7 @@ async function send(
       timeoutMilliseconds: 30_000,
       now: () => new Date(),
     }),
-    target: { datasetId: '1234', accessToken: 'token', testEventCode: null },
+    connection: { target: { datasetId: '1234' }, accessToken: 'token', testCode: null },
     now: () => NOW,
     canStart: () => mayStart(requests.length),
     onAnswered: async request => void requests.push(request),

@@ -1,4 +1,4 @@
-import type { OutboundEvent, Platform, PlatformTarget, SendAnswer } from '../platforms/platform.ts'
+import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platforms/platform.ts'
 import { redactSentValues } from './redact-answer.ts'
 
 export interface OutboundDelivery {
@@ -17,7 +17,7 @@ export interface SentRequest {
 
 export interface Sender {
   platform: Platform
-  target: PlatformTarget
+  connection: Connection<unknown>
   now: () => Date
   /** False once the lease is too short for another request, or the worker stops. */
   canStart: () => boolean
@@ -64,13 +64,13 @@ function stopsBatch({ outcome, waitSeconds }: SendAnswer): boolean {
 }
 
 async function sendOnce(
-  { platform, target, now }: Sender,
+  { platform, connection, now }: Sender,
   batch: readonly OutboundDelivery[],
 ): Promise<SentRequest> {
   const startedAt = now()
   const start = performance.now()
   const events = batch.map(({ event }) => event)
-  const answer = await platform.send(target, events)
+  const answer = await platform.send(connection, events)
   return {
     startedAt,
     durationMilliseconds: performance.now() - start,

@@ -22,7 +22,8 @@ async function setToken(
   datasetId: string | null = null,
 ): Promise<boolean> {
   const { trackerId, destinationId } = tracker
-  const change = { trackerId, destinationId, accessToken, datasetId, at: clock.now() }
+  const config = datasetId === null ? {} : { dataset_id: datasetId }
+  const change = { trackerId, destinationId, accessToken, config, at: clock.now() }
   return setCredential(database, delivery.credentialKeys, change)
 }
 
@@ -46,21 +47,21 @@ async function revokeCurrentToken(service: ServiceUnderTest): Promise<void> {
 
 /** The platform itself; once, something happens between its answer and our hearing of it. */
 function interrupted(
-  { platform }: DeliveryContext,
+  { platforms }: DeliveryContext,
   happen: () => Promise<unknown>,
-): DeliveryContext['platform'] {
+): DeliveryContext['platforms'] {
   let hasHappened = false
-  return {
+  return platforms.map(platform => ({
     ...platform,
-    send: async (target, events) => {
-      const answer = await platform.send(target, events)
+    send: async (connection, events) => {
+      const answer = await platform.send(connection, events)
       if (!hasHappened) {
         hasHappened = true
         await happen()
       }
       return answer
     },
-  }
+  }))
 }
 
 function watchMoves(service: ServiceUnderTest): DestinationStatusChange['status'][] {
@@ -109,12 +110,12 @@ it('keeps the dataset or changes it, and leaves what else is there', async test 
   const service = await serviceUnderTest(test)
   const before = await destinationOf(service)
   await setToken(service, 'a-new-token')
-  assert.equal((await destinationOf(service)).datasetId, before.datasetId)
+  assert.deepEqual((await destinationOf(service)).config, before.config)
   service.clock.forward(1)
   await setToken(service, 'another-token', '1234567890123456')
   assert.deepEqual(await destinationOf(service), {
     ...before,
-    datasetId: '1234567890123456',
+    config: { dataset_id: '1234567890123456' },
     sealedCredential: (await destinationOf(service)).sealedCredential,
     updatedAt: service.clock.now(),
   })
@@ -129,7 +130,7 @@ it("says that a tracker has no such destination, and touches no other's", async 
   const other = await service.newTracker()
   const { trackerId } = service.tracker
   const { destinationId } = other
-  const change = { trackerId, destinationId, accessToken: 'x', datasetId: null, at: new Date(0) }
+  const change = { trackerId, destinationId, accessToken: 'x', config: {}, at: new Date(0) }
   const { credentialKeys } = service.delivery
   assert.equal(await setCredential(service.database, credentialKeys, change), false)
   assert.notEqual((await platformTargetOf(service, other)).accessToken, 'x')
@@ -141,7 +142,7 @@ it('is not undone by a late refusal of the credential before it', async test => 
   await revokeCurrentToken(service)
   await submitFor(service, service.tracker, 4)
   const happen = () => setToken(service, 'a-new-token')
-  service.delivery.platform = interrupted(service.delivery, happen)
+  service.delivery.platforms = interrupted(service.delivery, happen)
   assert.equal(await service.deliver(), 8)
   assert.deepEqual(await attemptCounts(service), { 'accepted/1': 4 })
   const { status, statusReason } = await destinationOf(service)
@@ -177,12 +178,12 @@ it('is judged by its own answers when a late probe of the one before it works', 
 function refuseAnotherMeanwhile(service: ServiceUnderTest): void {
   const { trackerId, destinationId } = service.tracker
   const context = { ...service.delivery }
-  service.delivery.platform = interrupted(service.delivery, async () => {
+  service.delivery.platforms = interrupted(service.delivery, async () => {
     await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 403, code: 200 } }])
     await setToken(service, 'a-token-without-rights')
     const run = await deliverDueBatch(
       context,
-      { trackerId, destinationId, isProbe: false },
+      { trackerId, destinationId, platform: 'meta', isProbe: false },
       () => {},
     )
     assert.equal(run.health.kind, 'refused')

@@ -70,7 +70,7 @@ it('holds up no lane for one whose platform does not answer', async test => {
   await submitFor(service, dead, 5)
   await submitFor(service, service.tracker, 10)
   const limits = { requestsMax: 2, laneRequestsMax: 1 }
-  workerUnderTest(test, service, { limits, context: { platform: service.delivery.platform } })
+  workerUnderTest(test, service, { limits, context: { platforms: service.delivery.platforms } })
   const { trackerId } = service.tracker
   await eventuallyStatus(service, 'accepted', { count: 10, trackerId })
   const { accepted } = await statusCounts(service, dead.trackerId)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { eventually } from '../../testing/program-under-test.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import { datasetOf, scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
 import {
   eventuallyStatus,
   statusCounts,
@@ -12,26 +12,27 @@ import {
 import type { DeliveryContext } from './delivery-context.ts'
 
 /** The platform itself, with an eye on how many requests are under way. */
-function counted({ platform }: DeliveryContext) {
+function counted({ platforms }: DeliveryContext) {
   const lanes = new Map<string, number>()
   const most = { all: 0, lane: 0 }
-  const counting: DeliveryContext['platform'] = {
+  const counting = platforms.map(platform => ({
     ...platform,
-    send: async (target, events) => {
-      lanes.set(target.datasetId, (lanes.get(target.datasetId) ?? 0) + 1)
+    send: async (connection, events) => {
+      const dataset = datasetOf(connection)
+      lanes.set(dataset, (lanes.get(dataset) ?? 0) + 1)
       most.lane = Math.max(most.lane, ...lanes.values())
       most.all = Math.max(
         most.all,
         [...lanes.values()].reduce((sum, count) => sum + count, 0),
       )
       try {
-        return await platform.send(target, events)
+        return await platform.send(connection, events)
       } finally {
-        lanes.set(target.datasetId, (lanes.get(target.datasetId) ?? 1) - 1)
+        lanes.set(dataset, (lanes.get(dataset) ?? 1) - 1)
       }
     },
-  }
-  return { platform: counting, most }
+  }))
+  return { platforms: counting, most }
 }
 
 it('drains many lanes, within its limits, and sends nothing twice', async test => {
@@ -41,9 +42,9 @@ it('drains many lanes, within its limits, and sends nothing twice', async test =
   for (const tracker of trackers) await submitFor(service, tracker, 5)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 30 }])
 
-  const { platform, most } = counted(service.delivery)
+  const { platforms, most } = counted(service.delivery)
   const limits = { requestsMax: 3, laneRequestsMax: 2 }
-  const worker = workerUnderTest(test, service, { limits, context: { platform } })
+  const worker = workerUnderTest(test, service, { limits, context: { platforms } })
   await eventuallyStatus(service, 'accepted', { count: 60 })
   await worker.stop()
   assert.deepEqual(worker.errors, [])

@@ -191,17 +191,17 @@ async function deliverWhile(
   { database, delivery, clock }: ServiceUnderTest,
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
-  const platform = {
-    ...delivery.platform,
-    send: async (...request: Parameters<typeof delivery.platform.send>) => {
+  const platforms = delivery.platforms.map(platform => ({
+    ...platform,
+    send: async (...request) => {
       await meanwhile()
-      return delivery.platform.send(...request)
+      return platform.send(...request)
     },
-  }
+  }))
   const due = { now: clock.now(), queuesMax: 1, excludedDestinationIds: [] }
   const [lane] = await findDueQueues(database, due)
   assert.ok(lane)
-  await deliverDueBatch({ ...delivery, platform }, lane, () => {})
+  await deliverDueBatch({ ...delivery, platforms }, lane, () => {})
 }
 
 it('leaves a delivery that a worker is settling for another call, and does not wait', async test => {

@@ -76,19 +76,18 @@ async function startRace(test: TestContext, seed: number): Promise<Race> {
 
 /** A platform that repeats in every refusal what it was sent. */
 function echoing(delivery: DeliveryContext): DeliveryContext {
-  const { platform } = delivery
   return {
     ...delivery,
-    platform: {
+    platforms: delivery.platforms.map(platform => ({
       ...platform,
-      async send(target, events) {
-        const answer = await platform.send(target, events)
+      async send(connection, events) {
+        const answer = await platform.send(connection, events)
         if (answer.error === null) return answer
         const message = JSON.stringify(events.map(({ digests }) => digests))
         const error = { ...answer.error, message, user_message: message }
         return { ...answer, error, answer: { error: { message } } }
       },
-    },
+    })),
   }
 }
 

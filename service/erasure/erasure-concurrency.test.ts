@@ -87,13 +87,13 @@ function processOf(
     onIdleError: () => {},
   })
   test.after(() => database.close())
-  const { platform, credentialKeys } = delivery
+  const { platforms, credentialKeys } = delivery
   const now = clock.now
   const erasureKey = createErasureKeyProvider({ database, credentialKeys, now })
   return {
     commit: createEventCommitter({
       database,
-      platform,
+      platforms,
       routes: new DestinationRouteCache(database, now),
       erasureKey,
       onDeliveriesPlanned: () => {},

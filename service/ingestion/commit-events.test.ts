@@ -98,13 +98,13 @@ function committer(
   onNoteError: (error: unknown) => void = assert.ifError,
   onPlanned: () => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
-  const { platform } = delivery
+  const { platforms } = delivery
   const routes = new DestinationRouteCache(database, clock.now)
   const erasureKey = () => Promise.reject(new Error('nobody is erased here'))
   return new GroupCommit({
     commit: createEventCommitter({
       database,
-      platform,
+      platforms,
       routes,
       erasureKey,
       onDeliveriesPlanned: onPlanned,

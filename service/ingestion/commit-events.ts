@@ -11,6 +11,7 @@ import { recordDifferingSubmissions } from '../events/store.ts'
 import { findWithdrawals } from '../events/suppression-store.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { Platform } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import type { CommitHealth } from './commit-health.ts'
 import { ErasureCheck, type ErasureKeyProvider } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
@@ -21,7 +22,7 @@ import { formatEventKey, insertEvents } from './store.ts'
 
 interface CommitterContext {
   database: Database
-  platform: Platform
+  platforms: PlatformRegistry
   routes: DestinationRouteCache
   /** Asked for as soon as a tracker has erased a person. */
   erasureKey: ErasureKeyProvider
@@ -129,7 +130,7 @@ async function fetchPersonStates(
 }
 
 async function planDrafts(
-  { platform, routes, ids }: EventCommitter,
+  { platforms, routes, ids }: EventCommitter,
   drafts: Map<string, EventDraft>,
   groundsOf: PersonStateLookup,
 ): Promise<{ entries: EventRecord[]; deliveries: PlannedDelivery[] }> {
@@ -137,20 +138,28 @@ async function planDrafts(
   const deliveries: PlannedDelivery[] = []
   // In the order of receipt, which keys begin with: their pages of an index fill up.
   for (const draft of [...drafts.values()].sort(compareByReceipt)) {
-    const { trackerId, eventTime, actionSource } = draft
+    const { trackerId } = draft
     const trackerRoutes = await routes.get(trackerId)
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
-    const seconds = platform.windowSeconds(actionSource)
     const plan = planEvent(draft, {
       ...groundsOf(draft),
       routes: trackerRoutes,
-      windowEndsAt: new Date(eventTime.getTime() + seconds * 1_000),
+      windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
       nextDeliveryId: () => ids.take(trackerId),
     })
     entries.push(plan.entry)
     deliveries.push(...plan.deliveries)
   }
   return { entries, deliveries }
+}
+
+/** Where no plug-in of this process has the name, the process that sends the event decides. */
+function platformWindowEnd(
+  platform: Platform | null,
+  { eventTime, actionSource }: EventDraft,
+): Date | null {
+  if (!platform) return null
+  return new Date(eventTime.getTime() + platform.windowSeconds(actionSource) * 1_000)
 }
 
 function compareByReceipt(one: EventDraft, other: EventDraft): number {
@@ -189,7 +198,7 @@ export interface CommittedGroup {
 interface EventCommitsOptions {
   nodes: StoreNodes
   database: Database
-  platform: Platform
+  platforms: PlatformRegistry
   routes: DestinationRouteCache
   erasureKey: ErasureKeyProvider
   health: CommitHealth

@@ -10,8 +10,8 @@ import { type PlanInput, planEvent } from './plan-event.ts'
 const RECEIVED_AT = new Date('2026-11-21T12:00:00.000Z')
 const LATER = new Date('2026-11-28T12:00:00.000Z')
 const TRACKER_ID = '00000000-0000-4000-8000-000000000001'
-const LIVE = { id: 'destination-1', isTest: false }
-const TESTING = { id: 'destination-2', isTest: true }
+const LIVE = { id: 'destination-1', platform: 'meta', isTest: false }
+const TESTING = { id: 'destination-2', platform: 'meta', isTest: true }
 
 it('queues one delivery a destination, each with an id and a test mode of its own', () => {
   const { entry, deliveries } = plan(samplePurchase(), { routes: [LIVE, TESTING] })
@@ -35,7 +35,7 @@ it('plans one delivery without a destination, so that the trace says why nothing
 it('skips for consent before it looks for a destination or at the age', () => {
   const unreadable = samplePurchase({ consent: { ads: 'vielleicht' } })
   for (const routes of [[], [LIVE]]) {
-    const { entry, deliveries } = plan(unreadable, { routes, windowEndsAt: RECEIVED_AT })
+    const { entry, deliveries } = plan(unreadable, { routes, windowEndsAt: () => RECEIVED_AT })
     assert.deepEqual(
       deliveries.map(({ status, statusReason }) => [status, statusReason]),
       [['skipped:consent', 'no_signal']],
@@ -66,10 +66,10 @@ it('keeps no trace of the visitor of a legitimate interest, which an erasure wou
 const CLICKED = 'https://a.example/b?fbclid=AbC#c'
 
 it('expires what the platform takes no more, to the millisecond', () => {
-  const [expired] = plan(samplePurchase(), { windowEndsAt: RECEIVED_AT }).deliveries
+  const [expired] = plan(samplePurchase(), { windowEndsAt: () => RECEIVED_AT }).deliveries
   assert.equal(expired?.status, 'expired')
   const justInTime = new Date(RECEIVED_AT.getTime() + 1)
-  const [queued] = plan(samplePurchase(), { windowEndsAt: justInTime }).deliveries
+  const [queued] = plan(samplePurchase(), { windowEndsAt: () => justInTime }).deliveries
   assert.equal(queued?.status, 'queued')
 })
 
@@ -159,7 +159,7 @@ function plan(body: Record<string, unknown>, grounds: Partial<PlanInput> = {}) {
   return planEvent(draftOf(body as unknown as EventSubmission), {
     withdrawnAt: null,
     routes: [LIVE],
-    windowEndsAt: LATER,
+    windowEndsAt: () => LATER,
     nextDeliveryId: () => {
       lastId += 1
       return lastId

@@ -19,8 +19,8 @@ export interface PlanInput {
   /** Whether the person was erased; left out, it is presumed not. */
   erasure?: ErasureState
   routes: readonly DestinationRoute[]
-  /** When the platform stops taking this event. */
-  windowEndsAt: Date
+  /** When the platform of this name stops taking this event; null when that is not known here. */
+  windowEndsAt: (platform: string) => Date | null
   nextDeliveryId: () => number
 }
 
@@ -179,10 +179,13 @@ function planDeliveries(
   grounds: PlanInput,
 ): PlannedDelivery[] {
   if (verdict.fate === 'keep') return []
-  const { trackerId, eventId, space, receivedAt } = draft
-  const isTooOld = grounds.windowEndsAt <= receivedAt
+  const { trackerId, eventId, space } = draft
+  const isOutsideWindow = ({ platform }: DestinationRoute) => {
+    const windowEndsAt = grounds.windowEndsAt(platform)
+    return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
+  }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, statusReason } = decideDeliveryStatus(verdict, route, isTooOld)
+    const { status, statusReason } = decideDeliveryStatus(verdict, route, isOutsideWindow)
     return {
       trackerId,
       eventId,
@@ -200,11 +203,11 @@ function planDeliveries(
 function decideDeliveryStatus(
   verdict: EventDisposition,
   route: DestinationRoute | null,
-  isTooOld: boolean,
+  isOutsideWindow: (route: DestinationRoute) => boolean,
 ): Pick<PlannedDelivery, 'status' | 'statusReason'> {
   if (verdict.fate === 'withhold')
     return { status: 'skipped:consent', statusReason: verdict.reason }
   if (route === null) return { status: 'skipped:no_destination', statusReason: 'no_destination' }
-  if (isTooOld) return { status: 'expired', statusReason: 'outside_window' }
+  if (isOutsideWindow(route)) return { status: 'expired', statusReason: 'outside_window' }
   return { status: 'queued', statusReason: 'accepted_for_delivery' }
 }

@@ -61,7 +61,8 @@ export async function sendTestPurchase(
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
   }
   await insertEvents(database, [entry], [delivery])
-  await deliverNow(context, { trackerId, destinationId, createdAt: at, id })
+  const { platform } = destination
+  await deliverNow(context, { trackerId, destinationId, platform, createdAt: at, id })
   const place = { eventId, createdAt: at, space: SPACE_NUMBERS[entry.space] }
   return readOutcome(database, trackerId, place)
 }

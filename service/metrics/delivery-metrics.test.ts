@@ -24,7 +24,7 @@ async function shown(registry: MetricsRegistry): Promise<string[]> {
 it('counts what the worker sends and settles, in requests and in events', async test => {
   const service = await serviceUnderTest(test, { batchMax: 10 })
   const registry = createMetricsRegistry()
-  const platform = withPlatformMetrics(registry, service.delivery.platform)
+  const platforms = withPlatformMetrics(registry, service.delivery.platforms)
   const { onSettled, onClaimed } = registerDeliveryMetrics(registry)
   await submitFor(service, service.tracker, 12)
   // The last one is claimed after the others, and too old by then.
@@ -40,7 +40,7 @@ it('counts what the worker sends and settles, in requests and in events', async 
   const limits = { laneRequestsMax: 1, pollSeconds: 0.05 }
   const worker = workerUnderTest(test, service, {
     limits,
-    context: { platform, onSettled, onClaimed },
+    context: { platforms, onSettled, onClaimed },
   })
   await eventuallyStatus(service, 'retrying', { count: 10 })
   await eventuallyStatus(service, 'accepted', { count: 1 })

@@ -3,6 +3,7 @@ import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { DestinationStatusChange } from '../delivery/delivery-context.ts'
 import { STATUS_TRANSITIONS, type StatusAfterSent } from '../delivery/delivery-status.ts'
 import type { Platform, SendOutcome, UnavailableCause } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ALERT_KINDS, type AlertKind } from '../reports/alert-store.ts'
 import { singleFlight } from '../util/single-flight.ts'
 import { createLabelCounter, type MetricsRegistry } from './metrics-registry.ts'
@@ -141,16 +142,23 @@ const READ_OUTCOMES = Object.keys({
 /** A platform's answer takes tenths of a second; after ten seconds nobody waits for it. */
 const PLATFORM_SECONDS_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 3, 5, 7.5, 10]
 
-/** The same platform, with its requests and reads counted by what came of them. */
-export function withPlatformMetrics(registry: MetricsRegistry, platform: Platform): Platform {
-  return {
+/** The same platforms, with their requests and reads counted by outcome. */
+export function withPlatformMetrics(
+  registry: MetricsRegistry,
+  platforms: PlatformRegistry,
+): PlatformRegistry {
+  const measureSend = registerSendMetrics(registry)
+  const countReads = registerReadMetrics(registry)
+  return platforms.map(platform => ({
     ...platform,
-    ...measureSend(registry, platform),
-    ...countReads(registry, platform),
-  }
+    ...measureSend(platform),
+    ...countReads(platform),
+  }))
 }
 
-function measureSend(registry: MetricsRegistry, platform: Platform): Pick<Platform, 'send'> {
+function registerSendMetrics(
+  registry: MetricsRegistry,
+): (platform: Platform) => Pick<Platform, 'send'> {
   const countRequest = createLabelCounter(registry, {
     name: 'signalbox_platform_requests_total',
     help: 'Requests to the platform, by what its answer means.',
@@ -169,40 +177,39 @@ function measureSend(registry: MetricsRegistry, platform: Platform): Pick<Platfo
     buckets: PLATFORM_SECONDS_BUCKETS,
     registers: [registry],
   })
-  return {
-    async send(target, events) {
+  return platform => ({
+    async send(connection, events) {
       const start = performance.now()
-      const answer = await platform.send(target, events)
+      const answer = await platform.send(connection, events)
       durations.observe((performance.now() - start) / 1_000)
       countRequest(answer.outcome)
       countEvents(answer.outcome, events.length)
       return answer
     },
-  }
+  })
 }
 
-function countReads(
+function registerReadMetrics(
   registry: MetricsRegistry,
-  platform: Platform,
-): Pick<Platform, 'readDayCounts' | 'readMatchQuality'> {
+): (platform: Platform) => Pick<Platform, 'readDayCounts' | 'readMatchQuality'> {
   const countRead = createLabelCounter(registry, {
     name: 'signalbox_platform_reads_total',
     help: 'Reports asked of the platform, by what came of it.',
     label: 'outcome',
     values: READ_OUTCOMES,
   })
-  return {
-    async readDayCounts(target, day, source) {
-      const answer = await platform.readDayCounts(target, day, source)
+  return platform => ({
+    async readDayCounts(credentials, day, source) {
+      const answer = await platform.readDayCounts(credentials, day, source)
       countRead(answer.kind === 'unavailable' ? answer.cause : 'read')
       return answer
     },
-    async readMatchQuality(target) {
-      const answer = await platform.readMatchQuality(target)
+    async readMatchQuality(credentials) {
+      const answer = await platform.readMatchQuality(credentials)
       countRead(answer.kind === 'unavailable' ? answer.cause : 'read')
       return answer
     },
-  }
+  })
 }
 
 /** Counts alerts as they are raised. Returns what is to be called for each. */

@@ -10,20 +10,22 @@ const HOUR_MILLISECONDS = 3_600_000
 it('counts reports by what came of them, and hands them on as they are', async test => {
   const service = await serviceUnderTest(test)
   const registry = createMetricsRegistry()
-  const { platform: bare } = service.delivery
-  const platform = withPlatformMetrics(registry, bare)
-  const target = await platformTargetOf(service, service.tracker)
+  const { platforms } = service.delivery
+  const bare = platforms.default
+  const platform = withPlatformMetrics(registry, platforms).default
+  const { accessToken, ...target } = await platformTargetOf(service, service.tracker)
+  const credentials = { target, accessToken }
   const until = service.clock.now()
   const hour = { from: new Date(until.getTime() - HOUR_MILLISECONDS), until }
   const week = { from: new Date(until.getTime() - 200 * HOUR_MILLISECONDS), until }
 
-  const counts = await platform.readDayCounts(target, hour, 'server')
-  assert.deepEqual(counts, await bare.readDayCounts(target, hour, 'server'))
+  const counts = await platform.readDayCounts(credentials, hour, 'server')
+  assert.deepEqual(counts, await bare.readDayCounts(credentials, hour, 'server'))
   assert.equal(counts.kind, 'counts')
-  await platform.readDayCounts(target, week, 'browser')
-  assert.equal((await platform.readMatchQuality(target)).kind, 'unavailable')
-  await revokeToken(service.simulatorUrl, target.accessToken)
-  await platform.readMatchQuality(target)
+  await platform.readDayCounts(credentials, week, 'browser')
+  assert.equal((await platform.readMatchQuality(credentials)).kind, 'unavailable')
+  await revokeToken(service.simulatorUrl, accessToken)
+  await platform.readMatchQuality(credentials)
 
   const { text } = await renderMetrics(registry)
   const reads = text.split('\n').filter(line => line.startsWith('signalbox_platform_reads_total'))

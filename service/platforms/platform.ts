@@ -19,31 +19,51 @@ export interface OutboundEvent {
   optOut: boolean
 }
 
-/** Where and as whom to send. The access token lives in memory only while a batch is sent. */
-export interface PlatformTarget {
-  datasetId: string
+/** Where a destination sends, as its platform reads it. The store and the wire hold it as JSON. */
+export type TargetConfig = Record<string, unknown>
+
+/** Where to send, and with which token, which is in memory only while a request is made. */
+export interface Credentials<Target> {
+  target: Target
   accessToken: string
-  testEventCode: string | null
 }
 
-/** One advertising platform. Adapters know the wire; they know no store and no consent. */
-export interface Platform {
+/** A connection for one batch: all of its events are test events, or none is. */
+export interface Connection<Target> extends Credentials<Target> {
+  /** The code that marks test events; null for live events. */
+  testCode: string | null
+}
+
+/**
+ * One advertising platform, a plug-in: `registry.ts` has one line for each. A plug-in knows the
+ * wire of its platform; it knows no store and no consent. `Target` is its own type. The core passes
+ * a target only to the platform that parsed it.
+ */
+export interface Platform<Target = unknown> {
+  /** The name under which destinations are stored, and their `type` in reads. */
+  readonly name: string
   /** Events that one request may carry. */
   readonly batchMax: number
+  /** Reads the `config` of a destination; null when it is no target of this platform. */
+  parseTarget(config: TargetConfig): Target | null
   /** How long after it happened the platform still takes an event. */
   windowSeconds(actionSource: string): number
   /** Why the platform would refuse this event, before it costs its batch; null when fine. */
   validateEvent(event: OutboundEvent): SendError | null
   /** Sends one batch. Never throws: what goes wrong on the way is an outcome. */
-  send(target: PlatformTarget, events: readonly OutboundEvent[]): Promise<SendAnswer>
+  send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
   /** The platform's own counts of a span, by event name. Never throws. */
   readDayCounts(
-    target: ReportTarget,
+    credentials: Credentials<Target>,
     day: CountedDay,
     source: CountedSource,
   ): Promise<DayCounts | Unavailable>
   /** The platform's view of the identifiers that it receives, by event name. Never throws. */
-  readMatchQuality(target: ReportTarget): Promise<MatchQuality | Unavailable>
+  readMatchQuality(credentials: Credentials<Target>): Promise<MatchQuality | Unavailable>
+  /** A new code for test events, for a destination that has none. */
+  createTestCode(): string
+  /** A new destination and token at the platform's simulator. */
+  createSimulatorDestination(): { config: TargetConfig; accessToken: string }
 }
 
 /**
@@ -87,12 +107,6 @@ export interface SendAnswer {
   traceId: string | null
   answer: Record<string, unknown> | null
   error: SendError | null
-}
-
-/** Whose reports to read, and as whom. */
-export interface ReportTarget {
-  datasetId: string
-  accessToken: string
 }
 
 /** The span to count: `from` belongs to it, `until` does not. Whole hours, at most 7 days. */

@@ -34,7 +34,7 @@ it('an empty store gets a tracker with a secret and a destination that opens', a
   const key = await findPublishableKey(database, hashToken(publishable_key))
   assert.deepEqual(key?.origins, ['http://127.0.0.1:*'])
   const destination = await findDestination(database, tracker_id, destination_id)
-  assert.match(destination?.datasetId ?? '', /^\d{15}$/)
+  assert.match(String(destination?.config.dataset_id), /^\d{15}$/)
   const sealed = destination?.sealedCredential ?? Buffer.alloc(0)
   const opened = openCredential(CREDENTIAL_KEYS, destination_id, sealed)
   assert.match(opened?.credential ?? '', /^simulator-/)

@@ -7,10 +7,14 @@ import type { Database } from '../db/database.ts'
 import { insertDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, sealCredential } from '../delivery/sealed-credential.ts'
 import { insertWorkspace } from '../people/workspace-store.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
 
-/** A dataset of a real platform, with the token that may send to it. */
-export interface ConnectedDataset {
-  datasetId: string
+/** Where a real platform receives events, with the token that may send there. */
+export interface ConnectedDestination {
+  /** The platform's name. */
+  platform: string
+  config: TargetConfig
   accessToken: string
 }
 
@@ -20,8 +24,8 @@ export interface ProvisioningRequest {
   credentialKeys: CredentialKeys
   /** Where the publishable key may be used; without any, by no page. */
   origins?: readonly string[]
-  /** Without one the destination is for the simulator. */
-  dataset?: ConnectedDataset | undefined
+  /** Without one the destination is for the simulator of the default platform. */
+  connected?: ConnectedDestination | undefined
 }
 
 export interface ProvisionedTracker {
@@ -34,8 +38,8 @@ export interface ProvisionedTracker {
 }
 
 /**
- * Makes a workspace with a tracker, one key of each kind and a destination of its own: for the
- * dataset that is given, or for the simulator.
+ * Makes a workspace with a tracker, one key of each kind and a destination of its own: the
+ * connected one, or one at the simulator.
  */
 export async function provisionTracker(
   database: Database,
@@ -79,24 +83,21 @@ export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspace
 /** Makes the tracker's destination and returns its id. */
 export async function provisionDestination(
   database: Database,
-  { trackerId, at, credentialKeys, dataset = generateSimulatorDataset() }: DestinationRequest,
+  { trackerId, at, credentialKeys, connected = simulatorDestination() }: DestinationRequest,
 ): Promise<string> {
   const id = randomUUID()
+  const { accessToken, ...place } = connected
   await insertDestination(database, {
+    ...place,
     trackerId,
     id,
-    datasetId: dataset.datasetId,
-    sealedCredential: sealCredential(credentialKeys, id, dataset.accessToken),
+    sealedCredential: sealCredential(credentialKeys, id, accessToken),
     createdAt: at,
   })
   return id
 }
 
-/** The simulator takes any number and any token. Fifteen digits, as Meta's dataset ids have. */
-function generateSimulatorDataset(): ConnectedDataset {
-  const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
-  return {
-    datasetId: String(100_000_000_000_000n + digits),
-    accessToken: `simulator-${randomUUID()}`,
-  }
+function simulatorDestination(): ConnectedDestination {
+  const platform = createOfflinePlatforms().default
+  return { platform: platform.name, ...platform.createSimulatorDestination() }
 }

@@ -256,16 +256,16 @@ it('goes on with the others when one report cannot be made, and then says so', a
   await service.request('POST', '/api/v1/events', { secret: other.trackerSecret, body })
   await service.deliver()
   service.clock.forward(UNTIL_FIRST)
-  const { readDayCounts } = service.delivery.platform
   let calls = 0
-  const platform = {
-    readDayCounts: ((...asked) => {
+  const platforms = service.delivery.platforms.map(platform => ({
+    ...platform,
+    readDayCounts: (...asked) => {
       calls += 1
       if (calls === 1) throw new Error('a bug')
-      return readDayCounts(...asked)
-    }) as typeof readDayCounts,
-  }
-  const context = { ...service.delivery, platform }
+      return platform.readDayCounts(...asked)
+    },
+  }))
+  const context = { ...service.delivery, platforms }
   await assert.rejects(makeDueReports(context, { now: service.clock.now() }), AggregateError)
   const { rows } = await service.database.pool.query('select status from reconciliation_reports')
   assert.deepEqual(rows, [{ status: 'matched' }])

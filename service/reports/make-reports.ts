@@ -8,6 +8,7 @@ import {
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
 import type { CountedSource, Platform } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { isCalendarDay, subtractDays, toDaySpan } from '../util/calendar-day.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
 import {
@@ -141,7 +142,7 @@ export async function refreshReports(
 /** What making reports needs from outside. */
 interface ReportContext {
   database: Database
-  platform: Pick<Platform, 'readDayCounts'>
+  platforms: PlatformRegistry
   credentialKeys: CredentialKeys
   now: () => Date
 }
@@ -153,6 +154,10 @@ const PAUSED = 'The destination is inactive: set a working credential, then make
 const NO_CREDENTIAL =
   'The stored credential cannot be opened with SIGNALBOX_CREDENTIAL_KEY: set the key that sealed ' +
   'it, or a new credential.'
+
+const NO_PLUG_IN = "This server has no plug-in for the destination's platform."
+const INVALID_CONFIGURATION =
+  'The configuration of the destination does not fit its platform: enter it again.'
 
 /**
  * Makes the report of one destination and UTC day, keeps it, and returns what it found. Where the
@@ -206,15 +211,19 @@ type DayReader = (source: CountedSource) => ReturnType<Platform['readDayCounts']
 
 /** Asks the platform, or a sentence that says why it cannot be asked. */
 function createDayReader(
-  { platform, credentialKeys }: ReportContext,
-  { id, datasetId, status, sealedCredential }: Destination,
+  { platforms, credentialKeys }: ReportContext,
+  { id, platform: name, config, status, sealedCredential }: Destination,
   day: string,
 ): DayReader | string {
   if (status === 'inactive') return PAUSED
   const opened = openCredential(credentialKeys, id, sealedCredential)
   if (!opened) return NO_CREDENTIAL
-  const target = { datasetId, accessToken: opened.credential }
-  return source => platform.readDayCounts(target, toDaySpan(day), source)
+  const platform = platforms.find(name)
+  if (!platform) return NO_PLUG_IN
+  const target = platform.parseTarget(config)
+  if (target === null) return INVALID_CONFIGURATION
+  const credentials = { target, accessToken: opened.credential }
+  return source => platform.readDayCounts(credentials, toDaySpan(day), source)
 }
 
 /** From so much on it is worth somebody's time: a twentieth of what was accepted, and ten. */
@@ -238,7 +247,7 @@ async function updateResidualAlert(
   context: AlertContext,
   { trackerId, destinationId, day, reconciliation, at }: FinalReport,
 ): Promise<void> {
-  const { status, acceptedCount, platformCount: metaCount, unexplainedResidual } = reconciliation
+  const { status, acceptedCount, platformCount, unexplainedResidual } = reconciliation
   const subject: AlertSubject = { trackerId, destinationId, kind: 'reconciliation_unexplained' }
   if (status === 'pending' || status === 'unavailable') return
   const unexplained = Math.abs(unexplainedResidual)
@@ -250,6 +259,6 @@ async function updateResidualAlert(
   const sentence =
     `Of ${day} the platform counts ${unexplained} events ${side} than anything explains: ` +
     'see the reconciliation report.'
-  const details = { day, acceptedCount, metaCount, unexplainedResidual }
+  const details = { day, acceptedCount, metaCount: platformCount, unexplainedResidual }
   await raiseAlert(context, { ...subject, sentence, details }, at)
 }

@@ -2,7 +2,8 @@ import type { Database } from '../db/database.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
-import type { MatchQuality, Platform, Unavailable } from '../platforms/platform.ts'
+import type { MatchQuality, Unavailable } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { subtractDays } from '../util/calendar-day.ts'
 import {
   type AlertContext,
@@ -111,14 +112,14 @@ function failureSentence({ length }: readonly unknown[]): string {
 
 interface SnapshotContext extends AlertContext {
   database: Database
-  platform: Pick<Platform, 'readMatchQuality'>
+  platforms: PlatformRegistry
   credentialKeys: CredentialKeys
   /** Nothing could be measured; it is tried again. For the log. */
   onUnavailable?: (reading: UnavailableReading) => void
 }
 
 export interface UnavailableReading extends SnapshotTarget {
-  cause: Unavailable['cause'] | 'credential_unreadable' | 'no_score'
+  cause: Unavailable['cause'] | 'credential_unreadable' | 'no_plug_in' | 'no_score'
   /** One sentence for a person. */
   sentence: string
 }
@@ -142,6 +143,17 @@ const NO_SCORE: NoReading = {
 const UNREADABLE_CREDENTIAL: NoReading = {
   cause: 'credential_unreadable',
   sentence: "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
+  waitSeconds: 0,
+}
+
+const NO_PLUG_IN: NoReading = {
+  cause: 'no_plug_in',
+  sentence: "This server has no plug-in for the destination's platform.",
+  waitSeconds: 0,
+}
+const INVALID_CONFIGURATION: NoReading = {
+  cause: 'unreadable',
+  sentence: 'The configuration of the destination does not fit its platform: enter it again.',
   waitSeconds: 0,
 }
 
@@ -176,15 +188,18 @@ async function takeSnapshot(
 }
 
 async function readQuality(
-  { database, platform, credentialKeys }: SnapshotContext,
+  { database, platforms, credentialKeys }: SnapshotContext,
   { trackerId, destinationId }: SnapshotTarget,
 ): Promise<MatchQuality | NoReading> {
   const destination = await findDestination(database, trackerId, destinationId)
   const opened =
     destination && openCredential(credentialKeys, destinationId, destination.sealedCredential)
   if (!opened) return UNREADABLE_CREDENTIAL
-  const { datasetId } = destination
-  return platform.readMatchQuality({ datasetId, accessToken: opened.credential })
+  const platform = platforms.find(destination.platform)
+  if (!platform) return NO_PLUG_IN
+  const target = platform.parseTarget(destination.config)
+  if (target === null) return INVALID_CONFIGURATION
+  return platform.readMatchQuality({ target, accessToken: opened.credential })
 }
 
 interface QualityRead {

@@ -23,7 +23,7 @@ it('set names a destination and where its token is, and may name more', () => {
     kind: 'set',
     destinationId: ID,
     trackerId: null,
-    datasetId: null,
+    config: {},
     tokenFrom: '-',
   })
   const all = ['--destination', ID, '--tracker', ID, '--dataset', '1234567890123456']
@@ -31,7 +31,7 @@ it('set names a destination and where its token is, and may name more', () => {
     kind: 'set',
     destinationId: ID,
     trackerId: ID,
-    datasetId: '1234567890123456',
+    config: { dataset_id: '1234567890123456' },
     tokenFrom: 'token',
   })
 })

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import type { TargetConfig } from '../platforms/platform.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { StartError } from './start-error.ts'
 
 /** What `credential` is asked to do. */
@@ -10,8 +12,8 @@ export type CredentialCommand =
       destinationId: string
       /** Null: whichever tracker has the destination. */
       trackerId: string | null
-      /** Null: the one that it has. */
-      datasetId: string | null
+      /** What changes of where it sends; nothing when empty. */
+      config: TargetConfig
       /** A path, or `-` for standard input. */
       tokenFrom: string
     }
@@ -21,8 +23,6 @@ const USAGE =
   'set --destination ID [--tracker ID] [--dataset DIGITS] --from FILE|-'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-/** Meta's dataset ids are numbers of about 16 digits; the id becomes a part of a URL's path. */
-const DATASET_ID = /^\d{1,20}$/
 
 /** Throws a StartError: how the command is used, or which option is wrong. */
 export function credentialCommand([kind, ...rest]: readonly string[]): CredentialCommand {
@@ -38,9 +38,13 @@ export function credentialCommand([kind, ...rest]: readonly string[]): Credentia
   }
 }
 
-/** Throws a StartError for what cannot be a dataset's id. */
-export function requireDatasetId(option: string): string {
-  if (DATASET_ID.test(option)) return option
+/**
+ * Reads `--dataset`, where a destination of the default platform sends. Throws a StartError for
+ * what is no dataset ID.
+ */
+export function readDataset(option: string): TargetConfig {
+  const config = { dataset_id: option }
+  if (createOfflinePlatforms().default.parseTarget(config) !== null) return config
   throw new StartError(`--dataset takes the digits of a dataset id, not ${option}.`)
 }
 
@@ -51,7 +55,7 @@ function setCommand(options: string[]): CredentialCommand {
     kind: 'set',
     destinationId: requireId('--destination', destination),
     trackerId: tracker === undefined ? null : requireId('--tracker', tracker),
-    datasetId: dataset === undefined ? null : requireDatasetId(dataset),
+    config: dataset === undefined ? {} : readDataset(dataset),
     tokenFrom: from,
   }
 }

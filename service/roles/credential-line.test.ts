@@ -14,11 +14,12 @@ function destination(changes: Partial<Destination> = {}): Destination {
   return {
     trackerId: TRACKER_ID,
     id: ID,
-    datasetId: '1234567890123456',
+    platform: 'meta',
+    config: { dataset_id: '1234567890123456' },
     sealedCredential: sealCredential(KEYS, ID, 'a-secret-token'),
     status: 'active',
     statusReason: null,
-    testEventCode: null,
+    testCode: null,
     testModeUntil: null,
     failedProbes: 0,
     platformAdAccountId: null,
@@ -31,7 +32,7 @@ function destination(changes: Partial<Destination> = {}): Destination {
 it('every column stands below its heading', () => {
   const text = credentialLine(KEYS, destination({ status: 'inactive', statusReason: 'Refused.' }))
   const below = (heading: string) => text.slice(CREDENTIAL_HEAD.indexOf(heading)).split(/\s/)[0]
-  assert.deepEqual(['DESTINATION', 'TRACKER', 'DATASET', 'STATUS', 'KEY', 'REASON'].map(below), [
+  assert.deepEqual(['DESTINATION', 'TRACKER', 'TARGET', 'STATUS', 'KEY', 'REASON'].map(below), [
     ID,
     TRACKER_ID,
     '1234567890123456',

@@ -1,24 +1,18 @@
+import { formatTarget } from '../delivery/destination-resource.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 
-/** Ids have one length, and no dataset id is longer than this. */
+/** Ids have one length, and no dataset ID is longer than this. */
 const WIDTHS = [36, 36, 20, 8, 8]
 const REASON_CHARACTERS_MAX = 200
 
-export const CREDENTIAL_HEAD = line([
-  'DESTINATION',
-  'TRACKER',
-  'DATASET',
-  'STATUS',
-  'KEY',
-  'REASON',
-])
+export const CREDENTIAL_HEAD = line(['DESTINATION', 'TRACKER', 'TARGET', 'STATUS', 'KEY', 'REASON'])
 
 /** One destination in columns: where it sends, whether it works, and which key opens it. */
 export function credentialLine(keys: CredentialKeys, destination: Destination): string {
-  const { id, trackerId, datasetId, status, statusReason, sealedCredential } = destination
+  const { id, trackerId, config, status, statusReason, sealedCredential } = destination
   const key = openCredential(keys, id, sealedCredential)?.key ?? 'none'
-  return line([id, trackerId, datasetId, status, key, plainText(statusReason ?? '')])
+  return line([id, trackerId, formatTarget(config), status, key, plainText(statusReason ?? '')])
 }
 
 function line(cells: readonly string[]): string {

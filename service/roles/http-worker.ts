@@ -16,7 +16,7 @@ import {
 } from './http-worker-messages.ts'
 import type { RoleContext } from './role.ts'
 import { serviceLog } from './service-log.ts'
-import { deliveryContext, NO_PLATFORM, platformOf } from './start-delivery.ts'
+import { deliveryContext, platformsOf } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
 
 /**
@@ -67,17 +67,14 @@ async function start(order: HttpWorkerOrder) {
   const nodes = await openStoreNodes(database, store)
   registerConnectionMetrics(registry, database.pool)
   const keys = loadCredentialKeys(context.settings)
-  const platform = withPlatformMetrics(
-    registry,
-    platformOf(context, order.platformUrl ?? NO_PLATFORM),
-  )
+  const platforms = withPlatformMetrics(registry, platformsOf(context, order.platformUrl))
   const onMoved = registerDestinationMetrics(registry)
-  const sending = { platform, credentialKeys: keys, onMoved }
+  const sending = { platforms, credentialKeys: keys, onMoved }
   const circuits = () => circuitQuestions.ask(question => send({ kind: 'circuits', question }))
   const service = await startHttp(context, {
     database,
     nodes,
-    platform,
+    platforms,
     delivery: order.platformUrl ? deliveryContext(context, { database }, sending) : null,
     credentialKeys: keys,
     onPlanned: () => order.isDelivering && send({ kind: 'planned' }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Destination } from '../delivery/destination-store.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
 import {
   describeUnavailableDay,
   type ReconciliationInput,
@@ -13,7 +14,8 @@ const AT = new Date('2026-11-22T06:00:12.345Z')
 const DESTINATION = {
   trackerId: '0190aaaa-0000-7000-8000-000000000001',
   id: '0190bbbb-0000-7000-8000-000000000001',
-  datasetId: '1234567890123456',
+  platform: 'meta',
+  config: { dataset_id: '1234567890123456' } as TargetConfig,
 } as Destination
 
 const SENT = {
@@ -50,7 +52,7 @@ it('shows both sides, what explains the gap and what is left', () => {
     `Reconciliation of 2026-11-21 (UTC)
   Tracker      0190aaaa-0000-7000-8000-000000000001
   Destination  0190bbbb-0000-7000-8000-000000000001
-  Dataset      1234567890123456
+  Target       1234567890123456
   Made         2026-11-22 06:00 UTC
   Status       unexplained: something is left that nothing explains; see "Not
                explained".

@@ -1,4 +1,5 @@
 import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
+import { formatTarget } from '../delivery/destination-resource.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import type { StoredReport } from '../reports/report-store.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
@@ -25,7 +26,7 @@ export function reportTable(report: StoredReport, destination: Destination): str
     `Reconciliation of ${report.reportDate} (UTC)`,
     `  Tracker      ${destination.trackerId}`,
     `  Destination  ${destination.id}`,
-    `  Dataset      ${destination.datasetId}`,
+    `  Target       ${formatTarget(destination.config)}`,
     `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
     ...wrapped('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
     '',

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
-import type { Platform } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -12,7 +12,7 @@ import { migrateStore } from './migrate-store.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { startSimulatorProcess } from './simulator-process.ts'
-import { deliveryContext, platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
+import { deliveryContext, platformsOf, preparePartitions, startDelivery } from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
 import { startJobs } from './start-jobs.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
@@ -40,10 +40,10 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     if (simulator) closers.push(simulator.stop)
     simulator?.exited.then(context.onFatal)
     const platformUrl = simulator?.url ?? (settings.platformUrl as string)
-    const platform = withPlatformMetrics(metrics.registry, platformOf(context, platformUrl))
+    const platforms = withPlatformMetrics(metrics.registry, platformsOf(context, platformUrl))
     const keys = loadCredentialKeys(settings)
 
-    const parts = { platform, platformUrl, credentialKeys: keys, metrics, workers, closers }
+    const parts = { platforms, platformUrl, credentialKeys: keys, metrics, workers, closers }
     const service = await startServiceAndWorker(context, store, parts)
     const credentialsPath = join(settings.dataDirectory, 'credentials.json')
     const hasCredentials = await provisionDemo(store.database, {
@@ -74,7 +74,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
 }
 
 interface ServiceParts {
-  platform: Platform
+  platforms: PlatformRegistry
   platformUrl: string
   credentialKeys: CredentialKeys
   metrics: RunningMetrics
@@ -87,10 +87,10 @@ interface ServiceParts {
 async function startServiceAndWorker(
   context: RoleContext,
   store: Store,
-  { platform, platformUrl, credentialKeys, metrics, workers, closers }: ServiceParts,
+  { platforms, platformUrl, credentialKeys, metrics, workers, closers }: ServiceParts,
 ): Promise<HttpService> {
   const { registry } = metrics
-  const options = { platform, credentialKeys, onMoved: registerDestinationMetrics(registry) }
+  const options = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   const worker = await startDelivery(context, store, { ...options, registry })
   closers.push(worker.stop)
   const delivery = deliveryContext(context, store, options)
@@ -104,7 +104,7 @@ async function startServiceAndWorker(
   }
   const { database, nodes } = store
   const { startHttp } = await import('./start-http.ts')
-  const parts = { database, nodes, platform, delivery, credentialKeys, onPlanned }
+  const parts = { database, nodes, platforms, delivery, credentialKeys, onPlanned }
   const service = await startHttp(context, { ...parts, circuits, registry })
   closers.push(service.close)
   return service

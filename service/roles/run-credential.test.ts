@@ -59,9 +59,9 @@ async function credentialPlace(test: TestContext) {
 /** Dataset and token by destination, with the keys that are given. */
 async function stored(database: Database, current: Buffer): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {}
-  for await (const { id, datasetId, sealedCredential } of everyDestination(database)) {
+  for await (const { id, config, sealedCredential } of everyDestination(database)) {
     const opened = openCredential({ current, previous: [] }, id, sealedCredential)
-    found[id] = [datasetId, opened?.credential ?? 'closed']
+    found[id] = [String(config.dataset_id), opened?.credential ?? 'closed']
   }
   return found
 }
@@ -188,7 +188,7 @@ async function keysListed(
   const { code, said } = await run({ arguments: ['list'], environment })
   assert.equal(code, 0, said)
   const rows = said.split('\n').map(line => line.split(/\s+/))
-  assert.deepEqual(rows[0], ['DESTINATION', 'TRACKER', 'DATASET', 'STATUS', 'KEY', 'REASON'])
+  assert.deepEqual(rows[0], ['DESTINATION', 'TRACKER', 'TARGET', 'STATUS', 'KEY', 'REASON'])
   return ids.map(id => rows.find(([destination]) => destination === id)?.[4])
 }
 

@@ -83,12 +83,12 @@ async function set({ database, keys, now, tell }: Work, command: SetCommand): Pr
   const destination = await findOne(database, command)
   const { trackerId, id: destinationId, sealedCredential } = destination
   const accessToken = await readPlatformToken(command.tokenFrom, process.stdin)
-  const { datasetId } = command
+  const { config } = command
   await setCredential(database, keys, {
     trackerId,
     destinationId,
     accessToken,
-    datasetId,
+    config,
     at: now(),
   })
   tell(`Destination ${destinationId} has its new credential; what waits for it goes out.\n`)

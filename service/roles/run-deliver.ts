@@ -4,7 +4,7 @@ import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { closeAll } from './close-all.ts'
 import { openStore } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import { deliveryContext, platformOf, preparePartitions, startDelivery } from './start-delivery.ts'
+import { deliveryContext, platformsOf, preparePartitions, startDelivery } from './start-delivery.ts'
 import { StartError } from './start-error.ts'
 import { startJobs } from './start-jobs.ts'
 import { startMetrics } from './start-metrics.ts'
@@ -26,7 +26,7 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
     const options = {
-      platform: withPlatformMetrics(registry, platformOf(context, platformUrl)),
+      platforms: withPlatformMetrics(registry, platformsOf(context, platformUrl)),
       credentialKeys: loadCredentialKeys(settings),
       onMoved: registerDestinationMetrics(registry),
     }

@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
 import {
   readCredentialsFile,
   reserveCredentialsFile,
@@ -12,9 +14,9 @@ import {
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { readPlatformToken, rejectTokenArgument } from '../provisioning/platform-token.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
-import { type ConnectedDataset, provisionTracker } from '../provisioning/provision-tracker.ts'
+import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
 import type { Settings } from '../settings/settings.ts'
-import { requireDatasetId } from './credential-command.ts'
+import { readDataset } from './credential-command.ts'
 import { requireOrigins } from './key-command.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
@@ -31,7 +33,7 @@ export async function runProvision(
 ): Promise<void> {
   rejectTokenArgument(argumentList)
   const { path, workspaceName, owner, origins, connection } = readArguments(argumentList)
-  const dataset = connection && (await connected(connection))
+  const connected = connection && (await connectedTo(connection))
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
@@ -42,7 +44,7 @@ export async function runProvision(
       origins,
       at: now(),
       credentialKeys: keys,
-      dataset,
+      connected,
     }).catch(error => {
       giveBack()
       throw error
@@ -89,7 +91,7 @@ interface Arguments {
 }
 
 interface Connection {
-  datasetId: string
+  config: TargetConfig
   /** A path, or `-` for standard input. */
   tokenFrom: string
 }
@@ -100,8 +102,7 @@ function readArguments(argumentList: readonly string[]): Arguments {
   const owner = address === undefined ? undefined : parseEmailAddress(address)
   if (owner === null) throw new StartError(USAGE)
   if (!out || !dataset !== !tokenFrom) throw new StartError(USAGE)
-  const connection =
-    dataset && tokenFrom ? { datasetId: requireDatasetId(dataset), tokenFrom } : undefined
+  const connection = dataset && tokenFrom ? { config: readDataset(dataset), tokenFrom } : undefined
   const origins = requireOrigins(origin)
   return { path: resolve(out), workspaceName: name, owner, origins, connection }
 }
@@ -125,8 +126,9 @@ function optionsOf(argumentList: readonly string[]) {
 }
 
 /** Before anything is made: a token that cannot be read leaves no half of a workspace behind. */
-async function connected({ datasetId, tokenFrom }: Connection): Promise<ConnectedDataset> {
-  return { datasetId, accessToken: await readPlatformToken(tokenFrom, process.stdin) }
+async function connectedTo({ config, tokenFrom }: Connection): Promise<ConnectedDestination> {
+  const accessToken = await readPlatformToken(tokenFrom, process.stdin)
+  return { platform: createOfflinePlatforms().default.name, config, accessToken }
 }
 
 /** The running service wrote where it listens; without its file, the settings must say it. */

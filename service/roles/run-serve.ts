@@ -6,7 +6,7 @@ import { closeAll } from './close-all.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import { deliveryContext, NO_PLATFORM, platformOf, preparePartitions } from './start-delivery.ts'
+import { deliveryContext, platformsOf, preparePartitions } from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 
@@ -60,13 +60,13 @@ async function serveHere(
 ): Promise<HttpService> {
   const { startHttp } = await import('./start-http.ts')
   const { platformUrl } = context.settings
-  const platform = withPlatformMetrics(registry, platformOf(context, platformUrl ?? NO_PLATFORM))
+  const platforms = withPlatformMetrics(registry, platformsOf(context, platformUrl))
   // Test purchases are sent by the process that is asked for them.
-  const sending = { platform, credentialKeys, onMoved: registerDestinationMetrics(registry) }
+  const sending = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   return startHttp(context, {
     database: store.database,
     nodes: store.nodes,
-    platform,
+    platforms,
     delivery: platformUrl ? deliveryContext(context, store, sending) : null,
     credentialKeys,
     onPlanned: () => {},

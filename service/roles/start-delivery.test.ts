@@ -35,7 +35,7 @@ it('logs the destination once when its circuit opens, and once when it closes', 
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
   await submitFor(service, tracker, 10)
   const worker = await startDelivery(context, { database, connectionString } as Store, {
-    platform: delivery.platform,
+    platforms: delivery.platforms,
     credentialKeys: delivery.credentialKeys,
     onMoved: () => {},
     registry: createMetricsRegistry(),

@@ -11,19 +11,24 @@ import {
   registerWorkerMetrics,
 } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
-import { metaPlatform } from '../platforms/meta/client.ts'
-import type { Platform } from '../platforms/platform.ts'
+import {
+  createOfflinePlatforms,
+  createPlatforms,
+  type PlatformRegistry,
+} from '../platforms/registry.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
-
-/** Where nothing is sent: only what is known of the platform without asking it is used. */
-export const NO_PLATFORM = 'http://127.0.0.1:9'
 
 const PLATFORM_MILLISECONDS_MAX = 10_000
 const PARTITION_DAYS_AHEAD = 14
 
-export function platformOf({ settings, now }: RoleContext, platformUrl: string): Platform {
-  return metaPlatform({
+/** Without an address, for a process that sends nothing. */
+export function platformsOf(
+  { settings, now }: RoleContext,
+  platformUrl: string | undefined,
+): PlatformRegistry {
+  if (platformUrl === undefined) return createOfflinePlatforms()
+  return createPlatforms({
     baseUrl: platformUrl,
     version: settings.platformVersion,
     now,
@@ -37,7 +42,7 @@ export async function preparePartitions(store: Store, { now }: RoleContext): Pro
 }
 
 export interface DeliveryOptions {
-  platform: Platform
+  platforms: PlatformRegistry
   credentialKeys: CredentialKeys
   /** For counting. */
   onMoved: (status: DestinationStatusChange['status']) => void
@@ -47,12 +52,12 @@ export interface DeliveryOptions {
 export function deliveryContext(
   { settings, logger, now }: RoleContext,
   { database, nodes }: Pick<Store, 'database'> & Partial<Pick<Store, 'nodes'>>,
-  { platform, credentialKeys, onMoved }: DeliveryOptions,
+  { platforms, credentialKeys, onMoved }: DeliveryOptions,
 ): DeliveryContext {
   return {
     database,
     ...(nodes && { nodes }),
-    platform,
+    platforms,
     credentialKeys,
     batchMax: settings.deliveryBatchMax,
     leaseSeconds: settings.deliveryLeaseSeconds,

@@ -13,7 +13,7 @@ import {
   registerRateLimitMetrics,
 } from '../metrics/ingestion-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
-import type { Platform } from '../platforms/platform.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -35,7 +35,7 @@ const DRAIN_MILLISECONDS_MAX = 5_000
 export interface HttpOptions {
   database: Database
   nodes: StoreNodes
-  platform: Platform
+  platforms: PlatformRegistry
   /** Null where the platform is not known. */
   delivery: DeliveryContext | null
   credentialKeys: CredentialKeys

@@ -45,7 +45,8 @@ it('takes every hot statement at the owning node and through the coordinator', {
   await insertDestination(database, {
     trackerId: GROWN_TRACKER,
     id: GROWN_DESTINATION,
-    datasetId: '1',
+    platform: 'meta',
+    config: { dataset_id: '1' },
     sealedCredential: Buffer.alloc(1),
     createdAt,
   })

@@ -1,4 +1,4 @@
-import { metaPlatform } from '../../service/platforms/meta/client.ts'
+import { createPlatforms } from '../../service/platforms/registry.ts'
 import { sendAsOthers } from '../platform-counts.ts'
 import { scriptFaults } from '../simulator-controls.ts'
 import { bodyOf, identityOn, type MonthEvent } from './month-events.ts'
@@ -72,9 +72,9 @@ async function deliverInWeather(stage: MonthStage, trade: Trade): Promise<void> 
     .filter(({ isRefused }) => isRefused)
     .map(({ eventId }) => ({ match: { event_id: eventId }, respond: REFUSED }))
   await scriptFaults(simulatorUrl, [...refusals, ...rules])
-  const { platform } = delivery
+  const { platforms } = delivery
   if (isSlow) {
-    delivery.platform = metaPlatform({
+    delivery.platforms = createPlatforms({
       baseUrl: simulatorUrl,
       version: 'v26.0',
       timeoutMilliseconds: HASTY_MILLISECONDS,
@@ -83,7 +83,7 @@ async function deliverInWeather(stage: MonthStage, trade: Trade): Promise<void> 
   }
   await deliver()
   for (let index = 0; index < trade.testPurchases; index += 1) await buyTest(stage)
-  delivery.platform = platform
+  delivery.platforms = platforms
   await scriptFaults(simulatorUrl, [])
 }
 

@@ -114,7 +114,8 @@ export interface BoundDestination {
   trackerId: string
   trackerName: string
   id: string
-  datasetId: string
+  /** Destinations that share it are counted as one by their platform. */
+  reportingKey: string
   status: string
   statusReason: string | null
   testModeUntil: Date | null
@@ -136,8 +137,8 @@ export async function findBoundDestinations(
   const { rows } = await pool.query({
     name: 'find-bound-destinations',
     text: `select tracker.id as tracker_id, tracker.name as tracker_name, destination.id,
-             destination.config ->> 'dataset_id' as dataset_id, destination.status,
-             destination.status_reason, destination.test_mode_until
+             destination.type || ' ' || destination.config::text as reporting_key,
+             destination.status, destination.status_reason, destination.test_mode_until
            from trackers tracker
            join destinations destination on destination.tracker_id = tracker.id
              and destination.platform_ad_account_id = $2::integer
@@ -150,7 +151,7 @@ export async function findBoundDestinations(
     trackerId: row.tracker_id,
     trackerName: row.tracker_name,
     id: row.id,
-    datasetId: row.dataset_id,
+    reportingKey: row.reporting_key,
     status: row.status,
     statusReason: row.status_reason,
     testModeUntil: row.test_mode_until,

@@ -45,11 +45,11 @@ export function buildPlatformFigures(
   days: readonly ReportedDay[],
   destinations: readonly BoundDestination[],
 ): PlatformFigures {
-  const datasets = new Map(destinations.map(({ id, datasetId }) => [id, datasetId]))
+  const reportingKeys = new Map(destinations.map(({ id, reportingKey }) => [id, reportingKey]))
   const ofDatasets = new Map<string, Map<string, number>>()
   const sent = new Map<string, number>()
   for (const { destinationId, day, platform, ours } of days) {
-    const key = `${datasets.get(destinationId)} ${day}`
+    const key = `${reportingKeys.get(destinationId)} ${day}`
     const ofDay = ofDatasets.get(key) ?? new Map<string, number>()
     ofDatasets.set(key, ofDay)
     for (const [name, count] of Object.entries(platform)) {

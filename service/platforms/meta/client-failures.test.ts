@@ -6,7 +6,11 @@ import { scriptFaults, simulatorSummary } from '../../../testing/simulator-contr
 import type { SendOutcome } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
-const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
+const CONNECTION = {
+  target: { datasetId: '1234' },
+  accessToken: 'token-of-the-test',
+  testCode: null,
+}
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 /** Far more than an answer takes, where one comes; where none comes, a short wait is enough. */
 const PATIENT_MILLISECONDS = 30_000
@@ -22,7 +26,7 @@ async function simulated(test: TestContext, timeoutMilliseconds = PATIENT_MILLIS
     now: () => new Date(),
   })
   const events = ['a', 'b'].map(eventId => outboundEvent({ eventId }))
-  return { url, send: () => platform.send(TARGET, events) }
+  return { url, send: () => platform.send(CONNECTION, events) }
 }
 
 interface Failure {

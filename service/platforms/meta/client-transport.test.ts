@@ -10,7 +10,11 @@ import { outboundEvent } from '../../../testing/outbound-event.ts'
 import type { SendAnswer } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
-const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
+const CONNECTION = {
+  target: { datasetId: '1234' },
+  accessToken: 'token-of-the-test',
+  testCode: null,
+}
 
 function sendTo(baseUrl: string, timeoutMilliseconds = 30_000): Promise<SendAnswer> {
   const platform = metaPlatform({
@@ -19,7 +23,7 @@ function sendTo(baseUrl: string, timeoutMilliseconds = 30_000): Promise<SendAnsw
     timeoutMilliseconds,
     now: () => new Date(),
   })
-  return platform.send(TARGET, [outboundEvent()])
+  return platform.send(CONNECTION, [outboundEvent()])
 }
 
 async function listening(test: TestContext, server: Server): Promise<string> {

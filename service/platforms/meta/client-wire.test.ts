@@ -3,11 +3,16 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { outboundEvent } from '../../../testing/outbound-event.ts'
-import type { Platform, PlatformTarget } from '../platform.ts'
+import type { Connection, Platform } from '../platform.ts'
 import { metaPlatform } from './client.ts'
+import type { MetaTarget } from './target.ts'
 
 const TOKEN = 'EAABsbCS1iHgBO7ZC|secret'
-const TARGET: PlatformTarget = { datasetId: '1234', accessToken: TOKEN, testEventCode: null }
+const CONNECTION: Connection<MetaTarget> = {
+  target: { datasetId: '1234' },
+  accessToken: TOKEN,
+  testCode: null,
+}
 
 interface Seen {
   method: string | undefined
@@ -55,7 +60,7 @@ it('posts JSON with the token in a header, where no URL log finds it', async tes
   const { platform, seen } = await wire(test, response => {
     response.end('{"events_received":1,"messages":[],"fbtrace_id":"A1"}')
   })
-  const answer = await platform.send(TARGET, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [outboundEvent()])
   assert.equal(answer.outcome, 'accepted')
   const [request] = seen
   assert.equal(request?.method, 'POST')
@@ -78,7 +83,7 @@ it('keeps the token out of the answer even when the platform repeats it', async 
   const { platform } = await wire(test, response => {
     response.writeHead(400).end(JSON.stringify({ error }))
   })
-  const answer = await platform.send(TARGET, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [outboundEvent()])
   assert.equal(answer.outcome, 'auth')
   assert.equal(answer.error?.message, 'Malformed access token [redacted]')
   assert.equal(JSON.stringify(answer).includes('secret'), false)
@@ -96,7 +101,7 @@ it('stops reading an answer that has no end', async test => {
     response.on('close', () => closed.resolve())
     pour()
   })
-  const answer = await platform.send(TARGET, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [outboundEvent()])
   assert.equal(answer.outcome, 'unknown')
   assert.equal(answer.error?.message, 'The platform answered HTTP 200 without a readable body.')
   await closed.promise
@@ -107,7 +112,7 @@ it('takes a valid answer that is far too large for no answer', async test => {
     const messages = ['x'.repeat(200_000)]
     response.end(JSON.stringify({ events_received: 1, messages, fbtrace_id: 'A3' }))
   })
-  const answer = await platform.send(TARGET, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [outboundEvent()])
   assert.equal(answer.outcome, 'unknown')
   assert.ok(JSON.stringify(answer).length < 1_000)
 })
@@ -119,7 +124,7 @@ it('sends a thousand events in one request', async test => {
   const events = Array.from({ length: platform.batchMax }, (_, index) =>
     outboundEvent({ eventId: `event-${index}` }),
   )
-  assert.equal((await platform.send(TARGET, events)).outcome, 'accepted')
+  assert.equal((await platform.send(CONNECTION, events)).outcome, 'accepted')
   assert.equal(seen.length, 1)
   assert.equal(JSON.parse(seen[0]?.body ?? '').data.length, 1_000)
 })
@@ -128,6 +133,6 @@ it('cannot be talked into another path by a dataset id', async test => {
   const { platform, seen } = await wire(test, response => {
     response.end('{"events_received":1}')
   })
-  await platform.send({ ...TARGET, datasetId: '../me?x=1#' }, [outboundEvent()])
+  await platform.send({ ...CONNECTION, target: { datasetId: '../me?x=1#' } }, [outboundEvent()])
   assert.equal(seen[0]?.url, '/v26.0/..%2Fme%3Fx%3D1%23/events')
 })

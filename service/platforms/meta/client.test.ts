@@ -3,13 +3,14 @@ import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { outboundEvent } from '../../../testing/outbound-event.ts'
 import { revokeToken, scriptFaults, simulatorSummary } from '../../../testing/simulator-controls.ts'
-import type { OutboundEvent, PlatformTarget } from '../platform.ts'
+import type { Connection, OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
+import type { MetaTarget } from './target.ts'
 
-const TARGET: PlatformTarget = {
-  datasetId: '1234',
+const CONNECTION: Connection<MetaTarget> = {
+  target: { datasetId: '1234' },
   accessToken: 'token-of-the-test',
-  testEventCode: null,
+  testCode: null,
 }
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 
@@ -23,15 +24,17 @@ async function simulated(test: TestContext) {
     timeoutMilliseconds: 30_000,
     now: () => new Date(),
   })
-  const send = (changes: Partial<OutboundEvent> = {}, target: Partial<PlatformTarget> = {}) =>
-    platform.send({ ...TARGET, ...target }, [outboundEvent(changes)])
+  const send = (
+    changes: Partial<OutboundEvent> = {},
+    connection: Partial<Connection<MetaTarget>> = {},
+  ) => platform.send({ ...CONNECTION, ...connection }, [outboundEvent(changes)])
   return { url, platform, send }
 }
 
 it('reports what the platform accepted, with its trace id', async test => {
   const { url, platform } = await simulated(test)
   const events = ['a', 'b', 'c'].map(eventId => outboundEvent({ eventId }))
-  const answer = await platform.send(TARGET, events)
+  const answer = await platform.send(CONNECTION, events)
   assert.match(answer.traceId ?? '', /^A\w+/)
   assert.deepEqual(answer, {
     outcome: 'accepted',
@@ -47,14 +50,14 @@ it('reports what the platform accepted, with its trace id', async test => {
 
 it('sends test events as such', async test => {
   const { url, send } = await simulated(test)
-  assert.equal((await send({}, { testEventCode: 'TEST12345' })).outcome, 'accepted')
+  assert.equal((await send({}, { testCode: 'TEST12345' })).outcome, 'accepted')
   const { test_receipts, receipts } = await simulatorSummary(url)
   assert.deepEqual([test_receipts, receipts], [1, 0])
 })
 
 it('knows a revoked token', async test => {
   const { url, send } = await simulated(test)
-  await revokeToken(url, TARGET.accessToken)
+  await revokeToken(url, CONNECTION.accessToken)
   const answer = await send()
   assert.equal(answer.outcome, 'auth')
   assert.deepEqual([answer.httpStatus, answer.error?.code, answer.error?.subcode], [401, 190, 467])
@@ -114,7 +117,7 @@ it('says who is to blame when no request can carry the token or the dataset', as
   const unwritable = [
     { accessToken: 'secret\nof two lines' },
     { accessToken: 'secret \u201cin quotes\u201d' },
-    { datasetId: '\ud800' },
+    { target: { datasetId: '\ud800' } },
   ]
   for (const target of unwritable) {
     const answer = await send({}, target)

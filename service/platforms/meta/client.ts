@@ -1,9 +1,11 @@
-import type { OutboundEvent, Platform, PlatformTarget, SendAnswer } from '../platform.ts'
+import { randomInt, randomUUID } from 'node:crypto'
+import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
 import { classifyTransportError, noAnswer, readMetaAnswer } from './answer.ts'
 import { type MetaOptions, readResponseText } from './graph-api.ts'
 import { metaPayload } from './payload.ts'
 import { retryAfterSeconds, usageWaitSeconds } from './rate-limit-headers.ts'
 import { metaReports } from './reports/client.ts'
+import { type MetaTarget, parseMetaTarget } from './target.ts'
 import { validateMetaEvent } from './validate-event.ts'
 
 const BATCH_EVENTS_MAX = 1_000
@@ -14,30 +16,34 @@ const ANSWER_BYTES_MAX = 65_536
 const TRACE_CHARACTERS_MAX = 100
 
 /** Meta's Conversions API over HTTP. The token travels in a header, so that no URL log holds it. */
-export function metaPlatform(options: MetaOptions): Platform {
+export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
   return {
+    name: 'meta',
     batchMax: BATCH_EVENTS_MAX,
     windowSeconds: actionSource =>
       DAY_SECONDS *
       (actionSource === 'physical_store' ? WINDOW_DAYS.physical_store : WINDOW_DAYS.default),
+    parseTarget: parseMetaTarget,
     validateEvent: validateMetaEvent,
-    send: (target, events) => sendBatch(options, target, events),
+    send: (connection, events) => sendBatch(options, connection, events),
     ...metaReports(options),
+    createTestCode,
+    createSimulatorDestination,
   }
 }
 
 async function sendBatch(
   options: MetaOptions,
-  target: PlatformTarget,
+  connection: Connection<MetaTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  const place = endpointOf(options, target)
+  const place = endpointOf(options, connection)
   if (!place) return noAnswer('config', UNWRITABLE)
   try {
     const response = await fetch(place.url, {
       method: 'POST',
       headers: place.headers,
-      body: JSON.stringify(metaPayload(events, target.testEventCode)),
+      body: JSON.stringify(metaPayload(events, connection.testCode)),
       // Elsewhere the token would be told to whoever the answer names.
       redirect: 'manual',
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
@@ -46,7 +52,7 @@ async function sendBatch(
     const header = (name: string) => response.headers.get(name)
     const answer = {
       status: response.status,
-      body: withoutToken(text, target.accessToken),
+      body: withoutToken(text, connection.accessToken),
       waitSeconds: Math.max(usageWaitSeconds(header), retryAfterSeconds(header)),
       traceId: header('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
     }
@@ -60,10 +66,13 @@ const UNWRITABLE =
   'The access token or the dataset id holds characters that no request can carry: enter it again.'
 
 /** Null when no request can carry the target. What is thrown then may quote the token. */
-function endpointOf({ baseUrl, version }: MetaOptions, { datasetId, accessToken }: PlatformTarget) {
+function endpointOf(
+  { baseUrl, version }: MetaOptions,
+  { target, accessToken }: Connection<MetaTarget>,
+) {
   try {
     return {
-      url: new URL(`${baseUrl}/${version}/${encodeURIComponent(datasetId)}/events`),
+      url: new URL(`${baseUrl}/${version}/${encodeURIComponent(target.datasetId)}/events`),
       headers: new Headers({
         authorization: `Bearer ${accessToken}`,
         'content-type': 'application/json',
@@ -77,4 +86,18 @@ function endpointOf({ baseUrl, version }: MetaOptions, { datasetId, accessToken 
 /** Meta repeats a malformed token in its message, and answers are kept and shown. */
 function withoutToken(text: string, token: string): string {
   return token === '' ? text : text.replaceAll(token, '[redacted]')
+}
+
+/** In the form of Meta's own codes. Meta answers 200 to a code that it does not know, too. */
+function createTestCode(): string {
+  return `TEST${randomInt(10_000, 100_000)}`
+}
+
+/** The simulator takes any number and any token. Fifteen digits, as Meta's dataset ids have. */
+function createSimulatorDestination() {
+  const digits = BigInt(`0x${randomUUID().replaceAll('-', '')}`) % 900_000_000_000_000n
+  return {
+    config: { dataset_id: String(100_000_000_000_000n + digits) },
+    accessToken: `simulator-${randomUUID()}`,
+  }
 }

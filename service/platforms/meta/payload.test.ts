@@ -4,8 +4,8 @@ import { outboundEvent } from '../../../testing/outbound-event.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { metaPayload } from './payload.ts'
 
-function textOf(changes: Partial<OutboundEvent>, testEventCode: string | null = null): string {
-  return JSON.stringify(metaPayload([outboundEvent(changes)], testEventCode))
+function textOf(changes: Partial<OutboundEvent>, testCode: string | null = null): string {
+  return JSON.stringify(metaPayload([outboundEvent(changes)], testCode))
 }
 
 function customDataText(changes: Partial<OutboundEvent>): string | undefined {

@@ -7,12 +7,12 @@ const PARTNER_AGENT = 'signalbox'
 /** The body of `POST /{version}/{dataset}/events` (Meta: Conversions API, Using the API). */
 export function metaPayload(
   events: readonly OutboundEvent[],
-  testEventCode: string | null,
+  testCode: string | null,
 ): Record<string, unknown> {
   return {
     data: events.map(serverEvent),
     partner_agent: PARTNER_AGENT,
-    ...(testEventCode === null ? {} : { test_event_code: testEventCode }),
+    ...(testCode === null ? {} : { test_event_code: testCode }),
   }
 }
 

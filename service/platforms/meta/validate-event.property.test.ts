@@ -9,7 +9,11 @@ import type { OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
-const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
+const CONNECTION = {
+  target: { datasetId: '1234' },
+  accessToken: 'token-of-the-test',
+  testCode: null,
+}
 const WEEK_MILLISECONDS = 7 * 86_400_000
 const RUNS = 60
 
@@ -102,14 +106,14 @@ it('finds the faults that the platform would find, and no others', async test =>
   const property = fc.asyncProperty(batches, async events => {
     const passed = events.filter(event => platform.validateEvent(event) === null)
     if (passed.length > 0) {
-      const answer = await platform.send(TARGET, passed)
+      const answer = await platform.send(CONNECTION, passed)
       assert.equal(answer.outcome, 'accepted', JSON.stringify(answer.answer))
     }
     const refused = events
       .filter(event => platform.validateEvent(event) !== null)
       .filter(isWritable)
     for (const event of refused) {
-      const answer = await platform.send(TARGET, [event])
+      const answer = await platform.send(CONNECTION, [event])
       assert.equal(answer.outcome, 'permanent', platform.validateEvent(event)?.message)
     }
     seen.passed += passed.length

@@ -7,7 +7,11 @@ import { revokeToken, scriptFaults } from '../../../../testing/simulator-control
 import type { DayCounts, MatchQuality, OutboundEvent, Unavailable } from '../../platform.ts'
 import { metaPlatform } from '../client.ts'
 
-const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test', testEventCode: null }
+const CONNECTION = {
+  target: { datasetId: '1234' },
+  accessToken: 'token-of-the-test',
+  testCode: null,
+}
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const DAY = { from: new Date('2026-11-20T00:00:00Z'), until: new Date('2026-11-21T00:00:00Z') }
 
@@ -21,7 +25,7 @@ async function simulated(test: TestContext) {
     assert.equal((await fetch(`${url}/_simulator/${path}`, init)).status, 200)
   }
   const send = async (events: Partial<OutboundEvent>[]) => {
-    const answer = await platform.send(TARGET, events.map(outboundEvent))
+    const answer = await platform.send(CONNECTION, events.map(outboundEvent))
     assert.equal(answer.outcome, 'accepted')
   }
   return { url, options, platform, control, send }
@@ -50,7 +54,7 @@ it('adds up the hours of the day by event name, and leaves the days around it ou
       eventName: index === 3 ? 'Lead' : 'Purchase',
     })),
   )
-  const answer = await platform.readDayCounts(TARGET, DAY, 'server')
+  const answer = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.deepEqual(countsOf(answer), { Purchase: 3, Lead: 1 })
   assert.ok(answer.kind === 'counts' && !answer.isTruncated)
 })
@@ -63,7 +67,9 @@ it('follows every page, and reads counts that come as text', async test => {
     eventTime: at(hour),
   }))
   await send(events)
-  assert.deepEqual(countsOf(await platform.readDayCounts(TARGET, DAY, 'server')), { Purchase: 24 })
+  assert.deepEqual(countsOf(await platform.readDayCounts(CONNECTION, DAY, 'server')), {
+    Purchase: 24,
+  })
 })
 
 it('tells servers from browsers', async test => {
@@ -78,9 +84,9 @@ it('tells servers from browsers', async test => {
     { event_name: 'PageView', event_time, count: 7 },
   ]
   await control('other-events', { dataset: '1234', source: 'browser', events })
-  const server = await platform.readDayCounts(TARGET, DAY, 'server')
+  const server = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.deepEqual(countsOf(server), { Purchase: 1 })
-  const browser = await platform.readDayCounts(TARGET, DAY, 'browser')
+  const browser = await platform.readDayCounts(CONNECTION, DAY, 'browser')
   assert.deepEqual(countsOf(browser), { Purchase: 1, PageView: 7 })
 })
 
@@ -93,16 +99,16 @@ it('says so when an hour has as many names as the platform lists', async test =>
   }))
   const body = { dataset: '1234', source: 'server' }
   await control('other-events', { ...body, events: events.slice(1) })
-  const before = await platform.readDayCounts(TARGET, DAY, 'server')
+  const before = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.ok(before.kind === 'counts' && !before.isTruncated)
   await control('other-events', { ...body, events: events.slice(0, 1) })
-  const after = await platform.readDayCounts(TARGET, DAY, 'server')
+  const after = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.ok(after.kind === 'counts' && after.isTruncated)
 })
 
 it('a day of which nothing is known has no counts, which is not a refusal', async test => {
   const { platform } = await simulated(test)
-  assert.deepEqual(countsOf(await platform.readDayCounts(TARGET, DAY, 'server')), {})
+  assert.deepEqual(countsOf(await platform.readDayCounts(CONNECTION, DAY, 'server')), {})
 })
 
 it('asks for nothing that began more than 7 days ago, or lasts longer', async test => {
@@ -115,7 +121,7 @@ it('asks for nothing that began more than 7 days ago, or lasts longer', async te
     { from: days(6.9), until: days(-1) },
   ]
   for (const span of spans) {
-    const answer = await platform.readDayCounts(TARGET, span, 'server')
+    const answer = await platform.readDayCounts(CONNECTION, span, 'server')
     assert.ok(answer.kind === 'unavailable')
     assert.equal(answer.cause, 'out_of_range')
   }
@@ -131,7 +137,7 @@ it('reads scores, coverage by our names of keys, and what more would bring', asy
     { eventId: 'b', plain, digests: { ph: ['f'.repeat(64)] } },
   ])
   await send([{ eventName: 'Lead', eventId: 'c' }])
-  const { events, answer } = qualityOf(await platform.readMatchQuality(TARGET))
+  const { events, answer } = qualityOf(await platform.readMatchQuality(CONNECTION))
   assert.deepEqual(
     events.map(({ eventName, score, eventCount }) => [eventName, score, eventCount]),
     [
@@ -155,10 +161,10 @@ it('reads scores, coverage by our names of keys, and what more would bring', asy
 it('more keys give a better score', async test => {
   const { platform, send } = await simulated(test)
   await send([{ eventId: 'a' }])
-  const before = qualityOf(await platform.readMatchQuality(TARGET)).events[0]?.score ?? 10
+  const before = qualityOf(await platform.readMatchQuality(CONNECTION)).events[0]?.score ?? 10
   const digests = { em: ['e'.repeat(64)], ph: ['f'.repeat(64)] }
   await send([{ eventId: 'b', digests, plain: { fbp: 'fb.1.1.1' } }])
-  const after = qualityOf(await platform.readMatchQuality(TARGET)).events[0]?.score ?? 0
+  const after = qualityOf(await platform.readMatchQuality(CONNECTION)).events[0]?.score ?? 0
   assert.ok(after > before)
 })
 
@@ -185,8 +191,8 @@ for (const [status, code, cause, waitSeconds] of REFUSALS) {
       edges.map(edge => ({ edge, respond })),
     )
     const answers = [
-      await platform.readDayCounts(TARGET, DAY, 'server'),
-      await platform.readMatchQuality(TARGET),
+      await platform.readDayCounts(CONNECTION, DAY, 'server'),
+      await platform.readMatchQuality(CONNECTION),
     ]
     for (const answer of answers) {
       assert.ok(answer.kind === 'unavailable')
@@ -202,7 +208,7 @@ it('waits as long as the headers of a throttled answer ask', async test => {
   const usage = '{"1":[{"type":"ads_management","estimated_time_to_regain_access":19}]}'
   const headers = { 'x-business-use-case-usage': usage }
   await scriptFaults(url, [{ edge: 'stats', respond: { status: 400, code: 80_004 }, headers }])
-  const answer = await platform.readDayCounts(TARGET, DAY, 'server')
+  const answer = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.ok(answer.kind === 'unavailable')
   assert.deepEqual([answer.cause, answer.waitSeconds], ['throttled', 19 * 60])
 })
@@ -216,24 +222,24 @@ it('a refusal on the second page leaves no half of a day', async test => {
     { edge: 'stats', times: 1, headers },
     { edge: 'stats', respond: { status: 400, code: 100 } },
   ])
-  const answer = await platform.readDayCounts(TARGET, DAY, 'server')
+  const answer = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.ok(answer.kind === 'unavailable')
   assert.equal(answer.cause, 'permission')
 })
 
 it('a token that was taken back, and a dataset that nobody knows', async test => {
   const { url, platform } = await simulated(test)
-  const stranger = await platform.readMatchQuality(TARGET)
+  const stranger = await platform.readMatchQuality(CONNECTION)
   assert.equal(stranger.kind === 'unavailable' && stranger.cause, 'permission')
-  await revokeToken(url, TARGET.accessToken)
-  const revoked = await platform.readDayCounts(TARGET, DAY, 'server')
+  await revokeToken(url, CONNECTION.accessToken)
+  const revoked = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.equal(revoked.kind === 'unavailable' && revoked.cause, 'credential')
 })
 
 it('a token or a dataset id that no request can carry is asked for again', async test => {
   const { platform } = await simulated(test)
-  for (const wrong of [{ accessToken: 'secret\r\nx: y' }, { datasetId: '\ud800' }]) {
-    const target = { ...TARGET, ...wrong }
+  for (const wrong of [{ accessToken: 'secret\r\nx: y' }, { target: { datasetId: '\ud800' } }]) {
+    const target = { ...CONNECTION, ...wrong }
     const answer = await platform.readDayCounts(target, DAY, 'server')
     assert.ok(answer.kind === 'unavailable')
     assert.equal(answer.cause, 'credential')
@@ -244,7 +250,7 @@ it('a token or a dataset id that no request can carry is asked for again', async
 it('nobody listens: out of reach', async () => {
   const baseUrl = `http://127.0.0.1:${await findFreePort()}`
   const options = { baseUrl, version: 'v26.0', timeoutMilliseconds: 30_000, now: () => NOW }
-  const answer = await metaPlatform(options).readDayCounts(TARGET, DAY, 'server')
+  const answer = await metaPlatform(options).readDayCounts(CONNECTION, DAY, 'server')
   assert.deepEqual(answer, {
     kind: 'unavailable',
     cause: 'out_of_reach',

@@ -1,15 +1,16 @@
 import type {
   CountedDay,
   CountedSource,
+  Credentials,
   DayCounts,
   MatchQuality,
   Platform,
-  ReportTarget,
   Unavailable,
 } from '../../platform.ts'
 import { classifyTransportError } from '../answer.ts'
 import { type MetaOptions, readResponseText } from '../graph-api.ts'
 import { retryAfterSeconds, usageWaitSeconds } from '../rate-limit-headers.ts'
+import type { MetaTarget } from '../target.ts'
 import { EventCountTally } from './event-counts.ts'
 import { parseMatchQuality, QUALITY_FIELDS } from './match-quality.ts'
 import {
@@ -24,15 +25,16 @@ const ANSWER_BYTES_MAX = 8 * 1_024 * 1_024
 /** A day has 24 rows; more pages than rows, with some to spare, are no answer to our question. */
 const PAGES_MAX = 50
 
-type Reports = Pick<Platform, 'readDayCounts' | 'readMatchQuality'>
+type Reports = Pick<Platform<MetaTarget>, 'readDayCounts' | 'readMatchQuality'>
 
 /** Meta's reports over HTTP (Meta: "Ads Pixel Stats", "Dataset Quality API"). */
 export function metaReports(options: MetaOptions): Reports {
   return {
-    async readDayCounts(target, day, source) {
-      return checkRange(day, options.now) ?? (await readDayCounts(options, target, { day, source }))
+    async readDayCounts(credentials, day, source) {
+      const refusal = checkRange(day, options.now)
+      return refusal ?? (await readDayCounts(options, credentials, { day, source }))
     },
-    readMatchQuality: target => readMatchQuality(options, target),
+    readMatchQuality: credentials => readMatchQuality(options, credentials),
   }
 }
 
@@ -43,10 +45,10 @@ const SOURCE_PARAMETERS: Record<CountedSource, string> = {
 
 async function readDayCounts(
   options: MetaOptions,
-  target: ReportTarget,
+  credentials: Credentials<MetaTarget>,
   { day, source }: { day: CountedDay; source: CountedSource },
 ): Promise<DayCounts | Unavailable> {
-  const first = buildUrl(options, [target.datasetId, 'stats'], {
+  const first = buildUrl(options, [credentials.target.datasetId, 'stats'], {
     aggregation: 'event',
     event_source: SOURCE_PARAMETERS[source],
     start_time: unixSeconds(day.from),
@@ -56,7 +58,7 @@ async function readDayCounts(
   const tally = new EventCountTally(day)
   let page = first
   for (let pages = 1; pages <= PAGES_MAX; pages++) {
-    const answer = await ask(options, page, target)
+    const answer = await ask(options, page, credentials)
     if (answer.kind === 'unavailable') return answer
     const next = readNextPage(answer.body, first)
     if (next === 'elsewhere' || !tally.add(answer.body)) break
@@ -68,16 +70,16 @@ async function readDayCounts(
 
 async function readMatchQuality(
   options: MetaOptions,
-  target: ReportTarget,
+  credentials: Credentials<MetaTarget>,
 ): Promise<MatchQuality | Unavailable> {
   const place = buildUrl(options, ['dataset_quality'], {
-    dataset_id: target.datasetId,
+    dataset_id: credentials.target.datasetId,
     fields: QUALITY_FIELDS,
   })
   if (!place) return unavailable('credential', { sentence: UNWRITABLE })
-  const answer = await ask(options, place, target)
+  const answer = await ask(options, place, credentials)
   if (answer.kind === 'unavailable') return answer
-  return parseMatchQuality(answer.body, target.accessToken) ?? unavailable('unreadable')
+  return parseMatchQuality(answer.body, credentials.accessToken) ?? unavailable('unreadable')
 }
 
 const UNWRITABLE =
@@ -101,7 +103,7 @@ function buildUrl(
 async function ask(
   options: MetaOptions,
   place: URL,
-  { accessToken }: ReportTarget,
+  { accessToken }: Credentials<MetaTarget>,
 ): Promise<ReportAnswer | Unavailable> {
   const headers = headersOf(accessToken)
   if (!headers) return unavailable('credential', { sentence: UNWRITABLE })

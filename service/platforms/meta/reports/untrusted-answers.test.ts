@@ -6,7 +6,7 @@ import { it, type TestContext } from 'node:test'
 import type { Platform, Unavailable } from '../../platform.ts'
 import { metaPlatform } from '../client.ts'
 
-const TARGET = { datasetId: '1234', accessToken: 'token-of-the-test' }
+const CONNECTION = { target: { datasetId: '1234' }, accessToken: 'token-of-the-test' }
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const DAY = { from: new Date('2026-11-20T00:00:00Z'), until: new Date('2026-11-21T00:00:00Z') }
 const MEGABYTE = 1_024 * 1_024
@@ -38,8 +38,8 @@ function answering(body: unknown, status = 200): Answerer {
 /** Both reads must say the same of an answer that is none. */
 async function causesOf(platform: Platform): Promise<Unavailable['cause'][]> {
   const answers = [
-    await platform.readDayCounts(TARGET, DAY, 'server'),
-    await platform.readMatchQuality(TARGET),
+    await platform.readDayCounts(CONNECTION, DAY, 'server'),
+    await platform.readMatchQuality(CONNECTION),
   ]
   return answers.map(answer => {
     assert.ok(answer.kind === 'unavailable', JSON.stringify(answer).slice(0, 200))
@@ -117,7 +117,7 @@ it('follows no page to another host, port, path or user', async test => {
       const next = typeof wrong === 'string' ? wrong.replace('HOST', new URL(url).host) : wrong
       response.end(JSON.stringify({ data: [], paging: { next } }))
     })
-    const answer = await platform.readDayCounts(TARGET, DAY, 'server')
+    const answer = await platform.readDayCounts(CONNECTION, DAY, 'server')
     assert.equal(answer.kind === 'unavailable' && answer.cause, 'unreadable', String(wrong))
     assert.equal(asked.length, 1)
   }
@@ -130,7 +130,7 @@ it('takes the token out of the next page’s address, into which Meta writes it'
     const paging = request.url?.includes('after=a') ? {} : { next }
     response.end(JSON.stringify({ data: [], paging }))
   })
-  assert.equal((await platform.readDayCounts(TARGET, DAY, 'server')).kind, 'counts')
+  assert.equal((await platform.readDayCounts(CONNECTION, DAY, 'server')).kind, 'counts')
   assert.equal(asked[1]?.url, '/v26.0/1234/stats?after=a')
 })
 
@@ -140,7 +140,7 @@ it('gives up on pages without an end', async test => {
     const next = `${url}/v26.0/1234/stats?after=${++page}`
     response.end(JSON.stringify({ data: [], paging: { next } }))
   })
-  const answer = await platform.readDayCounts(TARGET, DAY, 'server')
+  const answer = await platform.readDayCounts(CONNECTION, DAY, 'server')
   assert.equal(answer.kind === 'unavailable' && answer.cause, 'unreadable')
   assert.equal(asked.length, 50)
 })
@@ -148,8 +148,8 @@ it('gives up on pages without an end', async test => {
 it('reads an answer of seven megabytes, and none that does not end', async test => {
   const padding = 'x'.repeat(7 * MEGABYTE)
   const large = await listening(test, answering({ data: [], web: [], padding }))
-  assert.equal((await large.platform.readDayCounts(TARGET, DAY, 'server')).kind, 'counts')
-  assert.equal((await large.platform.readMatchQuality(TARGET)).kind, 'quality')
+  assert.equal((await large.platform.readDayCounts(CONNECTION, DAY, 'server')).kind, 'counts')
+  assert.equal((await large.platform.readMatchQuality(CONNECTION)).kind, 'quality')
   const chunk = Buffer.alloc(MEGABYTE, ' ')
   const endless = await listening(test, (_, response) => {
     const write = () => {
@@ -170,7 +170,7 @@ it('waits no longer than it was told for an answer, or for the rest of one', asy
     100,
   )
   for (const { platform } of [silent, stopping]) {
-    const answer = await platform.readDayCounts(TARGET, DAY, 'server')
+    const answer = await platform.readDayCounts(CONNECTION, DAY, 'server')
     assert.ok(answer.kind === 'unavailable')
     assert.equal(answer.cause, 'out_of_reach')
     assert.equal(answer.sentence, 'The platform did not answer in time.')

@@ -1,0 +1,53 @@
+import { metaPlatform } from './meta/client.ts'
+import type { MetaOptions } from './meta/graph-api.ts'
+import type { Platform } from './platform.ts'
+
+/** What the plug-ins take from the settings of the installation. */
+export type PlatformOptions = MetaOptions
+
+/** One line for each platform. The first one is the default. */
+export function createPlatforms(options: PlatformOptions): PlatformRegistry {
+  return new PlatformRegistry([metaPlatform(options)])
+}
+
+/** Nothing listens here: what a platform knows without a request still works. */
+const NO_ADDRESS = 'http://127.0.0.1:9'
+
+/** The platforms for a process that sends nothing. */
+export function createOfflinePlatforms(): PlatformRegistry {
+  return createPlatforms({
+    baseUrl: NO_ADDRESS,
+    version: 'v0.0',
+    timeoutMilliseconds: 1,
+    now: () => new Date(0),
+  })
+}
+
+/** The platforms that this process knows, by name. */
+export class PlatformRegistry {
+  readonly all: readonly Platform[]
+  /**
+   * For a destination of which nothing else is said. Its digests of a person are made for every
+   * event, because erasure and withdrawal find people by them.
+   */
+  readonly default: Platform
+
+  constructor(platforms: readonly Platform[]) {
+    const [first] = platforms
+    if (!first) throw new Error('a registry needs a platform')
+    const names = new Set(platforms.map(({ name }) => name))
+    if (names.size < platforms.length) throw new Error('two platforms have one name')
+    this.all = platforms
+    this.default = first
+  }
+
+  /** Null when no plug-in of this process has the name. */
+  find(name: string): Platform | null {
+    return this.all.find(platform => platform.name === name) ?? null
+  }
+
+  /** A registry of the same platforms, each one wrapped. */
+  map(wrap: (platform: Platform) => Platform): PlatformRegistry {
+    return new PlatformRegistry(this.all.map(wrap))
+  }
+}
