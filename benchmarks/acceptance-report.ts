@@ -1,12 +1,18 @@
 import type { AcceptanceFigures } from './acceptance.ts'
-import { type AcceptanceRound, acceptedCount } from './acceptance-round.ts'
-import type { DeliveringFigures } from './acceptance-while-delivering.ts'
-import type { LargeBodyFigures } from './acceptance-with-large-bodies.ts'
+import { type AcceptanceRound, countAccepted } from './acceptance-round.ts'
+import type { DeliveringFigures, LargeBodyFigures } from './acceptance-scenarios.ts'
 import type { BenchFindings } from './bench-plan.ts'
-import type { LoadResult } from './load-plan.ts'
-import { type Aim, aimText, type Measure, measured, measuredText } from './measure.ts'
 import type { ProcessMemory } from './process-cost.ts'
-import { figureText, textTable } from './text-table.ts'
+import {
+  type Aim,
+  formatAim,
+  formatFigure,
+  formatMeasure,
+  formatTable,
+  type Measure,
+  readMedian,
+} from './report-format.ts'
+import type { LoadResult } from './run-load.ts'
 
 /** The aims are the specification's, for the largest number of connections. */
 const MEASURES: Measure<AcceptanceRound>[] = [
@@ -96,12 +102,12 @@ export function reportAcceptance(figures: AcceptanceFigures): BenchFindings {
   const text = [
     machine,
     `medians of ${first.length} rounds; requests of ${first[0]?.service.requestBytes} bytes; ` +
-      `the load generator alone reaches ${figureText(generatorPerSecond, 0)} a second`,
+      `the load generator alone reaches ${formatFigure(generatorPerSecond, 0)} a second`,
     '',
-    textTable(loadRows(loads)),
+    formatTable(loadRows(loads)),
     '',
     `memory of the service (RSS): ${memoryText(memory)}; ` +
-      aimText(MEMORY_AIM, memory?.peakMegabytes ?? null),
+      formatAim(MEMORY_AIM, memory?.peakMegabytes ?? null),
     `(a') accepting while delivering: ${deliveringText(whileDelivering)}`,
     `(e) bodies of 64 KiB on ${largeBodies.connections} connections: ` +
       largeBodiesText(largeBodies),
@@ -110,7 +116,7 @@ export function reportAcceptance(figures: AcceptanceFigures): BenchFindings {
     `rows ${whileDelivering.events}, 2xx answers ${whileDelivering.accepted} (a')`,
     `rows ${largeBodies.events}, 2xx answers ${largeBodies.accepted} (e)`,
   ].join('\n')
-  return { text, faults: faultsOf(figures) }
+  return { text, faults: findFaults(figures) }
 }
 
 function loadRows(loads: AcceptanceFigures['loads']): string[][] {
@@ -119,8 +125,8 @@ function loadRows(loads: AcceptanceFigures['loads']): string[][] {
     ['connections', ...loads.map(({ connections }) => String(connections)), ''],
     ...MEASURES.map(measure => [
       measure.name,
-      ...loads.map(({ rounds }) => measuredText(measure, rounds)),
-      aimText(measure.aim, measured(measure, largest)),
+      ...loads.map(({ rounds }) => formatMeasure(measure, rounds)),
+      formatAim(measure.aim, readMedian(measure, largest)),
     ]),
   ]
 }
@@ -128,35 +134,35 @@ function loadRows(loads: AcceptanceFigures['loads']): string[][] {
 function memoryText(memory: ProcessMemory | null): string {
   if (!memory) return 'not known'
   const { megabytes, peakMegabytes } = memory
-  return `${figureText(megabytes, 0)} MB, at its peak ${figureText(peakMegabytes, 0)} MB`
+  return `${formatFigure(megabytes, 0)} MB, at its peak ${formatFigure(peakMegabytes, 0)} MB`
 }
 
 function deliveringText({ load, delivered, events, memory }: DeliveringFigures): string {
   return [
-    `${figureText(load.eventsPerSecond, 0)} events/s`,
-    `p50 ${figureText(load.p50Milliseconds, 1)} ms`,
-    `p99 ${figureText(load.p99Milliseconds, 1)} ms`,
-    `${figureText((100 * delivered) / events, 0)} % delivered when the load ended`,
+    `${formatFigure(load.eventsPerSecond, 0)} events/s`,
+    `p50 ${formatFigure(load.p50Milliseconds, 1)} ms`,
+    `p99 ${formatFigure(load.p99Milliseconds, 1)} ms`,
+    `${formatFigure((100 * delivered) / events, 0)} % delivered when the load ended`,
     memoryText(memory),
   ].join(', ')
 }
 
 function largeBodiesText({ load, memory }: LargeBodyFigures): string {
   return [
-    `${figureText(load.eventsPerSecond, 0)} events/s`,
-    `p99 ${figureText(load.p99Milliseconds, 1)} ms`,
+    `${formatFigure(load.eventsPerSecond, 0)} events/s`,
+    `p99 ${formatFigure(load.p99Milliseconds, 1)} ms`,
     memoryText(memory),
   ].join(', ')
 }
 
-function faultsOf({ loads, rows, whileDelivering, largeBodies }: AcceptanceFigures): string[] {
+function findFaults({ loads, rows, whileDelivering, largeBodies }: AcceptanceFigures): string[] {
   const rounds = loads.flatMap(load => load.rounds)
   const results = rounds.flatMap(({ service, storeless, bareHttp }) => [
     service,
     storeless,
     bareHttp,
   ])
-  const faults = [...results, whileDelivering.load, largeBodies.load].flatMap(otherAnswers)
+  const faults = [...results, whileDelivering.load, largeBodies.load].flatMap(findUnexpectedAnswers)
   if (rows.events !== rows.accepted || rows.deliveries !== rows.accepted) {
     faults.push(
       `The store holds ${rows.events} events and ${rows.deliveries} deliveries for ` +
@@ -172,7 +178,7 @@ function largeBodyFaults({ events, accepted, memory }: LargeBodyFigures): string
   const faults: string[] = []
   if (events !== accepted) faults.push(`Of bodies of 64 KiB ${events} are stored, of ${accepted}.`)
   if (memory && memory.peakMegabytes > LARGE_BODIES_MEGABYTES_MAX) {
-    const peak = figureText(memory.peakMegabytes, 0)
+    const peak = formatFigure(memory.peakMegabytes, 0)
     faults.push(
       `With bodies of 64 KiB the service took ${peak} MB, more than ${LARGE_BODIES_MEGABYTES_MAX}.`,
     )
@@ -180,9 +186,9 @@ function largeBodyFaults({ events, accepted, memory }: LargeBodyFigures): string
   return faults
 }
 
-function otherAnswers(result: LoadResult): string[] {
+function findUnexpectedAnswers(result: LoadResult): string[] {
   const total = Object.values(result.answers).reduce((sum, count) => sum + count, 0)
-  if (total > 0 && total === acceptedCount(result) && result.brokenCount === 0) return []
+  if (total > 0 && total === countAccepted(result) && result.brokenCount === 0) return []
   const answers = JSON.stringify(result.answers)
   return [`Not every request was answered 202: ${answers}, ${result.brokenCount} broken.`]
 }

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { measureBareStore } from './bare-store.ts'
+import type { Database } from '../service/db/database.ts'
+import type { PlannedDelivery } from '../service/delivery/plan-store.ts'
+import type { EventRecord } from '../service/events/event-record.ts'
+import { planEvent } from '../service/ingestion/plan-event.ts'
+import { insertEvents } from '../service/ingestion/store.ts'
 import type { BenchDatabase, BenchStore } from './bench-store.ts'
-import type { LoadResult } from './load-plan.ts'
-import { familySeconds, processSeconds } from './process-cost.ts'
-import { runLoad } from './run-load.ts'
+import { readProcessSeconds, readProcessTreeSeconds } from './process-cost.ts'
+import { createPurchaseDraft } from './purchase-drafts.ts'
+import { createPurchaseMarks } from './purchase-request.ts'
+import { type LoadResult, runLoad } from './run-load.ts'
 
 /** Everything that a round measures, already running. */
-export interface AcceptanceStage {
+export interface AcceptanceTargets {
   store: BenchStore
   service: Target & { processId: number }
   storeless: Target & { processId: number }
@@ -19,7 +24,7 @@ export interface Target {
   trackerSecret: string
 }
 
-export interface RoundPlan {
+interface RoundPlan {
   connections: number
   warmUpSeconds: number
   seconds: number
@@ -46,13 +51,13 @@ export interface AcceptanceRound {
 
 /** Measures (a) to (d), one after the other, under the same load. */
 export async function measureRound(
-  { store, service, storeless, bareHttp, bare }: AcceptanceStage,
+  { store, service, storeless, bareHttp, bare }: AcceptanceTargets,
   plan: RoundPlan,
 ): Promise<AcceptanceRound> {
   const startedAt = new Date()
-  const cpuBefore = cpuOf(store, service)
+  const cpuBefore = readCpuSeconds(store, service)
   const served = await runLoad({ ...service, ...plan })
-  const cpuAfter = cpuOf(store, service)
+  const cpuAfter = readCpuSeconds(store, service)
   const rowsPerCommit = await meanRowsPerCommit(store, startedAt)
 
   const unstored = await measureProgram(storeless, plan)
@@ -63,36 +68,39 @@ export async function measureRound(
     run: randomBytes(6).toString('hex'),
     rowsPerCommit: Math.max(1, Math.round(rowsPerCommit)),
   })
-  const thousands = acceptedCount(served) / 1_000
+  const thousands = countAccepted(served) / 1_000
   return {
     service: served,
     storeless: unstored.load,
     bareHttp: unserved.load,
     bareEventsPerSecond,
     rowsPerCommit,
-    serviceCpuSeconds: perThousand(cpuBefore.service, cpuAfter.service, thousands),
-    storeCpuSeconds: perThousand(cpuBefore.store, cpuAfter.store, thousands),
+    serviceCpuSeconds: divideByThousands(cpuBefore.service, cpuAfter.service, thousands),
+    storeCpuSeconds: divideByThousands(cpuBefore.store, cpuAfter.store, thousands),
     storelessCpuSeconds: unstored.cpuSeconds,
     bareHttpCpuSeconds: unserved.cpuSeconds,
   }
 }
 
 async function measureProgram(program: Target & { processId: number }, plan: RoundPlan) {
-  const before = processSeconds(program.processId)
+  const before = readProcessSeconds(program.processId)
   const load = await runLoad({ ...program, ...plan })
-  const after = processSeconds(program.processId)
-  return { load, cpuSeconds: perThousand(before, after, acceptedCount(load) / 1_000) }
+  const after = readProcessSeconds(program.processId)
+  return { load, cpuSeconds: divideByThousands(before, after, countAccepted(load) / 1_000) }
 }
 
-export function acceptedCount({ answers }: LoadResult): number {
+export function countAccepted({ answers }: LoadResult): number {
   return answers['202'] ?? 0
 }
 
-function cpuOf(store: BenchStore, service: { processId: number }) {
-  return { store: familySeconds(store.processId), service: processSeconds(service.processId) }
+function readCpuSeconds(store: BenchStore, service: { processId: number }) {
+  return {
+    store: readProcessTreeSeconds(store.processId),
+    service: readProcessSeconds(service.processId),
+  }
 }
 
-function perThousand(before: number | null, after: number | null, thousands: number) {
+function divideByThousands(before: number | null, after: number | null, thousands: number) {
   return before === null || after === null ? null : (after - before) / thousands
 }
 
@@ -104,4 +112,86 @@ async function meanRowsPerCommit({ database }: BenchStore, since: Date): Promise
     [since],
   )
   return rows[0].mean
+}
+
+interface BareStorePlan {
+  /** Twelve hexadecimal digits that all ids of this run share. */
+  run: string
+  trackerId: string
+  destinationId: string
+  rowsPerCommit: number
+  warmUpSeconds: number
+  seconds: number
+}
+
+const WINDOW_MILLISECONDS = 7 * 86_400_000
+const VARIANTS = 64
+
+/**
+ * The same rows by the same statement, one commit in flight, but without HTTP, validation or
+ * hashing: the rows are made beforehand and only get new keys. Returns events a second.
+ */
+async function measureBareStore(database: Database, plan: BareStorePlan): Promise<number> {
+  const rows = Array.from({ length: VARIANTS }, (_, count) => createRows(plan, count))
+  const warmUntil = performance.now() + plan.warmUpSeconds * 1_000
+  let count = 0
+  const commit = async () => {
+    const batch = nextBatch(rows, count, plan)
+    count += plan.rowsPerCommit
+    await insertEvents(
+      database,
+      batch.map(({ entry }) => entry),
+      batch.map(({ delivery }) => delivery),
+    )
+  }
+  while (performance.now() < warmUntil) await commit()
+
+  const [start, countBefore] = [performance.now(), count]
+  const endsAt = start + plan.seconds * 1_000
+  while (performance.now() < endsAt) await commit()
+  return ((count - countBefore) * 1_000) / (performance.now() - start)
+}
+
+interface BareStoreRow {
+  entry: EventRecord
+  delivery: PlannedDelivery
+}
+
+function createRows({ trackerId, destinationId, run }: BareStorePlan, count: number): BareStoreRow {
+  const at = new Date()
+  const { entry, deliveries } = planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
+    withdrawnAt: null,
+    routes: [{ id: destinationId, platform: 'meta', isTest: false }],
+    windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
+    nextDeliveryId: () => 0,
+  })
+  return { entry, delivery: deliveries[0] as PlannedDelivery }
+}
+
+/** In order of the keys, as the service commits them. */
+function nextBatch(
+  rows: readonly BareStoreRow[],
+  first: number,
+  plan: BareStorePlan,
+): BareStoreRow[] {
+  const batch = Array.from({ length: plan.rowsPerCommit }, (_, index) =>
+    withNewKeys(rows[index % rows.length] as BareStoreRow, first + index, plan.run),
+  )
+  return batch.sort((a, b) => (a.entry.eventId < b.entry.eventId ? -1 : 1))
+}
+
+/** Another event of another visitor; every text keeps its length. */
+function withNewKeys({ entry, delivery }: BareStoreRow, count: number, run: string): BareStoreRow {
+  const { hex } = createPurchaseMarks(count, run)
+  const eventId = hex + entry.eventId.slice(hex.length)
+  const visitorId = hex + (entry.session?.visitorId.slice(hex.length) ?? '')
+  return {
+    entry: {
+      ...entry,
+      eventId,
+      payload: entry.payload && { ...entry.payload, visitorId },
+      session: entry.session && { ...entry.session, visitorId },
+    },
+    delivery: { ...delivery, eventId, id: count },
+  }
 }

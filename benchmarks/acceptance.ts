@@ -1,19 +1,22 @@
 import {
   type AcceptanceRound,
-  type AcceptanceStage,
-  acceptedCount,
+  type AcceptanceTargets,
+  countAccepted,
   measureRound,
   type Target,
 } from './acceptance-round.ts'
-import { type DeliveringFigures, measureWhileDelivering } from './acceptance-while-delivering.ts'
-import { type LargeBodyFigures, measureLargeBodies } from './acceptance-with-large-bodies.ts'
+import {
+  type DeliveringFigures,
+  type LargeBodyFigures,
+  measureLargeBodies,
+  measureWhileDelivering,
+} from './acceptance-scenarios.ts'
 import type { BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
-import { forkProgram } from './forked-program.ts'
+import { forkProgram, startServiceProcess } from './child-processes.ts'
 import { describeMachine } from './machine.ts'
-import { type ProcessMemory, processMemory } from './process-cost.ts'
+import { type ProcessMemory, readProcessMemory } from './process-cost.ts'
 import { runLoad } from './run-load.ts'
-import { startServiceProcess } from './service-process.ts'
 
 export interface AcceptanceFigures {
   machine: string
@@ -50,7 +53,7 @@ export async function measureAcceptance(
   closers.push(store.close)
   const machine = await describeMachine(store.database, store.dataDirectory)
   const generatorPerSecond = await measureGenerator(plan)
-  const stage = await openStage(store, closers)
+  const stage = await startTargets(store, closers)
   const loads = plan.connections.map(connections => ({
     connections,
     rounds: [] as AcceptanceRound[],
@@ -62,8 +65,8 @@ export async function measureAcceptance(
   }
   const accepted = loads
     .flatMap(({ rounds }) => rounds)
-    .reduce((sum, { service }) => sum + acceptedCount(service), 0)
-  const memory = processMemory(stage.service.processId)
+    .reduce((sum, { service }) => sum + countAccepted(service), 0)
+  const memory = readProcessMemory(stage.service.processId)
   await stage.service.stop()
   return {
     machine,
@@ -88,11 +91,11 @@ async function measureGenerator(plan: BenchPlan): Promise<number> {
   return eventsPerSecond
 }
 
-interface RunningStage extends AcceptanceStage {
-  service: AcceptanceStage['service'] & { stop: () => Promise<void> }
+interface RunningTargets extends AcceptanceTargets {
+  service: AcceptanceTargets['service'] & { stop: () => Promise<void> }
 }
 
-async function openStage(store: BenchStore, closers: Closers): Promise<RunningStage> {
+async function startTargets(store: BenchStore, closers: Closers): Promise<RunningTargets> {
   const { dataDirectory, tracker } = store
   const service = await startServiceProcess({ role: 'serve', dataDirectory })
   closers.push(service.stop)

@@ -9,7 +9,7 @@ import {
   type ProvisionedTracker,
   provisionTracker,
 } from '../service/provisioning/provision-tracker.ts'
-import { closeAll } from '../service/roles/close-all.ts'
+import { closeAll } from '../service/roles/role.ts'
 
 /** An embedded PostgreSQL of the benchmark's own, with every safety of the real one on. */
 export interface BenchStore extends BenchDatabase {

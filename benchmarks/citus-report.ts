@@ -1,8 +1,6 @@
 import type { BenchFindings } from './bench-plan.ts'
 import { type CitusFigures, type CitusLoad, type CitusRound, PLACES, type Place } from './citus.ts'
-import { type Aim, aimText } from './measure.ts'
-import { median } from './median.ts'
-import { figureText, textTable } from './text-table.ts'
+import { type Aim, formatAim, formatFigure, formatTable, median } from './report-format.ts'
 
 /** Of a commit at the owning node, to one on plain PostgreSQL. */
 const AIM: Aim = { limit: 1.5, direction: 'at most' }
@@ -21,7 +19,7 @@ export function reportCitus(figures: CitusFigures | string): BenchFindings {
   const { rows, commits } = plan
   const text = [
     machine,
-    `${figureText(commits, 0)} commits of ${figureText(rows, 0)} purchases in each place, one in ` +
+    `${formatFigure(commits, 0)} commits of ${formatFigure(rows, 0)} purchases in each place, one in ` +
       'flight, the places in turn; medians, CPU and WAL of all servers of a place',
     ...loads.flatMap(load => ['', loadTable(load, rows), '', aimedText(load)]),
     '',
@@ -29,16 +27,16 @@ export function reportCitus(figures: CitusFigures | string): BenchFindings {
       ({ name, stored, committed }) => `${name}: rows ${stored}, committed ${committed}`,
     ),
   ].join('\n')
-  return { text, faults: stores.flatMap(faultsOf) }
+  return { text, faults: stores.flatMap(findFaults) }
 }
 
 function loadTable({ trackers, rounds }: CitusLoad, rows: number): string {
   const line = (name: string, digits: number, read: (place: Place) => number | null) => [
     name,
-    ...PLACES.map(place => figureText(read(place), digits)),
+    ...PLACES.map(place => formatFigure(read(place), digits)),
   ]
-  return textTable([
-    [`${figureText(trackers, 0)} tracker${trackers === 1 ? '' : 's'}`, ...Object.values(HEADS)],
+  return formatTable([
+    [`${formatFigure(trackers, 0)} tracker${trackers === 1 ? '' : 's'}`, ...Object.values(HEADS)],
     line('commit, ms', 1, place => median(rounds.map(round => round[place].milliseconds))),
     line('    to PostgreSQL', 2, place => timeRatio(rounds, place)),
     line('server CPU s/1,000 rows', 3, place => cpuSeconds(rounds, { place, rows })),
@@ -72,11 +70,11 @@ function cpuRatio(rounds: readonly CitusRound[], place: Place): number | null {
 
 function aimedText({ rounds, trackers }: CitusLoad): string {
   const ratio = timeRatio(rounds, 'owner')
-  const of = `${figureText(trackers, 0)} tracker${trackers === 1 ? '' : 's'}`
-  return `${of}, owning node to PostgreSQL ${figureText(ratio, 2)}: ${aimText(AIM, ratio)}`
+  const of = `${formatFigure(trackers, 0)} tracker${trackers === 1 ? '' : 's'}`
+  return `${of}, owning node to PostgreSQL ${formatFigure(ratio, 2)}: ${formatAim(AIM, ratio)}`
 }
 
-function faultsOf({ name, stored, committed }: CitusFigures['stores'][number]): string[] {
+function findFaults({ name, stored, committed }: CitusFigures['stores'][number]): string[] {
   return stored === committed
     ? []
     : [`${committed} were committed to ${name} and ${stored} are stored.`]

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import { formatEventKey } from '../service/ingestion/store.ts'
 import type { CitusFigures, CitusRound } from './citus.ts'
-import { purchaseGroup } from './citus-load.ts'
 import { reportCitus } from './citus-report.ts'
+import { purchaseGroup } from './purchase-drafts.ts'
 
 const PLAN = { commits: 3, rows: 1_000, trackers: [1] }
 

@@ -8,9 +8,9 @@ import { insertEvents } from '../service/ingestion/store.ts'
 import { startCitusCluster, startPlainServer, whyNoCitus } from '../testing/citus/cluster.ts'
 import type { BenchPlan, CitusPlan, Closers } from './bench-plan.ts'
 import { openBenchDatabase } from './bench-store.ts'
-import { type PurchaseGroup, purchaseGroup, type TrackerPlace } from './citus-load.ts'
 import { describeMachine } from './machine.ts'
-import { familySeconds } from './process-cost.ts'
+import { readProcessTreeSeconds } from './process-cost.ts'
+import { type PurchaseGroup, purchaseGroup, type TrackerDestination } from './purchase-drafts.ts'
 
 /** Where purchases are committed: one PostgreSQL, then two ways into a cluster. */
 export const PLACES = ['plain', 'owner', 'coordinator'] as const
@@ -61,7 +61,7 @@ export async function measureCitus(
 ): Promise<CitusFigures | string> {
   const reason = whyNoCitus()
   if (reason) return reason
-  const stage = await makeStage(citus, closers)
+  const stage = await createSetup(citus, closers)
   const machine = await describeMachine(stage.places.plain, FOLDER)
   const loads: CitusLoad[] = []
   for (const trackers of citus.trackers) {
@@ -79,13 +79,13 @@ export async function measureCitus(
   return { machine, plan: citus, loads, stores }
 }
 
-interface Stage {
+interface CitusSetup {
   /** What commits are sent to. */
   places: Record<Place, Database>
   /** The servers that such a commit makes work. */
   servers: Record<Place, Server[]>
   /** All of them of one node of the cluster. */
-  trackers: TrackerPlace[]
+  trackers: TrackerDestination[]
   committed: Record<Place, number>
   run: string
 }
@@ -95,7 +95,7 @@ interface Server {
   processId: number
 }
 
-async function makeStage({ trackers }: CitusPlan, closers: Closers): Promise<Stage> {
+async function createSetup({ trackers }: CitusPlan, closers: Closers): Promise<CitusSetup> {
   const open = (connectionString: string) => {
     const database = openBenchDatabase(connectionString)
     closers.push(database.close)
@@ -147,7 +147,7 @@ function openNodes(coordinator: Database, connectionString: string): Promise<Sto
 
 /** No table that acceptance writes asks whether the tracker is there. */
 async function trackersOfOneNode(nodes: StoreNodes, count: number) {
-  const trackers: TrackerPlace[] = []
+  const trackers: TrackerDestination[] = []
   const node = await nodes.findNode(randomUUID())
   while (trackers.length < count) {
     const trackerId = randomUUID()
@@ -164,26 +164,26 @@ interface LoadPlan {
   trackers: number
 }
 
-async function measureRounds(stage: Stage, plan: LoadPlan): Promise<CitusRound[]> {
+async function measureRounds(stage: CitusSetup, plan: LoadPlan): Promise<CitusRound[]> {
   for (let commit = 0; commit < WARM_UP_COMMITS; commit += 1) {
     for (const place of PLACES) await measureCommit(stage, place, plan)
   }
   const rounds: CitusRound[] = []
   for (let round = 0; round < plan.commits; round += 1) {
     const costs: Partial<CitusRound> = {}
-    for (const place of inTurn(round)) costs[place] = await measureCommit(stage, place, plan)
+    for (const place of rotatePlaces(round)) costs[place] = await measureCommit(stage, place, plan)
     rounds.push(costs as CitusRound)
   }
   return rounds
 }
 
 /** Each place is first, second and last equally often. */
-function inTurn(round: number): Place[] {
+function rotatePlaces(round: number): Place[] {
   return PLACES.map((_, index) => PLACES[(round + index) % PLACES.length] as Place)
 }
 
 async function measureCommit(
-  { places, servers, trackers, committed, run }: Stage,
+  { places, servers, trackers, committed, run }: CitusSetup,
   place: Place,
   plan: LoadPlan,
 ): Promise<CommitCost> {
@@ -218,7 +218,7 @@ async function readCosts(servers: readonly Server[]) {
       `select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as bytes`,
     )
     walBytes += rows[0].bytes
-    const seconds = familySeconds(processId)
+    const seconds = readProcessTreeSeconds(processId)
     cpuSeconds = cpuSeconds === null || seconds === null ? null : cpuSeconds + seconds
   }
   return { walBytes, cpuSeconds }

@@ -1,9 +1,8 @@
-import type { DeliveryCost } from './delivery-cost.ts'
 import type { DeliveryRound } from './delivery-round.ts'
-import type { Drained, DrainedLane } from './drain.ts'
-import type { Measure } from './measure.ts'
-import { median } from './median.ts'
+import type { DrainedTracker, DrainResult } from './drain.ts'
 import type { OutageRound } from './outage-round.ts'
+import type { DeliveryCost } from './process-cost.ts'
+import { type Measure, median } from './report-format.ts'
 
 /** The aims are the specification's. They hold for full requests to one destination. */
 export const PLAIN_MEASURES: Measure<DeliveryRound>[] = [
@@ -19,8 +18,8 @@ export const PLAIN_MEASURES: Measure<DeliveryRound>[] = [
     read: requestsPerThousand,
     aim: { limit: 2, direction: 'at most' },
   },
-  ...againstPipe('delivered', eventsPerSecond),
-  ...costs('worker with its start'),
+  ...platformLimitMeasures('delivered', eventsPerSecond),
+  ...costMeasures('worker with its start'),
 ]
 
 export const FAULTS_MEASURES: Measure<DeliveryRound>[] = [
@@ -28,12 +27,12 @@ export const FAULTS_MEASURES: Measure<DeliveryRound>[] = [
   {
     name: '90 % settled after s',
     digits: 1,
-    read: ({ drained }) => secondsInto(drained, drained.mostlyAt),
+    read: ({ drained }) => secondsSinceStart(drained, drained.mostlyAt),
   },
   {
     name: 'all settled after s',
     digits: 1,
-    read: ({ drained }) => secondsInto(drained, drained.endedAt),
+    read: ({ drained }) => secondsSinceStart(drained, drained.endedAt),
   },
   {
     name: 'requests that failed, %',
@@ -46,8 +45,8 @@ export const FAULTS_MEASURES: Measure<DeliveryRound>[] = [
     digits: 1,
     read: ({ simulator, load }) => (simulator.deduplicated * 1_000) / load.events,
   },
-  ...againstPipe('delivered', eventsPerSecond),
-  ...costs('worker with its start'),
+  ...platformLimitMeasures('delivered', eventsPerSecond),
+  ...costMeasures('worker with its start'),
 ]
 
 export const LANES_MEASURES: Measure<DeliveryRound>[] = [
@@ -56,30 +55,30 @@ export const LANES_MEASURES: Measure<DeliveryRound>[] = [
   {
     name: 'first lane done after s',
     digits: 2,
-    read: ({ drained }) => Math.min(...laneSeconds(drained, 'doneAt')),
+    read: ({ drained }) => Math.min(...trackerSeconds(drained, 'doneAt')),
   },
   {
     name: 'half of the lanes done after s',
     digits: 2,
-    read: ({ drained }) => median(laneSeconds(drained, 'doneAt')),
+    read: ({ drained }) => median(trackerSeconds(drained, 'doneAt')),
   },
   {
     name: 'last lane done after s',
     digits: 2,
-    read: ({ drained }) => Math.max(...laneSeconds(drained, 'doneAt')),
+    read: ({ drained }) => Math.max(...trackerSeconds(drained, 'doneAt')),
   },
   {
     name: 'longest wait for a first request, s',
     digits: 2,
-    read: ({ drained }) => Math.max(...laneSeconds(drained, 'firstRequestAt')),
+    read: ({ drained }) => Math.max(...trackerSeconds(drained, 'firstRequestAt')),
   },
-  ...againstPipe('delivered', eventsPerSecond),
-  ...costs('worker with its start'),
+  ...platformLimitMeasures('delivered', eventsPerSecond),
+  ...costMeasures('worker with its start'),
 ]
 
 export const OUTAGE_MEASURES: Measure<OutageRound>[] = [
-  { name: 'platform gone for s', digits: 1, read: ({ goneSeconds }) => goneSeconds },
-  { name: 'requests in vain meanwhile', digits: 0, read: ({ drained }) => drained.vainRequests },
+  { name: 'platform gone for s', digits: 1, read: ({ outageSeconds: goneSeconds }) => goneSeconds },
+  { name: 'requests in vain meanwhile', digits: 0, read: ({ drained }) => drained.failedRequests },
   {
     name: 'asked again after its return, s',
     digits: 1,
@@ -92,11 +91,11 @@ export const OUTAGE_MEASURES: Measure<OutageRound>[] = [
   },
   { name: 'events/s from being asked on', digits: 0, read: askedEventsPerSecond },
   { name: 'requests per 1,000 events', digits: 2, read: requestsPerThousand },
-  ...againstPipe('from being asked on', askedEventsPerSecond),
-  ...costs('worker'),
+  ...platformLimitMeasures('from being asked on', askedEventsPerSecond),
+  ...costMeasures('worker'),
 ]
 
-function againstPipe<Round extends { pipeEventsPerSecond: number }>(
+function platformLimitMeasures<Round extends { pipeEventsPerSecond: number }>(
   name: string,
   speed: (round: Round) => number,
 ): Measure<Round>[] {
@@ -114,7 +113,7 @@ function againstPipe<Round extends { pipeEventsPerSecond: number }>(
   ]
 }
 
-function costs(worker: string): Measure<DeliveryCost>[] {
+function costMeasures(worker: string): Measure<DeliveryCost>[] {
   return [
     {
       name: `CPU s per 1,000, ${worker}`,
@@ -136,7 +135,7 @@ function costs(worker: string): Measure<DeliveryCost>[] {
 
 /** From the first claim to the last settled row. */
 function eventsPerSecond({ load, drained }: DeliveryRound): number {
-  return load.events / secondsInto(drained, drained.endedAt)
+  return load.events / secondsSinceStart(drained, drained.endedAt)
 }
 
 function askedEventsPerSecond({ load, drainSeconds, noticedSeconds }: OutageRound): number {
@@ -147,12 +146,12 @@ function requestsPerThousand({ simulator, load }: DeliveryRound | OutageRound): 
   return (simulator.requests * 1_000) / load.events
 }
 
-function secondsInto({ startedAt }: Drained, at: Date): number {
+function secondsSinceStart({ startedAt }: DrainResult, at: Date): number {
   return (at.getTime() - startedAt.getTime()) / 1_000
 }
 
-function laneSeconds(drained: Drained, moment: keyof DrainedLane): number[] {
-  return drained.lanes.map(lane => secondsInto(drained, lane[moment]))
+function trackerSeconds(drained: DrainResult, moment: keyof DrainedTracker): number[] {
+  return drained.lanes.map(lane => secondsSinceStart(drained, lane[moment]))
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,8 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../service/db/database.ts'
-import { pollUntil } from './poll-until.ts'
-import { simulatorSummary } from './simulator-summary.ts'
 
-export interface Draining {
+interface DrainOptions {
   trackerIds: readonly string[]
   events: number
   simulatorUrl: string
@@ -10,7 +9,7 @@ export interface Draining {
 }
 
 /** What is in the store once nothing waits any more. */
-export interface Drained {
+export interface DrainResult {
   /** The first claim, and the moment at which nothing waited. */
   startedAt: Date
   endedAt: Date
@@ -18,26 +17,26 @@ export interface Drained {
   accepted: number
   /** When nine of ten rows were settled. */
   mostlyAt: Date
-  lanes: DrainedLane[]
+  lanes: DrainedTracker[]
   /** Requests that the worker has kept, answered or not. */
   requests: number
   /** Those of them that reached no platform. */
-  vainRequests: number
+  failedRequests: number
   /** Events in requests whose outcome it does not know: it may send them again, and no others. */
   unknownEvents: number
 }
 
-export interface DrainedLane {
+export interface DrainedTracker {
   firstRequestAt: Date
   doneAt: Date
 }
 
 /** Asks the simulator until it has everything, and only then the store, which has work to do. */
-export async function drain(database: Database, draining: Draining): Promise<Drained> {
+export async function drain(database: Database, draining: DrainOptions): Promise<DrainResult> {
   const { trackerIds, events, simulatorUrl, secondsMax } = draining
   const { pool } = database
   const patience = performance.now() + secondsMax * 1_000
-  const isReceived = async () => (await simulatorSummary(simulatorUrl)).unique_events >= events
+  const isReceived = async () => (await readSimulatorSummary(simulatorUrl)).unique_events >= events
   const isSettled = async () => {
     const waiting = await pool.query(
       'select from delivery_queue where tracker_id = any($1) limit 1',
@@ -86,5 +85,72 @@ async function readAttempts({ pool }: Database, trackerIds: readonly string[]) {
     [trackerIds],
   )
   const { requests, vain, unknown } = rows[0]
-  return { requests, vainRequests: vain, unknownEvents: unknown }
+  return { requests, failedRequests: vain, unknownEvents: unknown }
+}
+
+/** Deliveries of one tracker that wait, alike in status and attempts. */
+export interface WaitingDeliveries {
+  status: string
+  attempts: number
+  count: number
+  /** Of them, those whose next attempt is planned for later. */
+  notDueCount: number
+  /** Until the last one of them is due. */
+  dueSeconds: number
+}
+
+export async function countWaitingDeliveries(
+  { pool }: Database,
+  trackerId: string,
+): Promise<WaitingDeliveries[]> {
+  const { rows } = await pool.query(
+    `select status, attempt_count as attempts, count(*)::integer as count,
+       count(*) filter (where next_attempt_at > now())::integer as not_due,
+       extract(epoch from max(next_attempt_at) - now())::double precision as due_seconds
+     from all_deliveries where tracker_id = $1 and next_attempt_at is not null
+     group by status, attempt_count order by status, attempt_count`,
+    [trackerId],
+  )
+  return rows.map(({ status, attempts, count, not_due, due_seconds }) => ({
+    status,
+    attempts,
+    count,
+    notDueCount: not_due,
+    dueSeconds: Math.max(due_seconds, 0),
+  }))
+}
+
+/** What the simulator counted, as `GET /_simulator/summary` shows it. */
+export interface SimulatorSummary {
+  requests: number
+  /** Those of which nothing was kept, scripted failures among them. */
+  refused_requests: number
+  receipts: number
+  unique_events: number
+  /** Receipts of events that it had already. */
+  deduplicated: number
+}
+
+export async function readSimulatorSummary(simulatorUrl: string): Promise<SimulatorSummary> {
+  const response = await fetch(`${simulatorUrl}/_simulator/summary`)
+  return (await response.json()) as SimulatorSummary
+}
+
+const MILLISECONDS_MIN = 20
+const MILLISECONDS_MAX = 500
+/** A look costs the store up to 2 ms, so it looks more seldom the longer the wait has been. */
+const SHARE_OF_WAIT = 0.005
+
+/** Asks until the answer is yes, or for so long. Returns the last answer. */
+export async function pollUntil(
+  isDone: () => Promise<boolean>,
+  secondsMax: number,
+): Promise<boolean> {
+  const start = performance.now()
+  while (!(await isDone())) {
+    const waited = performance.now() - start
+    if (waited >= secondsMax * 1_000) return false
+    await delay(Math.min(Math.max(waited * SHARE_OF_WAIT, MILLISECONDS_MIN), MILLISECONDS_MAX))
+  }
+  return true
 }

@@ -1,23 +1,27 @@
 import { hash } from 'node:crypto'
-import type { BenchPlan, Closers } from './bench-plan.ts'
+import type { Database } from '../service/db/database.ts'
+import { arrayLiteral } from '../service/db/sql-fragments.ts'
+import { indexKey, listIdentifierDigests } from '../service/events/person-identifiers.ts'
+import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
+import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { openBenchStore } from './bench-store.ts'
-import { settleStore, storeListedEvents } from './listed-events.ts'
+import { startServiceProcess } from './child-processes.ts'
+import { storeListedEvents, vacuumStore } from './listed-events.ts'
 import { describeMachine } from './machine.ts'
-import { startServiceProcess } from './service-process.ts'
-import { type StoredPerson, storePersons } from './stored-persons.ts'
+import { formatAim, formatFigure, formatTable } from './report-format.ts'
 
-export interface ErasureFigures {
+interface ErasureFigures {
   machine: string
   /** One a size, the smallest first. */
   sizes: ErasureSize[]
 }
 
-export interface ErasureSize {
+interface ErasureSize {
   events: number
   erasures: Erasure[]
 }
 
-export interface Erasure extends StoredPerson {
+interface Erasure extends StoredPerson {
   /** What the receipt says; null when there was none. */
   erasedEvents: number | null
   milliseconds: number
@@ -42,7 +46,7 @@ export async function measureErasure(
     const plan = { count: events, persons: erasure.persons }
     trackers.push({ ...tracker, events, persons: await storePersons(database, tracker, plan) })
   }
-  await settleStore(database)
+  await vacuumStore(database)
   const service = await startServiceProcess({ role: 'serve', dataDirectory })
   closers.push(service.stop)
   const sizes: ErasureSize[] = []
@@ -72,3 +76,129 @@ async function erase(
   const milliseconds = performance.now() - start
   return { ...person, erasedEvents: receipt.events_updated ?? null, milliseconds }
 }
+
+const AIM = { limit: 100, direction: 'at most' } as const
+
+/** A row a size; each erasure is one request, of a person with 1 to 30 events. */
+export function reportErasure({ machine, sizes }: ErasureFigures): BenchFindings {
+  const rows = sizes.map(size => {
+    const p99 = percentile(size, 0.99)
+    const label = `${size.erasures.length} people among ${formatFigure(size.events, 0)} events`
+    return [
+      label,
+      formatFigure(countErased(size), 0),
+      formatFigure(percentile(size, 0.5), 1),
+      formatFigure(p99, 1),
+      formatAim(AIM, p99),
+    ]
+  })
+  const text = [
+    machine,
+    'sequential requests over one connection, milliseconds',
+    '',
+    formatTable([['', 'events', 'p50', 'p99', ''], ...rows]),
+    '',
+    ...formatGrowth(sizes),
+  ].join('\n')
+  return { text, faults: sizes.flatMap(findFaults) }
+}
+
+function percentile({ erasures }: ErasureSize, share: number): number {
+  const sorted = erasures.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? 0
+}
+
+function countErased({ erasures }: ErasureSize): number {
+  return erasures.reduce((sum, { erasedEvents }) => sum + (erasedEvents ?? 0), 0)
+}
+
+function formatGrowth(sizes: readonly ErasureSize[]): string[] {
+  const [smallest, largest] = [sizes[0], sizes.at(-1)]
+  if (!smallest || !largest || smallest === largest) return []
+  const times = (share: number) =>
+    formatFigure(percentile(largest, share) / percentile(smallest, share), 2)
+  return [`p50 grows ${times(0.5)} times, p99 ${times(0.99)} times`]
+}
+
+function findFaults({ events, erasures }: ErasureSize): string[] {
+  return erasures
+    .filter(erasure => erasure.erasedEvents !== erasure.events)
+    .map(
+      erasure =>
+        `Of a person with ${erasure.events} events among ${events} the receipt says ` +
+        `${erasure.erasedEvents}.`,
+    )
+}
+
+/** A person who will be erased. */
+interface StoredPerson {
+  /** Of the e-mail address. */
+  digest: string
+  events: number
+}
+
+interface PersonsPlan {
+  /** How many events the tracker has: numbered from 0, in the order of their receipt. */
+  count: number
+  persons: number
+}
+
+const EVENTS_OF_PERSON_MAX = 30
+/** Has no common divisor with the largest number, so that every number of events comes about. */
+const STRIDE = 7
+
+/** From 1 to 30. */
+export function eventsOfPerson(person: number): number {
+  return 1 + ((person * STRIDE) % EVENTS_OF_PERSON_MAX)
+}
+
+/**
+ * Makes people out of listed events: each gets some of them, spread over all days, with one e-mail
+ * address, one visitor id and a session. A tracker needs thirty events a person; with fewer there
+ * are fewer people.
+ */
+export async function storePersons(
+  { pool }: Database,
+  { trackerId }: ProvisionedTracker,
+  { count, persons }: PersonsPlan,
+): Promise<StoredPerson[]> {
+  const step = Math.floor(count / EVENTS_OF_PERSON_MAX)
+  const named = Array.from({ length: Math.min(persons, step) }, (_, person) => {
+    const numbers = Array.from({ length: eventsOfPerson(person) }, (_, at) => person + at * step)
+    const digest = hash('sha256', `person-${person}@shop.example`)
+    return { visitorId: `person-${person}`, digest, numbers }
+  })
+  const rows = named.flatMap(({ numbers, visitorId, digest }) => {
+    const keys = listIdentifierDigests({ visitorId, digests: { em: [digest] } }).map(key =>
+      indexKey(trackerId, key),
+    )
+    const identity = { visitorId, digest, keys: `{${keys.join(',')}}` }
+    return numbers.map(number => ({ ...identity, eventId: hash('md5', String(number)) }))
+  })
+  await pool.query(NAME_EVENTS, [
+    trackerId,
+    arrayLiteral(rows.map(({ eventId }) => eventId)),
+    arrayLiteral(rows.map(({ visitorId }) => visitorId)),
+    arrayLiteral(rows.map(({ digest }) => digest)),
+    arrayLiteral(rows.map(({ keys }) => keys)),
+  ])
+  await pool.query(INSERT_SESSIONS, [
+    trackerId,
+    arrayLiteral(named.map(({ visitorId }) => visitorId)),
+  ])
+  return named.map(({ digest, numbers }) => ({ digest, events: numbers.length }))
+}
+
+const NAME_EVENTS = `
+  update event_payloads payload set
+    visitor_id = named.visitor_id,
+    user_data = json_build_object('digests', json_build_object('em', array[named.digest]),
+      'plain', json_build_object('client_user_agent', 'Mozilla/5.0')),
+    identifier_keys = named.keys::integer[]
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[])
+    as named(event_id, visitor_id, digest, keys)
+  where payload.tracker_id = $1 and payload.event_id = named.event_id`
+
+const INSERT_SESSIONS = `
+  insert into sessions (tracker_id, visitor_id, first_seen_at, last_seen_at, click_ids)
+  select $1, visitor_id, now(), now(), '{}' from unnest($2::text[]) as visitor_id`

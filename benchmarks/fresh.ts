@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
 import { readBacklog } from '../service/delivery/backlog-store.ts'
 import type { Credentials } from '../service/provisioning/credentials-file.ts'
-import { acceptedCount } from './acceptance-round.ts'
-import type { BenchPlan, Closers } from './bench-plan.ts'
+import { countAccepted } from './acceptance-round.ts'
+import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { benchFolder, openBenchDatabase } from './bench-store.ts'
+import { type ServiceProcess, startServiceProcess } from './child-processes.ts'
 import { storeListedEvents } from './listed-events.ts'
-import type { LoadResult } from './load-plan.ts'
 import { describeMachine } from './machine.ts'
-import { type ProcessMemory, processMemory } from './process-cost.ts'
-import { runLoad } from './run-load.ts'
-import { type ServiceProcess, startServiceProcess } from './service-process.ts'
+import { type ProcessMemory, readProcessMemory } from './process-cost.ts'
+import { type Aim, formatAim, formatFigure, formatTable } from './report-format.ts'
+import { type LoadResult, runLoad } from './run-load.ts'
 
-export interface FreshFigures {
+interface FreshFigures {
   machine: string
   connections: number
   /** What `npm start` accepts on a new store when it is asked for as much as it can. */
@@ -22,7 +22,7 @@ export interface FreshFigures {
 }
 
 /** One load on a store of its own, at half of the top speed. */
-export interface FreshRun {
+interface FreshRun {
   /** Events that were in the store before, never analyzed by us. */
   history: number
   load: LoadResult
@@ -35,7 +35,7 @@ export interface FreshRun {
   memory: ProcessMemory | null
 }
 
-export interface BacklogSample {
+interface BacklogSample {
   /** Since the load began. */
   seconds: number
   oldestDueSeconds: number
@@ -86,7 +86,7 @@ async function runOnce(closers: Closers, load: Load & { history: number }): Prom
   return {
     history,
     load: result,
-    accepted: acceptedCount(result),
+    accepted: countAccepted(result),
     stored: after.events - before.events,
     delivered: after.delivered - before.delivered,
     backlog,
@@ -110,7 +110,7 @@ async function startFresh(closers: Closers) {
   const target = { origin: service.url, trackerSecret: credentials.tracker_secret }
   return {
     describe: () => describeMachine(database, dataDirectory),
-    memory: () => processMemory(service.processId),
+    memory: () => readProcessMemory(service.processId),
     load: ({ connections, warmUpSeconds, seconds, perSecondMax }: Load) =>
       runLoad({
         ...target,
@@ -151,4 +151,65 @@ async function startFresh(closers: Closers) {
       await service.stop()
     },
   }
+}
+
+/** Of the age of the oldest due delivery, once the program has found its pace. */
+const BACKLOG_AIM: Aim = { limit: 2, direction: 'at most' }
+const SETTLING_SECONDS = 10
+
+/** The figures as a table, a column for each size of history. */
+export function reportFresh({
+  machine,
+  connections,
+  topPerSecond,
+  runs,
+}: FreshFigures): BenchFindings {
+  const row = (name: string, digits: number, read: (run: FreshRun) => number | null) => [
+    name,
+    ...runs.map(run => formatFigure(read(run), digits)),
+  ]
+  const text = [
+    machine,
+    `npm start on a store of its own for each column, ${connections} connections, at half of the ` +
+      `top speed of ${formatFigure(topPerSecond, 0)} events/s`,
+    '',
+    formatTable([
+      ['events of history', ...runs.map(({ history }) => formatFigure(history, 0))],
+      row('accepted, events/s', 0, ({ load }) => load.eventsPerSecond),
+      row('    p50 ms', 1, ({ load }) => load.p50Milliseconds),
+      row('    p99 ms', 1, ({ load }) => load.p99Milliseconds),
+      row('delivered when the load ended, %', 1, ({ delivered, stored }) =>
+        stored === 0 ? null : (delivered * 100) / stored,
+      ),
+      row('oldest due delivery, s: first 10 s', 2, ({ backlog }) => findOldest(backlog, isEarly)),
+      row('    then, at most', 2, ({ backlog }) => findOldest(backlog, isLate)),
+      ['', ...runs.map(({ backlog }) => formatAim(BACKLOG_AIM, findOldest(backlog, isLate)))],
+      row('memory, MB', 0, ({ memory }) => memory?.megabytes ?? null),
+    ]),
+    '',
+    ...runs.map(({ history, stored, accepted }) => {
+      const place = `${formatFigure(history, 0)} events of history`
+      return `rows ${stored}, 2xx answers ${accepted} (${place})`
+    }),
+  ].join('\n')
+  return { text, faults: runs.flatMap(findFaults) }
+}
+
+const isEarly = ({ seconds }: BacklogSample) => seconds <= SETTLING_SECONDS
+const isLate = (sample: BacklogSample) => !isEarly(sample)
+
+function findOldest(
+  samples: readonly BacklogSample[],
+  isMeant: (sample: BacklogSample) => boolean,
+): number | null {
+  const ages = samples.filter(isMeant).map(({ oldestDueSeconds }) => oldestDueSeconds)
+  return ages.length === 0 ? null : Math.max(...ages)
+}
+
+function findFaults({ load, stored, accepted }: FreshRun): string[] {
+  const refused = Object.keys(load.answers).filter(status => status !== '202')
+  return [
+    ...(refused.length === 0 ? [] : [`Some were answered ${refused.join(', ')}.`]),
+    ...(stored === accepted ? [] : [`${accepted} were accepted and ${stored} are stored.`]),
+  ]
 }

@@ -6,8 +6,8 @@ import { listEventRefs } from '../service/events/list-store.ts'
 import { findEventsByRef } from '../service/events/store.ts'
 import { makeTrackers, GROWN_TRACKER as trackerId } from '../testing/grown-store.ts'
 import { testStore } from '../testing/test-store.ts'
-import { type CopiedRows, keepPatterns, storeFailures, storeHistory } from './growth-history.ts'
-import { GROWTH_NOW, growthLoad } from './growth-load.ts'
+import { type CopiedRows, storeFailures, storeHistory, storePatternRows } from './growth-history.ts'
+import { createGrowthLoad, GROWTH_NOW } from './growth-load.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 const COUNT = 300
@@ -23,10 +23,10 @@ const HISTORY: CopiedRows = {
 it('copies rows that the service reads as its own, and builds every index again', async test => {
   const { database, connectionString } = await testStore(test)
   await makeTrackers(database)
-  const load = growthLoad(database)
+  const load = createGrowthLoad(database)
   const { events } = await load.accept(accepted => accepted.events > 0)
   assert.equal(await load.deliver(events), events)
-  await keepPatterns(database, trackerId)
+  await storePatternRows(database, trackerId)
   // The partitions are there before, so that the same indexes are looked at.
   const made = { count: 1, salt: 'partitions', firstDeliveryId: 900_000_000 }
   await storeHistory(connectionString, { ...HISTORY, ...made })

@@ -1,9 +1,8 @@
 import { type Database, openDatabase } from '../service/db/database.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
-import { fewAtATime } from './few-at-a-time.ts'
+import { pollUntil } from './drain.ts'
+import { forEachConcurrently, withoutIndexes } from './index-rebuild.ts'
 import { indexKeyExpression } from './listed-events.ts'
-import { pollUntil } from './poll-until.ts'
-import { withoutIndexes } from './rebuilt-indexes.ts'
 
 /** Rows that are copied from a few purchases which the service itself accepted and delivered. */
 export interface CopiedRows {
@@ -65,7 +64,7 @@ const LOAD_SETTINGS = `set maintenance_work_mem = '512MB'; set synchronous_commi
 /**
  * Keeps all rows of the tracker as patterns for copies: purchases of every width that the load has.
  */
-export async function keepPatterns({ pool }: Database, trackerId: string): Promise<void> {
+export async function storePatternRows({ pool }: Database, trackerId: string): Promise<void> {
   await pool.query('create schema patterns')
   for (const table of TABLES) {
     await pool.query(
@@ -172,7 +171,7 @@ async function copyRows(
   tables: readonly string[],
 ): Promise<void> {
   const { trackerId, count, from, salt, firstDeliveryId } = rows
-  await fewAtATime(tables, CONNECTIONS_MAX, async table => {
+  await forEachConcurrently(tables, CONNECTIONS_MAX, async table => {
     const statement = await copyStatement(pool, table, rows.changes ?? {})
     for (let first = 0; first < count; first += ROWS_PER_STATEMENT) {
       const last = Math.min(first + ROWS_PER_STATEMENT, count) - 1

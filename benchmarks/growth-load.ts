@@ -6,8 +6,8 @@ import { settleDeliveries } from '../service/delivery/settlement-store.ts'
 import { formatUtcDay } from '../service/events/event-record.ts'
 import { findEventsById } from '../service/events/store.ts'
 import { GROWN_DESTINATION, GROWN_ON, GROWN_TRACKER } from '../testing/grown-store.ts'
-import { purchaseDraft } from './purchase-draft.ts'
-import { purchaseCommitter } from './stored-deliveries.ts'
+import { createPurchaseDraft } from './purchase-drafts.ts'
+import { createPurchaseCommitter } from './stored-deliveries.ts'
 
 /** Where the clock of the load begins: on the day on which `growStore` makes rows. */
 export const GROWTH_NOW = new Date(`${GROWN_ON}T20:00:00.000Z`)
@@ -30,8 +30,8 @@ const DELIVERIES_PER_REQUEST = 1_000
 const LEASE_SECONDS = 60
 const MATCH_KEYS = ['client_ip_address', 'country', 'em', 'external_id', 'fbc', 'fbp', 'ph']
 
-export function growthLoad(database: Database): GrowthLoad {
-  const commit = purchaseCommitter(database)
+export function createGrowthLoad(database: Database): GrowthLoad {
+  const commit = createPurchaseCommitter(database)
   const run = randomBytes(6).toString('hex')
   const startedAt = Date.now()
   const now = () => new Date(GROWTH_NOW.getTime() + Date.now() - startedAt)
@@ -39,7 +39,7 @@ export function growthLoad(database: Database): GrowthLoad {
   const drafts = () =>
     Array.from({ length: EVENTS_PER_COMMIT }, () => {
       count += 1
-      return purchaseDraft({ trackerId: GROWN_TRACKER, count, run, at: now() })
+      return createPurchaseDraft({ trackerId: GROWN_TRACKER, count, run, at: now() })
     })
   return {
     accept: async isEnough => {

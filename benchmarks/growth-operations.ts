@@ -13,8 +13,8 @@ import { recordPlans } from '../testing/recorded-plans.ts'
 import type { BenchDatabase } from './bench-store.ts'
 import { settleStore, storeFailures } from './growth-history.ts'
 import { GROWTH_NOW } from './growth-load.ts'
-import { purchaseDraft } from './purchase-draft.ts'
-import { purchaseCommitter } from './stored-deliveries.ts'
+import { createPurchaseDraft } from './purchase-drafts.ts'
+import { createPurchaseCommitter } from './stored-deliveries.ts'
 
 export interface Operation {
   name: string
@@ -151,11 +151,11 @@ async function storePerson(database: Database, trackerId: string, number: number
   const drafts = Array.from({ length: PERSON_EVENTS }, (_, day) => {
     const at = new Date(GROWTH_NOW.getTime() - day * DAY_MILLISECONDS)
     return {
-      ...purchaseDraft({ trackerId, count: number, run, at }),
+      ...createPurchaseDraft({ trackerId, count: number, run, at }),
       eventId: randomUUID(),
     }
   })
-  await purchaseCommitter(database)(drafts)
+  await createPurchaseCommitter(database)(drafts)
   return drafts[0]?.digests.em?.[0] as string
 }
 

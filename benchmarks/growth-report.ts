@@ -1,9 +1,7 @@
 import type { BenchFindings } from './bench-plan.ts'
 import type { AcceptanceFigures, GrowthFigures, GrowthSize, Slice, WalBytes } from './growth.ts'
 import type { Operation } from './growth-operations.ts'
-import { type Aim, aimText } from './measure.ts'
-import { median } from './median.ts'
-import { figureText, textTable } from './text-table.ts'
+import { type Aim, formatAim, formatFigure, formatTable, median } from './report-format.ts'
 
 const AIMS = {
   acceptance: { limit: 0.85, direction: 'at least' },
@@ -28,27 +26,27 @@ interface Aimed {
 export function reportGrowth(figures: GrowthFigures): BenchFindings {
   const { machine, plan, rounds, sizes } = figures
   const aimed = sizes.flatMap(size => aimedOf(size, sizes[0]))
-  const head = ['events of history', ...sizes.map(({ history }) => figureText(history, 0))]
+  const head = ['events of history', ...sizes.map(({ history }) => formatFigure(history, 0))]
   const text = [
     machine,
     `medians of ${rounds} rounds in turn, then intervals of ` +
-      `${figureText(plan.intervalEvents, 0)} events between checkpoints`,
+      `${formatFigure(plan.intervalEvents, 0)} events between checkpoints`,
     '',
-    textTable([head, ...loadRows(sizes)]),
+    formatTable([head, ...loadRows(sizes)]),
     '',
     'bytes on disk, an accepted and delivered event',
-    textTable([head, ...diskRows(sizes)]),
+    formatTable([head, ...diskRows(sizes)]),
     '',
     'updates while it was accepted and delivered: heap-only %, and dead rows left',
-    textTable([head, ...updateRows(sizes)]),
+    formatTable([head, ...updateRows(sizes)]),
     '',
     'buffers of an operation, of a thousand rows where it takes a list',
-    textTable([[...head, 'largest to smallest'], ...operationRows(sizes)]),
+    formatTable([[...head, 'largest to smallest'], ...operationRows(sizes)]),
     '',
     ...aimed.map(aimedText),
-    ...notesOf(figures),
+    ...formatNotes(figures),
   ].join('\n')
-  return { text, faults: sizes.flatMap(faultsOf), missedAims: aimed.flatMap(missedAim) }
+  return { text, faults: sizes.flatMap(findFaults), missedAims: aimed.flatMap(missedAim) }
 }
 
 type Read = (size: GrowthSize) => number | null
@@ -58,7 +56,7 @@ function row(
   { sizes, digits = 0 }: { sizes: readonly GrowthSize[]; digits?: number },
   read: Read,
 ): string[] {
-  return [name, ...sizes.map(size => figureText(read(size), digits))]
+  return [name, ...sizes.map(size => formatFigure(read(size), digits))]
 }
 
 function loadRows(sizes: readonly GrowthSize[]): string[][] {
@@ -169,8 +167,8 @@ function updateRows(sizes: readonly GrowthSize[]): string[][] {
     ...sizes.map(({ updates }) => {
       const table = updates.get(name)
       if (!table || table.updates === 0) return 'none'
-      const share = figureText((table.heapOnly * 100) / table.updates, 1)
-      return `${share} %, ${figureText(table.deadRows, 0)}`
+      const share = formatFigure((table.heapOnly * 100) / table.updates, 1)
+      return `${share} %, ${formatFigure(table.deadRows, 0)}`
     }),
   ])
 }
@@ -183,19 +181,19 @@ function operationRows(sizes: readonly GrowthSize[]): string[][] {
     const known = found.flatMap(operation => operation?.buffers ?? [])
     const [smallest, largest] = [known[0], known.at(-1)]
     const times = known.length < 2 || !smallest ? null : (largest as number) / smallest
-    return [name, ...found.map(buffersText), times === null ? '' : figureText(times, 2)]
+    return [name, ...found.map(buffersText), times === null ? '' : formatFigure(times, 2)]
   })
 }
 
 function buffersText(operation: Operation | undefined): string {
   if (!operation) return '-'
-  return operation.buffers === null ? 'failed' : figureText(operation.buffers, 0)
+  return operation.buffers === null ? 'failed' : formatFigure(operation.buffers, 0)
 }
 
 function aimedOf(size: GrowthSize, smallest: GrowthSize | undefined): Aimed[] {
   const { history, operations, dayPages } = size
   if (history < AIMED_HISTORY) return []
-  const place = `with ${figureText(history, 0)} events`
+  const place = `with ${formatFigure(history, 0)} events`
   const accepted = walOf(allSlices(size), accepting)
   const delivered = walOf(allSlices(size), delivering)
   const walBytes = accepted && delivered && accepted.bytes + delivered.bytes
@@ -222,7 +220,7 @@ function aimedOf(size: GrowthSize, smallest: GrowthSize | undefined): Aimed[] {
 
 function aimedText({ name, figure, aim }: Aimed): string {
   const digits = aim === AIMS.acceptance ? 2 : 0
-  return `${name}: ${figureText(figure, digits)}, ${aimText(aim, figure)}`
+  return `${name}: ${formatFigure(figure, digits)}, ${formatAim(aim, figure)}`
 }
 
 function missedAim(aimed: Aimed): string[] {
@@ -231,12 +229,12 @@ function missedAim(aimed: Aimed): string[] {
 }
 
 /** What was left out, and what happened that a reader must know. */
-function notesOf({ plan, sizes }: GrowthFigures): string[] {
+function formatNotes({ plan, sizes }: GrowthFigures): string[] {
   return [
     '',
     'not measured: filtered lists, since the API has none',
     ...sizes.flatMap(size => {
-      const place = `(${figureText(size.history, 0)} events of history)`
+      const place = `(${formatFigure(size.history, 0)} events of history)`
       const failed = [...size.operations, ...size.dayPages].filter(({ failure }) => failure)
       return [
         `accepted ${acceptedOf(size)}, delivered ${deliveredOf(size)} ${place}`,
@@ -260,7 +258,7 @@ function acceptedOf(size: GrowthSize): number {
   return sumAccepted(allSlices(size))
 }
 
-function faultsOf(size: GrowthSize): string[] {
+function findFaults(size: GrowthSize): string[] {
   const place = `with ${size.history} events of history`
   const failed = [...size.operations, ...size.dayPages].filter(({ failure }) => failure)
   return [

@@ -1,18 +1,18 @@
 import { GROWN_ON, GROWN_TRACKER, makeTrackers } from '../testing/grown-store.ts'
 import type { BenchPlan, Closers, GrowthPlan } from './bench-plan.ts'
 import { type BenchDatabase, type BenchStore, openBenchStore } from './bench-store.ts'
-import { keepPatterns, LISTED_TABLES, settleStore, storeHistory } from './growth-history.ts'
-import { GROWTH_NOW, type GrowthLoad, growthLoad } from './growth-load.ts'
+import { LISTED_TABLES, settleStore, storeHistory, storePatternRows } from './growth-history.ts'
+import { createGrowthLoad, GROWTH_NOW, type GrowthLoad } from './growth-load.ts'
 import { measureDayPages, measureOperations, type Operation } from './growth-operations.ts'
 import { describeMachine } from './machine.ts'
-import { familySeconds } from './process-cost.ts'
+import { readProcessTreeSeconds } from './process-cost.ts'
 import {
-  storeBytes,
+  readStoreBytes,
+  readTableUpdates,
+  readWalPosition,
   type TableUpdates,
-  tableUpdates,
   type WalPosition,
-  walPosition,
-} from './store-figures.ts'
+} from './store-statistics.ts'
 
 export interface GrowthFigures {
   machine: string
@@ -80,8 +80,8 @@ export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<
   const store = await openBenchStore()
   closers.push(store.close)
   const machine = await describeMachine(store.database, store.dataDirectory)
-  const stages: Stage[] = []
-  for (const history of plan.growth.history) stages.push(await makeStage(store, history))
+  const stages: GrowthStore[] = []
+  for (const history of plan.growth.history) stages.push(await createGrowthStore(store, history))
   for (let round = 0; round < plan.rounds; round += 1) {
     for (const stage of stages)
       stage.size.acceptance.push(await measureAcceptance(store, stage, plan))
@@ -98,17 +98,17 @@ export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<
   return { machine, plan: plan.growth, rounds: plan.rounds, sizes: stages.map(({ size }) => size) }
 }
 
-interface Stage {
+interface GrowthStore {
   bench: BenchDatabase
   load: GrowthLoad
   size: GrowthSize
 }
 
 /** A database with so many events of the last 30 days, all of them delivered. */
-async function makeStage(store: BenchStore, history: number): Promise<Stage> {
+async function createGrowthStore(store: BenchStore, history: number): Promise<GrowthStore> {
   const bench = await makeTrackedDatabase(store, `history_${history}`)
   const start = performance.now()
-  const load = growthLoad(bench.database)
+  const load = createGrowthLoad(bench.database)
   await storePatterns(bench, load)
   if (history > 0) {
     await storeHistory(bench.connectionString, {
@@ -156,20 +156,20 @@ async function makeTrackedDatabase(store: BenchStore, name: string): Promise<Ben
 async function storePatterns({ database }: BenchDatabase, load: GrowthLoad): Promise<void> {
   await load.accept(({ events }) => events >= PATTERNS)
   await load.deliver(PATTERNS)
-  await keepPatterns(database, GROWN_TRACKER)
+  await storePatternRows(database, GROWN_TRACKER)
 }
 
 async function measureAcceptance(
   { processId }: BenchStore,
-  { load }: Stage,
+  { load }: GrowthStore,
   { warmUpSeconds, seconds }: BenchPlan,
 ): Promise<AcceptanceFigures> {
   const lasting = (lastSeconds: number) =>
     load.accept(({ milliseconds }) => milliseconds >= lastSeconds * 1_000)
   await lasting(warmUpSeconds)
-  const before = familySeconds(processId)
+  const before = readProcessTreeSeconds(processId)
   const { events, milliseconds } = await lasting(seconds)
-  const after = familySeconds(processId)
+  const after = readProcessTreeSeconds(processId)
   return {
     eventsPerSecond: (events * 1_000) / milliseconds,
     cpuSeconds: before === null || after === null ? null : ((after - before) * 1_000) / events,
@@ -177,12 +177,15 @@ async function measureAcceptance(
 }
 
 async function measureIntervals(
-  { bench: { database, connectionString }, load, size }: Stage,
+  { bench: { database, connectionString }, load, size }: GrowthStore,
   plan: GrowthPlan,
 ): Promise<void> {
   await load.deliver(Number.POSITIVE_INFINITY)
   await settleStore(connectionString)
-  const [bytesBefore, updatesBefore] = [await storeBytes(database), await tableUpdates(database)]
+  const [bytesBefore, updatesBefore] = [
+    await readStoreBytes(database),
+    await readTableUpdates(database),
+  ]
   for (let number = 0; number < INTERVALS; number += 1) {
     // Where they come by themselves, one more would make them look closer together than they are.
     const isAfterCheckpoint = (size.intervals.at(-1)?.checkpoints ?? 0) === 0
@@ -191,10 +194,10 @@ async function measureIntervals(
     size.intervals.push({ ...measured, isAfterCheckpoint })
   }
   await database.pool.query('checkpoint')
-  for (const [name, bytes] of await storeBytes(database)) {
+  for (const [name, bytes] of await readStoreBytes(database)) {
     size.addedBytes.set(name, bytes - (bytesBefore.get(name) ?? 0))
   }
-  for (const [name, { updates, heapOnly, deadRows }] of await tableUpdates(database)) {
+  for (const [name, { updates, heapOnly, deadRows }] of await readTableUpdates(database)) {
     const before = updatesBefore.get(name) ?? { updates: 0, heapOnly: 0 }
     size.updates.set(name, {
       updates: updates - before.updates,
@@ -210,14 +213,14 @@ async function measureInterval(
 ): Promise<Omit<Interval, 'isAfterCheckpoint'>> {
   const endsAt = performance.now() + intervalSeconds * 1_000
   const slices: Slice[] = []
-  const first = await walPosition(database)
+  const first = await readWalPosition(database)
   let [start, accepted] = [first, 0]
   while (accepted < intervalEvents && performance.now() < endsAt) {
     const sliceMax = Math.min(SLICE_EVENTS, intervalEvents - accepted)
     const { events } = await load.accept(acceptedNow => acceptedNow.events >= sliceMax)
-    const between = await walPosition(database)
+    const between = await readWalPosition(database)
     const delivered = await load.deliver(events)
-    const end = await walPosition(database)
+    const end = await readWalPosition(database)
     slices.push({
       accepted: events,
       delivered,
@@ -239,7 +242,7 @@ async function measureDay(store: BenchStore, events: number): Promise<Operation[
   if (events === 0) return []
   const name = `day_${events}`
   const bench = await makeTrackedDatabase(store, name)
-  await storePatterns(bench, growthLoad(bench.database))
+  await storePatterns(bench, createGrowthLoad(bench.database))
   const rows = { ...historyRows(events), from: DAY_FROM, until: DAY_UNTIL }
   await storeHistory(bench.connectionString, rows, LISTED_TABLES)
   const pages = await measureDayPages(bench)

@@ -2,13 +2,14 @@ import type { Database } from '../service/db/database.ts'
 import { indexListPositions } from '../service/events/list-position-store.ts'
 import { listEventRefs } from '../service/events/list-store.ts'
 import { recordPlans } from '../testing/recorded-plans.ts'
-import type { BenchPlan, Closers } from './bench-plan.ts'
+import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { openBenchStore } from './bench-store.ts'
-import { settleStore, storeListedEvents } from './listed-events.ts'
+import { startServiceProcess } from './child-processes.ts'
+import { storeListedEvents, vacuumStore } from './listed-events.ts'
 import { describeMachine } from './machine.ts'
-import { startServiceProcess } from './service-process.ts'
+import { formatAim, formatFigure, formatTable } from './report-format.ts'
 
-export interface ListFigures {
+interface ListFigures {
   machine: string
   /** To write the list positions of all trackers. */
   positionSeconds: number
@@ -16,7 +17,7 @@ export interface ListFigures {
   sizes: ListSize[]
 }
 
-export interface ListSize {
+interface ListSize {
   events: number
   /** What the list itself said. */
   total: number
@@ -32,7 +33,7 @@ export interface ListSize {
 }
 
 /** Of sequential requests over one kept connection, in milliseconds. */
-export interface Latency {
+interface Latency {
   p50: number
   p99: number
 }
@@ -56,7 +57,7 @@ export async function measureList({ list }: BenchPlan, closers: Closers): Promis
   const positionsFrom = performance.now()
   await indexListPositions({ database, signal: new AbortController().signal })
   const positionSeconds = (performance.now() - positionsFrom) / 1_000
-  await settleStore(database)
+  await vacuumStore(database)
   const service = await startServiceProcess({ role: 'serve', dataDirectory })
   closers.push(service.stop)
   const sizes: ListSize[] = []
@@ -111,4 +112,56 @@ async function latencyOf(ask: () => Promise<unknown>, requests: number): Promise
   milliseconds.sort((a, b) => a - b)
   const at = (share: number) => milliseconds[Math.ceil(requests * share) - 1] ?? 0
   return { p50: at(0.5), p99: at(0.99) }
+}
+
+const AIM = { limit: 20, direction: 'at most' } as const
+const BUFFERS_AIM = { limit: 500, direction: 'at most' } as const
+const GROWTH_AIM = { limit: 2, direction: 'at most' } as const
+
+const READS: [name: string, read: (size: ListSize) => Latency, isAimed: boolean][] = [
+  ['first page', ({ firstPage }) => firstPage, true],
+  ['page 1,000', ({ deepPage }) => deepPage, true],
+  ['middle page', ({ middlePage }) => middlePage, true],
+  ['last page', ({ lastPage }) => lastPage, false],
+  ['/readyz, for comparison', ({ readiness }) => readiness, false],
+]
+
+/** A row a kind of page and size. Each page comes with the metrics of the dashboard. */
+export function reportList({ machine, positionSeconds, sizes }: ListFigures): BenchFindings {
+  const rows = sizes.flatMap(size =>
+    READS.map(([name, read, isAimed]) => {
+      const { p50, p99 } = read(size)
+      const label = `${name}, of ${formatFigure(size.events, 0)} events`
+      const aim = formatAim(isAimed ? AIM : undefined, p99)
+      return [label, formatFigure(p50, 1), formatFigure(p99, 1), aim]
+    }),
+  )
+  const text = [
+    machine,
+    'sequential requests over one connection, milliseconds',
+    '',
+    formatTable([['', 'p50', 'p99', ''], ...rows]),
+    '',
+    `list positions written in ${formatFigure(positionSeconds, 1)} s`,
+    ...sizes.map(({ events, middleBuffers }) => {
+      const aim = formatAim(BUFFERS_AIM, middleBuffers)
+      const size = formatFigure(events, 0)
+      return `buffers of the middle page, of ${size} events: ${middleBuffers}; ${aim}`
+    }),
+    ...formatGrowth(sizes),
+  ].join('\n')
+  return { text, faults: sizes.flatMap(findFaults) }
+}
+
+function formatGrowth(sizes: readonly ListSize[]): string[] {
+  const [smallest, largest] = [sizes[0], sizes.at(-1)]
+  if (!smallest || !largest || smallest === largest) return []
+  return READS.filter(([, , isAimed]) => isAimed).map(([name, read]) => {
+    const times = read(largest).p99 / read(smallest).p99
+    return `${name}: p99 grows ${formatFigure(times, 2)} times; ${formatAim(GROWTH_AIM, times)}`
+  })
+}
+
+function findFaults({ events, total }: ListSize): string[] {
+  return total === events ? [] : [`A list of ${events} events says that there are ${total}.`]
 }

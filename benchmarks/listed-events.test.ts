@@ -3,8 +3,8 @@ import { it } from 'node:test'
 import { indexKey, listIdentifierDigests } from '../service/events/person-identifiers.ts'
 import { provisionTracker } from '../service/provisioning/provision-tracker.ts'
 import { testStore } from '../testing/test-store.ts'
+import { eventsOfPerson, storePersons } from './erasure.ts'
 import { storeListedEvents } from './listed-events.ts'
-import { eventsOfPerson, storePersons } from './stored-persons.ts'
 
 it('rows that SQL makes can be found by the same index keys as those of the service', async test => {
   const { database } = await testStore(test)

@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { Database } from '../service/db/database.ts'
-import { median } from './median.ts'
+import { median } from './report-format.ts'
 
 const FLUSHES = 100
 const PAGE_BYTES = 8_192

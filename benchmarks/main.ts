@@ -1,25 +1,20 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeAll } from '../service/roles/close-all.ts'
+import { closeAll } from '../service/roles/role.ts'
 import { measureAcceptance } from './acceptance.ts'
 import { reportAcceptance } from './acceptance-report.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
 import { measureCitus } from './citus.ts'
 import { reportCitus } from './citus-report.ts'
-import { measureDelivery } from './delivery.ts'
-import { reportDelivery } from './delivery-report.ts'
-import { measureErasure } from './erasure.ts'
-import { reportErasure } from './erasure-report.ts'
-import { measureFresh } from './fresh.ts'
-import { reportFresh } from './fresh-report.ts'
+import { measureDelivery, reportDelivery } from './delivery.ts'
+import { measureErasure, reportErasure } from './erasure.ts'
+import { measureFresh, reportFresh } from './fresh.ts'
 import { measureGrowth } from './growth.ts'
 import { reportGrowth } from './growth-report.ts'
-import { measureList } from './list.ts'
-import { reportList } from './list-report.ts'
+import { measureList, reportList } from './list.ts'
 import { readBenchCommand } from './read-bench-command.ts'
-import { resultsEntry } from './results-entry.ts'
-import { measureRetention } from './retention.ts'
-import { reportRetention } from './retention-report.ts'
+import { formatResultsEntry } from './report-format.ts'
+import { measureRetention, reportRetention } from './retention.ts'
 import { measureWorkers } from './workers.ts'
 
 /**
@@ -63,7 +58,7 @@ try {
   for (const sentence of [...faults, ...missedAims]) process.stderr.write(`${sentence}\n`)
   if (faults.length + missedAims.length > 0) process.exitCode = 1
   if (faults.length === 0 && !isSkipped && command.write) {
-    appendFileSync(RESULTS, resultsEntry({ args, text, at: new Date() }))
+    appendFileSync(RESULTS, formatResultsEntry({ args, text, at: new Date() }))
   }
 } catch (error) {
   // An interrupted run breaks somewhere, as its programs end; that is no news.

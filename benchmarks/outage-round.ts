@@ -1,34 +1,41 @@
+import { randomInt } from 'node:crypto'
 import type { Database } from '../service/db/database.ts'
-import { measureBarePipe } from './bare-pipe.ts'
+import { createLogger } from '../service/http/logger.ts'
+import { type SimulatorProcess, startSimulatorProcess } from '../service/roles/simulator-process.ts'
 import type { Closers } from './bench-plan.ts'
 import type { BenchStore } from './bench-store.ts'
-import { type DeliveryCost, deliveryCost, readCpu } from './delivery-cost.ts'
+import { startWorker } from './child-processes.ts'
 import type { DeliveryLoad } from './delivery-load.ts'
-import { type Drained, drain } from './drain.ts'
-import { type GonePlatform, gonePlatform } from './gone-platform.ts'
-import { pollUntil } from './poll-until.ts'
-import { type SimulatorSummary, simulatorSummary } from './simulator-summary.ts'
-import { startWorker } from './start-worker.ts'
-import { requestBodies, type StoredLane, storeDeliveries } from './stored-deliveries.ts'
-import { type WaitingDeliveries, waitingDeliveries } from './waiting-deliveries.ts'
+import { measurePlatformLimit } from './delivery-round.ts'
+import {
+  countWaitingDeliveries,
+  type DrainResult,
+  drain,
+  pollUntil,
+  readSimulatorSummary,
+  type SimulatorSummary,
+  type WaitingDeliveries,
+} from './drain.ts'
+import { computeDeliveryCost, type DeliveryCost, readCpu } from './process-cost.ts'
+import { buildRequestBodies, type StoredTracker, storeDeliveries } from './stored-deliveries.ts'
 
 /** One time that the platform was gone while events came in; costs count from its return on. */
 export interface OutageRound extends DeliveryCost {
   load: DeliveryLoad
-  goneSeconds: number
+  outageSeconds: number
   /** At the end of the outage. */
   waiting: WaitingDeliveries[]
   /** From the platform's return to the first request that it answers. */
   noticedSeconds: number
   /** From the platform's return to the last settled row. */
   drainSeconds: number
-  drained: Drained
+  drained: DrainResult
   simulator: SimulatorSummary
   /** The same bodies without a store. */
   pipeEventsPerSecond: number
 }
 
-export interface OutageLoad extends DeliveryLoad {
+interface OutageLoad extends DeliveryLoad {
   outageSeconds: number
 }
 
@@ -43,25 +50,25 @@ export async function measureOutageRound(
   closers: Closers,
 ): Promise<OutageRound> {
   const { trackerId } = await store.newTracker()
-  const platform = await gonePlatform()
+  const platform = await createUnavailablePlatform()
   closers.push(platform.stop)
   const { events, batchEvents, lanes } = load
   const worker = await startWorker(store, { simulatorUrl: platform.url, batchEvents })
   closers.push(worker.stop)
   const goneAt = Date.now()
-  const stored = await sufferOutage(store.database, trackerId, load)
-  const waiting = await waitingDeliveries(store.database, trackerId)
+  const stored = await waitThroughOutage(store.database, trackerId, load)
+  const waiting = await countWaitingDeliveries(store.database, trackerId)
   const scene = { store, trackerId, platform, workerProcessId: worker.processId }
   const { returnedAt, ...recovery } = await recover(scene, load)
   await worker.stop()
   await platform.stop()
-  const bodies = await requestBodies(store.database, stored, batchEvents)
+  const bodies = await buildRequestBodies(store.database, stored, batchEvents)
   return {
     load,
-    goneSeconds: (returnedAt.getTime() - goneAt) / 1_000,
+    outageSeconds: (returnedAt.getTime() - goneAt) / 1_000,
     waiting,
     ...recovery,
-    pipeEventsPerSecond: events / (await measureBarePipe(bodies, lanes)),
+    pipeEventsPerSecond: events / (await measurePlatformLimit(bodies, lanes)),
   }
 }
 
@@ -69,11 +76,11 @@ export async function measureOutageRound(
 const PAUSE_SECONDS_MAX = 75
 
 /** Ends when a request has just failed and its events are settled. */
-async function sufferOutage(
+async function waitThroughOutage(
   database: Database,
   trackerId: string,
   { events, outageSeconds }: OutageLoad,
-): Promise<StoredLane[]> {
+): Promise<StoredTracker[]> {
   const arriving = { trackerIds: [trackerId], count: events, overSeconds: outageSeconds }
   const stored = await storeDeliveries(database, arriving)
   const before = await countRequests(database, trackerId)
@@ -83,10 +90,10 @@ async function sufferOutage(
   return stored
 }
 
-interface Scene {
+interface OutageContext {
   store: BenchStore
   trackerId: string
-  platform: GonePlatform
+  platform: UnavailablePlatform
   workerProcessId: number
 }
 
@@ -95,13 +102,13 @@ const DRAIN_SECONDS_MAX = 300
 const WAIT_RATIO_MAX = 6
 
 async function recover(
-  { store, trackerId, platform, workerProcessId }: Scene,
+  { store, trackerId, platform, workerProcessId }: OutageContext,
   { events, outageSeconds }: OutageLoad,
 ) {
   const { database, processId: storeProcessId } = store
   const programs = { storeProcessId, workerProcessId }
   const before = readCpu(programs)
-  const returnedAt = await platform.comeBack()
+  const returnedAt = await platform.restore()
   const drained = await drain(database, {
     trackerIds: [trackerId],
     events,
@@ -110,12 +117,12 @@ async function recover(
   })
   const since = (at: Date) => (at.getTime() - returnedAt.getTime()) / 1_000
   return {
-    ...deliveryCost(programs, before, events),
+    ...computeDeliveryCost(programs, before, events),
     returnedAt,
     noticedSeconds: since(await firstAnswerAt(database, trackerId)),
     drainSeconds: since(drained.endedAt),
     drained,
-    simulator: await simulatorSummary(platform.url),
+    simulator: await readSimulatorSummary(platform.url),
   }
 }
 
@@ -138,4 +145,51 @@ async function firstAnswerAt({ pool }: Database, trackerId: string): Promise<Dat
     [trackerId],
   )
   return rows[0].first
+}
+
+/** A simulator that is not there: its address refuses connections until it comes back. */
+interface UnavailablePlatform {
+  url: string
+  /** Starts it at its address and returns the time. */
+  restore(): Promise<Date>
+  stop(): Promise<void>
+}
+
+/**
+ * Below the ports that systems give to whoever asks for any: from among those, somebody had taken
+ * ours before ten minutes were over.
+ */
+const PORTS = { from: 20_000, to: 30_000 }
+const TRIES_MAX = 20
+
+async function createUnavailablePlatform(): Promise<UnavailablePlatform> {
+  const { url, stop } = await startOnFreePort()
+  await stop()
+  let stopReturned = async () => {}
+  return {
+    url,
+    restore: async () => {
+      const returned = await startAt(Number(new URL(url).port))
+      if (!returned) throw new Error(`while it was gone, ${url} was taken by others`)
+      stopReturned = returned.stop
+      return new Date()
+    },
+    stop: () => stopReturned(),
+  }
+}
+
+async function startOnFreePort(): Promise<SimulatorProcess> {
+  for (let count = 0; count < TRIES_MAX; count += 1) {
+    const started = await startAt(randomInt(PORTS.from, PORTS.to))
+    if (started) return started
+  }
+  throw new Error(`no free port from ${PORTS.from} on`)
+}
+
+/** Null when the port is taken; the simulator goes elsewhere then, which is of no use here. */
+async function startAt(port: number): Promise<SimulatorProcess | null> {
+  const simulator = await startSimulatorProcess(port, createLogger('error'))
+  if (new URL(simulator.url).port === String(port)) return simulator
+  await simulator.stop()
+  return null
 }

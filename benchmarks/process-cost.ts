@@ -11,7 +11,7 @@ export interface ProcessMemory {
 const TICK_SECONDS = 0.01
 const KIBIBYTES_PER_MEGABYTE = 1_000_000 / 1_024
 
-export function processMemory(processId: number): ProcessMemory | null {
+export function readProcessMemory(processId: number): ProcessMemory | null {
   const status = readProc(`${processId}/status`)
   const megabytes = (name: string) =>
     Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status ?? '')?.[1]) / KIBIBYTES_PER_MEGABYTE
@@ -21,18 +21,18 @@ export function processMemory(processId: number): ProcessMemory | null {
 }
 
 /** Processor seconds of a process since it began. */
-export function processSeconds(processId: number): number | null {
+export function readProcessSeconds(processId: number): number | null {
   const fields = statFields(processId)
   return fields && (Number(fields[UTIME]) + Number(fields[UTIME + 1])) * TICK_SECONDS
 }
 
 /** Processor seconds of a process, its children that live, and those that have ended. */
-export function familySeconds(processId: number): number | null {
+export function readProcessTreeSeconds(processId: number): number | null {
   const own = statFields(processId)
   if (!own) return null
   const ticks = [UTIME, UTIME + 1, UTIME + 2, UTIME + 3].map(index => Number(own[index]))
   const ended = ticks.reduce((sum, count) => sum + count, 0) * TICK_SECONDS
-  const living = childrenOf(processId).map(child => processSeconds(child) ?? 0)
+  const living = childrenOf(processId).map(child => readProcessSeconds(child) ?? 0)
   return living.reduce((sum, seconds) => sum + seconds, ended)
 }
 
@@ -55,5 +55,47 @@ function readProc(path: string): string | null {
     return readFileSync(`/proc/${path}`, 'utf8')
   } catch {
     return null
+  }
+}
+
+/** Processor seconds so far; null where there is no /proc. */
+interface CpuReading {
+  worker: number | null
+  store: number | null
+}
+
+export interface DeliveryCost {
+  /** Processor time of a thousand deliveries. */
+  workerCpuSeconds: number | null
+  storeCpuSeconds: number | null
+  /** The worker's. */
+  memory: ProcessMemory | null
+}
+
+interface DeliveryPrograms {
+  storeProcessId: number
+  /** Null before the worker is started, so that its start counts as delivery. */
+  workerProcessId: number | null
+}
+
+export function readCpu({ storeProcessId, workerProcessId }: DeliveryPrograms): CpuReading {
+  return {
+    worker: workerProcessId === null ? 0 : readProcessSeconds(workerProcessId),
+    store: readProcessTreeSeconds(storeProcessId),
+  }
+}
+
+export function computeDeliveryCost(
+  programs: DeliveryPrograms & { workerProcessId: number },
+  before: CpuReading,
+  events: number,
+): DeliveryCost {
+  const now = readCpu(programs)
+  const perThousand = (to: number | null, from: number | null) =>
+    to === null || from === null ? null : ((to - from) * 1_000) / events
+  return {
+    workerCpuSeconds: perThousand(now.worker, before.worker),
+    storeCpuSeconds: perThousand(now.store, before.store),
+    memory: readProcessMemory(programs.workerProcessId),
   }
 }

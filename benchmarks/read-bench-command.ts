@@ -96,33 +96,33 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
     const { values, positionals } = parse(args)
     const name = BENCH_NAMES.find(known => known === positionals[0])
     if (name === undefined || positionals.length > 1) return { problem: USAGE }
-    const sizes = values.sizes.split(',').map(text => number('sizes', text))
-    const history = values.history.split(',').map(text => number('history', text))
-    const minutes = number('minutes', values.minutes)
+    const sizes = values.sizes.split(',').map(text => parseNumber('sizes', text))
+    const history = values.history.split(',').map(text => parseNumber('history', text))
+    const minutes = parseNumber('minutes', values.minutes)
     const plan = {
-      connections: values.connections.split(',').map(text => number('connections', text)),
-      rounds: values.rounds === undefined ? ROUNDS : number('rounds', values.rounds),
-      warmUpSeconds: number('warm-up', values['warm-up']),
-      seconds: number('seconds', values.seconds),
-      workers: values.workers.split(',').map(text => number('workers', text)),
+      connections: values.connections.split(',').map(text => parseNumber('connections', text)),
+      rounds: values.rounds === undefined ? ROUNDS : parseNumber('rounds', values.rounds),
+      warmUpSeconds: parseNumber('warm-up', values['warm-up']),
+      seconds: parseNumber('seconds', values.seconds),
+      workers: values.workers.split(',').map(text => parseNumber('workers', text)),
       fresh: { history, seconds: minutes * 60 },
       delivery: deliveryPlan(values),
-      list: { events: sizes, requests: number('requests', values.requests) },
-      erasure: { events: sizes, persons: number('persons', values.persons) },
+      list: { events: sizes, requests: parseNumber('requests', values.requests) },
+      erasure: { events: sizes, persons: parseNumber('persons', values.persons) },
       retention: {
-        payloads: number('payloads', values.payloads),
-        events: number('old-events', values['old-events']),
+        payloads: parseNumber('payloads', values.payloads),
+        events: parseNumber('old-events', values['old-events']),
       },
       growth: {
         history: history.toSorted((a, b) => a - b),
-        intervalEvents: number('interval', values.interval),
+        intervalEvents: parseNumber('interval', values.interval),
         intervalSeconds: minutes * 60,
-        failures: number('failures', values.failures),
+        failures: parseNumber('failures', values.failures),
       },
       citus: {
-        commits: number('commits', values.commits),
-        rows: number('rows', values.rows),
-        trackers: values.trackers.split(',').map(text => number('trackers', text)),
+        commits: parseNumber('commits', values.commits),
+        rows: parseNumber('rows', values.rows),
+        trackers: values.trackers.split(',').map(text => parseNumber('trackers', text)),
       },
     }
     return { name, plan, write: values.write }
@@ -136,12 +136,12 @@ type Values = ReturnType<typeof parse>['values']
 function deliveryPlan(values: Values): DeliveryPlan {
   return {
     rounds: deliveryRounds(values),
-    events: number('events', values.events),
-    batchEvents: values.batch === undefined ? null : number('batch', values.batch),
-    lanes: number('lanes', values.lanes),
-    throttlesMax: number('throttles', values.throttles),
-    outageEvents: number('outage-events', values['outage-events']),
-    outageSeconds: number('outage-minutes', values['outage-minutes']) * 60,
+    events: parseNumber('events', values.events),
+    batchEvents: values.batch === undefined ? null : parseNumber('batch', values.batch),
+    lanes: parseNumber('lanes', values.lanes),
+    throttlesMax: parseNumber('throttles', values.throttles),
+    outageEvents: parseNumber('outage-events', values['outage-events']),
+    outageSeconds: parseNumber('outage-minutes', values['outage-minutes']) * 60,
   }
 }
 
@@ -187,7 +187,7 @@ function deliveryRounds({ rounds, scenario }: Values): Record<DeliveryScenario, 
   }
   const roundsOf = (name: DeliveryScenario) => {
     if (known !== undefined && name !== known) return 0
-    return rounds === undefined ? DELIVERY_ROUNDS[name] : number('rounds', rounds)
+    return rounds === undefined ? DELIVERY_ROUNDS[name] : parseNumber('rounds', rounds)
   }
   return {
     plain: roundsOf('plain'),
@@ -197,7 +197,7 @@ function deliveryRounds({ rounds, scenario }: Values): Record<DeliveryScenario, 
   }
 }
 
-function number(name: keyof typeof LIMITS, text: string): number {
+function parseNumber(name: keyof typeof LIMITS, text: string): number {
   const { min, max } = LIMITS[name]
   const value = text.trim() === '' ? Number.NaN : Number(text)
   const mayBeFraction = FRACTIONS.includes(name)

@@ -1,17 +1,24 @@
 import type { Database } from '../service/db/database.ts'
 import { expireOldEvents } from '../service/retention/expire-events.ts'
 import { expirePayloads } from '../service/retention/expire-payloads.ts'
-import { acceptedCount } from './acceptance-round.ts'
-import type { BenchPlan, Closers } from './bench-plan.ts'
+import { countAccepted } from './acceptance-round.ts'
+import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
-import { storeExpiredPayloads } from './expired-payloads.ts'
-import { settleStore, storeListedEvents } from './listed-events.ts'
-import type { LoadResult } from './load-plan.ts'
+import { type ServiceProcess, startServiceProcess } from './child-processes.ts'
+import { storeExpiredPayloads, storeListedEvents, vacuumStore } from './listed-events.ts'
 import { describeMachine } from './machine.ts'
-import { runLoad } from './run-load.ts'
-import { type ServiceProcess, startServiceProcess } from './service-process.ts'
+import {
+  type Aim,
+  formatAim,
+  formatFigure,
+  formatMeasure,
+  formatTable,
+  type Measure,
+  readMedian,
+} from './report-format.ts'
+import { type LoadResult, runLoad } from './run-load.ts'
 
-export interface RetentionFigures {
+interface RetentionFigures {
   machine: string
   connections: number
   /** What was to expire in each round. */
@@ -25,7 +32,7 @@ export interface RetentionFigures {
   stored: number
 }
 
-export interface RetentionRound {
+interface RetentionRound {
   /** Half of the top speed, with nothing expiring. */
   alone: LoadResult
   /** The same while payloads and events expire. */
@@ -33,7 +40,7 @@ export interface RetentionRound {
   expiry: Expiry
 }
 
-export interface Expiry {
+interface Expiry {
   partitions: number
   payloadMilliseconds: number
   events: number
@@ -64,7 +71,7 @@ export async function measureRetention(
   const service = await startServiceProcess({ role: 'serve', dataDirectory: store.dataDirectory })
   closers.push(service.stop)
   const connections = plan.connections.at(-1) as number
-  const load = loader(plan, { store, service })
+  const load = createLoader(plan, { store, service })
   const top = await load()
   const perSecondMax = Math.max(1, Math.round(top.eventsPerSecond * HALF))
   const rounds: RetentionRound[] = []
@@ -74,7 +81,7 @@ export async function measureRetention(
     const pauseSeconds = plan.warmUpSeconds
     const [beside, expiry] = await Promise.all([
       load(perSecondMax),
-      expireBeside(store, { pauseSeconds, seconds: plan.seconds }),
+      expireDuringLoad(store, { pauseSeconds, seconds: plan.seconds }),
     ])
     rounds.push({ alone, beside, expiry })
   }
@@ -85,12 +92,12 @@ export async function measureRetention(
     ...plan.retention,
     topPerSecond: top.eventsPerSecond,
     rounds,
-    accepted: loads.reduce((sum, result) => sum + acceptedCount(result), 0),
+    accepted: loads.reduce((sum, result) => sum + countAccepted(result), 0),
     stored: await countStored(store),
   }
 }
 
-function loader(plan: BenchPlan, stage: { store: BenchStore; service: ServiceProcess }) {
+function createLoader(plan: BenchPlan, stage: { store: BenchStore; service: ServiceProcess }) {
   const { url: origin } = stage.service
   const { trackerSecret } = stage.store.tracker
   const connections = plan.connections.at(-1) as number
@@ -113,13 +120,13 @@ async function storeExpired(store: BenchStore, { retention }: BenchPlan): Promis
   // A week goes once its last day is due.
   const until = new Date(Date.now() - (LEDGER_DAYS + WEEK_DAYS) * DAY_MILLISECONDS)
   await storeListedEvents(database, tracker, { count: retention.events, until })
-  await settleStore(database)
+  await vacuumStore(database)
 }
 
 /**
  * What the jobs do, once the load is warm: first all payloads, then events for as long as it lasts.
  */
-async function expireBeside(
+async function expireDuringLoad(
   { database }: BenchStore,
   { pauseSeconds, seconds }: { pauseSeconds: number; seconds: number },
 ): Promise<Expiry> {
@@ -173,4 +180,73 @@ async function countStored({ database, tracker }: BenchStore): Promise<number> {
     [tracker.trackerId],
   )
   return rows[0].count
+}
+
+/** Of what is accepted at half of the top speed, expiry may take a fifth. */
+const LOST_AIM: Aim = { limit: 0.2, direction: 'at most' }
+
+const MEASURES: Measure<RetentionRound>[] = [
+  {
+    name: 'half of it asked for, events/s',
+    digits: 0,
+    read: ({ alone }) => alone.eventsPerSecond,
+  },
+  { name: '    p50 ms', digits: 1, read: ({ alone }) => alone.p50Milliseconds },
+  { name: '    p99 ms', digits: 1, read: ({ alone }) => alone.p99Milliseconds },
+  { name: '    longest ms', digits: 0, read: ({ alone }) => alone.maxMilliseconds },
+  {
+    name: 'the same while rows expire, events/s',
+    digits: 0,
+    read: ({ beside }) => beside.eventsPerSecond,
+  },
+  { name: '    p50 ms', digits: 1, read: ({ beside }) => beside.p50Milliseconds },
+  { name: '    p99 ms', digits: 1, read: ({ beside }) => beside.p99Milliseconds },
+  { name: '    longest ms', digits: 0, read: ({ beside }) => beside.maxMilliseconds },
+  {
+    name: 'share that expiry takes',
+    digits: 3,
+    read: ({ alone, beside }) => 1 - beside.eventsPerSecond / alone.eventsPerSecond,
+    aim: LOST_AIM,
+  },
+  { name: 'days of payloads dropped', digits: 0, read: ({ expiry }) => expiry.partitions },
+  { name: '    in ms', digits: 0, read: ({ expiry }) => expiry.payloadMilliseconds },
+  { name: 'events expired', digits: 0, read: ({ expiry }) => expiry.events },
+  {
+    name: '    a second',
+    digits: 0,
+    read: ({ expiry }) => (expiry.events * 1_000) / expiry.eventsMilliseconds,
+  },
+]
+
+/** The figures as a table, each the median of its rounds. */
+export function reportRetention(figures: RetentionFigures): BenchFindings {
+  const { machine, connections, payloads, events, topPerSecond, rounds } = figures
+  const rows = MEASURES.map(measure => [
+    measure.name,
+    formatMeasure(measure, rounds),
+    formatAim(measure.aim, readMedian(measure, rounds)),
+  ])
+  const text = [
+    machine,
+    `medians of ${rounds.length} rounds over ${connections} connections; in each expire ` +
+      `${formatFigure(payloads, 0)} payloads of one day and ${formatFigure(events, 0)} events of ` +
+      'thirty days with theirs',
+    '',
+    formatTable([['top speed, events/s', formatFigure(topPerSecond, 0), ''], ...rows]),
+    '',
+    `rows ${figures.stored}, 2xx answers ${figures.accepted}`,
+  ].join('\n')
+  return { text, faults: findFaults(figures) }
+}
+
+function findFaults({ rounds, stored, accepted }: RetentionFigures): string[] {
+  const left = rounds.reduce((sum, { expiry }) => sum + expiry.payloadsLeft, 0)
+  const refused = rounds.flatMap(({ alone, beside }) =>
+    [alone, beside].flatMap(({ answers }) => Object.keys(answers).filter(code => code !== '202')),
+  )
+  return [
+    ...(left === 0 ? [] : [`${left} expired payloads are still there.`]),
+    ...(refused.length === 0 ? [] : [`Some were answered ${[...new Set(refused)].join(', ')}.`]),
+    ...(stored === accepted ? [] : [`${accepted} were accepted and ${stored} are stored.`]),
+  ]
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { forkProgram } from './forked-program.ts'
-import type { LoadPlan, LoadResult } from './load-plan.ts'
+import { forkProgram } from './child-processes.ts'
 
 const ANSWER_SECONDS_MAX = 60
 
@@ -14,4 +13,36 @@ export async function runLoad(plan: Omit<LoadPlan, 'mark'>): Promise<LoadResult>
   })
   await generator.stop()
   return generator.message as LoadResult
+}
+
+/** What one run of the load generator is asked for. */
+export interface LoadPlan {
+  origin: string
+  trackerSecret: string
+  /** Each has one request in flight and sends the next one when the answer is there. */
+  connections: number
+  /** Requests of this time count as sent, but not for speed. */
+  warmUpSeconds: number
+  seconds: number
+  /** So many requests a second at most; as many as there are answers when it is left out. */
+  perSecondMax?: number
+  /** Every body has so many bytes; those of a purchase when it is left out. */
+  bodyBytes?: number
+  /** Twelve hexadecimal digits of every id in this run, so that no two runs send one id. */
+  mark: string
+}
+
+/** What came back. `answers` covers the warm-up too; the speed is that of the time after it. */
+export interface LoadResult {
+  eventsPerSecond: number
+  p50Milliseconds: number
+  p99Milliseconds: number
+  maxMilliseconds: number
+  /** HTTP status -> answers. */
+  answers: Record<string, number>
+  /** Connections that broke. */
+  brokenCount: number
+  requestBytes: number
+  /** Processor time of the generator itself. */
+  cpuSeconds: number
 }

@@ -8,10 +8,10 @@ import { findEventsById } from '../service/events/store.ts'
 import { createEventCommitter } from '../service/ingestion/commit-events.ts'
 import { metaPayload } from '../service/platforms/meta/payload.ts'
 import { createOfflinePlatforms } from '../service/platforms/registry.ts'
-import { purchaseDraft } from './purchase-draft.ts'
+import { createPurchaseDraft } from './purchase-drafts.ts'
 
 /** A tracker, which has one destination, and its events. */
-export interface StoredLane {
+export interface StoredTracker {
   trackerId: string
   eventIds: string[]
 }
@@ -32,10 +32,10 @@ const COMMITS_MIN = 100
 export async function storeDeliveries(
   database: Database,
   { trackerIds, count, overSeconds = 0 }: DeliveriesToStore,
-): Promise<StoredLane[]> {
+): Promise<StoredTracker[]> {
   const run = randomBytes(6).toString('hex')
-  const commit = purchaseCommitter(database)
-  const lanes = trackerIds.map((trackerId): StoredLane => ({ trackerId, eventIds: [] }))
+  const commit = createPurchaseCommitter(database)
+  const lanes = trackerIds.map((trackerId): StoredTracker => ({ trackerId, eventIds: [] }))
   const commitEvents =
     overSeconds > 0
       ? Math.min(EVENTS_PER_COMMIT, Math.ceil(count / COMMITS_MIN))
@@ -47,8 +47,13 @@ export async function storeDeliveries(
     const at = new Date()
     const length = Math.min(commitEvents, count - first)
     const drafts = Array.from({ length }, (_, index) => {
-      const lane = lanes[(first + index) % lanes.length] as StoredLane
-      const draft = purchaseDraft({ trackerId: lane.trackerId, count: first + index, run, at })
+      const lane = lanes[(first + index) % lanes.length] as StoredTracker
+      const draft = createPurchaseDraft({
+        trackerId: lane.trackerId,
+        count: first + index,
+        run,
+        at,
+      })
       lane.eventIds.push(draft.eventId)
       return draft
     })
@@ -58,7 +63,7 @@ export async function storeDeliveries(
 }
 
 /** Commits groups of purchases as acceptance does. */
-export function purchaseCommitter(database: Database) {
+export function createPurchaseCommitter(database: Database) {
   return createEventCommitter({
     database,
     platforms: createOfflinePlatforms(),
@@ -72,9 +77,9 @@ export function purchaseCommitter(database: Database) {
 }
 
 /** The bodies that a worker would send for these events, in requests of `batchEvents`. */
-export async function requestBodies(
+export async function buildRequestBodies(
   database: Database,
-  lanes: readonly StoredLane[],
+  lanes: readonly StoredTracker[],
   batchEvents: number,
 ): Promise<string[]> {
   const bodies: string[] = []

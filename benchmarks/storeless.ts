@@ -5,6 +5,7 @@ import type { AuthenticateTracker } from '../service/access/authenticate-tracker
 import { guardRoutes } from '../service/access/guard-routes.ts'
 import type { TrackerIdentity } from '../service/access/store.ts'
 import { generateToken, hashToken, parseTokenKind } from '../service/access/token-format.ts'
+import { createLogger } from '../service/http/logger.ts'
 import { Refusal } from '../service/http/refusal.ts'
 import { readBearerToken } from '../service/http/request-headers.ts'
 import { createServiceApp } from '../service/http/service-app.ts'
@@ -12,7 +13,6 @@ import type { CommitOutcome } from '../service/ingestion/commit-events.ts'
 import type { EventDraft } from '../service/ingestion/event-draft.ts'
 import { GroupCommit } from '../service/ingestion/group-commit.ts'
 import { ingestionRoutes } from '../service/ingestion/routes.ts'
-import { serviceLog } from '../service/roles/service-log.ts'
 
 /** The defaults of SIGNALBOX_COMMIT_EVENTS_MAX and SIGNALBOX_INGEST_QUEUE_MAX. */
 const COMMIT_EVENTS_MAX = 1_000
@@ -25,7 +25,7 @@ const QUEUE_MAX = 10_000
  * costs is the difference between the two.
  */
 const secret = generateToken('tracker_secret')
-const app = createServiceApp(serviceLog('warn'))
+const app = createServiceApp(createLogger('warn'))
 let origin = ''
 guardRoutes(app, authenticateFrom(new Map([[digestOf(secret), someTracker()]])))
 app.register(

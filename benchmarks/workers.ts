@@ -1,16 +1,12 @@
-import { acceptedCount, type Target } from './acceptance-round.ts'
-import { type DeliveringFigures, measureWhileDelivering } from './acceptance-while-delivering.ts'
+import { countAccepted, type Target } from './acceptance-round.ts'
+import { type DeliveringFigures, measureWhileDelivering } from './acceptance-scenarios.ts'
 import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { type BenchStore, openBenchStore } from './bench-store.ts'
-import { forkProgram } from './forked-program.ts'
-import type { LoadResult } from './load-plan.ts'
+import { forkProgram, startServiceProcess } from './child-processes.ts'
 import { describeMachine } from './machine.ts'
-import { aimText } from './measure.ts'
-import { median } from './median.ts'
-import { processMemory, processSeconds } from './process-cost.ts'
-import { runLoad } from './run-load.ts'
-import { startServiceProcess } from './service-process.ts'
-import { figureText, textTable } from './text-table.ts'
+import { readProcessMemory, readProcessSeconds } from './process-cost.ts'
+import { formatAim, formatFigure, formatTable, median } from './report-format.ts'
+import { type LoadResult, runLoad } from './run-load.ts'
 
 /** One program under the load. */
 interface Run {
@@ -50,9 +46,9 @@ export async function measureWorkers(plan: BenchPlan, closers: Closers): Promise
     machine,
     `medians of ${rounds.length} rounds, ${plan.connections.at(-1)} connections`,
     '',
-    textTable(tableOf(plan, rounds)),
+    formatTable(formatWorkersTable(plan, rounds)),
   ].join('\n')
-  return { text, faults: rounds.flatMap(faultsOf) }
+  return { text, faults: rounds.flatMap(findFaults) }
 }
 
 async function measureBare(plan: BenchPlan): Promise<Run> {
@@ -80,20 +76,20 @@ async function measureServe(
 }
 
 async function measureRun(plan: BenchPlan, target: Target & { processId: number }): Promise<Run> {
-  const before = processSeconds(target.processId)
+  const before = readProcessSeconds(target.processId)
   const { origin, trackerSecret } = target
   const connections = plan.connections.at(-1) as number
   const load = await runLoad({ ...plan, origin, trackerSecret, connections })
-  const after = processSeconds(target.processId)
-  const thousands = acceptedCount(load) / 1_000
+  const after = readProcessSeconds(target.processId)
+  const thousands = countAccepted(load) / 1_000
   return {
     load,
     cpuSeconds: before === null || after === null ? null : (after - before) / thousands,
-    peakMegabytes: processMemory(target.processId)?.peakMegabytes ?? null,
+    peakMegabytes: readProcessMemory(target.processId)?.peakMegabytes ?? null,
   }
 }
 
-function tableOf({ workers }: BenchPlan, rounds: readonly Round[]): string[][] {
+function formatWorkersTable({ workers }: BenchPlan, rounds: readonly Round[]): string[][] {
   const row = (name: string, runOf: (round: Round) => Run, aim?: number) => {
     const { cells, ratio } = loadCells(rounds, round => runOf(round).load)
     const runs = rounds.map(runOf)
@@ -103,7 +99,7 @@ function tableOf({ workers }: BenchPlan, rounds: readonly Round[]): string[][] {
       middleText(runs, 3, ({ cpuSeconds }) => cpuSeconds),
       middleText(runs, 0, ({ peakMegabytes }) => peakMegabytes),
       '',
-      aim === undefined ? '' : aimText({ limit: aim, direction: 'at least' }, ratio),
+      aim === undefined ? '' : formatAim({ limit: aim, direction: 'at least' }, ratio),
     ]
   }
   return [
@@ -131,7 +127,7 @@ function allRow(rounds: readonly Round[]): string[] {
     '',
     middleText(runs, 0, ({ memory }) => memory?.peakMegabytes ?? null),
     `${middleText(runs, 0, percent)} %`,
-    aimText({ limit: AIMS.all, direction: 'at least' }, ratio),
+    formatAim({ limit: AIMS.all, direction: 'at least' }, ratio),
   ]
 }
 
@@ -141,7 +137,7 @@ function loadCells(rounds: readonly Round[], loadOf: (round: Round) => LoadResul
   const ratio = middleOf(rounds.map(round => ratioOf(loadOf(round), round)))
   const cells = [
     middleText(loads, 0, ({ eventsPerSecond }) => eventsPerSecond),
-    figureText(ratio, 2),
+    formatFigure(ratio, 2),
     middleText(loads, 1, ({ p50Milliseconds }) => p50Milliseconds),
     middleText(loads, 1, ({ p99Milliseconds }) => p99Milliseconds),
   ]
@@ -153,7 +149,7 @@ function middleText<Run>(
   digits: number,
   read: (run: Run) => number | null,
 ): string {
-  return figureText(middleOf(runs.map(read)), digits)
+  return formatFigure(middleOf(runs.map(read)), digits)
 }
 
 function ratioOf(load: LoadResult, { bare }: Round): number {
@@ -165,10 +161,10 @@ function middleOf(figures: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : median(known)
 }
 
-function faultsOf({ bare, serve, all }: Round): string[] {
+function findFaults({ bare, serve, all }: Round): string[] {
   const faults = [bare.load, ...serve.map(({ load }) => load), all.load].flatMap(load => {
     const total = Object.values(load.answers).reduce((sum, count) => sum + count, 0)
-    if (total > 0 && total === acceptedCount(load) && load.brokenCount === 0) return []
+    if (total > 0 && total === countAccepted(load) && load.brokenCount === 0) return []
     const answers = JSON.stringify(load.answers)
     return [`Not every request was answered 202: ${answers}, ${load.brokenCount} broken.`]
   })

@@ -4,14 +4,13 @@ import closeWithGrace from 'close-with-grace'
 import { HeadCheckpointsError } from './audit/head-checkpoints.ts'
 import { SchemaError } from './db/migrate.ts'
 import { ErasureKeyError } from './erasure/erasure-key-store.ts'
+import { createLogger } from './http/logger.ts'
 import type { ServiceLogger } from './http/service-app.ts'
 import { CredentialsFileError } from './provisioning/credentials-file.ts'
 import { ContractKeyError, CredentialKeyError } from './provisioning/installation-keys.ts'
 import { PlatformTokenError } from './provisioning/platform-token.ts'
-import { keepCompiledCode, storeCompiledCode } from './roles/compile-cache.ts'
-import type { RoleContext, RunningRole } from './roles/role.ts'
-import { serviceLog } from './roles/service-log.ts'
-import { refuseArguments, StartError } from './roles/start-error.ts'
+import { enableCodeCache, flushCodeCache } from './roles/compile-cache.ts'
+import { type RoleContext, type RunningRole, refuseArguments, StartError } from './roles/role.ts'
 import { readSettings, SettingsError } from './settings/read-settings.ts'
 
 const SHUTDOWN_MILLISECONDS_MAX = 30_000
@@ -35,34 +34,34 @@ const RUNNING_ROLES = new Map<string, () => Promise<StartRole>>([
   ['deliver', async () => (await import('./roles/run-deliver.ts')).runDeliver],
 ])
 const ONE_OFF_ROLES = new Map<string, () => Promise<RunOnce>>([
-  ['migrate', async () => (await import('./roles/run-migrate.ts')).runMigrate],
-  ['provision', async () => (await import('./roles/run-provision.ts')).runProvision],
-  ['credential', async () => (await import('./roles/run-credential.ts')).runCredential],
-  ['key', async () => (await import('./roles/run-key.ts')).runKey],
-  ['client', async () => (await import('./roles/run-client.ts')).runClient],
-  ['people', async () => (await import('./roles/run-people.ts')).runPeople],
-  ['report', async () => (await import('./roles/run-report.ts')).runReport],
-  ['audit', async () => (await import('./roles/run-audit.ts')).runAudit],
-  ['campaigns', async () => (await import('./roles/run-campaigns.ts')).runCampaigns],
+  ['migrate', async () => (await import('./roles/migrate-command.ts')).runMigrate],
+  ['provision', async () => (await import('./roles/provision-command.ts')).runProvision],
+  ['credential', async () => (await import('./roles/credential-command.ts')).runCredential],
+  ['key', async () => (await import('./roles/key-command.ts')).runKey],
+  ['client', async () => (await import('./roles/client-command.ts')).runClient],
+  ['people', async () => (await import('./roles/people-command.ts')).runPeople],
+  ['report', async () => (await import('./roles/report-command.ts')).runReport],
+  ['audit', async () => (await import('./roles/audit-command.ts')).runAudit],
+  ['campaigns', async () => (await import('./roles/campaigns-command.ts')).runCampaigns],
 ])
 
 let isFatal = false
 
 // The roles are loaded after this.
-keepCompiledCode()
+enableCodeCache()
 const [role = 'all', ...rest] = process.argv.slice(2)
 await run(role, rest).catch(fail)
 
 async function run(name: string, rest: string[]): Promise<void> {
   const settings = readSettings(process.env)
-  const logger = serviceLog(settings.logLevel)
+  const logger = createLogger(settings.logLevel)
   for (const warning of settings.warnings) logger.warn(warning)
   const context: RoleContext = {
     settings,
     logger,
     now: () => new Date(),
-    tell: text => process.stderr.write(text),
-    print: text => process.stdout.write(text),
+    printStatus: text => process.stderr.write(text),
+    printOutput: text => process.stdout.write(text),
     onFatal: sentence => {
       logger.fatal(sentence)
       if (isFatal) return
@@ -115,7 +114,7 @@ async function runUntilSignal(starting: Promise<RunningRole>, logger: ServiceLog
     })
   }
   await starting.catch(fail)
-  storeCompiledCode()
+  flushCodeCache()
 }
 
 function fail(error: unknown): never {

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { guardRoutes } from '../service/access/guard-routes.ts'
+import { createLogger } from '../service/http/logger.ts'
 import { createServiceApp } from '../service/http/service-app.ts'
-import { serviceLog } from '../service/roles/service-log.ts'
 import { sandboxRoutes } from '../service/sandbox/routes.ts'
 import { noteAnswer } from './reached-answers.ts'
 import type { Reply } from './service-under-test.ts'
@@ -39,7 +39,7 @@ export async function sandboxUnderTest(
 ): Promise<SandboxUnderTest> {
   const clock = new TestClock()
   const lines: string[] = []
-  const app = createServiceApp(serviceLog('debug', { write: line => void lines.push(line) }))
+  const app = createServiceApp(createLogger('debug', { write: line => void lines.push(line) }))
   guardRoutes(app, () => Promise.reject(new Error('the sandbox asks for no tracker')))
   app.register(
     async api =>

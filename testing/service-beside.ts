@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { openDatabase } from '../service/db/database.ts'
-import { serviceLog } from '../service/roles/service-log.ts'
+import { createLogger } from '../service/http/logger.ts'
 import { createServer } from '../service/server.ts'
 import { newContractKeys } from './contract-keys.ts'
 import { type ServiceUnderTest, WIDE_LIMITS } from './service-under-test.ts'
@@ -32,7 +32,7 @@ export async function serviceBeside(
     credentialKeys: delivery.credentialKeys,
     contractKeys: await newContractKeys(),
     securityContact: undefined,
-    logger: serviceLog('debug', { write: line => void lines.push(line) }),
+    logger: createLogger('debug', { write: line => void lines.push(line) }),
     now: clock.now,
     publicOrigin: () => 'http://beside.example',
     trustedProxies: [],

@@ -7,13 +7,13 @@ import { openStoreNodes, singleNode } from '../service/db/store-nodes.ts'
 import { deliverDueBatch } from '../service/delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import { findDueQueues } from '../service/delivery/destination-queue-store.ts'
+import { createLogger } from '../service/http/logger.ts'
 import type { Email } from '../service/people/mail/mail-queue.ts'
 import { createPlatforms } from '../service/platforms/registry.ts'
 import {
   type ProvisionedTracker,
   provisionTracker,
 } from '../service/provisioning/provision-tracker.ts'
-import { serviceLog } from '../service/roles/service-log.ts'
 import { createServer, type Server, type ServerOptions } from '../service/server.ts'
 import { parseNetworks } from '../service/settings/networks.ts'
 import { sharedCluster } from './citus/cluster.ts'
@@ -127,7 +127,7 @@ export async function serviceUnderTest(
   const simulator = await startSimulator({ host: '127.0.0.1', port: 0, now: clock.now })
   test.after(() => simulator.close())
   const lines: string[] = []
-  const logger = serviceLog('debug', { write: line => void lines.push(line) })
+  const logger = createLogger('debug', { write: line => void lines.push(line) })
   const platforms = createPlatforms({
     baseUrl: simulator.url,
     version: 'v26.0',

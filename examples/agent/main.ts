@@ -1,18 +1,23 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { expect } from './expect.ts'
-import { isRefused, OPEN_CLIENTS } from './open-clients.ts'
-import { Person } from './person.ts'
-import { type Credentials, readCredentials } from './read-credentials.ts'
-import { MORE_BUDGET, OTHER_STATUS, type Plot, TOOLS, tellStory } from './tell-story.ts'
+import { AccountOwner, type Credentials, readCredentials } from './account-owner.ts'
+import { isRevoked, OPEN_CLIENTS } from './mcp-clients.ts'
+import {
+  expectEqual,
+  INCREASE_BUDGET,
+  runScenario,
+  type Scenario,
+  TOGGLE_STATUS,
+  TOOLS,
+} from './scenario.ts'
 
 const USAGE = 'Usage: node examples/agent/main.ts [--credentials FILE]'
 
 /** One for each client, in their order. */
-const PLOTS: readonly Plot[] = [
-  { decision: 'approve', propose: MORE_BUDGET },
-  { decision: 'approve', propose: OTHER_STATUS },
-  { decision: 'reject', propose: MORE_BUDGET },
+const SCENARIOS: readonly Scenario[] = [
+  { decision: 'approve', propose: INCREASE_BUDGET },
+  { decision: 'approve', propose: TOGGLE_STATUS },
+  { decision: 'reject', propose: INCREASE_BUDGET },
 ]
 
 try {
@@ -25,21 +30,21 @@ try {
 /** Every official client asks a person for access, proposes something and reads the end of it. */
 async function run(credentials: Credentials): Promise<void> {
   const mcpUrl = `${new URL(credentials.base_url).origin}/mcp`
-  const person = new Person(credentials)
+  const person = new AccountOwner(credentials)
   await person.signIn()
-  await person.letApprovedChangesRun()
+  await person.enableApprovals()
   for (const [number, [name, open]] of Object.entries(OPEN_CLIENTS).entries()) {
-    const plot = PLOTS[number]
+    const plot = SCENARIOS[number]
     if (!plot) throw new Error(`there is no plot for ${name}`)
     const agent = await open(mcpUrl, url => person.approveAgent(url))
-    expect('the version of the server', agent.serverVersion, '0.3.0')
-    const told = await tellStory(agent, person, plot)
-    await person.endNewestConnection()
-    expect('a revoked agent has to ask again', await isRefused(agent), true)
+    expectEqual('the version of the server', agent.serverVersion, '0.3.0')
+    const told = await runScenario(agent, person, plot)
+    await person.revokeNewestConnection()
+    expectEqual('a revoked agent has to ask again', await isRevoked(agent), true)
     await agent.close().catch(() => {})
     process.stdout.write(`${name}, MCP ${agent.revision}, ${TOOLS.length} tools: ${told}\n`)
   }
-  expect('the audit log is intact', await person.isLogIntact(), true)
+  expectEqual('the audit log is intact', await person.isLogIntact(), true)
   process.stdout.write('Every agent was let in, heard and sent away as the person decided.\n')
 }
 

@@ -1,14 +1,18 @@
-import { dollarText, sumOfCents, toCents } from './cents.ts'
-import { checkPurchase, type PurchaseCheck } from './check-purchase.ts'
-import { inParallel } from './in-parallel.ts'
+import { createHash } from 'node:crypto'
+import { formatDollars, sumCents, toCents } from './exact-numbers.ts'
 import type { Progress } from './progress.ts'
-import { CURRENCY, purchaseEventId } from './purchase-event.ts'
+import { CURRENCY, type Purchase, purchaseEventId } from './purchases.ts'
+import {
+  type Receipt,
+  readReceipts,
+  readStoredEvent,
+  readSummary,
+  type StoredEvent,
+} from './read-back.ts'
 import type { Credentials } from './read-credentials.ts'
-import type { Purchase } from './read-purchases.ts'
-import { readReceived, readSummary } from './read-received.ts'
-import { readStored } from './read-stored.ts'
+import { type Answer, mapConcurrently } from './submit-events.ts'
 
-export interface Checking {
+interface Checking {
   credentials: Credentials
   atOnceMax: number
   /** How long, all together, deliveries that are still under way are waited for. */
@@ -36,26 +40,26 @@ export async function checkResult(
 ): Promise<ResultFigures> {
   const deadline = AbortSignal.timeout(waitSecondsMax * 1_000)
   const datasets = new Set<string>()
-  const checks = await inParallel(purchases, atOnceMax, async purchase => {
+  const checks = await mapConcurrently(purchases, atOnceMax, async purchase => {
     const eventId = purchaseEventId(purchase)
-    const stored = await readStored(credentials, eventId, { deadline })
-    const receipts = await readReceived(credentials, eventId)
+    const stored = await readStoredEvent(credentials, eventId, { deadline })
+    const receipts = await readReceipts(credentials, eventId)
     for (const { dataset } of receipts) datasets.add(dataset)
     progress.step()
     return checkPurchase(purchase, stored, receipts)
   })
-  const figures = figuresOf(purchases, checks)
+  const figures = computeFigures(purchases, checks)
   figures.differences.push(...(await summaryDifferences(credentials, datasets, figures.received)))
   return figures
 }
 
-function figuresOf(
+function computeFigures(
   purchases: readonly Purchase[],
   checks: readonly PurchaseCheck[],
 ): ResultFigures {
-  const stored = amountOf(checks.map(({ storedDollars }) => storedDollars))
-  const received = amountOf(checks.map(({ receivedDollars }) => receivedDollars))
-  const inFile = amountOf(purchases.map(({ dollars }) => dollars))
+  const stored = sumAmount(checks.map(({ storedDollars }) => storedDollars))
+  const received = sumAmount(checks.map(({ receivedDollars }) => receivedDollars))
+  const inFile = sumAmount(purchases.map(({ dollars }) => dollars))
   return {
     stored,
     received,
@@ -68,14 +72,14 @@ function figuresOf(
   }
 }
 
-export function amountOf(dollars: readonly (string | null)[]): Amount {
+export function sumAmount(dollars: readonly (string | null)[]): Amount {
   const known = dollars.filter(text => text !== null)
-  return { count: known.length, cents: sumOfCents(known) }
+  return { count: known.length, cents: sumCents(known) }
 }
 
 function sumDifference(what: string, { cents }: Amount, inFile: Amount): string[] {
   if (cents === inFile.cents) return []
-  return [`the sum ${what} is ${dollarText(cents)}, not ${dollarText(inFile.cents)}`]
+  return [`the sum ${what} is ${formatDollars(cents)}, not ${formatDollars(inFile.cents)}`]
 }
 
 /** The simulator keeps a sum of its own; it must agree when the dataset holds nothing else. */
@@ -94,5 +98,117 @@ async function summaryDifferences(
   if (Number(summary.unique_events) > received.count) return []
   const sum = summary.value_by_currency[CURRENCY] ?? '0'
   if (toCents(sum) === received.cents) return []
-  return [`the simulator's own sum is ${sum}, not ${dollarText(received.cents)}`]
+  return [`the simulator's own sum is ${sum}, not ${formatDollars(received.cents)}`]
+}
+
+interface PurchaseCheck {
+  /** What the service says it stored, in dollars; null when it stored no such event. */
+  storedDollars: string | null
+  /** What the simulator counted, in dollars; null unless it counted exactly one copy. */
+  receivedDollars: string | null
+  /** Further copies, which the simulator recognised. */
+  copies: number
+  differences: string[]
+}
+
+/** Compares one line of the sample with the event and the receipts it became. Pure. */
+export function checkPurchase(
+  purchase: Purchase,
+  stored: StoredEvent | null,
+  receipts: readonly Receipt[],
+): PurchaseCheck {
+  const counted = receipts.filter(({ deduplicated }) => !deduplicated)
+  const [receipt] = counted
+  const found = [
+    ...(stored ? compareStored(purchase, stored) : ['is not stored']),
+    ...(counted.length === 1 ? [] : [`the simulator counted it ${counted.length} times`]),
+    ...(receipt ? compareReceipt(purchase, stored, receipt) : []),
+  ]
+  const eventId = purchaseEventId(purchase)
+  return {
+    storedDollars: stored?.event.value_amount ?? null,
+    receivedDollars: counted.length === 1 ? (receipt?.custom_data.value ?? null) : null,
+    copies: receipts.length - counted.length,
+    differences: found.map(difference => `${eventId}: ${difference}`),
+  }
+}
+
+function compareStored(purchase: Purchase, { event, deliveries }: StoredEvent): string[] {
+  const [delivery] = deliveries
+  const differences = findDifferences('stored', {
+    id: [event.id, purchaseEventId(purchase)],
+    event_name: [event.event_name, 'Purchase'],
+    value_amount: [event.value_amount, purchase.dollars],
+    value_currency: [event.value_currency, CURRENCY],
+    'value_data.value': [event.value_data?.value, purchase.dollars],
+    'value_data.num_items': [event.value_data?.num_items, String(purchase.items)],
+    deliveries: [deliveries.length, 1],
+  })
+  if (delivery && delivery.status !== 'accepted') {
+    differences.push(`its delivery is ${delivery.status}: ${delivery.explanation}`)
+  }
+  return differences
+}
+
+function compareReceipt(
+  { customer, dollars, items }: Purchase,
+  stored: StoredEvent | null,
+  { event_name, event_time, user_data, custom_data }: Receipt,
+): string[] {
+  const digest = createHash('sha256').update(customer).digest('hex')
+  return findDifferences('received', {
+    event_name: [event_name, 'Purchase'],
+    'custom_data.value': [custom_data.value, dollars],
+    'custom_data.currency': [custom_data.currency, CURRENCY],
+    'custom_data.num_items': [custom_data.num_items, String(items)],
+    'user_data.external_id': [user_data.external_id?.join(), digest],
+    ...(stored && { event_time: [event_time, unixSeconds(stored.event.event_time)] }),
+  })
+}
+
+type Pairs = Record<string, [is: unknown, shouldBe: unknown]>
+
+function findDifferences(where: string, pairs: Pairs): string[] {
+  return Object.entries(pairs)
+    .filter(([, [is, shouldBe]]) => is !== shouldBe)
+    .map(([name, [is, shouldBe]]) => `${where} ${name} is ${is}, not ${shouldBe}`)
+}
+
+function unixSeconds(time: string): string {
+  return String(Date.parse(time) / 1_000)
+}
+
+export interface AnswerFigures {
+  submissions: number
+  accepted: number
+  duplicates: number
+  retries: number
+  differences: string[]
+}
+
+/**
+ * Every submission must be answered 202 and new, or 200 and duplicate; and no event may be new
+ * twice, so of an event that was sent twice at least one copy is answered 200.
+ */
+export function checkAnswers(answers: readonly Answer[]): AnswerFigures {
+  const newIds = new Set<string>()
+  const figures: AnswerFigures = {
+    submissions: answers.length,
+    accepted: 0,
+    duplicates: 0,
+    retries: answers.reduce((sum, { retries }) => sum + retries, 0),
+    differences: [],
+  }
+  for (const { eventId, status, duplicate } of answers) {
+    if (status === 202 && duplicate === false) {
+      figures.accepted += 1
+      if (newIds.has(eventId)) figures.differences.push(`${eventId}: answered 202 twice`)
+      newIds.add(eventId)
+    } else if (status === 200 && duplicate === true) {
+      figures.duplicates += 1
+    } else {
+      figures.differences.push(`${eventId}: answered ${status}, duplicate ${duplicate}`)
+    }
+  }
+  return figures
 }

@@ -1,7 +1,6 @@
-import { dollarText, toCents } from './cents.ts'
-import type { AnswerFigures } from './check-answers.ts'
-import { type Amount, amountOf, type ResultFigures } from './check-result.ts'
-import type { Purchase } from './read-purchases.ts'
+import { type Amount, type AnswerFigures, type ResultFigures, sumAmount } from './check-result.ts'
+import { formatDollars, toCents } from './exact-numbers.ts'
+import type { Purchase } from './purchases.ts'
 
 export interface Figures {
   purchases: readonly Purchase[]
@@ -11,35 +10,35 @@ export interface Figures {
 }
 
 /** The figures as text for a person, one line each, the same for the same outcome. */
-export function figureLines({ purchases, answers, result }: Figures): string {
+export function formatFigures({ purchases, answers, result }: Figures): string {
   const customers = new Set(purchases.map(({ customer }) => customer)).size
   const days = purchases.map(({ date }) => date).sort()
   const free = purchases.filter(({ dollars }) => toCents(dollars) === 0n)
   const lines = [
     `CDNOW sample, ${customers} customers, ${days[0]} to ${days.at(-1)}`,
-    row('in the file', amountOf(purchases.map(({ dollars }) => dollars))),
-    row('  of these for 0.00', amountOf(free.map(({ dollars }) => dollars))),
-    row('stored', result.stored),
-    row('accepted by the simulator', result.received),
-    countRow('  copies that it recognised', result.copies),
-    ...(answers ? answerRows(answers) : []),
+    formatAmountRow('in the file', sumAmount(purchases.map(({ dollars }) => dollars))),
+    formatAmountRow('  of these for 0.00', sumAmount(free.map(({ dollars }) => dollars))),
+    formatAmountRow('stored', result.stored),
+    formatAmountRow('accepted by the simulator', result.received),
+    formatCountRow('  copies that it recognised', result.copies),
+    ...(answers ? formatAnswerRows(answers) : []),
   ]
   return `${lines.join('\n')}\n`
 }
 
-function answerRows({ submissions, accepted, duplicates, retries }: AnswerFigures): string[] {
+function formatAnswerRows({ submissions, accepted, duplicates, retries }: AnswerFigures): string[] {
   return [
-    countRow('submissions', submissions),
-    countRow('  answered 202, new', accepted),
-    countRow('  answered 200, duplicate', duplicates),
-    countRow('  sent again (429, 503, no answer)', retries),
+    formatCountRow('submissions', submissions),
+    formatCountRow('  answered 202, new', accepted),
+    formatCountRow('  answered 200, duplicate', duplicates),
+    formatCountRow('  sent again (429, 503, no answer)', retries),
   ]
 }
 
-function row(what: string, { count, cents }: Amount): string {
-  return `${countRow(what, count)} purchases ${dollarText(cents).padStart(12)} USD`
+function formatAmountRow(what: string, { count, cents }: Amount): string {
+  return `${formatCountRow(what, count)} purchases ${formatDollars(cents).padStart(12)} USD`
 }
 
-function countRow(what: string, count: number): string {
+function formatCountRow(what: string, count: number): string {
   return `${what.padEnd(36)}${String(count).padStart(6)}`
 }

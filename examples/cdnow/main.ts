@@ -1,14 +1,11 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type AnswerFigures, checkAnswers } from './check-answers.ts'
-import { checkResult } from './check-result.ts'
-import { figureLines } from './figure-lines.ts'
+import { type AnswerFigures, checkAnswers, checkResult } from './check-result.ts'
+import { formatFigures } from './figure-lines.ts'
 import { showProgress } from './progress.ts'
-import { purchaseEvent } from './purchase-event.ts'
+import { type Purchase, purchaseEvent, readPurchases, spreadOverRecentDays } from './purchases.ts'
 import { type Credentials, readCredentials } from './read-credentials.ts'
-import { type Purchase, readPurchases } from './read-purchases.ts'
-import { recentTimes } from './recent-times.ts'
-import { sendAll, withRepeats } from './send-all.ts'
+import { submitAll, withRepeats } from './submit-events.ts'
 
 const SAMPLE = join(import.meta.dirname, 'CDNOW_sample.txt')
 const AT_ONCE_MAX = 32
@@ -37,9 +34,9 @@ async function run(argumentList: string[]): Promise<number> {
     waitSecondsMax: WAIT_SECONDS_MAX,
     progress: showProgress('checked', purchases.length, process.stderr),
   })
-  process.stdout.write(figureLines({ purchases, answers, result }))
+  process.stdout.write(formatFigures({ purchases, answers, result }))
   const differences = [...(answers?.differences ?? []), ...result.differences]
-  process.stdout.write(verdict(differences))
+  process.stdout.write(formatDifferences(differences))
   return differences.length === 0 ? 0 : 1
 }
 
@@ -47,13 +44,13 @@ async function send(
   purchases: readonly Purchase[],
   credentials: Credentials,
 ): Promise<AnswerFigures> {
-  const timeOf = recentTimes(purchases, new Date())
+  const timeOf = spreadOverRecentDays(purchases, new Date())
   const events = purchases.map(purchase => purchaseEvent(purchase, timeOf(purchase)))
   const progress = showProgress('sent', withRepeats(events).length, process.stderr)
-  return checkAnswers(await sendAll(events, { credentials, atOnceMax: AT_ONCE_MAX, progress }))
+  return checkAnswers(await submitAll(events, { credentials, atOnceMax: AT_ONCE_MAX, progress }))
 }
 
-function verdict(differences: readonly string[]): string {
+function formatDifferences(differences: readonly string[]): string {
   if (differences.length === 0) return 'No differences.\n'
   const shown = differences.slice(0, DIFFERENCES_SHOWN_MAX)
   const more = differences.length - shown.length

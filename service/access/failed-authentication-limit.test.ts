@@ -3,9 +3,9 @@ import { it, type TestContext } from 'node:test'
 import { eventually } from '../../testing/program-under-test.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createLogger } from '../http/logger.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import { createServiceApp } from '../http/service-app.ts'
-import { serviceLog } from '../roles/service-log.ts'
 import { limitFailedAuthentications } from './address-limits.ts'
 import { generateToken } from './token-format.ts'
 
@@ -107,7 +107,7 @@ function appWithGuesser() {
     ...{ perSecond: 1 / 60, burst: 1, monotonicSeconds: () => 1_000 },
   })
   const failFrom = (address: string) => limit.limiter.take(address)
-  const app = createServiceApp(serviceLog('silent'))
+  const app = createServiceApp(createLogger('silent'))
   limitFailedAuthentications(app, { limit, addressOf: () => 'office' })
   app.get('/', { config: { credential: 'agent' } }, async () => ({}))
   const statusOf = async (token: string) => {

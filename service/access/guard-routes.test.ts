@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createLogger } from '../http/logger.ts'
 import { createServiceApp } from '../http/service-app.ts'
-import { serviceLog } from '../roles/service-log.ts'
 import { guardRoutes } from './guard-routes.ts'
 
 it('refuses to start with a route that names no credential', () => {
-  const app = createServiceApp(serviceLog('silent'))
+  const app = createServiceApp(createLogger('silent'))
   guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
   const open = () => app.get('/open', async () => ({}))
   assert.throws(open, /the route \/open names no credential/)
 })
 
 it('asks for the tracker on tracker routes alone', async () => {
-  const app = createServiceApp(serviceLog('silent'))
+  const app = createServiceApp(createLogger('silent'))
   const asked: (string | undefined)[] = []
   const tracker = { trackerId: 'tracker-1', workspaceId: 7 }
   guardRoutes(app, async authorization => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { serviceLog } from '../roles/service-log.ts'
+import { createLogger } from './logger.ts'
 import { type CompletedRequest, createServiceApp, type ServiceApp } from './service-app.ts'
 
 /** What is told of the requests to an app with two routes, without the time that they took. */
 async function toldOf(ask: (app: ServiceApp) => Promise<unknown>) {
   const told: CompletedRequest[] = []
-  const app = createServiceApp(serviceLog('silent'), answered => told.push(answered))
+  const app = createServiceApp(createLogger('silent'), answered => told.push(answered))
   const config = { operationId: 'readThing' }
   app.get('/things/:thing', { config }, async () => ({}))
   app.post('/plain', async () => {

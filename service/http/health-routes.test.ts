@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { serviceLog } from '../roles/service-log.ts'
 import { type HealthOptions, healthRoutes } from './health-routes.ts'
+import { createLogger } from './logger.ts'
 import { createServiceApp } from './service-app.ts'
 
 it('200 says that the process lives and is ready, to anybody', async test => {
@@ -53,7 +53,7 @@ it('200 shows how the lanes are, and is ready however many of them are dead', as
 })
 
 function appWith(health: HealthOptions) {
-  const app = createServiceApp(serviceLog('silent'))
+  const app = createServiceApp(createLogger('silent'))
   healthRoutes(app, health)
   return app
 }

@@ -10,8 +10,8 @@ import {
   serviceUnderTest,
 } from '../../testing/service-under-test.ts'
 import { generateToken } from '../access/token-format.ts'
-import { serviceLog } from '../roles/service-log.ts'
 import { healthRoutes } from './health-routes.ts'
+import { createLogger } from './logger.ts'
 import { createServiceApp } from './service-app.ts'
 
 const EVENTS = '/api/v1/events'
@@ -204,7 +204,7 @@ it('warns of a test purchase that the platform refused', async test => {
 
 it('warns of a process that is not ready yet, with what is missing', async () => {
   const lines: string[] = []
-  const app = createServiceApp(serviceLog('info', { write: line => void lines.push(line) }))
+  const app = createServiceApp(createLogger('info', { write: line => void lines.push(line) }))
   const checks = [{ name: 'store', check: () => Promise.reject(new Error('password=hunter2')) }]
   healthRoutes(app, { checks, pauseReason: () => 'start' })
   await app.inject({ url: '/readyz' })
@@ -245,7 +245,7 @@ it('tells of bytes that are no request, and of callers who hang up in the middle
 
 it('tells of a bug in one line at error, with what was thrown', async () => {
   const lines: string[] = []
-  const app = createServiceApp(serviceLog('info', { write: line => void lines.push(line) }))
+  const app = createServiceApp(createLogger('info', { write: line => void lines.push(line) }))
   app.get('/bug', () => {
     throw new TypeError('a bug')
   })

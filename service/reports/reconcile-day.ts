@@ -31,7 +31,7 @@ export interface Bucket {
   explanation: string
 }
 
-/** `acceptedCount - metaCount` is the sum of the buckets and `unexplainedResidual`, always. */
+/** `countAccepted - metaCount` is the sum of the buckets and `unexplainedResidual`, always. */
 export interface DayReconciliation {
   acceptedCount: number
   platformCount: number

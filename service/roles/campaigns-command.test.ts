@@ -1,67 +1,57 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { campaignsCommand } from './campaigns-command.ts'
+import { type Installation, workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { installation } from '../../testing/program-under-test.ts'
+import { TestClock } from '../../testing/test-clock.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { seedSimulatedAccount } from '../agents/executor/simulated-account-store.ts'
 
-const ENTITY = ['--account', '3', '--entity', 'campaign:120200000000003001']
-const PLACE = { adAccountId: 3, type: 'campaign', id: '120200000000003001' }
+it('lists the simulated campaigns, changes one, and spoils its next change', async test => {
+  const { database, connectionString } = await testStore(test)
+  const clock = new TestClock()
+  const people: Installation = { url: 'http://127.0.0.1:1', database, clock }
+  const { adAccountId } = await workspaceUnderTest(people)
+  const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at: clock.now() }
+  await database.query.transaction().execute(query => seedSimulatedAccount({ query }, entry))
+  const place = installation(test)
+  const run = async (task: string, ...list: string[]) => {
+    const options = [task, '--account', String(adAccountId), ...list]
+    const environment = { DATABASE_URL: connectionString }
+    const program = place.start({ role: 'campaigns', arguments: options, environment })
+    const { code } = await program.ended
+    return { code, printed: program.log(), said: program.terminal() }
+  }
 
-it('says what to do with which campaign of which ad account', () => {
-  const cases: [string[], object][] = [
-    [['list', '--account', '3'], { adAccountId: 3, task: 'list' }],
-    [
-      ['set', ...ENTITY, '--status', 'paused', '--budget', '900'],
-      change({ status: 'paused', dailyBudgetMinor: 900, name: undefined }),
-    ],
-    [
-      ['set', ...ENTITY, '--name', '<b>Hostile</b>\u202e'],
-      change({ status: undefined, dailyBudgetMinor: undefined, name: '<b>Hostile</b>\u202e' }),
-    ],
-    [
-      ['fault', ...ENTITY, '--next', 'altered'],
-      { adAccountId: 3, task: 'fault', place: PLACE, fault: 'altered' },
-    ],
-    [
-      ['fault', ...ENTITY, '--next', 'none'],
-      { adAccountId: 3, task: 'fault', place: PLACE, fault: null },
-    ],
-  ]
-  for (const [list, expected] of cases) assert.deepEqual(campaignsCommand(list), expected)
-})
+  const { printed } = await run('list')
+  assert.equal(printed.split('\n').length, 18)
+  assert.match(printed, /^ad_account:42 +active +- {2}v1 {4}Shop\n/)
+  const [, id = ''] = /^campaign:(\d+) +active +12000 /m.exec(printed) ?? []
+  const entity = ['--entity', `campaign:${id}`]
 
-it('says how it is used when anything is missing, wrong or too much', () => {
-  const wrong = [
-    [],
-    ['list'],
-    ['remove', '--account', '3'],
-    ['list', '--account', '0'],
-    ['list', '--account', 'x'],
-    ['list', ...ENTITY],
-    ['list', '--account', '3', '--status', 'paused'],
-    ['list', '--account', '3', 'more'],
-    ['list', '--account', '3', '--port', '80'],
-    ['set', ...ENTITY],
-    ['set', '--account', '3', '--status', 'paused'],
-    ['set', ...ENTITY, '--status', 'deleted'],
-    ['set', ...ENTITY, '--budget', '0'],
-    ['set', ...ENTITY, '--budget', '1.5'],
-    ['set', ...ENTITY, '--budget', '2147483648'],
-    ['set', ...ENTITY, '--name', ''],
-    ['set', ...ENTITY, '--name', 'x'.repeat(256)],
-    ['set', ...ENTITY, '--status', 'paused', '--next', 'none'],
-    ['set', '--account', '3', '--entity', 'campaign', '--status', 'paused'],
-    ['set', '--account', '3', '--entity', 'campaign:01', '--status', 'paused'],
-    ['set', '--account', '3', '--entity', 'campaign:1:2', '--status', 'paused'],
-    ['set', '--account', '3', '--entity', 'keyword:1', '--status', 'paused'],
-    ['fault', ...ENTITY],
-    ['fault', ...ENTITY, '--next', 'broken'],
-    ['fault', ...ENTITY, '--next', 'none', '--status', 'paused'],
-  ]
-  for (const list of wrong) {
-    const usage = /^StartError: Usage: npm run campaigns -- list --account ID \| set/
-    assert.throws(() => campaignsCommand(list), usage, list.join(' '))
+  const name = 'Sale\u001b[2J\nnow'
+  const change = ['--status', 'paused', '--budget', '900', '--name', name]
+  const changed = await run('set', ...entity, ...change)
+  assert.match(changed.printed, /^campaign:\d+ +paused +900 {2}v2 {4}Sale \[2J now\n$/)
+  const stored = await find()
+  assert.deepEqual([stored?.name, stored?.version], [name, 2])
+
+  const spoiled = await run('fault', ...entity, '--next', 'ignored')
+  assert.equal(spoiled.said, `The next change of the campaign ${id} goes wrong: ignored.\n`)
+  assert.equal((await find())?.next_fault, 'ignored')
+
+  const unknown = await run('set', '--entity', 'ad:1', '--status', 'paused')
+  assert.deepEqual(
+    [unknown.code, unknown.said],
+    [1, `The ad account ${adAccountId} here has no ad 1.\n`],
+  )
+  const budgetless = await run('set', '--entity', 'ad_account:42', '--budget', '1')
+  assert.deepEqual(
+    [budgetless.code, budgetless.said],
+    [1, 'The ad account 42 has no budget of its own: change that of another.\n'],
+  )
+
+  function find() {
+    const found = database.query.selectFrom('ad_entities').selectAll().where('id', '=', id)
+    return found.executeTakeFirst()
   }
 })
-
-function change(change: object) {
-  return { adAccountId: 3, task: 'set', place: PLACE, change }
-}

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { clientCommand } from './client-command.ts'
+import { installation } from '../../testing/program-under-test.ts'
+import { testStore } from '../../testing/test-store.ts'
+import { findClient } from '../oauth/client-store.ts'
 
-it('reads what is asked', () => {
-  assert.deepEqual(clientCommand(['list']), { task: 'list' })
-  assert.deepEqual(clientCommand(['add', '--name', ' Terminal ']), {
-    task: 'add',
+it('makes a device client, which has no secret, and lists it', async test => {
+  const { database, connectionString } = await testStore(test)
+  const place = installation(test)
+  const run = async (...list: string[]) => {
+    const environment = { DATABASE_URL: connectionString }
+    const program = place.start({ role: 'client', arguments: list, environment })
+    const { code } = await program.ended
+    return { code, said: program.terminal() }
+  }
+  const added = await run('add', '--name', 'Terminal')
+  assert.equal(added.code, 0, added.said)
+  const [, clientId = ''] = /client_id ([\da-f-]{36})/.exec(added.said) ?? []
+  assert.deepEqual(await findClient(database, clientId), {
+    clientId,
+    kind: 'device',
     name: 'Terminal',
+    redirectUris: [],
   })
-})
-
-it('says how it is used to everything else', () => {
-  for (const list of [
-    [],
-    ['remove'],
-    ['list', '--name', 'x'],
-    ['add'],
-    ['add', 'Terminal'],
-    ['add', '--name', 'x', '--more'],
-  ]) {
-    assert.throws(() => clientCommand(list), /^StartError: Usage: npm run client -- list/)
-  }
-})
-
-it('refuses a name that nobody could read on one line', () => {
-  for (const name of ['', ' ', 'two\nlines', 'turned \u202e', 'x'.repeat(101)]) {
-    assert.throws(() => clientCommand(['add', '--name', name]), /--name takes one visible line/)
-  }
+  const listed = await run('list')
+  assert.equal(listed.said, `${clientId}  never approved  Terminal\n`)
+  const wrong = await run('remove')
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.said, /^Usage: npm run client/)
 })

@@ -1,6 +1,6 @@
-import { keepCompiledCode, storeCompiledCode } from './compile-cache.ts'
+import { enableCodeCache, flushCodeCache } from './compile-cache.ts'
 
 // Before the imports that it is for.
-keepCompiledCode()
+enableCodeCache()
 await import('./http-worker.ts')
-storeCompiledCode()
+flushCodeCache()

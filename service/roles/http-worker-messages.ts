@@ -4,7 +4,7 @@ import type { ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** What an HTTP worker is started with. Everything in it can be sent to another thread. */
-export interface HttpWorkerOrder {
+export interface HttpWorkerConfig {
   /** Counts from 1; stands in its log lines. */
   id: number
   role: string
@@ -24,7 +24,7 @@ export interface HttpWorkerOrder {
 }
 
 export type MessageToWorker =
-  | { kind: 'start'; order: HttpWorkerOrder }
+  | { kind: 'start'; order: HttpWorkerConfig }
   | { kind: 'ready' }
   | { kind: 'close' }
   | { kind: 'metrics'; question: number }
@@ -38,11 +38,11 @@ export type MessageFromWorker =
   | { kind: 'circuits'; question: number }
 
 /** Questions to the other thread that wait for an answer. */
-export class OpenQuestions<Answer> {
-  readonly #waiting = new Map<number, (answer: Answer) => void>()
+export class PendingRequests<Answer> {
+  readonly #waiting = new Map<number, (settle: Answer) => void>()
   #last = 0
 
-  ask(send: (question: number) => void): Promise<Answer> {
+  send(send: (question: number) => void): Promise<Answer> {
     this.#last += 1
     const question = this.#last
     return new Promise(resolve => {

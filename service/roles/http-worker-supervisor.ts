@@ -6,20 +6,20 @@ import type { ServiceLogger } from '../http/service-app.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import {
-  type HttpWorkerOrder,
+  type HttpWorkerConfig,
   type MessageFromWorker,
   type MessageToWorker,
-  OpenQuestions,
+  PendingRequests,
 } from './http-worker-messages.ts'
 import type { HttpWorkersOptions } from './http-workers.ts'
-import { StartError } from './start-error.ts'
+import { StartError } from './role.ts'
 
-const PROGRAM = new URL('./http-worker-entry.ts', import.meta.url)
+const WORKER_ENTRY = new URL('./http-worker-entry.ts', import.meta.url)
 /** The pause before a restart doubles with each worker that did not run long. */
 const RESTART_SECONDS = { first: 0.1, max: 10 }
-const STEADY_SECONDS = 60
+const STABLE_SECONDS = 60
 /** A worker that is too busy to tell its figures is shown with the last ones. */
-const FIGURES_MILLISECONDS_MAX = 2_000
+const SNAPSHOT_TIMEOUT_MILLISECONDS = 2_000
 
 /**
  * Without a limit V8 plans for the memory of the machine and collects late: 892 MB of RSS under
@@ -36,7 +36,7 @@ const HEAP_LIMITS = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 320 
  * for an event instead of 150 in more than every second run. To measure again, start it with
  * `--trace-gc-nvp` under load: `promoted=` is 1,100,000 bytes a collection, or 120,000.
  */
-const ALLOCATE_YOUNG = '--no-allocation-site-pretenuring'
+const DISABLE_PRETENURING = '--no-allocation-site-pretenuring'
 
 export interface HttpWorkerOptions {
   id: number
@@ -51,11 +51,11 @@ type Listeners = Pick<HttpWorkersOptions, 'onPlanned' | 'circuits'>
 export class HttpWorker {
   origin = ''
   readonly #options: HttpWorkerOptions
-  readonly #figures = new OpenQuestions<MetricsSnapshot>()
+  readonly #figures = new PendingRequests<MetricsSnapshot>()
   readonly #closing = new AbortController()
   readonly #firstStart = Promise.withResolvers<void>()
   #thread: Worker
-  #order: HttpWorkerOrder | null = null
+  #order: HttpWorkerConfig | null = null
   #listeners: Listeners = { onPlanned: () => {} }
   #last: MetricsSnapshot = []
   #isListening = false
@@ -75,7 +75,7 @@ export class HttpWorker {
   }
 
   /** Resolves when the worker listens. Throws a StartError when it ends before. */
-  start(order: HttpWorkerOrder, listeners: Listeners): Promise<void> {
+  start(order: HttpWorkerConfig, listeners: Listeners): Promise<void> {
     this.#order = order
     this.#listeners = listeners
     this.#send({ kind: 'start', order })
@@ -89,8 +89,8 @@ export class HttpWorker {
 
   async snapshot(): Promise<MetricsSnapshot> {
     if (!this.#isListening) return this.#last
-    const impatience = AbortSignal.timeout(FIGURES_MILLISECONDS_MAX)
-    const answer = this.#figures.ask(question => this.#send({ kind: 'metrics', question }))
+    const impatience = AbortSignal.timeout(SNAPSHOT_TIMEOUT_MILLISECONDS)
+    const answer = this.#figures.send(question => this.#send({ kind: 'metrics', question }))
     const silence = once(impatience, 'abort').then(() => null)
     this.#last = (await Promise.race([answer, silence])) ?? this.#last
     return this.#last
@@ -111,8 +111,8 @@ export class HttpWorker {
 
   #spawn(): Worker {
     const { id } = this.#options
-    setFlagsFromString(ALLOCATE_YOUNG)
-    const thread = new Worker(PROGRAM, { name: `http ${id}`, resourceLimits: HEAP_LIMITS })
+    setFlagsFromString(DISABLE_PRETENURING)
+    const thread = new Worker(WORKER_ENTRY, { name: `http ${id}`, resourceLimits: HEAP_LIMITS })
     this.#startedAt = monotonicSeconds()
     this.#failure = null
     thread.on('message', message => this.#receive(message))
@@ -164,7 +164,7 @@ export class HttpWorker {
   }
 
   async #restart(): Promise<void> {
-    const hasRunWell = monotonicSeconds() - this.#startedAt >= STEADY_SECONDS
+    const hasRunWell = monotonicSeconds() - this.#startedAt >= STABLE_SECONDS
     const pauseSeconds = hasRunWell ? RESTART_SECONDS.first : this.#pauseSeconds
     this.#pauseSeconds = Math.min(RESTART_SECONDS.max, pauseSeconds * 2)
     const { signal } = this.#closing

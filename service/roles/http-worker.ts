@@ -2,21 +2,20 @@ import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../db/database.ts'
 import { openStoreNodes } from '../db/store-nodes.ts'
 import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
+import { createLogger } from '../http/logger.ts'
 import { registerConnectionMetrics } from '../metrics/database-metrics.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { createMetricsRegistry, takeMetricsSnapshot } from '../metrics/metrics-registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
-import { closeAll } from './close-all.ts'
 import {
-  type HttpWorkerOrder,
+  type HttpWorkerConfig,
   type MessageFromWorker,
   type MessageToWorker,
-  OpenQuestions,
+  PendingRequests,
 } from './http-worker-messages.ts'
-import type { RoleContext } from './role.ts'
-import { serviceLog } from './service-log.ts'
-import { deliveryContext, platformsOf } from './start-delivery.ts'
+import { closeAll, type RoleContext } from './role.ts'
+import { createDeliveryContext, platformsOf } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
 
 /**
@@ -29,7 +28,7 @@ if (!port) throw new Error('http-worker.ts runs as a worker thread only')
 const send = (message: MessageFromWorker) => port.postMessage(message)
 
 const registry = createMetricsRegistry()
-const circuitQuestions = new OpenQuestions<CircuitCounts>()
+const circuitQuestions = new PendingRequests<CircuitCounts>()
 let running: { service: HttpService; close: () => Promise<void> } | null = null
 
 port.on('message', async (message: MessageToWorker) => {
@@ -53,7 +52,7 @@ port.on('message', async (message: MessageToWorker) => {
   }
 })
 
-async function start(order: HttpWorkerOrder) {
+async function start(order: HttpWorkerConfig) {
   const { settings, connectionString, role, id } = order
   const context = workerContext(order)
   const store = {
@@ -70,12 +69,12 @@ async function start(order: HttpWorkerOrder) {
   const platforms = withPlatformMetrics(registry, platformsOf(context, order.platformUrl))
   const onMoved = registerDestinationMetrics(registry)
   const sending = { platforms, credentialKeys: keys, onMoved }
-  const circuits = () => circuitQuestions.ask(question => send({ kind: 'circuits', question }))
+  const circuits = () => circuitQuestions.send(question => send({ kind: 'circuits', question }))
   const service = await startHttp(context, {
     database,
     nodes,
     platforms,
-    delivery: order.platformUrl ? deliveryContext(context, { database }, sending) : null,
+    delivery: order.platformUrl ? createDeliveryContext(context, { database }, sending) : null,
     credentialKeys: keys,
     onPlanned: () => order.isDelivering && send({ kind: 'planned' }),
     registry,
@@ -86,14 +85,14 @@ async function start(order: HttpWorkerOrder) {
   return { service, close: () => closeAll([database.close, () => nodes.close(), service.close]) }
 }
 
-function workerContext({ settings, id }: HttpWorkerOrder): RoleContext {
+function workerContext({ settings, id }: HttpWorkerConfig): RoleContext {
   return {
     settings,
-    logger: serviceLog(settings.logLevel).child({ worker: id }),
+    logger: createLogger(settings.logLevel).child({ worker: id }),
     now: () => new Date(),
     // Words for a person and the end of the program are the main thread's.
-    tell: () => {},
-    print: () => {},
+    printStatus: () => {},
+    printOutput: () => {},
     onFatal: sentence => {
       throw new Error(sentence)
     },

@@ -11,7 +11,7 @@ import { testStore } from '../../testing/test-store.ts'
 import { connectionsToThreads, ThreadConnection } from '../../testing/thread-connection.ts'
 import type { Database } from '../db/database.ts'
 import { type ProvisionedTracker, provisionTracker } from '../provisioning/provision-tracker.ts'
-import { connectionShare, httpWorkerCount } from './http-workers.ts'
+import { countHttpWorkers, divideConnections } from './http-workers.ts'
 
 const KEY = '07'.repeat(32)
 const REQUESTS = 300
@@ -19,18 +19,18 @@ const REQUESTS = 300
 it('runs one worker less than cores, and none on a single core', () => {
   const linux = (cores: number) => ({ cores, canReusePort: true })
   const counts = (httpWorkers?: number) =>
-    [1, 2, 4, 9, 32].map(cores => httpWorkerCount({ httpWorkers }, linux(cores)))
+    [1, 2, 4, 9, 32].map(cores => countHttpWorkers({ httpWorkers }, linux(cores)))
   assert.deepEqual(counts(), [0, 1, 3, 8, 8])
   assert.deepEqual(counts(2), [0, 2, 2, 2, 2])
   assert.deepEqual(counts(0), [0, 0, 0, 0, 0])
   const macos = { cores: 8, canReusePort: false }
-  assert.equal(httpWorkerCount({ httpWorkers: undefined }, macos), 1)
-  assert.equal(httpWorkerCount({ httpWorkers: 4 }, macos), 1)
+  assert.equal(countHttpWorkers({ httpWorkers: undefined }, macos), 1)
+  assert.equal(countHttpWorkers({ httpWorkers: 4 }, macos), 1)
 })
 
 it('workers divide the connections of a process, and each has enough to go on', () => {
   assert.deepEqual(
-    [1, 2, 3, 8].map(workers => connectionShare(10, workers)),
+    [1, 2, 3, 8].map(workers => divideConnections(10, workers)),
     [10, 5, 4, 4],
   )
 })

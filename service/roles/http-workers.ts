@@ -9,9 +9,9 @@ import { verifyErasureKey } from '../erasure/erasure-key-store.ts'
 import { type MetricsSnapshot, mergeEndedThread } from '../metrics/metrics-registry.ts'
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { HttpWorkerOrder } from './http-worker-messages.ts'
+import type { HttpWorkerConfig } from './http-worker-messages.ts'
 import { HttpWorker } from './http-worker-supervisor.ts'
-import { listenError } from './listen-error.ts'
+import { createListenError } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import type { HttpService } from './start-http.ts'
@@ -25,7 +25,7 @@ const CONNECTIONS_MIN = 4
  * How many HTTP workers a role has beside its main thread. 0: everything is one thread, as it is on
  * one core.
  */
-export function httpWorkerCount(
+export function countHttpWorkers(
   { httpWorkers }: Pick<Settings, 'httpWorkers'>,
   { cores, canReusePort }: { cores: number; canReusePort: boolean },
 ): number {
@@ -45,8 +45,8 @@ export async function prepareHttpWorkers(
   const { settings, logger } = context
   const canReusePort = await isPortReusable()
   const cores = availableParallelism()
-  const count = httpWorkerCount(settings, { cores, canReusePort })
-  const wanted = httpWorkerCount(settings, { cores, canReusePort: true })
+  const count = countHttpWorkers(settings, { cores, canReusePort })
+  const wanted = countHttpWorkers(settings, { cores, canReusePort: true })
   if (count < wanted) {
     logger.info({ wanted }, 'this system cannot share a port between threads: one of them listens')
   }
@@ -109,11 +109,11 @@ export class HttpWorkers {
     const count = this.#workers.length
     const share = {
       port,
-      databaseConnectionsMax: connectionShare(settings.databaseConnectionsMax, count),
+      databaseConnectionsMax: divideConnections(settings.databaseConnectionsMax, count),
       ingestQueueMax: Math.ceil(settings.ingestQueueMax / count),
     }
     const shared = { limits: allocateLimitMemory(), destinationChanges: allocateChangeCounter() }
-    return (index: number): HttpWorkerOrder => ({
+    return (index: number): HttpWorkerConfig => ({
       id: index + 1,
       role: this.#role,
       settings: { ...settings, ...share },
@@ -151,7 +151,7 @@ async function findPort({ host, port }: Settings): Promise<number> {
     return (server.address() as AddressInfo).port
   } catch (cause) {
     const place = { host, port, variables: { host: 'HOST', port: 'PORT' } } as const
-    throw listenError(cause, place)
+    throw createListenError(cause, place)
   } finally {
     await new Promise(resolve => server.close(resolve))
   }
@@ -172,6 +172,6 @@ async function isPortReusable(): Promise<boolean> {
 }
 
 /** The connections of one process, dealt out to its workers. */
-export function connectionShare(connectionsMax: number, workers: number): number {
+export function divideConnections(connectionsMax: number, workers: number): number {
   return Math.max(CONNECTIONS_MIN, Math.ceil(connectionsMax / workers))
 }

@@ -8,7 +8,7 @@ import { openStoreNodes, type StoreNodes } from '../db/store-nodes.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { Settings } from '../settings/settings.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
-import { StartError } from './start-error.ts'
+import { StartError } from './role.ts'
 
 export interface Store {
   database: Database
@@ -19,7 +19,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-export interface StoreRequest {
+export interface OpenStoreOptions {
   settings: Settings
   logger: ServiceLogger
   /** Names the role in pg_stat_activity. */
@@ -29,11 +29,11 @@ export interface StoreRequest {
 }
 
 /** Opens `DATABASE_URL`, or the embedded PostgreSQL below the data folder. */
-export async function openStore(request: StoreRequest): Promise<Store> {
+export async function openStore(request: OpenStoreOptions): Promise<Store> {
   const { settings, logger, role } = request
-  const embedded = await embeddedOf(request)
+  const embedded = await startEmbedded(request)
   const connectionString =
-    settings.databaseUrl ?? embedded?.connectionString ?? (await runningStore(settings))
+    settings.databaseUrl ?? embedded?.connectionString ?? (await requireRunningStore(settings))
   const options = {
     connectionString,
     connectionsMax: settings.databaseConnectionsMax,
@@ -54,11 +54,16 @@ export async function openStore(request: StoreRequest): Promise<Store> {
     return { database, nodes, connectionString, embedded, close }
   } catch (error) {
     await close()
-    throw settings.databaseUrl === undefined ? error : unreachable(settings.databaseUrl, error)
+    throw settings.databaseUrl === undefined
+      ? error
+      : createConnectionError(settings.databaseUrl, error)
   }
 }
 
-async function embeddedOf({ settings, embedded }: StoreRequest): Promise<EmbeddedPostgres | null> {
+async function startEmbedded({
+  settings,
+  embedded,
+}: OpenStoreOptions): Promise<EmbeddedPostgres | null> {
   if (settings.databaseUrl !== undefined || embedded === 'join') return null
   return startEmbeddedPostgres({
     dataDirectory: settings.dataDirectory,
@@ -66,7 +71,7 @@ async function embeddedOf({ settings, embedded }: StoreRequest): Promise<Embedde
   })
 }
 
-async function runningStore({ dataDirectory }: Settings): Promise<string> {
+async function requireRunningStore({ dataDirectory }: Settings): Promise<string> {
   const running = await findRunningEmbeddedPostgres(dataDirectory)
   if (running) return running
   throw new StartError(
@@ -75,12 +80,12 @@ async function runningStore({ dataDirectory }: Settings): Promise<string> {
 }
 
 /** Names the server and the trouble, never the account or the password in the address. */
-function unreachable(databaseUrl: string, cause: unknown): StartError {
+function createConnectionError(databaseUrl: string, cause: unknown): StartError {
   const { hostname, port } = new URL(databaseUrl)
   const server = hostname === '' ? '' : ` at ${hostname}${port === '' ? '' : `:${port}`}`
   const code = String((cause as { code?: unknown }).code ?? 'no answer')
   return new StartError(
-    `${UNREACHABLE[code] ?? 'DATABASE_URL cannot be used'}${server} (${code}).`,
+    `${CONNECTION_ERRORS[code] ?? 'DATABASE_URL cannot be used'}${server} (${code}).`,
     {
       cause,
     },
@@ -88,7 +93,7 @@ function unreachable(databaseUrl: string, cause: unknown): StartError {
 }
 
 /** By Node's code, or by PostgreSQL's SQLSTATE. */
-const UNREACHABLE: Record<string, string> = {
+const CONNECTION_ERRORS: Record<string, string> = {
   ECONNREFUSED: 'No PostgreSQL listens where DATABASE_URL points,',
   ENOTFOUND: 'DATABASE_URL names a host that is not known,',
   '28P01': 'The user or the password in DATABASE_URL is refused by the PostgreSQL',

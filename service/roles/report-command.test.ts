@@ -1,40 +1,113 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { reportCommand } from './report-command.ts'
-import { StartError } from './start-error.ts'
+import { it, type TestContext } from 'node:test'
+import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { deriveAuditKeys } from '../audit/signed-head.ts'
+import { createLogger } from '../http/logger.ts'
+import { startJobWorker } from '../jobs/worker.ts'
+import { readSettings } from '../settings/read-settings.ts'
+import { buildJobs } from './job-registry.ts'
+import { runReport } from './report-command.ts'
+import { StartError } from './role.ts'
 
-const ID = '0190bbbb-0000-7000-8000-00000000000A'
+const DAY = '2026-11-21'
 
-it('shows every tracker of a day unless it is told more', () => {
-  const shown = { date: '2026-11-20', trackerId: null, refresh: false }
-  assert.deepEqual(reportCommand(['--date', '2026-11-20']), shown)
-  assert.deepEqual(reportCommand(['--date=2026-11-20', '--tracker', ID, '--refresh']), {
-    date: '2026-11-20',
-    trackerId: ID.toLowerCase(),
-    refresh: true,
-  })
-})
-
-it('says how it is used when the day is missing or an option is unknown', () => {
-  const misuses = [
-    [],
-    ['--refresh'],
-    ['2026-11-20'],
-    ['--date', '2026-11-20', '--colour'],
-    ['--date'],
-  ]
-  for (const misuse of misuses) {
-    assert.throws(() => reportCommand(misuse), isStartError(/^Usage: .*--date YYYY-MM-DD/))
+/** A service that sent one purchase, and the command as its operator types it. */
+async function place(test: TestContext) {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase())
+  await service.deliver()
+  const environment = {
+    DATABASE_URL: service.connectionString,
   }
-})
-
-it('says which option is wrong', () => {
-  const wrongDay = isStartError(/--date takes a day such as 2026-11-20, not 2026-02-30/)
-  assert.throws(() => reportCommand(['--date', '2026-02-30']), wrongDay)
-  const wrongId = isStartError(/--tracker takes an id/)
-  assert.throws(() => reportCommand(['--date', '2026-11-20', '--tracker', 'shop']), wrongId)
-})
-
-function isStartError(message: RegExp) {
-  return (error: unknown) => error instanceof StartError && message.test(error.message)
+  const startJobs = () =>
+    startJobWorker({
+      database: service.database,
+      jobs: buildJobs({
+        settings: readSettings(environment),
+        delivery: service.delivery,
+        preparePartitions: async () => {},
+        onAlert: () => {},
+        auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
+        onBrokenLog: () => {},
+        onVerifiedLogs: () => {},
+        onForgottenHeads: () => {},
+      }),
+      now: service.clock.now,
+      concurrency: 1,
+      onError: assert.ifError,
+      onDone: () => {},
+    })
+  const report = async (argumentList: string[]) => {
+    const said: string[] = []
+    const context = {
+      settings: readSettings(environment),
+      logger: createLogger('debug', { write: () => {} }),
+      now: service.clock.now,
+      printStatus: assert.fail,
+      printOutput: (text: string) => void said.push(text),
+      onFatal: () => {},
+    }
+    const worker = startJobs()
+    await runReport(context, argumentList).finally(worker.stop)
+    return said.join('')
+  }
+  return { service, report }
 }
+
+it('says when the report will be made while there is none', async test => {
+  const { service, report } = await place(test)
+  const says = async (day: string) => report(['--date', day])
+  assert.equal(
+    await says(DAY),
+    '2026-11-21 has not ended: its report is made at 2026-11-22 06:00 UTC.\n',
+  )
+  service.clock.forward(43_200)
+  assert.match(await says(DAY), /is made at 2026-11-22 06:00 UTC; --refresh makes it now/)
+  assert.match(await says('2026-11-20'), /is made within the hour/)
+  assert.match(await says('2026-11-10'), /the last 7 days only/)
+})
+
+it('makes it at once when asked to, and shows it from then on', async test => {
+  const { service, report } = await place(test)
+  service.clock.forward(43_200)
+  const made = await report(['--date', DAY, '--refresh'])
+  assert.match(made, /^Reconciliation of 2026-11-21 \(UTC\)\n/)
+  assert.match(made, / {2}Status +matched: /)
+  assert.match(made, /\n {2}Purchase +1 +1 +0\n/)
+  assert.equal(await report(['--date', DAY]), made)
+})
+
+it('shows every tracker, or the one that is named', async test => {
+  const { service, report } = await place(test)
+  const other = await service.newTracker()
+  service.clock.forward(43_200)
+  const all = await report(['--date', DAY, '--refresh'])
+  assert.equal(all.match(/^Reconciliation/gm)?.length, 2)
+  const one = await report(['--date', DAY, '--tracker', other.trackerId])
+  assert.match(one, new RegExp(`Tracker +${other.trackerId}`))
+  assert.equal(one.match(/^Reconciliation/gm)?.length, 1)
+})
+
+it('shows the former report, and why there is no new one', async test => {
+  const { service, report } = await place(test)
+  service.clock.forward(43_200)
+  const made = await report(['--date', DAY, '--refresh'])
+  const respond = { status: 400, code: 190, message: 'Session has expired' }
+  await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond }])
+  const again = await report(['--date', DAY, '--refresh'])
+  assert.ok(again.startsWith(made))
+  assert.match(
+    again.slice(made.length),
+    /^At 2026-11-22 00:00 UTC it could not be made again\. .*refuses the access token/,
+  )
+})
+
+it('refuses to make the report of a day that has not ended', async test => {
+  const { report } = await place(test)
+  await assert.rejects(
+    report(['--date', DAY, '--refresh']),
+    error => error instanceof StartError && /^2026-11-21 has not ended/.test(error.message),
+  )
+})

@@ -7,7 +7,7 @@ import {
   type ReconciliationInput,
   reconcileDay,
 } from '../reports/reconcile-day.ts'
-import { reportTable } from './report-table.ts'
+import { formatReportTable } from './report-table.ts'
 
 const AT = new Date('2026-11-22T06:00:12.345Z')
 
@@ -30,7 +30,7 @@ const QUIET = { names: [], isTruncated: false }
 function table(reconciliation: ReturnType<typeof reconcileDay>): string {
   const times = { createdAt: AT, updatedAt: AT, triedAt: AT, trouble: null }
   const stored = { id: 1, destinationId: DESTINATION.id, reportDate: '2026-11-21', ...times }
-  return reportTable({ ...stored, ...reconciliation }, DESTINATION)
+  return formatReportTable({ ...stored, ...reconciliation }, DESTINATION)
 }
 
 function compared(changes: Partial<ReconciliationInput> = {}): string {

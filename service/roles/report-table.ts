@@ -19,7 +19,7 @@ const STATUS_SENTENCES: Record<ReportStatus, string> = {
 }
 
 /** One reconciliation as text for a terminal, at most 80 columns wide and without colour. */
-export function reportTable(report: StoredReport, destination: Destination): string {
+export function formatReportTable(report: StoredReport, destination: Destination): string {
   const status = report.status as ReportStatus
   const isCompared = status !== 'unavailable'
   const lines = [
@@ -28,22 +28,22 @@ export function reportTable(report: StoredReport, destination: Destination): str
     `  Destination  ${destination.id}`,
     `  Target       ${formatTarget(destination.config)}`,
     `  Made         ${formatIsoMinute(report.updatedAt)} UTC`,
-    ...wrapped('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
+    ...wrapText('  Status       ', `${status}: ${STATUS_SENTENCES[status]}`),
     '',
-    ...nameLines(report, isCompared),
+    ...formatEventNames(report, isCompared),
     '',
-    ...(isCompared ? bucketLines(report) : unavailableLines(report)),
+    ...(isCompared ? formatBuckets(report) : formatUnavailable(report)),
   ]
   return `${lines.map(line => line.trimEnd()).join('\n')}\n`
 }
 
-function nameLines({ eventCounts, ...totals }: StoredReport, isCompared: boolean): string[] {
+function formatEventNames({ eventCounts, ...totals }: StoredReport, isCompared: boolean): string[] {
   const accepted = new Map(Object.entries(eventCounts.accepted))
   const platform = new Map(Object.entries(eventCounts.meta))
   const row = (name: string, ours: number, theirs: number) =>
     isCompared
-      ? tableRow(name, [grouped(ours), grouped(theirs), signed(ours - theirs)])
-      : tableRow(name, [grouped(ours), '-', '-'])
+      ? formatRow(name, [formatCount(ours), formatCount(theirs), formatSignedCount(ours - theirs)])
+      : formatRow(name, [formatCount(ours), '-', '-'])
   const rows = [...new Set([...accepted.keys(), ...platform.keys()])]
     .map(name => [name, accepted.get(name) ?? 0, platform.get(name) ?? 0] as const)
     .sort(([a, ...countsA], [b, ...countsB]) => {
@@ -51,43 +51,43 @@ function nameLines({ eventCounts, ...totals }: StoredReport, isCompared: boolean
     })
   const left = rows.length - NAMES_SHOWN_MAX
   return [
-    tableRow('EVENT', ['ACCEPTED', 'PLATFORM', 'GAP']),
+    formatRow('EVENT', ['ACCEPTED', 'PLATFORM', 'GAP']),
     ...rows.slice(0, NAMES_SHOWN_MAX).map(cells => row(...cells)),
     ...(left > 0 ? [`  (${left} more names)`] : []),
     row('Total', totals.acceptedCount, totals.platformCount),
   ]
 }
 
-function bucketLines({ buckets, unexplainedResidual }: StoredReport): string[] {
-  const lines = [tableRow('EXPLAINED BY', ['COUNT', 'BASIS'])]
+function formatBuckets({ buckets, unexplainedResidual }: StoredReport): string[] {
+  const lines = [formatRow('EXPLAINED BY', ['COUNT', 'BASIS'])]
   for (const name of BUCKET_NAMES) {
     const bucket = buckets[name]
     if (!bucket) continue
-    lines.push(tableRow(name, [signed(bucket.count), bucket.basis]))
-    lines.push(...wrapped('    ', bucket.explanation))
+    lines.push(formatRow(name, [formatSignedCount(bucket.count), bucket.basis]))
+    lines.push(...wrapText('    ', bucket.explanation))
   }
-  return [...lines, tableRow('Not explained', [signed(unexplainedResidual)])]
+  return [...lines, formatRow('Not explained', [formatSignedCount(unexplainedResidual)])]
 }
 
 /** Every bucket says the same: why there are no counts. */
-function unavailableLines({ buckets }: StoredReport): string[] {
+function formatUnavailable({ buckets }: StoredReport): string[] {
   const [bucket] = Object.values(buckets)
-  return wrapped('  ', bucket?.explanation ?? 'The day was not compared.')
+  return wrapText('  ', bucket?.explanation ?? 'The day was not compared.')
 }
 
-function tableRow(name: string, cells: readonly string[]): string {
+function formatRow(name: string, cells: readonly string[]): string {
   const counts = cells.map(cell => cell.padStart(COUNT_WIDTH))
-  return `  ${shortened(name).padEnd(NAME_WIDTH)}${counts.join('')}`
+  return `  ${truncateName(name).padEnd(NAME_WIDTH)}${counts.join('')}`
 }
 
 /** Names come from callers and from the platform: none may break the line or steer the terminal. */
-function shortened(name: string): string {
+function truncateName(name: string): string {
   const plain = name.replaceAll(/\p{C}+/gu, ' ')
   return plain.length > NAME_WIDTH ? `${plain.slice(0, NAME_WIDTH - 3)}...` : plain
 }
 
 /** Breaks at spaces; the lines after the first stand below its text. */
-function wrapped(head: string, text: string): string[] {
+function wrapText(head: string, text: string): string[] {
   const lines = [head]
   for (const word of text.replaceAll(/\p{C}+/gu, ' ').split(/ +/)) {
     const line = lines.at(-1) ?? ''
@@ -99,10 +99,10 @@ function wrapped(head: string, text: string): string[] {
   return lines
 }
 
-function grouped(count: number): string {
+function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }
 
-function signed(count: number): string {
-  return count > 0 ? `+${grouped(count)}` : grouped(count)
+function formatSignedCount(count: number): string {
+  return count > 0 ? `+${formatCount(count)}` : formatCount(count)
 }

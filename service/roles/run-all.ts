@@ -6,17 +6,21 @@ import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import type { Settings } from '../settings/settings.ts'
-import { closeAll } from './close-all.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
-import { migrateStore } from './migrate-store.ts'
+import { migrateStore } from './migrate-command.ts'
 import { openStore, type Store } from './open-store.ts'
-import type { RoleContext, RunningRole } from './role.ts'
+import { closeAll, type RoleContext, type RunningRole } from './role.ts'
 import { startSimulatorProcess } from './simulator-process.ts'
-import { deliveryContext, platformsOf, preparePartitions, startDelivery } from './start-delivery.ts'
+import {
+  createDeliveryContext,
+  platformsOf,
+  preparePartitions,
+  startDelivery,
+} from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
 import { startJobs } from './start-jobs.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
-import { startSummary } from './start-summary.ts'
+import { formatStartSummary } from './start-summary.ts'
 
 /**
  * `npm start`: the store, its migrations, the service, a delivery worker and, unless
@@ -36,7 +40,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     await migrateStore(context, store)
     await preparePartitions(store, context)
 
-    const simulator = await simulatorOf(context)
+    const simulator = await startSimulator(context)
     if (simulator) closers.push(simulator.stop)
     simulator?.exited.then(context.onFatal)
     const platformUrl = simulator?.url ?? (settings.platformUrl as string)
@@ -55,10 +59,10 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       isOwnDatabase: store.embedded !== null,
     })
     service.markReady()
-    context.tell(
-      startSummary({
+    context.printStatus(
+      formatStartSummary({
         origin: service.origin,
-        store: storeLine(settings, store),
+        store: formatStore(settings, store),
         metricsUrl: metrics.url,
         platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
         credentialsPath: hasCredentials ? credentialsPath : null,
@@ -73,7 +77,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
   }
 }
 
-interface ServiceParts {
+interface ServiceDependencies {
   platforms: PlatformRegistry
   platformUrl: string
   credentialKeys: CredentialKeys
@@ -87,17 +91,17 @@ interface ServiceParts {
 async function startServiceAndWorker(
   context: RoleContext,
   store: Store,
-  { platforms, platformUrl, credentialKeys, metrics, workers, closers }: ServiceParts,
+  { platforms, platformUrl, credentialKeys, metrics, workers, closers }: ServiceDependencies,
 ): Promise<HttpService> {
   const { registry } = metrics
   const options = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   const worker = await startDelivery(context, store, { ...options, registry })
   closers.push(worker.stop)
-  const delivery = deliveryContext(context, store, options)
+  const delivery = createDeliveryContext(context, store, options)
   closers.push(startJobs(context, store, { registry, delivery }).stop)
   const { wake: onPlanned, countCircuits: circuits } = worker
   if (workers) {
-    metrics.addThreads(workers.snapshots)
+    metrics.addWorkerSnapshots(workers.snapshots)
     const service = await workers.start({ store, credentialKeys, platformUrl, onPlanned, circuits })
     closers.push(service.close)
     return service
@@ -110,13 +114,13 @@ async function startServiceAndWorker(
   return service
 }
 
-async function simulatorOf({ settings, logger }: RoleContext) {
+async function startSimulator({ settings, logger }: RoleContext) {
   if (settings.platformUrl !== undefined) return null
   const beside = settings.port === 0 ? 0 : settings.port + 1
   return startSimulatorProcess(settings.simulatorPort || beside, logger)
 }
 
-function storeLine(settings: Settings, { embedded }: Store): string {
+function formatStore(settings: Settings, { embedded }: Store): string {
   if (!embedded) return 'PostgreSQL at DATABASE_URL'
   const how = embedded.isAdopted ? 'adopted from an earlier run' : 'started'
   return `embedded PostgreSQL in ${settings.dataDirectory} (${how})`

@@ -1,11 +1,14 @@
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { closeAll } from './close-all.ts'
 import { openStore } from './open-store.ts'
-import type { RoleContext, RunningRole } from './role.ts'
-import { deliveryContext, platformsOf, preparePartitions, startDelivery } from './start-delivery.ts'
-import { StartError } from './start-error.ts'
+import { closeAll, type RoleContext, type RunningRole, StartError } from './role.ts'
+import {
+  createDeliveryContext,
+  platformsOf,
+  preparePartitions,
+  startDelivery,
+} from './start-delivery.ts'
 import { startJobs } from './start-jobs.ts'
 import { startMetrics } from './start-metrics.ts'
 
@@ -32,9 +35,9 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     }
     const worker = await startDelivery(context, store, { ...options, registry })
     closers.push(worker.stop)
-    const delivery = deliveryContext(context, store, options)
+    const delivery = createDeliveryContext(context, store, options)
     closers.push(startJobs(context, store, { registry, delivery }).stop)
-    context.tell(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
+    context.printStatus(`Signalbox delivers to ${platformUrl}\nIts metrics are at ${metrics.url}\n`)
     return { close: () => closeAll(closers) }
   } catch (error) {
     await closeAll(closers)

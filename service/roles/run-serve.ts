@@ -2,11 +2,10 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { closeAll } from './close-all.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
-import type { RoleContext, RunningRole } from './role.ts'
-import { deliveryContext, platformsOf, preparePartitions } from './start-delivery.ts'
+import { closeAll, type RoleContext, type RunningRole } from './role.ts'
+import { createDeliveryContext, platformsOf, preparePartitions } from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 
@@ -27,10 +26,12 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     const parts = { store, credentialKeys: keys, metrics }
     const service = workers
       ? await serveInWorkers(context, workers, parts)
-      : await serveHere(context, parts)
+      : await serveInProcess(context, parts)
     closers.push(service.close)
     service.markReady()
-    context.tell(`Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`)
+    context.printStatus(
+      `Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`,
+    )
     return { close: () => closeAll(closers) }
   } catch (error) {
     await closeAll(closers)
@@ -38,7 +39,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
   }
 }
 
-interface ServeParts {
+interface ServeDependencies {
   store: Store
   credentialKeys: CredentialKeys
   metrics: RunningMetrics
@@ -47,16 +48,16 @@ interface ServeParts {
 function serveInWorkers(
   { settings }: RoleContext,
   workers: HttpWorkers,
-  { store, credentialKeys, metrics }: ServeParts,
+  { store, credentialKeys, metrics }: ServeDependencies,
 ): Promise<HttpService> {
-  metrics.addThreads(workers.snapshots)
+  metrics.addWorkerSnapshots(workers.snapshots)
   const { platformUrl } = settings
   return workers.start({ store, credentialKeys, platformUrl, onPlanned: () => {} })
 }
 
-async function serveHere(
+async function serveInProcess(
   context: RoleContext,
-  { store, credentialKeys, metrics: { registry } }: ServeParts,
+  { store, credentialKeys, metrics: { registry } }: ServeDependencies,
 ): Promise<HttpService> {
   const { startHttp } = await import('./start-http.ts')
   const { platformUrl } = context.settings
@@ -67,7 +68,7 @@ async function serveHere(
     database: store.database,
     nodes: store.nodes,
     platforms,
-    delivery: platformUrl ? deliveryContext(context, store, sending) : null,
+    delivery: platformUrl ? createDeliveryContext(context, store, sending) : null,
     credentialKeys,
     onPlanned: () => {},
     registry,

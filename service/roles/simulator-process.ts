@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { ServiceLogger } from '../http/service-app.ts'
-import { StartError } from './start-error.ts'
+import { StartError } from './role.ts'
 
 const PROGRAM = fileURLToPath(import.meta.resolve('@signalbox/graph-simulator/main.ts'))
 
@@ -43,7 +43,7 @@ async function spawnSimulator(port: number): Promise<SimulatorProcess> {
     complaint = `${complaint}${chunk}`.slice(-500)
   })
   let isStopping = false
-  const url = await firstLine(child.stdout)
+  const url = await readAddress(child.stdout)
   if (url === null) {
     await ended
     throw new StartError(`The simulator did not start: ${complaint.trim()}`)
@@ -64,7 +64,7 @@ async function spawnSimulator(port: number): Promise<SimulatorProcess> {
 }
 
 /** The address that the simulator prints when it is ready; null when it ends before. */
-async function firstLine(output: NodeJS.ReadableStream): Promise<string | null> {
+async function readAddress(output: NodeJS.ReadableStream): Promise<string | null> {
   for await (const line of createInterface({ input: output })) {
     return (JSON.parse(line) as { listening: string }).listening
   }

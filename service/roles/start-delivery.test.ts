@@ -8,11 +8,11 @@ import {
   simulatorSummary,
 } from '../../testing/simulator-controls.ts'
 import { eventuallyStatus, submitFor } from '../../testing/worker-under-test.ts'
+import { createLogger } from '../http/logger.ts'
 import { createMetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
-import { serviceLog } from './service-log.ts'
 import { startDelivery } from './start-delivery.ts'
 
 const SETTINGS = {
@@ -29,7 +29,7 @@ it('logs the destination once when its circuit opens, and once when it closes', 
   const lines: Record<string, unknown>[] = []
   const context = {
     settings: SETTINGS,
-    logger: serviceLog('info', { write: line => void lines.push(JSON.parse(line)) }),
+    logger: createLogger('info', { write: line => void lines.push(JSON.parse(line)) }),
     now: service.clock.now,
   } as RoleContext
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])

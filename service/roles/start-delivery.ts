@@ -49,7 +49,7 @@ export interface DeliveryOptions {
 }
 
 /** What delivering needs, for a worker and for requests that send at once. */
-export function deliveryContext(
+export function createDeliveryContext(
   { settings, logger, now }: RoleContext,
   { database, nodes }: Pick<Store, 'database'> & Partial<Pick<Store, 'nodes'>>,
   { platforms, credentialKeys, onMoved }: DeliveryOptions,
@@ -78,10 +78,10 @@ export async function startDelivery(
   { registry, ...options }: DeliveryOptions & { registry: MetricsRegistry },
 ): Promise<DeliveryWorker> {
   const { settings, logger } = context
-  const ears = new Ears(context, store)
+  const ears = new DeliveryNotifications(context, store)
   const meter = registerDeliveryMetrics(registry)
   const worker = startDeliveryWorker({
-    context: { ...deliveryContext(context, store, options), ...meteredSteps(meter) },
+    context: { ...createDeliveryContext(context, store, options), ...pickMeterCallbacks(meter) },
     limits: {
       requestsMax: settings.deliveryRequestsMax,
       destinationRequestsMax: settings.deliveryRequestsPerDestinationMax,
@@ -92,7 +92,7 @@ export async function startDelivery(
       logger.error({ err }, 'delivery stumbled; it goes on')
     },
     onQueuesChecked: meter.onLooked,
-    onCircuitChanged: change => logCircuit(context, change),
+    onCircuitChanged: change => logCircuitChange(context, change),
     onPoll: () => ears.listen(() => worker.wake()),
   })
   registerWorkerMetrics(registry, worker, settings.deliveryRequestsMax)
@@ -105,19 +105,19 @@ export async function startDelivery(
   }
 }
 
-function meteredSteps({ onClaimed, onSettled, onSettleRetry }: DeliveryMeter) {
+function pickMeterCallbacks({ onClaimed, onSettled, onSettleRetry }: DeliveryMeter) {
   return { onClaimed, onSettled, onSettleRetry }
 }
 
 /** Which platform is away, and since when: the figures name no destination. */
-function logCircuit({ logger }: RoleContext, { state, ...destination }: CircuitChange): void {
+function logCircuitChange({ logger }: RoleContext, { state, ...destination }: CircuitChange): void {
   if (state === 'closed')
     logger.info(destination, 'a circuit is closed: the platform answers again')
   else logger.warn(destination, 'a circuit is open: the platform cannot be reached')
 }
 
 /** The listening connection, made again at the next poll after it broke. */
-class Ears {
+class DeliveryNotifications {
   readonly #context: RoleContext
   readonly #store: Store
   #notices: NotificationListener | null = null

@@ -13,14 +13,14 @@ import {
   registerRateLimitMetrics,
 } from '../metrics/ingestion-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
+import { createOutboxTransport, createSmtpTransport, outboxFolder } from '../people/mail/client.ts'
+import { MailQueue } from '../people/mail/mail-queue.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
-import { listenError } from './listen-error.ts'
-import { mailQueue } from './mail-queue.ts'
+import { createListenError, formatUrlHost } from './listen-address.ts'
 import type { RoleContext } from './role.ts'
-import { urlHost } from './url-host.ts'
 
 export interface HttpService {
   origin: string
@@ -30,7 +30,7 @@ export interface HttpService {
 }
 
 /** A body has at most 64 KiB, so one that takes longer is not coming. */
-const DRAIN_MILLISECONDS_MAX = 5_000
+const DRAIN_TIMEOUT_MILLISECONDS = 5_000
 
 export interface HttpOptions {
   database: Database
@@ -55,7 +55,7 @@ export async function startHttp(
   { registry, reusePort = false, ...options }: HttpOptions,
 ): Promise<HttpService> {
   const { settings, logger, now } = context
-  const mails = mailQueue(context)
+  const mails = createEmailQueue(context)
   await verifyErasureKey(options.database, options.credentialKeys)
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
@@ -73,7 +73,7 @@ export async function startHttp(
     social: socialClients(settings),
     ingestQueueMax: settings.ingestQueueMax,
     commitEventsMax: settings.commitEventsMax,
-    limits: limitsOf(settings),
+    limits: pickLimits(settings),
     onAnswered: registerHttpMetrics(registry),
     onCommitted: registerCommitMetrics(registry),
     ...registerRateLimitMetrics(registry),
@@ -86,12 +86,12 @@ export async function startHttp(
     await server.app.listen(place)
   } catch (cause) {
     const place = { host, port: settings.port, variables: { host: 'HOST', port: 'PORT' } } as const
-    throw listenError(cause, place)
+    throw createListenError(cause, place)
   }
   const { port } = server.app.server.address() as AddressInfo
-  origin ||= `http://${urlHost(host)}:${port}`
+  origin ||= `http://${formatUrlHost(host)}:${port}`
   const close = async () => {
-    const impatience = AbortSignal.timeout(DRAIN_MILLISECONDS_MAX)
+    const impatience = AbortSignal.timeout(DRAIN_TIMEOUT_MILLISECONDS)
     impatience.addEventListener('abort', () => server.app.server.closeAllConnections())
     await server.close()
     await mails.drain()
@@ -99,7 +99,7 @@ export async function startHttp(
   return { origin, markReady: server.markReady, close }
 }
 
-function limitsOf(settings: Settings): ServerOptions['limits'] {
+function pickLimits(settings: Settings): ServerOptions['limits'] {
   const { trackerRatePerSecond, sandboxRatePerMinute, failedAuthRatePerMinute } = settings
   const { signInRatePerMinute, registrationRatePerMinute, oauthRatePerMinute } = settings
   const { userCodeRatePerMinute, agentRatePerMinute, eventLoopDelayMillisecondsMax } = settings
@@ -128,4 +128,22 @@ function socialClients(settings: Settings): ServerOptions['social'] {
         github: { clientId: githubClientId, clientSecret: githubClientSecret },
       }),
   }
+}
+
+/**
+ * Mails to people: by the mail server of the settings, or into a folder, which the log then says.
+ */
+export function createEmailQueue({ settings, logger, now }: RoleContext): MailQueue {
+  const { mailUrl, mailFrom, dataDirectory } = settings
+  const onFailure = (code: string) => logger.error({ code }, 'a mail was not sent')
+  if (mailUrl !== undefined) {
+    return new MailQueue({
+      transport: createSmtpTransport({ url: mailUrl, from: mailFrom }),
+      onFailure,
+    })
+  }
+  const folder = outboxFolder(dataDirectory)
+  const intoFolder = createOutboxTransport(folder, now)
+  logger.info({ folder }, 'there is no mail server: mails are written into a folder')
+  return new MailQueue({ transport: intoFolder, onFailure })
 }

@@ -8,7 +8,7 @@ import { registerAuditLogMetrics, registerJobMetrics } from '../metrics/database
 import { registerAlertMetrics } from '../metrics/delivery-metrics.ts'
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
-import { type JobParts, jobRegister } from './job-register.ts'
+import { buildJobs, type JobDependencies } from './job-registry.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { preparePartitions } from './start-delivery.ts'
@@ -30,19 +30,19 @@ export function startJobs(
 ): RunningJobs {
   const { settings, logger, now } = context
   if (!settings.areJobsOn) return { stop: async () => {} }
-  const jobs = jobRegister({
+  const jobs = buildJobs({
     settings,
     delivery,
     preparePartitions: () => preparePartitions(store, context),
-    onAlert: alertTeller(context, registry),
+    onAlert: createAlertHandler(context, registry),
     auditKeys: deriveAuditKeys(delivery.credentialKeys),
-    ...auditTellers(context),
+    ...createAuditHandlers(context),
     onVerifiedLogs: registerAuditLogMetrics(registry),
   })
   const meter = registerJobMetrics(registry, {
     names: jobs.map(({ name }) => name),
-    periodSeconds: periodsOf(jobs),
-    read: () => readJobStatistics(store.database, [...periodsOf(jobs).keys()]),
+    periodSeconds: collectPeriods(jobs),
+    read: () => readJobStatistics(store.database, [...collectPeriods(jobs).keys()]),
   })
   const database = openDatabase({
     connectionString: store.connectionString,
@@ -61,7 +61,7 @@ export function startJobs(
     },
     onDone: run => {
       meter.onDone(run)
-      logRun(context, run)
+      logJobRun(context, run)
     },
   })
   return {
@@ -72,7 +72,7 @@ export function startJobs(
   }
 }
 
-function alertTeller({ logger }: RoleContext, registry: MetricsRegistry) {
+function createAlertHandler({ logger }: RoleContext, registry: MetricsRegistry) {
   const count = registerAlertMetrics(registry)
   return (alert: AlertTransition) => {
     if (alert.transition === 'raised') count(alert.kind)
@@ -83,7 +83,9 @@ function alertTeller({ logger }: RoleContext, registry: MetricsRegistry) {
   }
 }
 
-function auditTellers({ logger }: RoleContext): Pick<JobParts, 'onBrokenLog' | 'onForgottenHeads'> {
+function createAuditHandlers({
+  logger,
+}: RoleContext): Pick<JobDependencies, 'onBrokenLog' | 'onForgottenHeads'> {
   return {
     onBrokenLog: ({ workspaceId, broken_at: sequence, finding }) =>
       logger.error({ workspace: workspaceId, sequence, finding }, 'an audit log was changed'),
@@ -93,7 +95,7 @@ function auditTellers({ logger }: RoleContext): Pick<JobParts, 'onBrokenLog' | '
 }
 
 /** Never with its payload. */
-function logRun({ logger }: RoleContext, { name, outcome, seconds, error: err }: JobRun): void {
+function logJobRun({ logger }: RoleContext, { name, outcome, seconds, error: err }: JobRun): void {
   switch (outcome) {
     case 'succeeded':
       logger.debug({ task: name, seconds }, 'a job is done')
@@ -107,7 +109,7 @@ function logRun({ logger }: RoleContext, { name, outcome, seconds, error: err }:
   }
 }
 
-function periodsOf(jobs: readonly Job[]): Map<string, number> {
+function collectPeriods(jobs: readonly Job[]): Map<string, number> {
   const periods = new Map<string, number>()
   for (const { name, schedule } of jobs) {
     if (schedule !== null) periods.set(name, parsePeriodSeconds(schedule))

@@ -19,17 +19,16 @@ import {
 import { countOpenAlerts } from '../reports/alert-store.ts'
 import { computeRetentionCutoff } from '../retention/retention-cutoff.ts'
 import type { Settings } from '../settings/settings.ts'
-import { listenError } from './listen-error.ts'
+import { createListenError, formatUrlHost } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
-import { urlHost } from './url-host.ts'
 
 export interface RunningMetrics {
   /** Where the parts of the process register what they count. */
   registry: MetricsRegistry
   url: string
   /** Adds what other threads of this process count to the page. */
-  addThreads(snapshots: () => Promise<MetricsSnapshot[]>): void
+  addWorkerSnapshots(snapshots: () => Promise<MetricsSnapshot[]>): void
   close(): Promise<void>
 }
 
@@ -57,11 +56,11 @@ export async function startMetrics(
   const server = await listen(context, async () =>
     renderMetricsOfThreads(registry, await threads()),
   )
-  const url = `http://${urlHost(context.settings.metricsHost)}:${server.port}/metrics`
+  const url = `http://${formatUrlHost(context.settings.metricsHost)}:${server.port}/metrics`
   const addThreads = (snapshots: typeof threads) => {
     threads = snapshots
   }
-  return { registry, url, addThreads, close: server.close }
+  return { registry, url, addWorkerSnapshots: addThreads, close: server.close }
 }
 
 async function listen(
@@ -70,25 +69,26 @@ async function listen(
 ): Promise<MetricsServer> {
   const { settings, logger } = context
   const host = settings.metricsHost
-  const port = settings.metricsPort || portBeside(settings)
+  const port = settings.metricsPort || chooseDefaultPort(settings)
   try {
     return await startMetricsServer({ host, port, page })
   } catch (cause) {
     const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    if (!isTaken || settings.metricsPort > 0 || port === 0) throw refusal(cause, settings, port)
+    if (!isTaken || settings.metricsPort > 0 || port === 0)
+      throw toListenError(cause, settings, port)
   }
   logger.warn({ port }, 'the metrics take another port; this one is taken')
   return startMetricsServer({ host, port: 0, page })
 }
 
 /** Two above the service, since the simulator is one above it. 0 takes any free one. */
-function portBeside({ port }: Settings): number {
+function chooseDefaultPort({ port }: Settings): number {
   return port === 0 || port + 2 > PORT_MAX ? 0 : port + 2
 }
 
-function refusal(cause: unknown, { metricsHost }: Settings, port: number) {
+function toListenError(cause: unknown, { metricsHost }: Settings, port: number) {
   const variables = { host: 'SIGNALBOX_METRICS_HOST', port: 'SIGNALBOX_METRICS_PORT' } as const
-  return listenError(cause, { host: metricsHost, port, variables })
+  return createListenError(cause, { host: metricsHost, port, variables })
 }
 
 function retentionCutoffs({ settings, now }: RoleContext) {

@@ -1,6 +1,6 @@
 import type { GivenVariable } from '../settings/settings.ts'
 
-export interface StartFacts {
+export interface StartSummary {
   origin: string
   store: string
   platform: string
@@ -13,7 +13,7 @@ export interface StartFacts {
 }
 
 /** What a person wants to know once the service runs. Secrets are shown only as "set". */
-export function startSummary(facts: StartFacts): string {
+export function formatStartSummary(facts: StartSummary): string {
   const { credentialsPath } = facts
   const lines = [
     `Signalbox is ready at ${facts.origin}`,
@@ -21,37 +21,37 @@ export function startSummary(facts: StartFacts): string {
     `  store      ${facts.store}`,
     `  platform   ${facts.platform}`,
     `  metrics    ${facts.metricsUrl}`,
-    `  keys       ${credentialsPath ?? NO_KEYS}`,
-    ...(facts.given.length > 0 ? [`  settings   ${settingsLine(facts)}`] : []),
-    ...(credentialsPath === null ? [] : ['', ...firstEvent(facts, credentialsPath)]),
+    `  keys       ${credentialsPath ?? NO_CREDENTIALS}`,
+    ...(facts.given.length > 0 ? [`  settings   ${formatSettings(facts)}`] : []),
+    ...(credentialsPath === null ? [] : ['', ...formatExampleRequests(facts, credentialsPath)]),
   ]
   return `${lines.join('\n')}\n`
 }
 
-const NO_KEYS = 'not here; make a further tracker by "npm run provision -- --out FILE"'
+const NO_CREDENTIALS = 'not here; make a further tracker by "npm run provision -- --out FILE"'
 
-function settingsLine({ given }: StartFacts): string {
+function formatSettings({ given }: StartSummary): string {
   return given.map(({ variable, value }) => `${variable}=${value ?? '(set)'}`).join(' ')
 }
 
 /** Copy and paste: the secret is read from the file, so it never stands in a shell's history. */
-function firstEvent({ origin, at }: StartFacts, credentialsPath: string): string[] {
+function formatExampleRequests({ origin, at }: StartSummary, credentialsPath: string): string[] {
   return [
     'Send a first purchase:',
     '',
-    `  curl -i ${shellWord(`${origin}/api/v1/events`)} \\`,
-    `    -H "Authorization: Bearer $(${secretReader(credentialsPath)})" \\`,
+    `  curl -i ${quoteForShell(`${origin}/api/v1/events`)} \\`,
+    `    -H "Authorization: Bearer $(${formatSecretCommand(credentialsPath)})" \\`,
     `    -H 'Content-Type: application/json' \\`,
-    `    -d ${shellWord(JSON.stringify(firstPurchase(at)))}`,
+    `    -d ${quoteForShell(JSON.stringify(buildExamplePurchase(at)))}`,
     '',
     'and ask what became of it:',
     '',
-    `  curl -s ${shellWord(`${origin}/api/v1/events/order-1001`)} \\`,
-    `    -H "Authorization: Bearer $(${secretReader(credentialsPath)})"`,
+    `  curl -s ${quoteForShell(`${origin}/api/v1/events/order-1001`)} \\`,
+    `    -H "Authorization: Bearer $(${formatSecretCommand(credentialsPath)})"`,
   ]
 }
 
-function firstPurchase(at: Date) {
+function buildExamplePurchase(at: Date) {
   return {
     event_id: 'order-1001',
     event_name: 'Purchase',
@@ -63,11 +63,11 @@ function firstPurchase(at: Date) {
 }
 
 /** sed is everywhere; jq is not. */
-function secretReader(path: string): string {
-  return `sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' ${shellWord(path)}`
+function formatSecretCommand(path: string): string {
+  return `sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' ${quoteForShell(path)}`
 }
 
 /** Quoted for a shell, whatever is in it: a folder's name may hold spaces, `$` or a quote. */
-function shellWord(text: string): string {
+function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -24,10 +24,10 @@ const moduleAt = (path: string) => JSON.stringify(pathToFileURL(join(ROOT, path)
 const PROGRAM = `
   import { guardRoutes } from ${moduleAt('service/access/guard-routes.ts')}
   import { createServiceApp } from ${moduleAt('service/http/service-app.ts')}
-  import { serviceLog } from ${moduleAt('service/roles/service-log.ts')}
+  import { createLogger } from ${moduleAt('service/http/logger.ts')}
   import { sandboxRoutes } from ${moduleAt('service/sandbox/routes.ts')}
 
-  const app = createServiceApp(serviceLog('silent'))
+  const app = createServiceApp(createLogger('silent'))
   guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
   sandboxRoutes(app, {
     sandboxKeySecret: Buffer.alloc(32, 7),

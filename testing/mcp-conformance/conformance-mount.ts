@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { mountMcpEndpoint } from '../../service/agents/mcp/mcp-endpoint.ts'
+import { createLogger } from '../../service/http/logger.ts'
 import { createServiceApp } from '../../service/http/service-app.ts'
 import { RESOURCES } from '../../service/oauth/permissions.ts'
-import { serviceLog } from '../../service/roles/service-log.ts'
 import { agentTokens } from '../agent-tokens.ts'
 import { serviceUnderTest } from '../service-under-test.ts'
 import { bearerProxy } from './bearer-proxy.ts'
@@ -17,7 +17,7 @@ export async function conformanceMount(test: TestContext): Promise<string> {
   const service = await serviceUnderTest(test)
   const { database, clock } = service
   const { execution } = await agentTokens(service)
-  const app = createServiceApp(serviceLog('fatal', { write: () => {} }))
+  const app = createServiceApp(createLogger('fatal', { write: () => {} }))
   const door = {
     database,
     now: clock.now,

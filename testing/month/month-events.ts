@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Purchase, readPurchases } from '@signalbox/example-cdnow/read-purchases.ts'
+import { type Purchase, readPurchases } from '@signalbox/example-cdnow/purchases.ts'
 import { MONTH_DAYS, STORY_DAYS } from './month-calendar.ts'
 
 /** The shop with all the troubles, and a small one with a destination of its own. */

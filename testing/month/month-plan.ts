@@ -1,5 +1,4 @@
-import { purchaseEventId } from '@signalbox/example-cdnow/purchase-event.ts'
-import type { Purchase } from '@signalbox/example-cdnow/read-purchases.ts'
+import { type Purchase, purchaseEventId } from '@signalbox/example-cdnow/purchases.ts'
 import { type SeededChoices, seededChoices } from '../seeded-choices.ts'
 import {
   CALM_TRADE,

@@ -1,5 +1,5 @@
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
-import { sumOfCents, toCents } from '@signalbox/example-cdnow/cents.ts'
+import { sumCents, toCents } from '@signalbox/example-cdnow/exact-numbers.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
 import { simulatorSummary } from '../simulator-controls.ts'
 import type { MonthStory, ToldEvent } from './month-story.ts'
@@ -47,7 +47,7 @@ export async function wrongMoney(
       event =>
         event.datasetId === datasetId && arrivalsOf(story, event).some(({ isTest }) => !isTest),
     )
-    const sold = sumOfCents(arrived.flatMap(({ dollars }) => dollars ?? []))
+    const sold = sumCents(arrived.flatMap(({ dollars }) => dollars ?? []))
     const { value_by_currency: values } = await simulatorSummary(simulatorUrl, datasetId)
     const counted = Object.keys(values).join() === 'USD' ? toCents(values.USD ?? '') : null
     if (counted !== sold) faults.push(`${datasetId}: sold ${sold} cents, counted ${counted}`)

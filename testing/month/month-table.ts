@@ -1,7 +1,7 @@
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import { findDestination } from '../../service/delivery/destination-store.ts'
 import { findReports } from '../../service/reports/report-store.ts'
-import { reportTable } from '../../service/roles/report-table.ts'
+import { formatReportTable } from '../../service/roles/report-table.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
 import type { MonthStory } from './month-story.ts'
 
@@ -20,7 +20,7 @@ export async function wrongTable(
   const destination = await findDestination(database, trackerId, destinationId)
   const [stored] = await findReports(database, trackerId, date)
   if (!stored || !destination) return [`${date}: nothing to show`]
-  const text = reportTable(stored, destination)
+  const text = formatReportTable(stored, destination)
   const lines = text.split('\n').map(line => line.trim().split(/ {2,}/).join(' | '))
   const expected = [
     `Reconciliation of ${date} (UTC)`,

@@ -1,0 +1,90 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
+import type { Credentials } from '../service/provisioning/credentials-file.ts'
+import { countAccepted } from './acceptance-round.ts'
+import type { BenchPlan, Closers } from './bench-plan.ts'
+import { benchFolder, openBenchDatabase, openBenchStore } from './bench-store.ts'
+import { startServiceProcess } from './child-processes.ts'
+import { type ProcessMemory, readProcessMemory } from './process-cost.ts'
+import { type LoadResult, runLoad } from './run-load.ts'
+
+export interface DeliveringFigures {
+  connections: number
+  load: LoadResult
+  accepted: number
+  events: number
+  /** Of them, accepted by the simulator when the load ended. */
+  delivered: number
+  memory: ProcessMemory | null
+}
+
+/** (a') The program as `npm start` runs it: one process accepts and delivers, simulator beside. */
+export async function measureWhileDelivering(
+  plan: BenchPlan,
+  closers: Closers,
+): Promise<DeliveringFigures> {
+  const dataDirectory = benchFolder()
+  closers.push(async () => rmSync(dataDirectory, { recursive: true, force: true }))
+  const service = await startServiceProcess({ role: 'all', dataDirectory })
+  closers.push(service.stop)
+  const credentials: Credentials = JSON.parse(
+    readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'),
+  )
+  const connections = plan.connections.at(-1) as number
+  const target = { origin: service.url, trackerSecret: credentials.tracker_secret }
+  const load = await runLoad({ ...plan, ...target, connections })
+  const memory = readProcessMemory(service.processId)
+  const counts = await countDelivered(dataDirectory)
+  await service.stop()
+  return { connections, load, accepted: countAccepted(load), ...counts, memory }
+}
+
+async function countDelivered(dataDirectory: string) {
+  const connectionString = await findRunningEmbeddedPostgres(dataDirectory)
+  if (connectionString === null) throw new Error('the store of role all is gone')
+  const database = openBenchDatabase(connectionString)
+  try {
+    const { rows } = await database.pool.query(
+      `select (select count(*)::integer from events) as events,
+         (select count(*)::integer from all_deliveries where status = 'accepted') as delivered`,
+    )
+    return rows[0] as { events: number; delivered: number }
+  } finally {
+    await database.close()
+  }
+}
+
+export interface LargeBodyFigures {
+  connections: number
+  load: LoadResult
+  accepted: number
+  events: number
+  /** Null where there is no /proc. */
+  memory: ProcessMemory | null
+}
+
+/** The most that a body may have. */
+const BODY_BYTES = 65_536
+
+/**
+ * (e) The largest bodies that the service takes, on all connections at once, sent to a service that
+ * is measured for nothing else: what it holds at most must fit into a small machine.
+ */
+export async function measureLargeBodies(
+  plan: BenchPlan,
+  closers: Closers,
+): Promise<LargeBodyFigures> {
+  const store = await openBenchStore()
+  closers.push(store.close)
+  const { dataDirectory, tracker } = store
+  const service = await startServiceProcess({ role: 'serve', dataDirectory })
+  closers.push(service.stop)
+  const connections = plan.connections.at(-1) as number
+  const target = { origin: service.url, trackerSecret: tracker.trackerSecret }
+  const load = await runLoad({ ...plan, ...target, connections, bodyBytes: BODY_BYTES })
+  const memory = readProcessMemory(service.processId)
+  await service.stop()
+  const { rows } = await store.database.pool.query('select count(*)::integer as events from events')
+  return { connections, load, accepted: countAccepted(load), events: rows[0].events, memory }
+}

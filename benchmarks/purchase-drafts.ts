@@ -1,0 +1,85 @@
+import type { EventSubmission } from '@signalbox/contract/submissions.ts'
+import { decideConsent } from '../service/consent/consent-decision.ts'
+import type { PlannedDelivery } from '../service/delivery/plan-store.ts'
+import type { EventRecord } from '../service/events/event-record.ts'
+import { draftEvent, type EventDraft } from '../service/ingestion/event-draft.ts'
+import { planEvent } from '../service/ingestion/plan-event.ts'
+import { formatEventKey } from '../service/ingestion/store.ts'
+import { buildPurchaseBody, createPurchaseMarks } from './purchase-request.ts'
+
+interface PurchaseDraftRequest {
+  trackerId: string
+  count: number
+  /** Twelve hexadecimal digits that all purchases of one run share. */
+  run: string
+  at: Date
+}
+
+const CAPTURED_MILLISECONDS_AGO = 3_600_000
+
+/** The purchase that the load generator would send as its `count`th, as acceptance drafts it. */
+export function createPurchaseDraft({
+  trackerId,
+  count,
+  run,
+  at,
+}: PurchaseDraftRequest): EventDraft {
+  const capturedAt = new Date(at.getTime() - CAPTURED_MILLISECONDS_AGO)
+  const body = buildPurchaseBody(createPurchaseMarks(count, run), { variant: count, capturedAt })
+  const submission = body as unknown as EventSubmission
+  return draftEvent(submission, {
+    trackerId,
+    eventId: String(body.event_id),
+    receivedAt: at,
+    eventTime: at,
+    decision: decideConsent(submission, { receivedAt: at, eventTime: at, identityPresent: true }),
+  })
+}
+
+/** What one commit stores. */
+export interface PurchaseGroup {
+  entries: EventRecord[]
+  deliveries: PlannedDelivery[]
+}
+
+export interface TrackerDestination {
+  trackerId: string
+  destinationId: string
+}
+
+interface PurchaseGroupPlan {
+  trackers: readonly TrackerDestination[]
+  rows: number
+  /** Number of the first purchase; no two groups of one run share one. */
+  first: number
+  /** Twelve hexadecimal digits that all ids of a run share. */
+  run: string
+  at: Date
+}
+
+const WINDOW_MILLISECONDS = 7 * 86_400_000
+
+/** Purchases dealt out to the trackers, in the order in which acceptance commits them. */
+export function purchaseGroup({
+  trackers,
+  rows,
+  first,
+  run,
+  at,
+}: PurchaseGroupPlan): PurchaseGroup {
+  const plans = Array.from({ length: rows }, (_, index) => {
+    const count = first + index
+    const { trackerId, destinationId } = trackers[index % trackers.length] as TrackerDestination
+    return planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
+      withdrawnAt: 'unasked',
+      routes: [{ id: destinationId, platform: 'meta', isTest: false }],
+      windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
+      nextDeliveryId: () => count,
+    })
+  })
+  plans.sort((a, b) => (formatEventKey(a.entry) < formatEventKey(b.entry) ? -1 : 1))
+  return {
+    entries: plans.map(({ entry }) => entry),
+    deliveries: plans.flatMap(({ deliveries }) => deliveries),
+  }
+}

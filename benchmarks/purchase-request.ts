@@ -1,0 +1,140 @@
+import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import type { LoadPlan } from './run-load.ts'
+
+export interface RequestTemplate {
+  /** A whole HTTP request. */
+  bytes: Buffer
+  /** Turns the request into that of another purchase, in place. */
+  renew(count: number): void
+}
+
+/** Of the same width as what replaces them, and nowhere else in a request. */
+const PLACES = { hex: '<hexhex>', digits: '<digit>' }
+const CAPTURED_MILLISECONDS_AGO = 3_600_000
+
+/**
+ * Renders a request once, so that the generator only writes a few digits into it for each
+ * purchase: it shares the machine's cores with the service that it measures.
+ */
+export function createRequestTemplate(
+  { origin, trackerSecret, mark, bodyBytes = 0 }: LoadPlan,
+  variant: number,
+): RequestTemplate {
+  const capturedAt = new Date(Date.now() - CAPTURED_MILLISECONDS_AGO)
+  const purchase = buildPurchaseBody({ ...PLACES, run: mark }, { variant, capturedAt })
+  const body = bodyBytes > 0 ? filledBody(purchase, bodyBytes) : JSON.stringify(purchase)
+  const bytes = Buffer.from(
+    `POST ${BASE_PATH}/events HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n` +
+      `authorization: Bearer ${trackerSecret}\r\ncontent-type: application/json\r\n` +
+      `user-agent: signalbox-bench\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    'latin1',
+  )
+  const hexOffsets = offsetsOf(bytes, PLACES.hex)
+  const digitOffsets = offsetsOf(bytes, PLACES.digits)
+  return {
+    bytes,
+    renew: count => {
+      const { hex, digits } = createPurchaseMarks(count, mark)
+      for (const offset of hexOffsets) bytes.write(hex, offset, 'latin1')
+      for (const offset of digitOffsets) bytes.write(digits, offset, 'latin1')
+    },
+  }
+}
+
+/** As many small members as there is room for, which take the most memory when they are read. */
+function filledBody(purchase: Record<string, unknown>, bytes: number): string {
+  const member = { a: 1, b: 'two', c: [3] }
+  const text = (count: number, rest: string) =>
+    JSON.stringify({ ...purchase, filler: Array.from({ length: count }, () => member), rest })
+  const room = bytes - text(0, '').length
+  const count = Math.floor(room / (JSON.stringify(member).length + 1))
+  return text(count, 'x'.repeat(bytes - text(count, '').length))
+}
+
+function offsetsOf(bytes: Buffer, place: string): number[] {
+  const offsets: number[] = []
+  for (let at = bytes.indexOf(place); at >= 0; at = bytes.indexOf(place, at + 1)) offsets.push(at)
+  return offsets
+}
+
+/** Where a purchase carries what is its own: ids, and the person's address and number. */
+interface PurchaseMarks {
+  /** Eight hexadecimal digits, unlike those of any other purchase of the run. */
+  hex: string
+  /** Seven decimal digits. */
+  digits: string
+  /** Twelve hexadecimal digits that all purchases of one run share. */
+  run: string
+}
+
+/**
+ * A purchase as a shop's server sends it: about 1.2 KB of JSON. E-mail, phone and external id are
+ * raw, which is the dear case: the service normalises and hashes them. Every purchase is another
+ * order of another visitor. `variant` changes the words, so that bodies differ in more than ids.
+ * The first eight digits of the id differ most, so ids fall all over an index, as random ids do.
+ */
+export function buildPurchaseBody(
+  { hex, digits, run }: PurchaseMarks,
+  { variant, capturedAt }: { variant: number; capturedAt: Date },
+): Record<string, unknown> {
+  return {
+    event_id: `${hex}-${run.slice(0, 4)}-4${run.slice(4, 7)}-8${run.slice(7, 10)}-${run}`,
+    event_name: 'Purchase',
+    action_source: 'website',
+    event_source: `https://shop.example/checkout/thank-you?order=${hex}&utm_source=newsletter`,
+    visitor_id: `v-${hex}-${run}`,
+    consent_basis: 'consent',
+    consent: {
+      ad_user_data: 'granted',
+      ad_personalization: 'granted',
+      ad_storage: 'granted',
+      analytics_storage: 'granted',
+      captured_at: capturedAt.toISOString(),
+    },
+    user_data: buildUserData({ hex, digits, run }, variant),
+    value_data: buildValueData(hex, variant),
+  }
+}
+
+function buildUserData({ hex, digits, run }: PurchaseMarks, variant: number) {
+  return {
+    em: `${NAMES[variant % NAMES.length]}.${hex}@mail.example.com`,
+    ph: `+49 1512 ${digits}`,
+    external_id: `customer-${hex}`,
+    country: 'de',
+    client_ip_address: `93.184.${variant % 256}.34`,
+    client_user_agent:
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 ' +
+      '(KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36',
+    fbp: `fb.1.1763${digits}00.${digits}42`,
+    fbc: `fb.1.1763${digits}00.PAZXh0bgNhZW0BMABhZGlkAasf${hex}${run}Kx7W_aem_m3Pq`,
+  }
+}
+
+function buildValueData(hex: string, variant: number) {
+  const product = PRODUCTS[variant % PRODUCTS.length]
+  return {
+    value: `${100 + (variant % 900)}.95`,
+    currency: 'EUR',
+    order_id: `ORD-${hex}`,
+    num_items: 4,
+    contents: [
+      { id: `SKU-${variant}-1`, title: `${product}, large`, quantity: 2, item_price: '29.95' },
+      { id: `SKU-${variant}-2`, title: `${product}, small`, quantity: 1, item_price: '19.95' },
+      { id: `SKU-${variant}-3`, title: 'Gift wrapping', quantity: 1, item_price: '4.95' },
+    ],
+  }
+}
+
+const NAMES = ['jane.doe', 'Max.Muster', 'ines', 'o.neill', 'Sofia.Rossi', 'li.wei', 'a.kowalska']
+const PRODUCTS = ['Linen shirt', 'Walnut desk lamp', 'Trail running shoes', 'Cast iron pan', 'Mug']
+
+/** Spreads a counter over all 32-bit numbers; an odd factor gives every count its own. */
+export function createPurchaseMarks(count: number, run: string): PurchaseMarks {
+  const spread = Math.imul(count, 0x9e3779b1) >>> 0
+  return {
+    hex: spread.toString(16).padStart(8, '0'),
+    digits: String(count % 10_000_000).padStart(7, '0'),
+    run,
+  }
+}

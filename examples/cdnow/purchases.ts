@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+
+/** One line of the sample: what one customer bought in one order. */
+export interface Purchase {
+  /** Counted from 1. Nothing else tells two equal orders of one day apart. */
+  line: number
+  /** The customer's number at CDNOW, with its leading zeros. */
+  customer: string
+  /** YYYY-MM-DD; the sample knows no time of day. */
+  date: string
+  items: number
+  /** Dollars and cents as they stand in the file, such as "29.33". */
+  dollars: string
+}
+
+/** Columns: number in all of CDNOW, number in the sample, YYYYMMDD, CDs, dollars. */
+const LINE = /^ (\d{5}) \d{4} (\d{4})(\d{2})(\d{2}) +(\d+) +(\d+\.\d{2})$/
+
+/** Reads the whole file. Throws at the first line that is not of its form; nothing is skipped. */
+export function readPurchases(path: string): Purchase[] {
+  return parsePurchases(readFileSync(path, 'utf8'))
+}
+
+export function parsePurchases(text: string): Purchase[] {
+  const lines = text.split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines.map((line, index) => {
+    const [, customer = '', year, month, day, items, dollars = ''] = LINE.exec(line) ?? []
+    if (!customer) throw new Error(`Line ${index + 1} of the sample is no purchase.`)
+    const date = `${year}-${month}-${day}`
+    return { line: index + 1, customer, date, items: Number(items), dollars }
+  })
+}
+
+/** CDNOW sold CDs in the United States; the sample counts dollars. */
+export const CURRENCY = 'USD'
+
+const CONSENT_AGE_SECONDS = 60
+
+/**
+ * The same for the same line in every run, so that a second run finds every event again. The line
+ * is in it because a customer may place two equal orders on one day, and the sample has 40 such
+ * lines.
+ */
+export function purchaseEventId({ line, customer, date }: Purchase): string {
+  return `cdnow-${String(line).padStart(4, '0')}-${customer}-${date}`
+}
+
+/** The body of POST /events for one purchase that happened `at` a time. */
+export function purchaseEvent(purchase: Purchase, at: Date) {
+  const capturedAt = new Date(at.getTime() - CONSENT_AGE_SECONDS * 1_000)
+  return {
+    event_id: purchaseEventId(purchase),
+    event_name: 'Purchase',
+    event_time: at.getTime() / 1_000,
+    consent_basis: 'consent',
+    consent: { advertising: 'granted', captured_at: capturedAt.toISOString() },
+    user_data: { external_id: purchase.customer },
+    value_data: {
+      value: purchase.dollars,
+      currency: CURRENCY,
+      num_items: purchase.items,
+    },
+  }
+}
+
+const DAY_SECONDS = 86_400
+
+/** The platform takes events of the last seven days; one day is left for sending them. */
+const SPAN_DAYS = 6
+
+/**
+ * Moves the purchases of 1997 and 1998 into the six days before `now`. A day of the sample becomes
+ * an equal stretch of a quarter of an hour, so an earlier day stays earlier, and the orders of one
+ * day, which the sample does not order either, stay together.
+ */
+export function spreadOverRecentDays(
+  purchases: readonly Purchase[],
+  now: Date,
+): (purchase: Purchase) => Date {
+  const days = purchases.map(toDayNumber)
+  const first = days.reduce((earliest, day) => Math.min(earliest, day), Number.POSITIVE_INFINITY)
+  const last = days.reduce((latest, day) => Math.max(latest, day), Number.NEGATIVE_INFINITY)
+  const stretchSeconds = Math.floor((SPAN_DAYS * DAY_SECONDS) / (last - first + 1))
+  if (stretchSeconds < 1)
+    throw new RangeError('The purchases span more days than can be told apart.')
+
+  const startSeconds = Math.floor(now.getTime() / 1_000) - SPAN_DAYS * DAY_SECONDS
+  return purchase =>
+    new Date((startSeconds + (toDayNumber(purchase) - first) * stretchSeconds) * 1_000)
+}
+
+/** Days since 1970. */
+function toDayNumber({ date }: Purchase): number {
+  return Date.parse(`${date}T00:00:00Z`) / (DAY_SECONDS * 1_000)
+}

@@ -1,0 +1,176 @@
+import { expireApprovals } from '../agents/approvals/expire-approvals.ts'
+import { simulatedPlatform } from '../agents/executor/ad-entity-store.ts'
+import { resumeExecutions } from '../agents/executor/execution-triggers.ts'
+import { createAuditTrail } from '../audit/audit-store.ts'
+import type { AuditKeys } from '../audit/signed-head.ts'
+import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
+import type { DeliveryContext } from '../delivery/delivery-context.ts'
+import { indexListPositions } from '../events/list-position-store.ts'
+import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
+import { collectOauthGarbage } from '../oauth/collect-garbage.ts'
+import { deleteExpiredPeopleRecords } from '../people/session-store.ts'
+import type { AlertTransition } from '../reports/alert-store.ts'
+import { makeDueReports, refreshReports } from '../reports/make-reports.ts'
+import { takeDueSnapshots } from '../reports/take-snapshots.ts'
+import { expireAttempts } from '../retention/expire-attempts.ts'
+import { expireOldEvents } from '../retention/expire-events.ts'
+import { expirePayloads } from '../retention/expire-payloads.ts'
+import type { Settings } from '../settings/settings.ts'
+
+export interface JobDependencies {
+  settings: Settings
+  delivery: DeliveryContext
+  preparePartitions: () => Promise<void>
+  onAlert: (move: AlertTransition) => void
+  auditKeys: AuditKeys
+  onBrokenLog: (chain: VerifiedChain) => void
+  /** All logs were verified; so many are broken. */
+  onVerifiedLogs: (brokenCount: number) => void
+  /** What was verified cannot be remembered beside the store. */
+  onForgottenHeads: (error: unknown) => void
+}
+
+const REPEATS_MAX = 100
+
+/** Every job there is, with when it runs. Minutes differ, so that not all begin together. */
+export function buildJobs(parts: JobDependencies): Job[] {
+  return [
+    {
+      name: 'prepare-partitions',
+      schedule: '7 * * * *',
+      timeoutSeconds: 60,
+      run: parts.preparePartitions,
+    },
+    {
+      name: 'index-lists',
+      schedule: '52 * * * *',
+      timeoutSeconds: 600,
+      run: (_, { signal }) => indexListPositions({ database: parts.delivery.database, signal }),
+    },
+    ...reportJobs(parts),
+    ...expiryJobs(parts),
+    ...agentJobs(parts),
+    verifyAuditJob(parts),
+    {
+      name: 'collect-ended-access',
+      schedule: '50 3 * * *',
+      timeoutSeconds: 600,
+      run: async (_, { now }) => {
+        await deleteExpiredPeopleRecords(parts.delivery.database, now)
+        await collectOauthGarbage(parts.delivery.database, now)
+      },
+    },
+  ]
+}
+
+function reportJobs({ delivery, onAlert }: JobDependencies): Job[] {
+  const context = { ...delivery, onAlert }
+  return [
+    {
+      name: 'make-due-reports',
+      schedule: '*/15 * * * *',
+      timeoutSeconds: 600,
+      run: repeatUntilDone(moment => makeDueReports(context, moment)),
+    },
+    {
+      name: 'refresh-report',
+      schedule: null,
+      timeoutSeconds: 120,
+      run: async payload => void (await refreshReports(context, parseReportPayload(payload))),
+    },
+    {
+      name: 'take-due-snapshots',
+      schedule: '22 * * * *',
+      timeoutSeconds: 600,
+      run: repeatUntilDone(moment => takeDueSnapshots(context, moment)),
+    },
+  ]
+}
+
+function expiryJobs({ settings, delivery: { database } }: JobDependencies): Job[] {
+  const { payloadRetentionDays, ledgerRetentionMonths, attemptRetentionDays } = settings
+  return [
+    {
+      name: 'expire-payloads',
+      schedule: '37 * * * *',
+      timeoutSeconds: 600,
+      run: repeatUntilDone(({ now }) =>
+        expirePayloads({ database, now, payloadDays: payloadRetentionDays }),
+      ),
+    },
+    {
+      name: 'expire-ledger',
+      schedule: '10 3 * * *',
+      timeoutSeconds: 3_600,
+      run: repeatUntilDone(({ now }) =>
+        expireOldEvents({ database, now, ledgerMonths: ledgerRetentionMonths }),
+      ),
+    },
+    {
+      name: 'expire-attempts',
+      schedule: '40 3 * * *',
+      timeoutSeconds: 3_600,
+      run: repeatUntilDone(({ now }) =>
+        expireAttempts({ database, now, attemptDays: attemptRetentionDays }),
+      ),
+    },
+  ]
+}
+
+function agentJobs({ delivery: { database }, auditKeys }: JobDependencies): Job[] {
+  const audit = createAuditTrail(auditKeys)
+  return [
+    {
+      name: 'finish-agent-actions',
+      schedule: '*/1 * * * *',
+      timeoutSeconds: 50,
+      run: repeatUntilDone(({ now }) =>
+        resumeExecutions({ database, now: () => now, audit, platform: simulatedPlatform }),
+      ),
+    },
+    {
+      name: 'expire-approvals',
+      schedule: '*/10 * * * *',
+      timeoutSeconds: 300,
+      run: repeatUntilDone(({ now }) => expireApprovals({ database, now, audit })),
+    },
+  ]
+}
+
+/** A log that was changed does not fail the job: it would not be found better the next time. */
+function verifyAuditJob({ settings, delivery, ...parts }: JobDependencies): Job {
+  return {
+    name: 'verify-audit',
+    schedule: '25 4 * * *',
+    timeoutSeconds: 3_600,
+    run: async (_, { now, signal }) => {
+      const { auditKeys: keys, onForgottenHeads: onCheckpointError } = parts
+      let brokenCount = 0
+      const { database } = delivery
+      const { dataDirectory } = settings
+      const context = { database, keys, dataDirectory, now, onCheckpointError, signal }
+      for await (const chain of verifyChains(context, { workspaceId: null, trustedHead: null })) {
+        if (chain.is_intact) continue
+        brokenCount += 1
+        parts.onBrokenLog(chain)
+      }
+      if (!signal.aborted) parts.onVerifiedLogs(brokenCount)
+    },
+  }
+}
+
+/** Runs a verb until nothing is left, nothing moves (a table is held), or its time is over. */
+function repeatUntilDone(verb: (moment: JobContext) => Promise<{ more: boolean }>): Job['run'] {
+  return async (_, moment) => {
+    for (let repeat = 0; repeat < REPEATS_MAX && !moment.signal.aborted; repeat += 1) {
+      const { more, ...counts } = await verb(moment)
+      const hasMoved = Object.values(counts).some(count => Number(count) > 0)
+      if (!more || !hasMoved) return
+    }
+  }
+}
+
+/** What `enqueueJob(database, 'refresh-report', { trackerId, date })` said. */
+function parseReportPayload({ trackerId, date }: JobPayload): { trackerId: string; date: string } {
+  return { trackerId: String(trackerId), date: String(date) }
+}
