@@ -54,7 +54,7 @@ import { peopleRoutes } from './people/routes.ts'
 import type { PlatformRegistry } from './platforms/registry.ts'
 import { reportRoutes } from './reports/routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
-import type { Network } from './settings/networks.ts'
+import type { Network } from './util/ip-address.ts'
 import { monotonicSeconds } from './util/monotonic-clock.ts'
 
 export interface ServerOptions {

@@ -15,7 +15,7 @@ import {
   provisionTracker,
 } from '../service/provisioning/provision-tracker.ts'
 import { createServer, type Server, type ServerOptions } from '../service/server.ts'
-import { parseNetworks } from '../service/settings/networks.ts'
+import { parseNetworks } from '../service/util/ip-address.ts'
 import { sharedCluster } from './citus/cluster.ts'
 import { newContractKeys } from './contract-keys.ts'
 import { SHOP_ORIGIN } from './page-view.ts'

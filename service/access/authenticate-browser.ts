@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { readBearerToken, readHeaderText } from '../http/request-headers.ts'
+import { parseIpAddress } from '../util/ip-address.ts'
 import {
   createLastUseRecorder,
   createTokenCache,
@@ -62,7 +63,7 @@ export function createBrowserAuthenticator(
       const edge = createEdgeClient(clientIp, clientUserAgent)
       return { tracker, browser: { edge }, verifyBody: verify(tracker.trackerId, forwarding) }
     }
-    const edge = options.proxies.isTrusted(peer)
+    const edge = options.proxies.isTrusted(parseIpAddress(peer ?? ''))
       ? readProxiedClient(options.proxies, headers)
       : null
     return { tracker, browser: { edge }, verifyBody: null }
@@ -76,8 +77,8 @@ function readProxiedClient(
   proxies: TrustedProxies,
   { 'x-forwarded-for': chain, 'user-agent': userAgent }: BrowserRequest['headers'],
 ): EdgeClient {
-  const ipAddress = proxies.findClientAddress(chain === undefined ? undefined : String(chain))
-  return createEdgeClient(ipAddress ?? '', String(userAgent ?? ''))
+  const address = proxies.findClientAddress(chain)
+  return createEdgeClient(address?.toString() ?? '', String(userAgent ?? ''))
 }
 
 /** Empty stands for unknown, as in a signature. */

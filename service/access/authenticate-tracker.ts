@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { readBearerToken } from '../http/request-headers.ts'
@@ -76,7 +77,11 @@ export function createLastUseRecorder(
   database: Database,
   { now, onTouchError }: LastUseOptions,
 ): (key: UsedKey) => void {
-  const touchedAt = new Map<string, number>()
+  const touched = new LRUCache<string, true>({
+    max: KEYS_MAX,
+    ttl: TOUCH_MILLISECONDS,
+    ttlResolution: 0,
+  })
   /** By key, since a statement may not write a row twice. */
   const due = new Map<string, UsedKey>()
   let isWriting = false
@@ -92,17 +97,9 @@ export function createLastUseRecorder(
   }
   return key => {
     const text = key.digest.toString('base64')
-    if (!isDue(touchedAt, text)) return
+    if (touched.has(text)) return
+    touched.set(text, true)
     due.set(text, key)
     if (!isWriting) write()
   }
-}
-
-function isDue(touchedAt: Map<string, number>, key: string): boolean {
-  const moment = performance.now()
-  const last = touchedAt.get(key)
-  if (last !== undefined && moment - last < TOUCH_MILLISECONDS) return false
-  if (touchedAt.size >= KEYS_MAX) touchedAt.clear()
-  touchedAt.set(key, moment)
-  return true
 }

@@ -1,82 +1,89 @@
-import { BlockList, isIP } from 'node:net'
-import { parseIpAddress } from '../identity/ip-address.ts'
-import type { Network } from '../settings/networks.ts'
+import proxyAddr from '@fastify/proxy-addr'
+import {
+  createNetworkMatcher,
+  type IpAddress,
+  type Network,
+  parseIpAddress,
+} from '../util/ip-address.ts'
 
-/** What an address is read from. */
+/** The parts of a request that identify its client. */
 export interface AddressedRequest {
-  /** The peer's own address; none once it has hung up. */
+  /** The address of the peer; undefined once it has disconnected. */
   ip: string | undefined
   headers: Record<string, string | string[] | undefined>
 }
 
-const GROUPS = 8
-const NETWORK_GROUPS = 4
-
 /**
- * By whom requests without a credential are counted: by the peer, or by whom a trusted proxy says
- * it speaks for. An IPv6 address counts by its /64, since one household or server has a whole /64
- * and may use another address for each request.
+ * Returns the key under which the rate limits count a request: the address of the peer, or the one
+ * that a trusted proxy reports. IPv6 counts by /64, because one household or server has a whole /64
+ * and can use another address for each request.
  */
 export function createClientAddressReader(
   proxies: TrustedProxies,
-): ({ ip, headers }: AddressedRequest) => string {
+): (request: AddressedRequest) => string {
   return ({ ip, headers }) => {
-    const chain = headers['x-forwarded-for']
-    const client = proxies.isTrusted(ip) ? proxies.findClientAddress(String(chain ?? '')) : null
-    const address = client ?? parseIpAddress(ip ?? '') ?? 'unknown'
-    return address.includes(':') ? toNetwork64(address) : address
+    const peer = parseIpAddress(ip ?? '')
+    const client = proxies.isTrusted(peer)
+      ? proxies.findClientAddress(headers['x-forwarded-for'])
+      : null
+    return toLimitKey(client ?? peer)
   }
 }
 
-/** The first half of an IPv6 address, written in full. */
-function toNetwork64(address: string): string {
-  const [head = '', tail = ''] = address.split('::')
-  const [before, after] = [splitGroups(head), splitGroups(tail)]
-  const zeros = Array<string>(Math.max(0, GROUPS - before.length - after.length)).fill('0')
-  const network = [...before, ...zeros, ...after].slice(0, NETWORK_GROUPS)
-  return `${network.join(':')}::/64`
+function toLimitKey(address: IpAddress | null): string {
+  if (address === null) return 'unknown'
+  if (address.kind() === 'ipv4') return address.toString()
+  return `${toNetwork64(address as Extract<IpAddress, { parts: number[] }>)}::/64`
 }
 
-/** An IPv4 address at the end takes the place of two groups, which are never among the first. */
-function splitGroups(text: string): string[] {
-  return text.split(':').flatMap(group => {
-    if (group === '') return []
-    return group.includes('.') ? [group, group] : [group]
-  })
+/** The first half of the address, written in full. */
+function toNetwork64({ parts }: { parts: number[] }): string {
+  return parts
+    .slice(0, 4)
+    .map(part => part.toString(16))
+    .join(':')
 }
 
 /** More proxies than any chain has; a hostile header is as long as headers may be. */
 const HOPS_MAX = 50
 
 export interface TrustedProxies {
-  isTrusted(peer: string | undefined): boolean
+  isTrusted(peer: IpAddress | null): boolean
   /**
-   * The browser's address by X-Forwarded-For: each proxy appends whom it saw, so the chain is read
-   * from its end, past our own proxies, to the first stranger. What stands before may be invented.
-   * Null when there is no stranger, or an entry that is no address hides who came next.
+   * The browser's address in X-Forwarded-For. Each proxy appends the address it saw, so the chain is
+   * read from its end, past the trusted proxies, to the first other address; the client can invent
+   * everything before it. Null when the chain has no such address, or when an entry that is no
+   * address hides the next hop.
    */
-  findClientAddress(forwardedFor: string | undefined): string | null
+  findClientAddress(forwardedFor: string | string[] | undefined): IpAddress | null
 }
 
-/** The proxies that are believed when they say for whom they speak (domain reference, H). */
+/** Trusts the X-Forwarded-For header of peers in these networks. */
 export function createTrustedProxies(networks: readonly Network[]): TrustedProxies {
-  const list = new BlockList()
-  for (const { address, prefixBits, family } of networks) {
-    list.addSubnet(address, prefixBits, family)
-  }
-  const isOurs = (address: string) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  const matches = createNetworkMatcher(networks)
+  const isTrusted = (address: IpAddress | null) => address !== null && matches(address)
+  // Hop 0 is the peer, which the caller has found to be trusted.
+  const isTrustedHop = (entry: string, hop: number) =>
+    hop === 0 || (hop < HOPS_MAX && isTrusted(parseIpAddress(entry)))
 
   return {
-    isTrusted(peer) {
-      const address = peer === undefined ? null : parseIpAddress(peer)
-      return address !== null && isOurs(address)
-    },
-    findClientAddress(forwardedFor = '') {
-      for (const entry of forwardedFor.split(',').slice(-HOPS_MAX).reverse()) {
-        const address = parseIpAddress(entry)
-        if (address === null || !isOurs(address)) return address
-      }
-      return null
+    isTrusted,
+    findClientAddress(forwardedFor) {
+      if (forwardedFor === undefined) return null
+      const chain = String(forwardedFor).replace(EMPTY_ENTRY, ',unknown')
+      const client = parseIpAddress(proxyAddr(toRequest(chain), isTrustedHop))
+      return isTrusted(client) ? null : client
     },
   }
+}
+
+/** The library skips empty entries; to a client they would be a way to hide the hop after its own. */
+const EMPTY_ENTRY = /,[ \t]*(?=,|$)/g
+
+type ProxiedRequest = Parameters<typeof proxyAddr>[0]
+
+/** The part of a request that the library reads. */
+function toRequest(forwardedFor: string): ProxiedRequest {
+  const request = { headers: { 'x-forwarded-for': forwardedFor }, socket: { remoteAddress: '' } }
+  return request as unknown as ProxiedRequest
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 /** What one input says about advertising. Unknown never grants, and never refuses either. */
 export type ConsentState = 'granted' | 'denied' | 'unknown'
 
@@ -92,7 +93,6 @@ export function normalizeMemberName(name: string): string {
   const known = normalizedNames.get(name)
   if (known !== undefined) return known
   const folded = name.replace(/[-_\s]/g, '').toLowerCase()
-  if (normalizedNames.size >= CACHED_NAMES_MAX) normalizedNames.clear()
   if (CACHEABLE_NAME.test(name)) normalizedNames.set(name, folded)
   return folded
 }
@@ -101,6 +101,5 @@ export function normalizeMemberName(name: string): string {
  * Each member of `consent` is folded two or three times, and callers send the same few. Only names
  * of letters are remembered, so that no identifier is.
  */
-const normalizedNames = new Map<string, string>()
-const CACHED_NAMES_MAX = 1_000
+const normalizedNames = new LRUCache<string, string>({ max: 1_000 })
 const CACHEABLE_NAME = /^[a-z][a-z_-]*$/i

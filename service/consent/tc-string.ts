@@ -1,4 +1,5 @@
 import { TCString } from '@iabtcf/core'
+import { LRUCache } from 'lru-cache'
 
 /** A longer string is not decoded. Strings of today's 1,000 vendors need about 400 characters. */
 export const TC_STRING_LENGTH_MAX = 8_192
@@ -16,8 +17,10 @@ export interface TcChoices {
   readonly disclosesVendors: boolean
 }
 
-/** Least recently used first. It only saves work: the same string always has the same choices. */
-const decodedStrings = new Map<string, TcChoices | null>()
+/** It only saves work: the same string always has the same choices. */
+const decodedStrings = new LRUCache<string, { choices: TcChoices | null }>({
+  max: CACHED_STRINGS_MAX,
+})
 
 /**
  * Decodes a TC string of version 2 (IAB TCF, "Consent string and vendor list formats v2"), or null
@@ -27,14 +30,9 @@ const decodedStrings = new Map<string, TcChoices | null>()
 export function decodeTcString(text: string): TcChoices | null {
   if (text.length > TC_STRING_LENGTH_MAX) return null
   const known = decodedStrings.get(text)
-  if (known !== undefined) {
-    decodedStrings.delete(text)
-    decodedStrings.set(text, known)
-    return known
-  }
+  if (known !== undefined) return known.choices
   const choices = decode(text)
-  decodedStrings.set(text, choices)
-  if (decodedStrings.size > CACHED_STRINGS_MAX) evictOldest()
+  decodedStrings.set(text, { choices })
   return choices
 }
 
@@ -60,11 +58,6 @@ function decode(text: string): TcChoices | null {
 /** The four purposes that Meta needs; see tcf-consent.ts. */
 function selectAdvertisingPurposes(consents: { has(id: number): boolean }): Set<number> {
   return new Set([1, 3, 4, 7].filter(purpose => consents.has(purpose)))
-}
-
-function evictOldest(): void {
-  const oldest = decodedStrings.keys().next()
-  if (!oldest.done) decodedStrings.delete(oldest.value)
 }
 
 /** Bits before the vendor sections of a version 2 core segment: 35 characters and 3 bits more. */

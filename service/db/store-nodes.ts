@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { hasCitus } from './distribute-tables.ts'
 
@@ -59,7 +60,7 @@ class CitusNodes implements StoreNodes {
   readonly isCluster = true
   readonly #coordinator: Database
   readonly #options: StoreNodesOptions
-  readonly #hashes = new Map<string, Promise<number>>()
+  readonly #hashes = new LRUCache<string, Promise<number>>({ max: HASHES_MAX })
   readonly #nodes = new Map<string, Database>()
   #shards: ShardRange[] | null = null
   #readAt = Number.NEGATIVE_INFINITY
@@ -101,7 +102,6 @@ class CitusNodes implements StoreNodes {
   #hashOf(trackerId: string): Promise<number> {
     const known = this.#hashes.get(trackerId)
     if (known) return known
-    if (this.#hashes.size >= HASHES_MAX) this.#hashes.clear()
     const asked = queryTrackerHash(this.#coordinator, trackerId)
     this.#hashes.set(trackerId, asked)
     asked.catch(() => this.#hashes.delete(trackerId))

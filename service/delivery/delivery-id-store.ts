@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 
 const BLOCK_SIZE = 1_000
-/** Beyond this many trackers in one process all blocks are given up; ids are plenty. */
+/** Beyond this many trackers the least recently used block is dropped; there are enough ids. */
 const TRACKERS_MAX = 10_000
 
 /**
@@ -11,7 +12,7 @@ const TRACKERS_MAX = 10_000
  */
 export class DeliveryIdAllocator {
   readonly #database: Database
-  readonly #free = new Map<string, { next: number; end: number }>()
+  readonly #free = new LRUCache<string, { next: number; end: number }>({ max: TRACKERS_MAX })
 
   constructor(database: Database) {
     this.#database = database
@@ -23,7 +24,6 @@ export class DeliveryIdAllocator {
     if (block && block.end - block.next >= count) return
     const size = Math.max(BLOCK_SIZE, count)
     const lastId = await reserveDeliveryIds(this.#database, trackerId, size)
-    if (this.#free.size >= TRACKERS_MAX) this.#free.clear()
     this.#free.set(trackerId, { next: lastId + 1 - size, end: lastId + 1 })
   }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
@@ -200,7 +201,7 @@ const TRACKERS_MAX = 10_000
 export class ListPositionIndexer {
   readonly #database: Pick<Database, 'query'>
   readonly #steadySeconds: () => number
-  #counts = new Map<string, number>()
+  readonly #counts = new LRUCache<string, number>({ max: TRACKERS_MAX })
   /** Days of trackers that have enough new events. */
   #due = new Map<string, TrackerDay>()
   #isIndexing = false
@@ -219,7 +220,6 @@ export class ListPositionIndexer {
       if (count === UNINDEXED_EVENTS)
         this.#due.set(trackerId, { trackerId, day: formatUtcDay(createdAt) })
     }
-    if (this.#counts.size > TRACKERS_MAX) this.#counts.clear()
     if (this.#due.size > 0) this.#index()
   }
 

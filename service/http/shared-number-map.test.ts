@@ -55,7 +55,7 @@ it('a limit lets its burst through once, however many threads take from it', asy
     3,
     { memory, taken },
     `const limiter = new RateLimiter({
-       perSecond: 1, burst: 10_000, steadySeconds: () => 1_000, memory: workerData.memory,
+       perSecond: 1, burst: 10_000, monotonicSeconds: () => 1_000, memory: workerData.memory,
      })
      for (let request = 0; request < 8_000; request += 1)
        if (limiter.take('one').waitSeconds === 0) Atomics.add(workerData.taken, 0, 1)`,

@@ -1,4 +1,5 @@
 import { hash, randomFillSync } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 /** Where a key belongs: its set, and the 64 bits by which it is known there. */
 interface Place {
@@ -42,7 +43,7 @@ export class SharedNumberMap {
   readonly #lows: Uint32Array
   readonly #usedAt: Uint32Array
   readonly #locks: Int32Array
-  readonly #places = new Map<string, Place>()
+  readonly #places = new LRUCache<string, Place>({ max: PLACES_MAX })
 
   constructor(memory: SharedArrayBuffer) {
     const sets = countSets(memory)
@@ -135,7 +136,6 @@ export class SharedNumberMap {
       high: digest.readUInt32LE(4) || 1,
       low: digest.readUInt32LE(8),
     }
-    if (this.#places.size >= PLACES_MAX) this.#places.clear()
     this.#places.set(key, place)
     return place
   }

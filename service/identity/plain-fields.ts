@@ -1,6 +1,6 @@
 import { extractFbclid, isFbp } from './click-ids.ts'
 import { DROP_REASONS, type DropReason } from './dropped-fields.ts'
-import { parsePublicAddress } from './ip-address.ts'
+import { parsePublicAddress } from './public-address.ts'
 import type { PlainKey } from './user-data-keys.ts'
 
 const USER_AGENT_CHARACTERS_MAX = 1_024

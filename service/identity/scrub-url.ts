@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { containsEmail, decodePercentEncoding, isFormattedPhone } from './identifier-detection.ts'
 
 interface ScrubbedUrl {
@@ -140,7 +141,6 @@ function isSensitiveParameter(rawName: string): boolean {
   const known = sensitivityByName.get(rawName)
   if (known !== undefined) return known
   const isSensitive = hasSensitiveWord(rawName)
-  if (sensitivityByName.size >= CACHED_NAMES_MAX) sensitivityByName.clear()
   if (CACHEABLE_NAME.test(rawName)) sensitivityByName.set(rawName, isSensitive)
   return isSensitive
 }
@@ -149,8 +149,7 @@ function isSensitiveParameter(rawName: string): boolean {
  * Shops use the same few parameters in every URL, and judging one takes half a microsecond. Only
  * what reads like the name of a parameter is remembered, so that no identifier is.
  */
-const sensitivityByName = new Map<string, boolean>()
-const CACHED_NAMES_MAX = 1_000
+const sensitivityByName = new LRUCache<string, boolean>({ max: 1_000 })
 const CACHEABLE_NAME = /^[a-z][a-z_-]{0,39}$/i
 
 function hasSensitiveWord(rawName: string): boolean {

@@ -1,4 +1,4 @@
-import { parseNetworks } from './networks.ts'
+import { parseNetworks } from '../util/ip-address.ts'
 
 /** One environment variable: how it is read, checked and described. */
 export interface Setting<Value> {

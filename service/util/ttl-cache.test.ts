@@ -2,45 +2,55 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { TtlCache } from './ttl-cache.ts'
 
-/** Long enough to last through a test, so that no test waits for a clock. */
-const LASTING = { ttlMilliseconds: 3_600_000, entriesMax: 3 }
-
-function counted(answer: (key: string, call: number) => Promise<string>) {
+/** A cache of three entries and 500 ms on a clock that the test sets. */
+function setUp(answer: (key: string, call: number) => Promise<string> = async key => key) {
   const calls: string[] = []
+  const clock = { milliseconds: 1_000, now: () => clock.milliseconds }
   const load = (key: string) => {
     calls.push(key)
     return answer(key, calls.length)
   }
-  return { calls, load }
+  const limits = { ttlMilliseconds: 500, entriesMax: 3, perf: clock }
+  return { cache: new TtlCache(load, limits), calls, clock }
 }
 
-it('asks once while the answer is fresh, and again when it is not', async () => {
-  const { calls, load } = counted(async (key, call) => `${key}${call}`)
-  const fresh = new TtlCache(load, LASTING)
-  assert.equal(await fresh.get('a'), 'a1')
-  assert.equal(await fresh.get('a'), 'a1')
-  const stale = new TtlCache(load, { ...LASTING, ttlMilliseconds: 0 })
-  assert.equal(await stale.get('a'), 'a2')
-  assert.equal(await stale.get('a'), 'a3')
-  assert.deepEqual(calls, ['a', 'a', 'a'])
+it('looks a key up again only after its TTL', async () => {
+  const { cache, clock, calls } = setUp(async (key, call) => `${key}${call}`)
+  assert.equal(await cache.get('a'), 'a1')
+  clock.milliseconds += 499
+  assert.equal(await cache.get('a'), 'a1')
+  assert.equal(cache.has('a'), true)
+  clock.milliseconds += 2
+  assert.equal(cache.has('a'), false)
+  assert.equal(await cache.get('a'), 'a2')
+  assert.deepEqual(calls, ['a', 'a'])
 })
 
-it('shares a look-up with all who ask while it runs', async () => {
+it('counts the TTL from the start of the look-up', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
-  const { calls, load } = counted(() => promise)
-  const cache = new TtlCache(load, LASTING)
+  const { cache, clock, calls } = setUp(() => promise)
+  const first = cache.get('a')
+  clock.milliseconds += 501
+  resolve('found')
+  await first
+  await cache.get('a')
+  assert.deepEqual(calls, ['a', 'a'])
+})
+
+it('shares a look-up among concurrent callers', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const { cache, calls } = setUp(() => promise)
   const answers = Promise.all([cache.get('a'), cache.get('a'), cache.get('a')])
   resolve('found')
   assert.deepEqual(await answers, ['found', 'found', 'found'])
   assert.deepEqual(calls, ['a'])
 })
 
-it('tells all who waited that a look-up failed, and asks anew for the next', async () => {
-  const { load } = counted(async (key, call) => {
-    if (call === 1) throw new Error('the store is away')
+it('rejects for every waiting caller when a look-up fails, and looks up again', async () => {
+  const { cache } = setUp(async (key, call) => {
+    if (call === 1) throw new Error('the store is unavailable')
     return key
   })
-  const cache = new TtlCache(load, LASTING)
   const both = await Promise.allSettled([cache.get('a'), cache.get('a')])
   assert.deepEqual(
     both.map(({ status }) => status),
@@ -49,31 +59,26 @@ it('tells all who waited that a look-up failed, and asks anew for the next', asy
   assert.equal(await cache.get('a'), 'a')
 })
 
-it('looks everything up again after it was told to forget', async () => {
-  const { calls, load } = counted(async key => key)
-  const cache = new TtlCache(load, LASTING)
+it('looks everything up again after clear', async () => {
+  const { cache, calls } = setUp()
   await cache.get('a')
   cache.clear()
   await cache.get('a')
   assert.deepEqual(calls, ['a', 'a'])
 })
 
-it('holds no more entries than its limit and drops the oldest first', async () => {
-  const { calls, load } = counted(async key => key)
-  const cache = new TtlCache(load, LASTING)
-  for (const key of ['a', 'b', 'c', 'd']) await cache.get(key)
-  for (const key of ['d', 'c', 'b']) await cache.get(key)
+it('evicts the least recently used entry beyond its limit', async () => {
+  const { cache, calls } = setUp()
+  for (const key of ['a', 'b', 'c', 'a', 'd']) await cache.get(key)
+  for (const key of ['d', 'a', 'c']) await cache.get(key)
   assert.deepEqual(calls, ['a', 'b', 'c', 'd'])
-  await cache.get('a')
-  assert.deepEqual(calls, ['a', 'b', 'c', 'd', 'a'])
+  await cache.get('b')
+  assert.deepEqual(calls, ['a', 'b', 'c', 'd', 'b'])
 })
 
-it('does not let an old failure throw away a newer answer', async () => {
+it('keeps a newer result when an older look-up fails late', async () => {
   const first = Promise.withResolvers<string>()
-  const { calls, load } = counted((key, call) =>
-    call === 1 ? first.promise : Promise.resolve(key),
-  )
-  const cache = new TtlCache(load, LASTING)
+  const { cache, calls } = setUp((key, call) => (call === 1 ? first.promise : Promise.resolve(key)))
   const failing = cache.get('a')
   cache.clear()
   assert.equal(await cache.get('a'), 'a')

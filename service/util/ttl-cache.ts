@@ -1,59 +1,50 @@
-interface Entry<Value> {
-  value: Promise<Value>
-  expiresAt: number
-}
+import { LRUCache } from 'lru-cache'
 
 export interface TtlCacheLimits {
   ttlMilliseconds: number
   entriesMax: number
+  /** The clock, for tests. */
+  perf?: { now(): number }
 }
 
 /**
- * Remembers what a look-up found for a moment, so that thousands of requests a second cost one
- * query. Requests that arrive during a look-up share it. A failed look-up is not remembered. The
- * life is the longest time for which a change elsewhere, such as a revocation, can go unseen.
+ * Caches look-ups for a moment, so that thousands of requests a second cost one query. Concurrent
+ * requests share a look-up. A failed look-up is not cached, whereas `null` is a result like any
+ * other. The TTL counts from the start of the look-up: it is the longest time for which a change
+ * elsewhere, such as a revocation, stays unseen. `fetchMethod` of lru-cache counts from the end and
+ * keeps no `null`, so the cache holds the promises themselves.
  */
 export class TtlCache<Value> {
   readonly #load: (key: string) => Promise<Value>
-  readonly #limits: TtlCacheLimits
-  readonly #entries = new Map<string, Entry<Value>>()
+  readonly #lookups: LRUCache<string, Promise<Value>>
 
-  constructor(load: (key: string) => Promise<Value>, limits: TtlCacheLimits) {
+  constructor(
+    load: (key: string) => Promise<Value>,
+    { ttlMilliseconds, entriesMax, perf = performance }: TtlCacheLimits,
+  ) {
     this.#load = load
-    this.#limits = limits
+    // Resolution 0: otherwise each millisecond with a look-up sets a timer.
+    this.#lookups = new LRUCache({ max: entriesMax, ttl: ttlMilliseconds, ttlResolution: 0, perf })
   }
 
   get(key: string): Promise<Value> {
-    const now = performance.now()
-    const known = this.#entries.get(key)
-    if (known && known.expiresAt > now) return known.value
+    const cached = this.#lookups.get(key)
+    if (cached) return cached
 
-    const value = this.#load(key)
-    const entry = { value, expiresAt: now + this.#limits.ttlMilliseconds }
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    this.#dropOldest()
-    value.catch(() => {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key)
+    const lookup = this.#load(key)
+    this.#lookups.set(key, lookup)
+    lookup.catch(() => {
+      if (this.#lookups.peek(key) === lookup) this.#lookups.delete(key)
     })
-    return value
+    return lookup
   }
 
-  /** Whether `get` would answer without a look-up. */
+  /** Whether `get` would answer without a new look-up. */
   has(key: string): boolean {
-    const known = this.#entries.get(key)
-    return known !== undefined && known.expiresAt > performance.now()
+    return this.#lookups.has(key)
   }
 
   clear(): void {
-    this.#entries.clear()
-  }
-
-  #dropOldest(): void {
-    while (this.#entries.size > this.#limits.entriesMax) {
-      const oldest = this.#entries.keys().next().value
-      if (oldest === undefined) return
-      this.#entries.delete(oldest)
-    }
+    this.#lookups.clear()
   }
 }

@@ -1,0 +1,104 @@
+import ipaddr from 'ipaddr.js'
+
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+
+/** One address, or all addresses that share a prefix (CIDR). Plain data, so threads can pass it. */
+export interface Network {
+  address: string
+  prefixBits: number
+  family: 'ipv4' | 'ipv6'
+}
+
+/** The longest address with brackets, zone and port stays well below this. */
+const ADDRESS_CHARACTERS_MAX = 100
+
+/**
+ * Reads one address, with or without a port, brackets or a zone. An IPv4-mapped IPv6 address becomes
+ * the IPv4 address. Null for anything else. `toString()` of the result is the canonical form: IPv6
+ * as RFC 5952 shortens it.
+ */
+export function parseIpAddress(text: string): IpAddress | null {
+  if (text.length > ADDRESS_CHARACTERS_MAX) return null
+  if (DOTTED_DECIMAL.test(text)) return parseBareAddress(text)
+  const bare = BARE.test(text) ? text : stripPortAndZone(text.trim())
+  const address = parseBareAddress(bare.replace(MAPPED_DOTTED, ''))
+  const isMapped = address instanceof ipaddr.IPv6 && address.match(MAPPED_NETWORK, 96)
+  return isMapped ? address.toIPv4Address() : address
+}
+
+const MAPPED_NETWORK = ipaddr.IPv6.parse('::ffff:0:0')
+
+/** Most addresses have nothing to strip, and the three patterns below would cost 0.2 µs. */
+const BARE = /^(?:[\d.]+|[\da-f:]+)$/i
+
+/** How a dual-stack socket writes an IPv4 peer; reading it as IPv6 would cost 2.5 µs. */
+const MAPPED_DOTTED = /^::ffff:(?=\d+\.)/i
+
+function stripPortAndZone(text: string): string {
+  const inBrackets = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1]
+  const withoutPort = inBrackets ?? /^(\d[\d.]*):\d{1,5}$/.exec(text)?.[1] ?? text
+  return withoutPort.replace(/%[\w.~-]*$/, '')
+}
+
+/**
+ * The library also reads `10.1`, `0x7f.1`, `012.1.1.1` and IPv6 groups of five digits, which other
+ * programs read differently or not at all; the patterns leave only the usual notation.
+ */
+function parseBareAddress(text: string): IpAddress | null {
+  try {
+    if (DOTTED_DECIMAL.test(text)) return new ipaddr.IPv4(text.split('.').map(Number))
+    if (!IPV6_NOTATION.test(text)) return null
+    return ipaddr.IPv6.parse(text.replace(COMPATIBLE, '::0:'))
+  } catch {
+    return null
+  }
+}
+
+/** IPv4-compatible IPv6 (RFC 4291, 2.5.5.1), which the library would read as IPv4-mapped. */
+const COMPATIBLE = /^::(?=\d+\.)/
+
+const DOTTED_DECIMAL = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
+const IPV6_NOTATION =
+  /^(?=.*:)(?:[\da-f]{0,4}:)*(?:[\da-f]{0,4}|(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3})$/i
+
+const NETWORKS_MAX = 200
+
+/** Reads comma-separated addresses and CIDR ranges. Returns null when one of them is neither. */
+export function parseNetworks(text: string): Network[] | null {
+  const networks = text.split(',').map(part => parseNetwork(part.trim()))
+  if (networks.length > NETWORKS_MAX) return null
+  return networks.every(network => network !== null) ? networks : null
+}
+
+function parseNetwork(text: string): Network | null {
+  const [given = '', bits, ...more] = text.split('/')
+  const address = parseBareAddress(given)
+  // Peers are compared as IPv4, so a range of IPv4-mapped addresses would match nothing.
+  if (address === null || more.length > 0 || /^::ffff:/i.test(given)) return null
+  const bitsMax = address.kind() === 'ipv4' ? 32 : 128
+  if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax)) return null
+  const prefixBits = bits === undefined ? bitsMax : Number(bits)
+  return { address: given, prefixBits, family: address.kind() }
+}
+
+/**
+ * Makes a test for membership in any of the networks. Like the routing table of a dual-stack host,
+ * an IPv6 network that contains `::ffff:0:0/96`, such as `::/0`, contains every IPv4 address.
+ */
+export function createNetworkMatcher(
+  networks: readonly Network[],
+): (address: IpAddress) => boolean {
+  const ranges = networks.map(({ address, prefixBits }) => {
+    return { network: ipaddr.parse(address), prefixBits }
+  })
+  const hasAllIpv4 = ranges.some(
+    ({ network, prefixBits }) =>
+      network.kind() === 'ipv6' && MAPPED_NETWORK.match(network, prefixBits),
+  )
+  return address =>
+    (hasAllIpv4 && address.kind() === 'ipv4') ||
+    ranges.some(
+      ({ network, prefixBits }) =>
+        network.kind() === address.kind() && address.match(network, prefixBits),
+    )
+}
