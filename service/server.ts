@@ -20,14 +20,11 @@ import type { Database } from './db/database.ts'
 import { type StoreNodes, singleNode } from './db/store-nodes.ts'
 import type { CircuitCounts } from './delivery/circuit-breaker.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
+import { announceDeliveries } from './delivery/destination-queue-store.ts'
 import { DestinationRouteCache } from './delivery/destination-route-store.ts'
 import { deliveryRoutes } from './delivery/routes.ts'
 import type { CredentialKeys } from './delivery/sealed-credential.ts'
-import {
-  announceDeliveries,
-  skipWaitingOfVisitor,
-  type WithdrawnVisitor,
-} from './delivery/skip-store.ts'
+import { skipWaitingOfVisitor, type WithdrawnVisitor } from './delivery/skip-store.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { createErasureKeyProvider } from './erasure/erasure-key-store.ts'
 import { erasureRoutes } from './erasure/routes.ts'

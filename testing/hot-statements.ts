@@ -7,7 +7,7 @@ import { countWaitingOfDay, readBacklog } from '../service/delivery/backlog-stor
 import { claimDeliveries, claimDelivery } from '../service/delivery/claim-store.ts'
 import { reserveDeliveryIds } from '../service/delivery/delivery-id-store.ts'
 import { countAcceptance, findDeliveries } from '../service/delivery/delivery-store.ts'
-import { findDueQueues } from '../service/delivery/destination-queue-store.ts'
+import { bringForwardRetries, findDueQueues } from '../service/delivery/destination-queue-store.ts'
 import { findDestinationRoutes } from '../service/delivery/destination-store.ts'
 import {
   deleteAttempts,
@@ -17,11 +17,7 @@ import {
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../service/delivery/sent-counts-store.ts'
 import { settleDeliveries } from '../service/delivery/settlement-store.ts'
-import {
-  bringForwardRetries,
-  skipWaitingOfVisitor,
-  tryStopErased,
-} from '../service/delivery/skip-store.ts'
+import { skipWaitingOfVisitor, tryStopErased } from '../service/delivery/skip-store.ts'
 import {
   eraseEvents,
   eraseSessionsAndWithdrawals,

@@ -18,7 +18,7 @@ import {
   claimDelivery,
 } from './claim-store.ts'
 import type { PlannedDelivery } from './plan-store.ts'
-import { type PlacedSettlement, settleDeliveries } from './settlement-store.ts'
+import { type KeyedSettlement, settleDeliveries } from './settlement-store.ts'
 
 const LANE = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID, isProbe: false }
 
@@ -67,7 +67,7 @@ function idsOf({ deliveries }: ClaimedDeliveries): number[] {
   return deliveries.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-function accepted({ createdAt, id }: ClaimedDelivery): PlacedSettlement {
+function accepted({ createdAt, id }: ClaimedDelivery): KeyedSettlement {
   return {
     createdAt,
     id,
@@ -85,7 +85,7 @@ function accepted({ createdAt, id }: ClaimedDelivery): PlacedSettlement {
 function settle(
   database: Database,
   { leaseEndsAt }: ClaimedDeliveries,
-  settlements: PlacedSettlement[],
+  settlements: KeyedSettlement[],
 ): Promise<number> {
   return settleDeliveries(database, {
     trackerId: TRACKER_ID,
@@ -221,7 +221,7 @@ it('takes back the attempt of a delivery that is handed back, and its first send
     status: 'queued' as const,
     reason: 'handed_back',
     nextAttemptAt: after(1),
-    isUnburnt: true,
+    isUncounted: true,
     attemptId: null,
   }
   const claimed = await claim(database)

@@ -5,7 +5,9 @@ import { statusesBefore, WAITING_STATUSES } from './delivery-status.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'
 import { type Destination, findDestination } from './destination-store.ts'
 
-interface Claim {
+const CLAIMABLE_STATUSES = statusesBefore('sent')
+
+interface BatchClaim {
   queue: Omit<DestinationQueue, 'platform'>
   limit: number
   claimedAt: Date
@@ -15,43 +17,45 @@ interface Claim {
 export interface ClaimedDelivery extends EventRef {
   id: number
   isTest: boolean
-  /** Attempts of all time, this one included. */
+  /** All attempts so far, including this one. */
   attemptCount: number
-  /** Attempts since it was planned or last replayed, this one included. */
+  /** Attempts since it was planned or last replayed, including this one. */
   attemptNumber: number
-  /** Another worker had it and died: the platform may or may not have the event. */
+  /** The worker that had claimed it died: the platform may already have the event. */
   isLeaseTakeover: boolean
 }
 
-/** What one worker has until the lease ends. */
+/** The deliveries that one worker holds until the lease ends. */
 export interface ClaimedDeliveries {
   deliveries: ClaimedDelivery[]
-  /** On the store's clock, and the worker's proof that the rows are still its own. */
+  /** By the database clock. It also proves that the rows still belong to the worker. */
   leaseEndsAt: Date
 }
 
 /**
- * Claims due deliveries of one lane for one worker. `skip locked` lets many workers ask at once
- * and never receive the same row; the lease brings a delivery back if its worker dies mid-send.
- * All rows are test events or none is: the two never share a request. Neither the status nor the
- * lease is in an index, so a claim is a heap-only update.
+ * Claims due deliveries of one queue for one worker. `skip locked` lets many workers claim in
+ * parallel and never get the same row; the lease returns a delivery if its worker dies while
+ * sending. The rows are either all test events or all live ones: the two never share a request.
+ * Neither the status nor the lease is indexed, so a claim is a heap-only update.
  *
- * The rows are locked by the index of due times and then updated where they lie. Joined by their
- * key instead, PostgreSQL 18 read all deliveries there are for each claim, since it expects a claim
- * to take a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that was changed
- * after this statement began is not found where it was; the next claim takes it.
+ * The rows are locked through the index of due times and then updated by ctid. When they were
+ * joined by their key, PostgreSQL 18 read every delivery for each claim, since it expects a claim
+ * to match a tenth of them: 1.0 to 2.6 s among 500,000, now 24 to 49 ms. A row that changed after
+ * this statement began is not at its ctid any more; the next claim finds it.
  *
- * The lease is written and compared on the store's clock alone. The clocks of two machines may
- * differ, and one that is set forward must not end the lease of a request that is under way.
+ * The lease is written and compared by the database clock alone. The clocks of two machines can
+ * differ, and a clock that is set forward must not end the lease of a request in flight.
  */
 export async function claimDeliveries(
   { pool }: Database,
-  { queue: lane, limit, claimedAt, leaseSeconds }: Claim,
+  { queue, limit, claimedAt, leaseSeconds }: BatchClaim,
 ): Promise<ClaimedDeliveries> {
+  const { trackerId, destinationId } = queue
   const { rows } = await pool.query({
     name: 'claim-deliveries',
     text: `with due as materialized (
-             select ctid as place, status = 'sent' as is_taken_up from delivery_queue
+             select ctid as row_position, status = 'sent' as is_lease_takeover
+             from delivery_queue
              where tracker_id = $1::uuid and destination_id = $2::uuid
                and next_attempt_at <= $3::timestamptz
                and (leased_until is null or leased_until <= statement_timestamp())
@@ -66,20 +70,13 @@ export async function claimDeliveries(
              order by next_attempt_at limit $4::integer
              for update skip locked
            )
-           update delivery_queue set ${handOver('$3', '$5')}
+           update delivery_queue set ${assignClaim('$3', '$5')}
            from due
-           where delivery_queue.ctid = due.place and delivery_queue.tracker_id = $1::uuid
-           returning ${CLAIMED_COLUMNS}, due.is_taken_up`,
-    values: [
-      lane.trackerId,
-      lane.destinationId,
-      claimedAt,
-      limit,
-      leaseSeconds,
-      statusesBefore('sent'),
-    ],
+           where delivery_queue.ctid = due.row_position and delivery_queue.tracker_id = $1::uuid
+           returning ${CLAIMED_COLUMNS}, due.is_lease_takeover`,
+    values: [trackerId, destinationId, claimedAt, limit, leaseSeconds, CLAIMABLE_STATUSES],
   })
-  return claimedOf(rows)
+  return toClaimedDeliveries(rows)
 }
 
 interface SingleClaim {
@@ -91,8 +88,8 @@ interface SingleClaim {
 }
 
 /**
- * Claims one delivery that was just planned, due or not. Empty when another worker has it, or had
- * it and died: then the lane takes it up, which tells that from a first attempt.
+ * Claims one delivery that was just planned, due or not. Returns none when another worker holds
+ * it, or held it and died: the queue then claims it, which records the takeover.
  */
 export async function claimDelivery(
   { pool }: Database,
@@ -100,17 +97,17 @@ export async function claimDelivery(
 ): Promise<ClaimedDeliveries> {
   const { rows } = await pool.query({
     name: 'claim-delivery',
-    text: `update delivery_queue set ${handOver('$4', '$5')}
+    text: `update delivery_queue set ${assignClaim('$4', '$5')}
            where tracker_id = $1::uuid and created_at = $2::timestamptz and id = $3::bigint
              and leased_until is null and status = any($6::text[])
-           returning ${CLAIMED_COLUMNS}, false as is_taken_up`,
+           returning ${CLAIMED_COLUMNS}, false as is_lease_takeover`,
     values: [trackerId, createdAt, id, claimedAt, leaseSeconds, WAITING_STATUSES],
   })
-  return claimedOf(rows)
+  return toClaimedDeliveries(rows)
 }
 
-/** Milliseconds, because that is what a `Date` can give back to prove the lease. */
-function handOver(claimedAt: string, leaseSeconds: string): string {
+/** The lease has milliseconds, which a `Date` can represent, to be compared when settling. */
+function assignClaim(claimedAt: string, leaseSeconds: string): string {
   return `
     status = 'sent', status_reason = 'handed_over', attempt_count = attempt_count + 1,
     leased_until = date_trunc('milliseconds', statement_timestamp())
@@ -132,10 +129,10 @@ interface ClaimedRow {
   attempt_count: number
   attempts_before_replay: number
   leased_until: Date
-  is_taken_up: boolean
+  is_lease_takeover: boolean
 }
 
-function claimedOf(rows: readonly ClaimedRow[]): ClaimedDeliveries {
+function toClaimedDeliveries(rows: readonly ClaimedRow[]): ClaimedDeliveries {
   return {
     deliveries: rows.map(row => ({
       eventId: row.event_id,
@@ -145,23 +142,23 @@ function claimedOf(rows: readonly ClaimedRow[]): ClaimedDeliveries {
       isTest: row.is_test,
       attemptCount: row.attempt_count,
       attemptNumber: row.attempt_count - row.attempts_before_replay,
-      isLeaseTakeover: row.is_taken_up,
+      isLeaseTakeover: row.is_lease_takeover,
     })),
     leaseEndsAt: rows[0]?.leased_until ?? new Date(0),
   }
 }
 
-/** Deliveries of one lane that this worker has until the lease ends. */
+/** Deliveries of one queue that this worker holds until the lease ends. */
 export interface ClaimedBatch {
   destination: Destination
-  /** All of them are test events, or none is. */
+  /** Either all of them are test events, or none is. */
   isTest: boolean
-  /** On the store's clock: the proof that the rows are still this worker's. */
+  /** By the database clock. It also proves that the rows still belong to this worker. */
   leaseEndsAt: Date
-  /** On this process's steady clock: when to stop beginning requests. */
+  /** By this process's monotonic clock: when to stop starting requests. */
   leaseEndsAtSeconds: number
   claimed: Map<number, ClaimedDelivery>
-  /** By the id of their delivery. */
+  /** By delivery id. */
   events: Map<number, StoredEvent>
 }
 
@@ -172,16 +169,16 @@ interface BatchInput {
   leaseEndsAtSeconds: number
 }
 
-/** Reads what was claimed: the events, and the destination with its credential still sealed. */
+/** Reads the claimed events, and the destination with its credential still sealed. */
 export async function loadClaimedBatch(
   database: Database,
   { trackerId, destinationId, claimed, leaseEndsAtSeconds }: BatchInput,
 ): Promise<ClaimedBatch> {
   const destination = await findDestination(database, trackerId, destinationId)
-  if (!destination) throw new Error(`destination ${destinationId} is gone`)
+  if (!destination) throw new Error(`destination ${destinationId} does not exist`)
   const { deliveries, leaseEndsAt } = claimed
   const events = await findEventsByRef(database, trackerId, deliveries)
-  const byPlace = new Map(events.map(event => [eventRefKey(event), event]))
+  const eventsByKey = new Map(events.map(event => [eventRefKey(event), event]))
   return {
     destination,
     isTest: deliveries.some(({ isTest }) => isTest),
@@ -190,7 +187,7 @@ export async function loadClaimedBatch(
     claimed: new Map(deliveries.map(delivery => [delivery.id, delivery])),
     events: new Map(
       deliveries.flatMap(delivery => {
-        const event = byPlace.get(eventRefKey(delivery))
+        const event = eventsByKey.get(eventRefKey(delivery))
         return event ? [[delivery.id, event]] : []
       }),
     ),

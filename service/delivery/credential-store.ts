@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
+import { announceDeliveries } from './destination-queue-store.ts'
 import { type Destination, destinationOf, findDestination } from './destination-store.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
-import { announceDeliveries } from './skip-store.ts'
 
 interface CredentialChange {
   trackerId: string

@@ -11,11 +11,11 @@ const FINAL = [
   'skipped:duplicate',
 ]
 
-it('has a row for every status of the contract and for no other', () => {
+it('has transitions for every status of the contract and for no other', () => {
   assert.deepEqual(Object.keys(STATUS_TRANSITIONS).sort(), [...DELIVERY_STATUSES].sort())
 })
 
-it('moves only to statuses of the contract', () => {
+it('has transitions only to statuses of the contract', () => {
   const targets = Object.values(STATUS_TRANSITIONS).flat()
   assert.deepEqual(
     targets.filter(status => !DELIVERY_STATUSES.includes(status)),
@@ -23,35 +23,35 @@ it('moves only to statuses of the contract', () => {
   )
 })
 
-it('lets nothing leave a final status, least of all an acceptance', () => {
-  const immovable = DELIVERY_STATUSES.filter(status => STATUS_TRANSITIONS[status].length === 0)
-  assert.deepEqual(immovable.sort(), FINAL.toSorted())
+it('has no transition from a final status', () => {
+  const final = DELIVERY_STATUSES.filter(status => STATUS_TRANSITIONS[status].length === 0)
+  assert.deepEqual(final.sort(), FINAL.toSorted())
 })
 
-it('reaches every status from those in which a delivery is born', () => {
+it('reaches every status from the initial ones', () => {
   const reached = new Set(INITIAL_STATUSES)
   for (const status of reached) for (const next of STATUS_TRANSITIONS[status]) reached.add(next)
   assert.deepEqual([...reached].sort(), [...DELIVERY_STATUSES].sort())
 })
 
-it('leads everything that is not final to an acceptance or to an end', () => {
+it('leads from every status to a final one', () => {
   for (const status of DELIVERY_STATUSES) {
-    const ahead = new Set([status])
-    for (const step of ahead) for (const next of STATUS_TRANSITIONS[step]) ahead.add(next)
-    assert.ok([...ahead].some(end => FINAL.includes(end)))
+    const reachable = new Set([status])
+    for (const step of reachable) for (const next of STATUS_TRANSITIONS[step]) reachable.add(next)
+    assert.ok([...reachable].some(reached => FINAL.includes(reached)))
   }
 })
 
-it('hands over what waits and what was handed over by a worker that died, nothing else', () => {
+it('claims waiting deliveries and those of a dead worker only', () => {
   assert.deepEqual(statusesBefore('sent').sort(), ['queued', 'retrying', 'sent'])
 })
 
-it('accepts only what was handed over', () => {
+it('accepts or fails only a sent delivery', () => {
   assert.deepEqual(statusesBefore('accepted'), ['sent'])
   assert.deepEqual(statusesBefore('failed:permanent'), ['sent'])
 })
 
-it('queues again what is replayed and what a paused destination gives back', () => {
+it('queues again a replayed delivery and one that a paused destination returns', () => {
   assert.deepEqual(statusesBefore('queued').sort(), [
     'failed:auth',
     'failed:permanent',
@@ -60,6 +60,6 @@ it('queues again what is replayed and what a paused destination gives back', () 
   ])
 })
 
-it('skips for consent whatever has not been settled', () => {
+it('skips for consent every delivery that is not settled', () => {
   assert.deepEqual(statusesBefore('skipped:consent').sort(), ['queued', 'retrying', 'sent'])
 })

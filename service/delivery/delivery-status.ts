@@ -1,9 +1,10 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 
 /**
- * Every move that a delivery's status can make; `docs/states.md` is the picture. A status with no
- * moves is final. `queued` after a failure is a replay; `queued` after `sent` gives a delivery back
- * unburnt, because the destination and not the event was refused.
+ * Every transition of a delivery's status; `docs/states.md` draws them. A status without
+ * transitions is final. `queued` after a failure is a replay. `queued` after `sent` returns a
+ * delivery to the queue without counting the attempt, because the platform rejected the destination
+ * and not the event.
  */
 export const STATUS_TRANSITIONS = {
   queued: ['sent', 'skipped:consent'],
@@ -30,10 +31,10 @@ export const STATUS_TRANSITIONS = {
   'skipped:duplicate': [],
 } as const satisfies Record<DeliveryStatus, readonly DeliveryStatus[]>
 
-/** What may become of a delivery that was handed over; a settlement can be nothing else. */
+/** The statuses that a settlement can set. */
 export type StatusAfterSent = (typeof STATUS_TRANSITIONS.sent)[number]
 
-/** A delivery is born in one of these. */
+/** The statuses of a new delivery. */
 export const INITIAL_STATUSES: readonly DeliveryStatus[] = [
   'queued',
   'expired',
@@ -41,23 +42,23 @@ export const INITIAL_STATUSES: readonly DeliveryStatus[] = [
   'skipped:no_destination',
 ]
 
-/** Waiting to be handed over, and with no worker that might be sending it. */
+/** Waiting to be sent, and claimed by no worker. */
 export const WAITING_STATUSES: readonly DeliveryStatus[] = ['queued', 'retrying']
 
-/** A failure: the only statuses that a replay looks at. */
+/** Failures: the only statuses that a replay reads. */
 export const FAILED_STATUSES: readonly DeliveryStatus[] = [
   'failed:auth',
   'failed:permanent',
   'failed:unknown',
 ]
 
-/** The statuses from which a delivery may come to `next`; a store's update is bound to them. */
+/** The statuses that a status can change to. */
+export function nextStatuses(status: DeliveryStatus): readonly DeliveryStatus[] {
+  return STATUS_TRANSITIONS[status]
+}
+
+/** The statuses that can change to `next`; an update in the store is bound to them. */
 export function statusesBefore(next: DeliveryStatus): DeliveryStatus[] {
   const statuses = Object.keys(STATUS_TRANSITIONS) as DeliveryStatus[]
   return statuses.filter(status => nextStatuses(status).includes(next))
-}
-
-/** The statuses to which a delivery may move from `status`. */
-export function nextStatuses(status: DeliveryStatus): readonly DeliveryStatus[] {
-  return STATUS_TRANSITIONS[status]
 }

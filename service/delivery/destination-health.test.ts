@@ -33,13 +33,13 @@ it('says in words why a destination is refused, the user message first', () => {
   const spoken = { message: 'Session invalid', user_message: 'Please log in again.' }
   assert.equal(
     reasonOf(refusal('auth', spoken)),
-    'The platform refuses the credential (code 190): Please log in again.',
+    'The platform rejects the credential (code 190): Please log in again.',
   )
   assert.equal(
     reasonOf(refusal('config', { message: 'No permission', user_message: '' })),
-    'The platform refuses the set-up (code 190): No permission',
+    'The platform rejects the configuration (code 190): No permission',
   )
-  assert.equal(reasonOf(answer('auth')), 'The platform refuses the credential: no reason')
+  assert.equal(reasonOf(answer('auth')), 'The platform rejects the credential: no reason given')
 })
 
 it('knows nothing about a lane to which nothing was sent', () => {

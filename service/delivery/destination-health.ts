@@ -7,24 +7,21 @@ import {
   resumeDestination,
 } from './destination-store.ts'
 
-/** What a run says about its lane, as opposed to its events. */
+/** What a batch shows about its destination, as opposed to its events. */
 export type DestinationHealth =
-  /** `waitSeconds`: the platform works but asks us to slow down; mostly 0. */
+  /** `waitSeconds`: the platform works but asks for a pause; usually 0. */
   | { kind: 'works'; waitSeconds: number }
-  /** The platform refuses the credential or the set-up: the destination becomes inactive. */
+  /** The platform rejects the credential or the configuration: the destination is paused. */
   | { kind: 'refused'; reason: string }
-  /** This process cannot open the stored credential; another one may. */
+  /** This process cannot open the stored credential; another process may. */
   | { kind: 'unreadable'; reason: string }
   | { kind: 'throttled'; waitSeconds: number }
-  /** No usable answer, or one that says "later". */
+  /** No usable answer, or an answer to try again later. */
   | { kind: 'unreachable'; waitSeconds: number }
-  /** Nothing was sent, so nothing is known. */
+  /** Nothing was sent. */
   | { kind: 'untried' }
 
-const PROBE_SECONDS_MIN = 60
-const PROBE_SECONDS_MAX = 3_600
-
-/** The last answer decides: after a refusal of the lane nothing more was sent. */
+/** The last answer decides: after the destination is rejected nothing more is sent. */
 export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
   if (lastAnswer === null) return { kind: 'untried' }
   const { outcome, waitSeconds } = lastAnswer
@@ -34,7 +31,7 @@ export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
       return { kind: 'works', waitSeconds }
     case 'auth':
     case 'config':
-      return { kind: 'refused', reason: refusalReason(lastAnswer) }
+      return { kind: 'refused', reason: rejectionReason(lastAnswer) }
     case 'throttle':
       return { kind: 'throttled', waitSeconds }
     case 'retry':
@@ -43,61 +40,66 @@ export function assessHealth(lastAnswer: SendAnswer | null): DestinationHealth {
   }
 }
 
-/** How long to wait before an inactive destination is tried again with a single event. */
-export function probeWaitSeconds(failedProbes: number): number {
-  return Math.min(PROBE_SECONDS_MIN * 2 ** Math.min(failedProbes, 10), PROBE_SECONDS_MAX)
-}
-
-function refusalReason({ outcome, error }: SendAnswer): string {
-  const what = outcome === 'auth' ? 'refuses the credential' : 'refuses the set-up'
+function rejectionReason({ outcome, error }: SendAnswer): string {
+  const subject = outcome === 'auth' ? 'credential' : 'configuration'
   const code = error?.code === null || error?.code === undefined ? '' : ` (code ${error.code})`
-  return `The platform ${what}${code}: ${error?.user_message || error?.message || 'no reason'}`
+  const message = error?.user_message || error?.message || 'no reason given'
+  return `The platform rejects the ${subject}${code}: ${message}`
 }
 
 /**
- * Pauses a lane whose destination was refused. Every request in flight to the lane may be refused;
- * the first one pauses it and is told.
+ * Pauses a destination that the platform rejected. All requests in flight may be rejected; the
+ * first one pauses the destination and is reported.
  */
 export async function updateDestinationHealth(
-  { database, now, onDestinationStatusChanged: onDestinationMoved }: DeliveryContext,
+  { database, now, onDestinationStatusChanged }: DeliveryContext,
   { trackerId, id: destinationId, sealedCredential }: Destination,
-  verdict: DestinationHealth,
+  health: DestinationHealth,
 ): Promise<void> {
-  if (verdict.kind !== 'refused' && verdict.kind !== 'unreadable') return
-  const { reason } = verdict
+  if (health.kind !== 'refused' && health.kind !== 'unreadable') return
+  const { reason } = health
   const at = now()
   const nextProbeAt = new Date(at.getTime() + probeWaitSeconds(0) * 1_000)
-  const pausing = { trackerId, destinationId, sealedCredential, reason, at, nextProbeAt }
-  const wasActive = await pauseDestination(database, pausing)
-  if (wasActive) onDestinationMoved?.({ trackerId, destinationId, status: 'inactive', reason })
+  const pause = { trackerId, destinationId, sealedCredential, reason, at, nextProbeAt }
+  const wasActive = await pauseDestination(database, pause)
+  if (!wasActive) return
+  onDestinationStatusChanged?.({ trackerId, destinationId, status: 'inactive', reason })
 }
 
-/** A probe that works resumes the lane; one that told nothing is followed by another at once. */
+/** Resumes the destination when the probe succeeded, and schedules another probe otherwise. */
 export async function updateHealthAfterProbe(
-  { database, now, onDestinationStatusChanged: onDestinationMoved }: DeliveryContext,
+  { database, now, onDestinationStatusChanged }: DeliveryContext,
   { trackerId, id: destinationId, ...destination }: Destination,
-  verdict: DestinationHealth,
+  health: DestinationHealth,
 ): Promise<void> {
   const { sealedCredential, failedProbes, statusReason } = destination
-  const tried = { trackerId, destinationId, sealedCredential, at: now() }
+  const probed = { trackerId, destinationId, sealedCredential, at: now() }
   const postpone = (reason: string | null, waitSeconds: number) => {
     const seconds = Math.max(waitSeconds, probeWaitSeconds(failedProbes + 1))
-    const nextProbeAt = new Date(tried.at.getTime() + seconds * 1_000)
-    return postponeProbe(database, { ...tried, reason, nextProbeAt })
+    const nextProbeAt = new Date(probed.at.getTime() + seconds * 1_000)
+    return postponeProbe(database, { ...probed, reason, nextProbeAt })
   }
-  switch (verdict.kind) {
+  switch (health.kind) {
     case 'works': {
-      const wasInactive = await resumeDestination(database, tried)
-      const move = { trackerId, destinationId, status: 'active', reason: null } as const
-      if (wasInactive) onDestinationMoved?.(move)
+      const wasInactive = await resumeDestination(database, probed)
+      if (!wasInactive) return
+      onDestinationStatusChanged?.({ trackerId, destinationId, status: 'active', reason: null })
       return
     }
     case 'refused':
     case 'unreadable':
-      return postpone(verdict.reason, 0)
+      return postpone(health.reason, 0)
     case 'throttled':
     case 'unreachable':
-      return postpone(statusReason, verdict.waitSeconds)
+      return postpone(statusReason, health.waitSeconds)
     case 'untried':
   }
+}
+
+const PROBE_SECONDS_MIN = 60
+const PROBE_SECONDS_MAX = 3_600
+
+/** How long an inactive destination waits for its next probe. */
+export function probeWaitSeconds(failedProbes: number): number {
+  return Math.min(PROBE_SECONDS_MIN * 2 ** Math.min(failedProbes, 10), PROBE_SECONDS_MAX)
 }

@@ -3,7 +3,7 @@ import { arrayLiteral } from '../db/sql-fragments.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
 
-/** Where deliveries wait: one destination of one tracker. */
+/** The waiting deliveries of one destination of one tracker. */
 export interface DestinationQueue {
   trackerId: string
   destinationId: string
@@ -11,53 +11,52 @@ export interface DestinationQueue {
   platform: string
   /** The destination is inactive and due for a probe: one event, not a batch. */
   isProbe: boolean
-  /** The platform could not be reached last time: a few events try it, not a batch. */
+  /** The platform was unreachable last time: a few events try it, not a batch. */
   isTrial?: boolean
 }
 
 export interface DueQueueQuery {
   now: Date
   queuesMax: number
-  /** Destinations that are not to be looked at, so that they crowd no others out of the limit. */
+  /** Destinations to leave out, so that they take no places within the limit. */
   excludedDestinationIds: readonly string[]
 }
 
 /**
- * The lanes that have something due, in no order. Each is asked for by the lane index, so a lane
- * with a million waiting rows costs as much as one with a single row: the limit inside keeps the
- * planner from reading all that waits (150 ms for 500,000 rows with a plain `exists`, now 1 ms).
- * With `trackerIds`, of these trackers alone: a Citus cluster then asks only their own nodes.
+ * Finds the queues with a due delivery, in random order. Each queue costs one lookup in the queue
+ * index, so a queue of a million rows costs as much as one of a single row: the inner limit keeps
+ * the planner from reading all waiting rows (150 ms for 500,000 rows with a plain `exists`, 1 ms
+ * with the limit). With `trackerIds`, a Citus cluster asks only the nodes of these trackers.
  */
 export async function findDueQueues(
   { pool }: Database,
-  { now, queuesMax: lanesMax, excludedDestinationIds: leaveOut }: DueQueueQuery,
+  { now, queuesMax, excludedDestinationIds }: DueQueueQuery,
   trackerIds: readonly string[] | null = null,
 ): Promise<DestinationQueue[]> {
-  const isAsked = (table: string) =>
+  const trackerCondition = (table: string) =>
     trackerIds === null ? '' : `and ${table}.tracker_id = any($4::uuid[])`
+  const values: unknown[] = [now, queuesMax, arrayLiteral(excludedDestinationIds)]
+  if (trackerIds !== null) values.push(arrayLiteral(trackerIds))
   const { rows } = await pool.query({
-    name: trackerIds === null ? 'find-due-lanes' : 'find-due-lanes-of-trackers',
-    text: `select lane.tracker_id, lane.id, lane.type, lane.status = 'inactive' as is_probe
-           from destinations lane
+    name: trackerIds === null ? 'find-due-queues' : 'find-due-queues-of-trackers',
+    text: `select destination.tracker_id, destination.id, destination.type,
+             destination.status = 'inactive' as is_probe
+           from destinations destination
            cross join lateral (
              select 1 from delivery_queue
-             where delivery_queue.tracker_id = lane.tracker_id
-               and delivery_queue.destination_id = lane.id
+             where delivery_queue.tracker_id = destination.tracker_id
+               and delivery_queue.destination_id = destination.id
                and delivery_queue.next_attempt_at <= $1::timestamptz
                and (delivery_queue.leased_until is null
                  or delivery_queue.leased_until <= statement_timestamp())
-               ${isAsked('delivery_queue')}
+               ${trackerCondition('delivery_queue')}
              order by delivery_queue.next_attempt_at limit 1
            ) due
-           where (lane.status = 'active' or lane.next_probe_at <= $1::timestamptz)
-             and lane.id <> all($3::uuid[]) ${isAsked('lane')}
+           where (destination.status = 'active'
+               or destination.next_probe_at <= $1::timestamptz)
+             and destination.id <> all($3::uuid[]) ${trackerCondition('destination')}
            order by random() limit $2::integer`,
-    values: [
-      now,
-      lanesMax,
-      arrayLiteral(leaveOut),
-      ...(trackerIds === null ? [] : [arrayLiteral(trackerIds)]),
-    ],
+    values,
   })
   return rows.map(row => ({
     trackerId: row.tracker_id,
@@ -67,65 +66,99 @@ export async function findDueQueues(
   }))
 }
 
-/** After the cluster could not be asked as a whole, so long each node is asked by itself. */
+/** After a failed query of the whole cluster, each node is queried by itself for this long. */
 const BY_NODE_SECONDS = 30
 
 export interface DueQueueSearchOptions {
   database: Database
   nodes: StoreNodes | undefined
-  /** A node did not answer; the lanes of the others are found. */
+  /** A node did not answer; the queues of the other nodes are found. */
   onError: (error: unknown) => void
 }
 
 /**
- * Finds due lanes also while nodes of a Citus cluster are away: one statement asks all nodes, and
- * when that fails, each node is asked for the lanes of its own trackers.
+ * Finds due queues even while nodes of a Citus cluster are down: one statement asks all nodes, and
+ * when it fails, each node is asked for the queues of its own trackers.
  */
 export class DueQueueSearch {
   readonly #options: DueQueueSearchOptions
-  #byNodeUntil = Number.NEGATIVE_INFINITY
+  #byNodeUntilSeconds = Number.NEGATIVE_INFINITY
 
   constructor(options: DueQueueSearchOptions) {
     this.#options = options
   }
 
-  async find(due: DueQueueQuery): Promise<DestinationQueue[]> {
+  async find(query: DueQueueQuery): Promise<DestinationQueue[]> {
     const { database, nodes, onError } = this.#options
-    if (!nodes?.isCluster) return findDueQueues(database, due)
-    if (monotonicSeconds() >= this.#byNodeUntil) {
+    if (!nodes?.isCluster) return findDueQueues(database, query)
+    if (monotonicSeconds() >= this.#byNodeUntilSeconds) {
       try {
-        return await findDueQueues(database, due)
+        return await findDueQueues(database, query)
       } catch (error) {
         onError(error)
-        this.#byNodeUntil = monotonicSeconds() + BY_NODE_SECONDS
+        this.#byNodeUntilSeconds = monotonicSeconds() + BY_NODE_SECONDS
       }
     }
-    return this.#findByNode(database, nodes, due)
+    return this.#findByNode(database, nodes, query)
   }
 
   async #findByNode(
     database: Database,
     nodes: StoreNodes,
-    due: DueQueueQuery,
+    query: DueQueueQuery,
   ): Promise<DestinationQueue[]> {
-    const byNode = Map.groupBy(await locateTrackers(database, nodes), ({ node }) => node)
-    const answers = await Promise.allSettled(
-      [...byNode].map(([node, placed]) =>
-        findDueQueues(
-          node,
-          due,
-          placed.map(({ trackerId }) => trackerId),
-        ),
-      ),
+    const trackersByNode = Map.groupBy(await locateTrackers(database, nodes), ({ node }) => node)
+    const results = await Promise.allSettled(
+      [...trackersByNode].map(([node, trackers]) => {
+        const trackerIds = trackers.map(({ trackerId }) => trackerId)
+        return findDueQueues(node, query, trackerIds)
+      }),
     )
-    return answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
+    return results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   }
 }
 
-/** All trackers, which every node knows, with the node that owns each. */
+/** All trackers, which every node knows, with the node that stores each. */
 async function locateTrackers({ pool }: Database, nodes: StoreNodes) {
   const { rows } = await pool.query('select id from trackers')
   return Promise.all(
     rows.map(async ({ id }) => ({ trackerId: id as string, node: await nodes.findNode(id) })),
   )
+}
+
+interface RecoveredQueue {
+  trackerId: string
+  destinationId: string
+  at: Date
+}
+
+/**
+ * Makes retries due because the platform is reachable again: the retry schedule did not know of the
+ * outage. A delivery that the platform itself answered keeps its time. Returns how many it brought
+ * forward.
+ */
+export async function bringForwardRetries(
+  { pool }: Database,
+  { trackerId, destinationId, at }: RecoveredQueue,
+): Promise<number> {
+  const { rows } = await pool.query(
+    `with brought as (
+       update delivery_queue set next_attempt_at = $3::timestamptz, updated_at = $3::timestamptz
+       where tracker_id = $1::uuid and destination_id = $2::uuid
+         and next_attempt_at > $3::timestamptz
+         and status = 'retrying' and last_error ->> 'http_status' is null
+       returning id
+     )
+     select count(*) as count from brought`,
+    [trackerId, destinationId, at],
+  )
+  return rows[0].count
+}
+
+/** The notification channel on which workers of all processes listen. */
+export const DELIVERY_CHANNEL = 'signalbox_deliveries'
+
+/** Wakes the workers of other processes. A lost notification costs one poll interval. */
+export async function announceDeliveries({ pool }: Database): Promise<void> {
+  await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', '')`)
 }

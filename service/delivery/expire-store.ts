@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
+import { ADD_COUNTS } from './delivery-columns.ts'
 import { IS_COUNTED } from './plan-store.ts'
-import { ADD_COUNTS } from './skip-store.ts'
 
 /** Rows that one statement deletes at most. */
 export const EXPIRED_ROWS = 1_000

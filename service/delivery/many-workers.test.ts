@@ -11,7 +11,7 @@ import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
 import { workerProcess } from '../../testing/worker-processes.ts'
 import { eventuallyStatus } from '../../testing/worker-under-test.ts'
-import { announceDeliveries } from './skip-store.ts'
+import { announceDeliveries } from './destination-queue-store.ts'
 
 const LANES = 6
 const LANE_EVENTS = 400

@@ -9,7 +9,7 @@ import {
   submitFor,
   workerUnderTest,
 } from '../../testing/worker-under-test.ts'
-import { bringForwardRetries } from './skip-store.ts'
+import { bringForwardRetries } from './destination-queue-store.ts'
 
 it('sends what an outage held up as soon as the platform is back, not when the schedule says', async test => {
   const service = await serviceUnderTest(test)

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { outboundEvent } from '../../testing/outbound-event.ts'
 import type { SendAnswer } from '../platforms/platform.ts'
-import { hasFreeText, redactSentValues } from './redact-answer.ts'
+import { hasFreeText, redactSentValues } from './send-events.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const EVENTS = [

@@ -49,7 +49,7 @@ it('pauses a destination whose token was revoked, and burns nothing', async test
   assert.deepEqual(await statusCounts(service), { 'queued/0': 5 })
   const { status, statusReason } = await destinationOf(service)
   assert.equal(status, 'inactive')
-  assert.match(statusReason ?? '', /^The platform refuses the credential \(code 190\): \S/)
+  assert.match(statusReason ?? '', /^The platform rejects the credential \(code 190\): \S/)
   assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 1)
   assert.deepEqual(moves, [
     {
@@ -62,7 +62,7 @@ it('pauses a destination whose token was revoked, and burns nothing', async test
   const { deliveries } = (await service.read('order-1')).body
   assert.match(
     deliveries[0].explanation,
-    /^Waiting: the destination is paused \(The platform refuses the credential .*\.\) It goes out/,
+    /^Waiting: the destination is paused \(The platform rejects the credential .*\.\) It goes out/,
   )
   const { rows } = await service.database.pool.query(
     'select count(*) filter (where first_sent_at is not null) as sent from all_deliveries',
@@ -123,7 +123,10 @@ it('resumes although the probed event itself is refused', async test => {
   ])
   await submitMany(service, 3)
   await service.deliver()
-  assert.match((await destinationOf(service)).statusReason ?? '', /refuses the set-up \(code 200\)/)
+  assert.match(
+    (await destinationOf(service)).statusReason ?? '',
+    /rejects the configuration \(code 200\)/,
+  )
   service.clock.forward(60)
   await service.deliver()
   assert.equal((await destinationOf(service)).status, 'active')

@@ -3,9 +3,8 @@ import type { Transaction } from '../db/database.ts'
 import { setLocally } from '../db/local-settings.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
 import { payloadCondition } from '../events/store.ts'
-import { rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import { ATTEMPT_COLUMNS, FIXED_COLUMNS, rowsFromJson, rowsToJson } from './delivery-columns.ts'
 import { FAILED_STATUSES } from './delivery-status.ts'
-import { ATTEMPT_COLUMNS, FIXED_COLUMNS } from './skip-store.ts'
 
 export interface Replay {
   trackerId: string

@@ -51,11 +51,8 @@ it('fails a single attempt whose credential cannot be opened, or that was interr
   assert.deepEqual([unreadable.status, unreadable.reason], ['failed:auth', 'credential_unreadable'])
   const interrupted = NO_RETRY_POLICY.onUnsent(KEY, moment('handed_back'))
   assert.equal(interrupted.status, 'failed:unknown')
-  for (const { isUncounted: isUnburnt, nextAttemptAt, replayableUntil } of [
-    unreadable,
-    interrupted,
-  ]) {
-    assert.deepEqual([isUnburnt, nextAttemptAt, replayableUntil], [true, null, WINDOW_END])
+  for (const { isUncounted, nextAttemptAt, replayableUntil } of [unreadable, interrupted]) {
+    assert.deepEqual([isUncounted, nextAttemptAt, replayableUntil], [true, null, WINDOW_END])
   }
 })
 
@@ -115,7 +112,7 @@ it('ends with an acceptance or a refusal, and nothing is due any more', () => {
       reason,
       nextAttemptAt: null,
       replayableUntil: outcome === 'permanent' ? after(86_400) : null,
-      isUnburnt: false,
+      isUncounted: false,
       error: answer(outcome).error,
       traceId: 'A1',
       attemptId: 'attempt-1',

@@ -1,41 +1,31 @@
 import type { SendAnswer, SendError } from '../platforms/platform.ts'
 import type { StatusAfterSent } from './delivery-status.ts'
 
-/** Why a claimed delivery was not handed over after all. */
-export type UnsentReason = 'handed_back' | 'credential_unreadable'
-
-interface UnsentContext {
-  at: Date
-  reason: UnsentReason
-}
-
-type UnsentDelivery = Pick<SettledDelivery, 'id' | 'windowEndsAt'>
-
-/** How claimed deliveries are settled: by the platform's answer, or because there was none. */
+/** How a claimed delivery ends: by the platform's answer, or because it was not sent. */
 export interface RetryPolicy {
-  onAnswer: (delivery: SettledDelivery, answer: SendAnswer, moment: AnswerContext) => Settlement
-  onUnsent: (delivery: UnsentDelivery, moment: UnsentContext) => Settlement
+  onAnswer: (delivery: AnsweredDelivery, answer: SendAnswer, context: AnswerContext) => Settlement
+  onUnsent: (delivery: UnsentDelivery, context: UnsentContext) => Settlement
 }
 
-/** The fates of a lane: patient, because a worker comes back for what waits. */
+/** The policy of the worker: deliveries wait in the queue until an attempt succeeds. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { onAnswer: settleByAnswer, onUnsent: handBack }
 
 /**
- * The fates of a test purchase, whose caller waits for the answer: what the platform does not
- * accept has failed. Nothing of it goes out later, after the caller has gone, but by a replay.
+ * The policy of a test purchase, whose caller waits for the result: what the platform does not
+ * accept has failed. Only a replay can send it later.
  */
 export const NO_RETRY_POLICY: RetryPolicy = {
-  onAnswer(delivery, answer, moment) {
-    const settled = settleByAnswer(delivery, answer, moment)
+  onAnswer(delivery, answer, context) {
+    const settlement = settleByAnswer(delivery, answer, context)
     const failed = { nextAttemptAt: null, replayableUntil: delivery.windowEndsAt }
     switch (answer.outcome) {
       case 'accepted':
       case 'permanent':
-        return settled
+        return settlement
       case 'auth':
       case 'config':
         return {
-          ...settled,
+          ...settlement,
           ...failed,
           status: 'failed:auth',
           reason: 'destination_refused',
@@ -44,17 +34,15 @@ export const NO_RETRY_POLICY: RetryPolicy = {
       case 'retry':
       case 'throttle':
       case 'unknown':
-        return { ...settled, ...failed, status: 'failed:unknown', reason: 'single_attempt' }
+        return { ...settlement, ...failed, status: 'failed:unknown', reason: 'single_attempt' }
     }
   },
-  onUnsent({ id, windowEndsAt }, moment) {
-    const isUnreadable = moment.reason === 'credential_unreadable'
+  onUnsent({ id, windowEndsAt }, { reason }) {
     return {
-      ...handBack({ id }, moment),
-      nextAttemptAt: null,
+      ...uncounted(id),
       replayableUntil: windowEndsAt,
-      status: isUnreadable ? 'failed:auth' : 'failed:unknown',
-      reason: moment.reason,
+      status: reason === 'credential_unreadable' ? 'failed:auth' : 'failed:unknown',
+      reason,
     }
   },
 }
@@ -63,23 +51,23 @@ export const NO_RETRY_POLICY: RetryPolicy = {
 export interface Settlement {
   id: number
   status: StatusAfterSent
-  /** Why, as a short code that the explanation turns into a sentence. */
+  /** A short code, which the explanation of a delivery turns into a sentence. */
   reason: string
   nextAttemptAt: Date | null
-  /** Until when a replay may take a failure up; null for what did not fail. */
+  /** Until when a failure can be replayed; null for everything else. */
   replayableUntil: Date | null
-  /** The attempt does not count: it says nothing about the event. */
+  /** The attempt does not count, because it proves nothing about the event. */
   isUncounted: boolean
   error: SendError | null
   traceId: string | null
   attemptId: string | null
 }
 
-interface SettledDelivery {
+interface AnsweredDelivery {
   id: number
-  /** Attempts since it was planned or last replayed: where it stands in the retry schedule. */
+  /** Attempts since it was planned or last replayed: its position in the retry schedule. */
   attemptNumber: number
-  /** When the platform stops taking the event. */
+  /** When the platform stops accepting the event. */
   windowEndsAt: Date
 }
 
@@ -90,44 +78,42 @@ interface AnswerContext {
   random: number
 }
 
-/** Turns the platform's answer into the fate of one delivery that was in the request. */
+type UnsentDelivery = Pick<AnsweredDelivery, 'id' | 'windowEndsAt'>
+
+/** Why a claimed delivery was not sent. */
+export type UnsentReason = 'handed_back' | 'credential_unreadable'
+
+interface UnsentContext {
+  at: Date
+  reason: UnsentReason
+}
+
+/** Settles one delivery of a request by the platform's answer. */
 export function settleByAnswer(
-  delivery: SettledDelivery,
+  { id, attemptNumber, windowEndsAt }: AnsweredDelivery,
   { outcome, waitSeconds, error, traceId }: SendAnswer,
-  { at, attemptId, random: chance }: AnswerContext,
+  { at, attemptId, random }: AnswerContext,
 ): Settlement {
-  const base = { id: delivery.id, error, traceId, attemptId }
-  const over = { ...base, nextAttemptAt: null, isUncounted: false }
-  const failed = { ...over, replayableUntil: delivery.windowEndsAt }
+  const answered = { ...uncounted(id), error, traceId, attemptId }
+  const counted = { ...answered, isUncounted: false }
+  const failed = { ...counted, replayableUntil: windowEndsAt }
   switch (outcome) {
     case 'accepted':
-      return { ...over, status: 'accepted', reason: 'accepted', replayableUntil: null }
+      return { ...counted, status: 'accepted', reason: 'accepted' }
     case 'permanent':
       return { ...failed, status: 'failed:permanent', reason: 'refused_by_platform' }
     case 'auth':
     case 'config':
-      return {
-        ...base,
-        status: 'queued',
-        reason: 'destination_refused',
-        nextAttemptAt: at,
-        replayableUntil: null,
-        isUncounted: true,
-      }
+      return { ...answered, status: 'queued', reason: 'destination_refused', nextAttemptAt: at }
     case 'retry':
     case 'throttle':
     case 'unknown': {
-      const { attemptNumber: attemptsInRow } = delivery
-      const seconds = backoffSeconds({
-        attemptNumber: attemptsInRow,
-        waitSecondsMin: waitSeconds,
-        random: chance,
-      })
+      const seconds = backoffSeconds({ attemptNumber, waitSecondsMin: waitSeconds, random })
       const nextAttemptAt = new Date(at.getTime() + seconds * 1_000)
-      if (nextAttemptAt >= delivery.windowEndsAt) {
+      if (nextAttemptAt >= windowEndsAt) {
         return { ...failed, status: 'failed:unknown', reason: 'time_used_up' }
       }
-      return { ...over, status: 'retrying', reason: outcome, nextAttemptAt, replayableUntil: null }
+      return { ...counted, status: 'retrying', reason: outcome, nextAttemptAt }
     }
   }
 }
@@ -137,36 +123,28 @@ export type UnsentStatus = 'expired' | 'skipped:consent' | 'failed:permanent' | 
 export interface UnsentInput {
   reason: string
   error: SendError | null
-  /** The end of the platform's window, when it failed and may be replayed. */
+  /** The end of the platform's window, when it failed and can be replayed. */
   replayableUntil: Date | null
 }
 
-/** The fate of a delivery that is not handed over at all. */
+/** Settles a delivery that ends without being sent. */
 export function settleUnsent(
   { id }: Pick<Settlement, 'id'>,
   status: UnsentStatus,
   { reason, error, replayableUntil }: UnsentInput,
 ): Settlement {
-  return {
-    id,
-    status,
-    reason,
-    nextAttemptAt: null,
-    replayableUntil,
-    isUncounted: true,
-    error,
-    traceId: null,
-    attemptId: null,
-  }
+  return { ...uncounted(id), status, reason, replayableUntil, error }
 }
 
-/** Claimed and not sent after all: it waits as before, and the attempt does not count. */
+/** Returns a claimed delivery to the queue as it was, without counting the attempt. */
 export function handBack({ id }: Pick<Settlement, 'id'>, { at }: { at: Date }): Settlement {
+  return { ...uncounted(id), status: 'queued', reason: 'handed_back', nextAttemptAt: at }
+}
+
+function uncounted(id: number): Omit<Settlement, 'status' | 'reason'> {
   return {
     id,
-    status: 'queued',
-    reason: 'handed_back',
-    nextAttemptAt: at,
+    nextAttemptAt: null,
     replayableUntil: null,
     isUncounted: true,
     error: null,
@@ -175,39 +153,35 @@ export function handBack({ id }: Pick<Settlement, 'id'>, { at }: { at: Date }): 
   }
 }
 
-const MINUTE = 60
-const HOUR = 3_600
+const MINUTE_SECONDS = 60
+const HOUR_SECONDS = 3_600
 
-/** Waits after the first, second, ... attempt that failed (decisions section 5). */
+/** The delays after the first, second, ... failed attempt. */
 const SCHEDULE_SECONDS = [
   5,
   30,
-  2 * MINUTE,
-  10 * MINUTE,
-  30 * MINUTE,
-  HOUR,
-  3 * HOUR,
-  6 * HOUR,
-  12 * HOUR,
+  2 * MINUTE_SECONDS,
+  10 * MINUTE_SECONDS,
+  30 * MINUTE_SECONDS,
+  HOUR_SECONDS,
+  3 * HOUR_SECONDS,
+  6 * HOUR_SECONDS,
+  12 * HOUR_SECONDS,
 ]
 const JITTER = 0.2
 
 interface BackoffInput {
-  /** Attempts since it was planned or last replayed, this one included. */
+  /** Attempts since it was planned or last replayed, including this one. */
   attemptNumber: number
-  /** What the platform itself asked for, in seconds; 0 when it asked for nothing. */
+  /** The delay that the platform asked for, in seconds; 0 when it asked for none. */
   waitSecondsMin: number
-  /** From 0 to 1; spreads the retries of a batch, so that they do not come back as one wave. */
+  /** From 0 to 1; spreads retries, so that they do not all arrive together. */
   random: number
 }
 
-/** How long to wait before the next attempt, in seconds. */
-export function backoffSeconds({
-  attemptNumber: attemptsInRow,
-  waitSecondsMin,
-  random: chance,
-}: BackoffInput): number {
-  const step = Math.min(Math.max(attemptsInRow, 1), SCHEDULE_SECONDS.length) - 1
-  const planned = (SCHEDULE_SECONDS[step] ?? 0) * (1 - JITTER + 2 * JITTER * chance)
-  return Math.max(planned, waitSecondsMin)
+/** The delay before the next attempt, in seconds. */
+export function backoffSeconds({ attemptNumber, waitSecondsMin, random }: BackoffInput): number {
+  const step = Math.min(Math.max(attemptNumber, 1), SCHEDULE_SECONDS.length) - 1
+  const scheduled = (SCHEDULE_SECONDS[step] ?? 0) * (1 - JITTER + 2 * JITTER * random)
+  return Math.max(scheduled, waitSecondsMin)
 }

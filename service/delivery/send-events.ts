@@ -1,12 +1,11 @@
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platforms/platform.ts'
-import { redactSentValues } from './redact-answer.ts'
 
 export interface OutboundDelivery {
   event: OutboundEvent
   id: number
 }
 
-/** One request that was made, and the deliveries whose fate it decides. */
+/** One request that was made, and the deliveries that its answer settles. */
 export interface SentRequest {
   startedAt: Date
   durationMilliseconds: number
@@ -19,34 +18,33 @@ export interface Sender {
   platform: Platform
   connection: Connection<unknown>
   now: () => Date
-  /** False once the lease is too short for another request, or the worker stops. */
+  /** False when the lease is too short for another request, or the worker is stopping. */
   canStart: () => boolean
-  /** Called after each answer, before the next request: a crash loses one answer at most. */
+  /** Called after each answer and before the next request: a crash loses one answer at most. */
   onAnswered: (request: SentRequest) => Promise<void>
 }
 
 export interface SentBatch {
-  /** Null when nothing was sent at all. */
+  /** Null when nothing was sent. */
   lastAnswer: SendAnswer | null
-  /** Not handed over; somebody takes them up later. */
   unsent: readonly OutboundDelivery[]
 }
 
 /**
- * Sends a batch. When the platform refuses it for its content, the batch is halved until the
- * guilty events stand alone, and the rest go through: at most two requests a level, so a batch of
- * a thousand with one bad event takes about twenty. What is left is not sent when the platform
- * refuses the destination or asks us to stay away.
+ * Sends a batch. When the platform rejects its content, the batch is halved until the invalid
+ * events are alone and the others go through: at most two requests per level, so a batch of a
+ * thousand with one invalid event takes about twenty. The rest is not sent when the platform
+ * rejects the destination or asks for a pause.
  */
 export async function sendEvents(
   sender: Sender,
-  sendings: readonly OutboundDelivery[],
+  deliveries: readonly OutboundDelivery[],
 ): Promise<SentBatch> {
-  const waiting: (readonly OutboundDelivery[])[] = [sendings]
+  const waiting: (readonly OutboundDelivery[])[] = [deliveries]
   let lastAnswer: SendAnswer | null = null
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
     if (!sender.canStart()) return { lastAnswer, unsent: [...batch, ...waiting.flat()] }
-    const request = await sendOnce(sender, batch)
+    const request = await sendRequest(sender, batch)
     lastAnswer = request.result
     if (lastAnswer.outcome === 'permanent' && batch.length > 1) {
       const middle = Math.ceil(batch.length / 2)
@@ -63,19 +61,81 @@ function stopsBatch({ outcome, waitSeconds }: SendAnswer): boolean {
   return outcome === 'auth' || outcome === 'config' || waitSeconds > 0
 }
 
-async function sendOnce(
+async function sendRequest(
   { platform, connection, now }: Sender,
   batch: readonly OutboundDelivery[],
 ): Promise<SentRequest> {
   const startedAt = now()
-  const start = performance.now()
+  const startMilliseconds = performance.now()
   const events = batch.map(({ event }) => event)
   const answer = await platform.send(connection, events)
   return {
     startedAt,
-    durationMilliseconds: performance.now() - start,
+    durationMilliseconds: performance.now() - startMilliseconds,
     eventCount: batch.length,
     result: redactSentValues(answer, events),
     decided: batch,
   }
+}
+
+const REDACTED = 'REDACTED'
+/** Shorter values occur in ordinary words and identify nobody. */
+const VALUE_CHARACTERS_MIN = 6
+/** An adapter may have truncated a text of this length in the middle of a value. */
+const WHOLE_CHARACTERS_MAX = 499
+
+/**
+ * The answer without the identifiers that were sent, in case the platform repeats them. One answer
+ * is stored for all events of a request, among them deliveries of other people, where the erasure
+ * of one person would not find it.
+ */
+export function redactSentValues(answer: SendAnswer, events: readonly OutboundEvent[]): SendAnswer {
+  if (!hasFreeText(answer)) return answer
+  const text = JSON.stringify([answer.error, answer.answer]).toLowerCase()
+  const patterns = [...collectSentValues(events)]
+    .filter(value => text.includes(escapeAsJson(value).toLowerCase()))
+    .sort((one, other) => other.length - one.length)
+    .map(value => new RegExp(RegExp.escape(value), 'gi'))
+  return {
+    ...answer,
+    error: redactStrings(answer.error, patterns),
+    answer: redactStrings(answer.answer, patterns),
+  }
+}
+
+/**
+ * Whether an answer could repeat what was sent. Most answers are a number of events and an empty
+ * list; anything else a platform returns may be free text.
+ */
+export function hasFreeText({ error, answer }: SendAnswer): boolean {
+  if (error !== null) return true
+  return Object.entries(answer ?? {}).some(([name, member]) => !isCodeOnly(name, member))
+}
+
+function isCodeOnly(name: string, member: unknown): boolean {
+  if (Array.isArray(member)) return member.length === 0
+  return name === 'events_received' && typeof member === 'number'
+}
+
+function collectSentValues(events: readonly OutboundEvent[]): Set<string> {
+  const values = events.flatMap(({ digests, plain }) => [
+    ...Object.values(digests).flat(),
+    ...Object.values(plain),
+  ])
+  return new Set(values.filter(value => value.length >= VALUE_CHARACTERS_MIN))
+}
+
+function escapeAsJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1)
+}
+
+function redactStrings<Part>(part: Part, patterns: readonly RegExp[]): Part {
+  return JSON.parse(JSON.stringify(part), (_, member) =>
+    typeof member === 'string' ? redactText(member, patterns) : member,
+  )
+}
+
+function redactText(text: string, patterns: readonly RegExp[]): string {
+  const whole = text.length > WHOLE_CHARACTERS_MAX ? text.replace(/\S+$/, '') : text
+  return patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), whole)
 }

@@ -5,7 +5,6 @@ import {
   toArrayParameters,
   unnestColumns,
 } from '../db/sql-fragments.ts'
-import type { SentGroup } from './sent-tally.ts'
 
 /** Distinct event names that are counted a day and destination; the platform lists a hundred. */
 export const COUNTED_NAMES_MAX = 200
@@ -103,6 +102,29 @@ export async function countSentOfDay(
     tests: row.tests,
     unknownAttempts: row.unknown_attempts,
   }))
+}
+
+/** What the settlement of some deliveries adds to the counts of what was sent. */
+export interface SentTally {
+  groups: SentGroup[]
+  /** By delivery id. A delivery that is missing here adds nothing. */
+  marks: Map<number, SentMark>
+}
+
+/** Deliveries that are counted together: one event name, one UTC day, the same identifiers. */
+export interface SentGroup {
+  number: number
+  eventName: string
+  /** The UTC day of the event's time as the platform reads it, YYYY-MM-DD. */
+  eventOn: string
+  /** The keys by which the platform identifies a person, in order. */
+  keys: readonly string[]
+}
+
+export interface SentMark {
+  groupNumber: number
+  /** Attempts without a usable answer: this one, and one of a dead worker. */
+  unknown: number
 }
 
 const GROUP_COLUMNS: BatchColumn<SentGroup>[] = [

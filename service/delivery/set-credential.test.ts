@@ -13,8 +13,8 @@ import { listenForNotifications } from '../db/notification-listener.ts'
 import { setCredential } from './credential-store.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext, DestinationStatusChange } from './delivery-context.ts'
+import { DELIVERY_CHANNEL } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
-import { DELIVERY_CHANNEL } from './skip-store.ts'
 
 async function setToken(
   { database, delivery, tracker, clock }: ServiceUnderTest,
@@ -193,5 +193,5 @@ function refuseAnotherMeanwhile(service: ServiceUnderTest): void {
 async function isPausedByItsOwnAnswer(service: ServiceUnderTest): Promise<void> {
   const { status, statusReason, failedProbes } = await destinationOf(service)
   assert.deepEqual([status, failedProbes], ['inactive', 0])
-  assert.match(statusReason ?? '', /refuses the set-up \(code 200\)/)
+  assert.match(statusReason ?? '', /rejects the configuration \(code 200\)/)
 }

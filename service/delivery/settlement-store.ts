@@ -8,7 +8,13 @@ import {
   unnestColumns,
   utcDay,
 } from '../db/sql-fragments.ts'
-import { rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import {
+  ADD_COUNTS,
+  FIXED_COLUMNS,
+  REPLAY_COLUMNS,
+  rowsFromJson,
+  rowsToJson,
+} from './delivery-columns.ts'
 import type { Settlement } from './retry-policy.ts'
 import {
   COUNTED_GROUP_TYPES,
@@ -16,12 +22,12 @@ import {
   countSentExpressions,
   countSentValues,
   countSentWrites,
+  type SentMark,
+  type SentTally,
 } from './sent-counts-store.ts'
-import type { SentMark, SentTally } from './sent-tally.ts'
-import { ADD_COUNTS, FIXED_COLUMNS, REPLAY_COLUMNS } from './skip-store.ts'
 
-/** With the time that begins the key of its delivery. */
-export interface PlacedSettlement extends Settlement {
+/** A settlement with the time that its delivery's primary key begins with. */
+export interface KeyedSettlement extends Settlement {
   createdAt: Date
 }
 
@@ -30,20 +36,20 @@ export interface SettledBatch {
   destinationId: string
   leaseEndsAt: Date
   at: Date
-  settlements: readonly PlacedSettlement[]
-  /** What they add to the counts of what was sent, as far as they are still this worker's. */
+  settlements: readonly KeyedSettlement[]
+  /** What they add to the counts of what was sent, if they still belong to this worker. */
   sent: SentTally
 }
 
 /**
- * Writes the outcome of claimed deliveries: what is final leaves the queue for the history, and
- * what is tried again stays. Bound to the lease, which only a delivery in `sent` has: a worker
- * whose lease ran out, and whose rows another worker has taken, changes nothing. A delivery that
- * was never really sent has no time of first sending. Returns how many it settled.
+ * Writes the outcome of claimed deliveries: final ones move from the queue to the history, and
+ * those that are retried stay. It requires the lease, which only a delivery in `sent` has: a worker
+ * whose lease expired and whose rows another worker claimed changes nothing. A delivery that was
+ * never sent has no time of first sending. Returns how many it settled.
  *
- * Not prepared: it is planned for the table as it is now. A plan that was kept from when there
- * were few deliveries compared every settlement with every row of the tracker, for up to 7 s. Not
- * by ctid either: a row that an erasure is changing at this moment would be missed.
+ * Not prepared: it is planned for the table as it is now. A plan that was cached when there were
+ * few deliveries compared every settlement with every row of the tracker, for up to 7 s. Not by
+ * ctid either: a row that an erasure is changing would be missed.
  */
 export async function settleDeliveries(database: Database, batch: SettledBatch): Promise<number> {
   if (batch.settlements.length === 0) return 0
@@ -52,7 +58,7 @@ export async function settleDeliveries(database: Database, batch: SettledBatch):
   }
   const { trackerId, destinationId, at, sent } = batch
   const values = [
-    ...moveValues(batch),
+    ...moveSettledValues(batch),
     trackerId,
     at,
     destinationId,
@@ -62,7 +68,7 @@ export async function settleDeliveries(database: Database, batch: SettledBatch):
   return rows[0].count
 }
 
-interface SettlementRow extends PlacedSettlement {
+interface SettlementRow extends KeyedSettlement {
   trackerId: string
   leaseEndsAt: Date
   mark: SentMark | undefined
@@ -90,9 +96,9 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
     text: ({ replayableUntil }) => replayableUntil?.toISOString() ?? null,
   },
   {
-    name: 'is_unburnt',
+    name: 'is_uncounted',
     type: 'boolean',
-    text: ({ isUncounted: isUnburnt }) => (isUnburnt ? 't' : 'f'),
+    text: ({ isUncounted }) => (isUncounted ? 't' : 'f'),
   },
   { name: 'last_error', type: 'json', text: ({ error }) => error && JSON.stringify(error) },
   { name: 'trace_id', type: 'text', text: ({ traceId }) => traceId },
@@ -107,8 +113,14 @@ const SETTLEMENT_COLUMNS: BatchColumn<SettlementRow>[] = [
 
 const SETTLEMENTS_FROM = 2
 
-/** The parameters of `move`. */
-function moveValues({ trackerId, leaseEndsAt, at, settlements, sent }: SettledBatch): unknown[] {
+/** The parameters of `moveSettled`. */
+function moveSettledValues({
+  trackerId,
+  leaseEndsAt,
+  at,
+  settlements,
+  sent,
+}: SettledBatch): unknown[] {
   const rows = settlements.map(settlement => ({
     ...settlement,
     trackerId,
@@ -118,12 +130,12 @@ function moveValues({ trackerId, leaseEndsAt, at, settlements, sent }: SettledBa
   return [at, ...toArrayParameters(SETTLEMENT_COLUMNS, rows)]
 }
 
-/** What the row holds once it is settled, of the one in the queue and the settlement. */
+/** The values of the settled row, from the row in the queue and the settlement. */
 const SETTLED_VALUES = {
   status: 'settlement.status',
   status_reason: 'settlement.reason',
-  attempt_count: 'queue.attempt_count - case when settlement.is_unburnt then 1 else 0 end',
-  first_sent_at: `case when settlement.is_unburnt and queue.attempt_count = 1 then null
+  attempt_count: 'queue.attempt_count - case when settlement.is_uncounted then 1 else 0 end',
+  first_sent_at: `case when settlement.is_uncounted and queue.attempt_count = 1 then null
     else queue.first_sent_at end`,
   last_error: 'coalesce(settlement.last_error, queue.last_error)',
   platform_trace_id: 'coalesce(settlement.trace_id, queue.platform_trace_id)',
@@ -132,13 +144,13 @@ const SETTLED_VALUES = {
   updated_at: '$1::timestamptz',
 }
 
-/** What a delivery takes along as it is. */
-const KEPT_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS]
+/** Columns that move to the history unchanged. */
+const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS]
 
-const SETTLED_COLUMNS = [...KEPT_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
+const SETTLED_COLUMNS = [...UNCHANGED_COLUMNS, ...Object.keys(SETTLED_VALUES), 'replayable_until']
 
-/** The history leaves out a reason that says what the status says (docs/decisions/0025). */
-function shortenedReason(name: string): string {
+/** The history omits a reason that equals the status (docs/decisions/0025). */
+function selectShortened(name: string): string {
   return name === 'status_reason' ? 'nullif(status_reason, status)' : name
 }
 
@@ -146,22 +158,22 @@ const OWN_ROW = `queue.tracker_id = settlement.tracker_id
       and queue.created_at = settlement.created_at and queue.id = settlement.id
       and queue.leased_until = settlement.leased_until`
 
-const GIVEN = unnestColumns(SETTLEMENT_COLUMNS, {
-  alias: 'given',
+const INPUT_ROWS = unnestColumns(SETTLEMENT_COLUMNS, {
+  alias: 'input',
   firstParameter: SETTLEMENTS_FROM,
 })
 
 /**
- * `finished` leave the queue, `waiting` stay in it. With `isOwn`, Citus asks the tracker's shard
- * alone: it prunes none by a join with a list.
+ * `finished` leave the queue, `waiting` stay in it. With `trackerCondition`, Citus asks only the
+ * tracker's shard: a join with a list prunes none.
  */
-const move = (isOwn: string) => `
+const moveSettled = (trackerCondition: string) => `
   with settlement as materialized (
-    select * from ${GIVEN}
+    select * from ${INPUT_ROWS}
   ), finished as (
     delete from delivery_queue queue using settlement
-    where ${OWN_ROW} and settlement.next_attempt_at is null ${isOwn}
-    returning ${KEPT_COLUMNS.map(name => `queue.${name}`).join(', ')},
+    where ${OWN_ROW} and settlement.next_attempt_at is null ${trackerCondition}
+    returning ${UNCHANGED_COLUMNS.map(name => `queue.${name}`).join(', ')},
       ${Object.entries(SETTLED_VALUES)
         .map(([name, value]) => `${value} as ${name}`)
         .join(', ')},
@@ -173,7 +185,7 @@ const move = (isOwn: string) => `
         .join(', ')},
       next_attempt_at = settlement.next_attempt_at, leased_until = null
     from settlement
-    where ${OWN_ROW} and settlement.next_attempt_at is not null ${isOwn}
+    where ${OWN_ROW} and settlement.next_attempt_at is not null ${trackerCondition}
     returning queue.created_at, queue.is_test, queue.status, settlement.group_number,
       settlement.unknown
   ), settled as materialized (
@@ -182,9 +194,9 @@ const move = (isOwn: string) => `
     select created_at, is_test, status, group_number, unknown from waiting
   )`
 
-const keepFinished = (source: string) => `
+const insertFinished = (source: string) => `
     insert into deliveries (${SETTLED_COLUMNS.join(', ')})
-    select ${SETTLED_COLUMNS.map(shortenedReason).join(', ')} from ${source}`
+    select ${SETTLED_COLUMNS.map(selectShortened).join(', ')} from ${source}`
 
 const countSettled = (source: string, trackerId: string) => `
     insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
@@ -195,62 +207,65 @@ const countSettled = (source: string, trackerId: string) => `
     group by 2 order by 2
     ${ADD_COUNTS}`
 
-/** The tracker, the time and the destination, as parameters from this one on. */
-const sentFrom = (parameter: number) => ({
+/** Parameters from this one on: the tracker, the time, the destination, then the groups. */
+const sentCountParameters = (parameter: number) => ({
   trackerId: `$${parameter}`,
   sentOn: utcDay(`$${parameter + 1}::timestamptz`),
   destinationId: `$${parameter + 2}`,
   firstParameter: parameter + 3,
 })
 
-const OF_ALL = sentFrom(SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length)
+const COUNT_PARAMETERS = sentCountParameters(SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length)
 
-const SETTLE = `${move('')},
-  kept as (${keepFinished('finished')}),
-  counted as (${countSettled('settled', OF_ALL.trackerId)}),
-  ${countSentExpressions(OF_ALL)}
+const SETTLE = `${moveSettled('')},
+  inserted as (${insertFinished('finished')}),
+  counted as (${countSettled('settled', COUNT_PARAMETERS.trackerId)}),
+  ${countSentExpressions(COUNT_PARAMETERS)}
   select count(*) as count from settled`
 
 const SETTLED_TYPES =
   'created_at timestamptz, is_test boolean, status text, group_number integer, unknown integer'
 
-const IS_OWN = `and queue.tracker_id = $${SETTLEMENTS_FROM + SETTLEMENT_COLUMNS.length}::uuid`
-const MOVE_ROWS = `${move(IS_OWN)}
+const TRACKER_CONDITION = `and queue.tracker_id = ${COUNT_PARAMETERS.trackerId}::uuid`
+const MOVE_ROWS = `${moveSettled(TRACKER_CONDITION)}
   select ${rowsToJson(SETTLED_COLUMNS, 'finished')} as finished,
     (select json_agg(settled) from settled)::text as settled,
     (select count(*) from settled) as count`
-const KEEP_ROWS = keepFinished(rowsFromJson(SETTLED_COLUMNS, 'deliveries', '$1'))
+const INSERT_ROWS = insertFinished(rowsFromJson(SETTLED_COLUMNS, 'deliveries', '$1'))
 const SETTLED_ROWS = `json_to_recordset($2::json) as settled(${SETTLED_TYPES})`
 const COUNT_ROWS = countSettled(SETTLED_ROWS, '$1')
 const NAME_GROUPS = `
   with settled as materialized (
     select * from json_to_recordset($1::json) as settled(${SETTLED_TYPES})
-  ), ${countedGroups(sentFrom(2))}
+  ), ${countedGroups(sentCountParameters(2))}
   select json_agg(counted_groups)::text as groups from counted_groups`
 const GROUP_ROWS = `json_to_recordset($1::json) as counted_groups(${COUNTED_GROUP_TYPES})`
-const SENT_WRITES = countSentWrites(sentFrom(2))
+const SENT_WRITES = countSentWrites(sentCountParameters(2))
 
 /**
- * The same writes on a Citus cluster, as statements of one transaction at the node that owns the
- * tracker: an insert that reads a common table expression needs every node there
- * (`insertOnCitus` in ingestion/citus-store.ts).
+ * The same writes on a Citus cluster, as statements of one transaction on the node that stores the
+ * tracker: an insert that reads a common table expression would need every node
+ * (docs/decisions/0024).
  */
 async function settleInSteps(client: pg.PoolClient, batch: SettledBatch): Promise<number> {
   const { trackerId, destinationId, at, sent } = batch
-  const moved = await client.query({ text: MOVE_ROWS, values: [...moveValues(batch), trackerId] })
+  const moved = await client.query({
+    text: MOVE_ROWS,
+    values: [...moveSettledValues(batch), trackerId],
+  })
   const { finished, settled, count } = moved.rows[0]
   if (count === 0) return 0
-  if (finished) await client.query({ text: KEEP_ROWS, values: [finished] })
+  if (finished) await client.query({ text: INSERT_ROWS, values: [finished] })
   await client.query({ text: COUNT_ROWS, values: [trackerId, settled] })
-  const ofDay = [trackerId, at, destinationId]
+  const common = [trackerId, at, destinationId]
   const named = await client.query({
     text: NAME_GROUPS,
-    values: [settled, ...ofDay, ...countSentValues(sent.groups)],
+    values: [settled, ...common, ...countSentValues(sent.groups)],
   })
   const { groups } = named.rows[0]
   if (!groups) return count
   for (const write of [SENT_WRITES.sent, SENT_WRITES.keys]) {
-    await client.query({ text: write(GROUP_ROWS), values: [groups, ...ofDay] })
+    await client.query({ text: write(GROUP_ROWS), values: [groups, ...common] })
   }
   return count
 }

@@ -5,70 +5,19 @@ import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { selectPayloadsByIndexKey } from '../events/erase-store.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-ref.ts'
 import { digestVisitorId, indexKey, legacyIndexKey } from '../events/person-identifiers.ts'
-import { rowsFromJson, rowsToJson } from './delivery-columns.ts'
+import {
+  ADD_COUNTS,
+  ATTEMPT_COLUMNS,
+  FIXED_COLUMNS,
+  REPLAY_COLUMNS,
+  rowsFromJson,
+  rowsToJson,
+} from './delivery-columns.ts'
 import { WAITING_STATUSES } from './delivery-status.ts'
-
-export const DELIVERY_CHANNEL = 'signalbox_deliveries'
-
-/** What a delivery keeps for good, in the queue and in the history. */
-export const FIXED_COLUMNS = [
-  'tracker_id',
-  'created_at',
-  'id',
-  'event_id',
-  'space',
-  'destination_id',
-  'is_test',
-]
-
-/** What a replay sets. */
-export const REPLAY_COLUMNS = ['replayed_at', 'attempts_before_replay']
-
-/** What attempts set, beside the status and the last error. */
-export const ATTEMPT_COLUMNS = [
-  'attempt_count',
-  'first_sent_at',
-  'platform_trace_id',
-  'attempt_ids',
-]
 
 /** What goes into the history of a delivery that is skipped, beside its status. */
 const KEPT_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
 const SKIPPED_COLUMNS = [...KEPT_COLUMNS, 'last_error']
-
-/** Adds to the counts of a day, or begins them. */
-export const ADD_COUNTS = `
-  on conflict (tracker_id, planned_on, slot) do update set
-    planned = delivery_counts.planned + excluded.planned,
-    accepted = delivery_counts.accepted + excluded.accepted`
-
-/**
- * The platform can be reached again: what an attempt could not bring to it goes out now, and not
- * when the retry schedule says, which knew nothing of the outage. What the platform itself answered
- * keeps its time. Returns how many it brought forward.
- */
-export async function bringForwardRetries(
-  { pool }: Database,
-  lane: { trackerId: string; destinationId: string; at: Date },
-): Promise<number> {
-  const { rows } = await pool.query(
-    `with brought as (
-       update delivery_queue set next_attempt_at = $3::timestamptz, updated_at = $3::timestamptz
-       where tracker_id = $1::uuid and destination_id = $2::uuid
-         and next_attempt_at > $3::timestamptz
-         and status = 'retrying' and last_error ->> 'http_status' is null
-       returning id
-     )
-     select count(*) as count from brought`,
-    [lane.trackerId, lane.destinationId, lane.at],
-  )
-  return rows[0].count
-}
-
-/** Wakes the workers of other processes. Losing it costs one polling interval, nothing more. */
-export async function announceDeliveries({ pool }: Database): Promise<void> {
-  await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', '')`)
-}
 
 export interface WithdrawnVisitor {
   trackerId: string

@@ -5,7 +5,7 @@ import { pauseBriefly } from '../events/suppression-store.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { SendAnswer } from '../platforms/platform.ts'
 import { clearAnswers } from './attempt-store.ts'
-import { hasFreeText } from './redact-answer.ts'
+import { hasFreeText } from './send-events.ts'
 import { tryStopErased } from './skip-store.ts'
 
 interface StopErasedScope {

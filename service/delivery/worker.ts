@@ -3,53 +3,56 @@ import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import { CircuitBreakers, type CircuitChange, type CircuitCounts } from './circuit-breaker.ts'
 import { type DeliveryRun, deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
-import { type DestinationQueue, DueQueueSearch } from './destination-queue-store.ts'
-import { bringForwardRetries } from './skip-store.ts'
+import {
+  bringForwardRetries,
+  type DestinationQueue,
+  DueQueueSearch,
+} from './destination-queue-store.ts'
 
 export interface WorkerLimits {
   /** Requests in flight from this process. */
   requestsMax: number
-  /** Requests in flight to one lane, so that no lane takes them all. */
+  /** Requests in flight to one destination, so that no destination takes them all. */
   destinationRequestsMax: number
   pollSeconds: number
 }
 
 export interface DeliveryWorker {
-  /** Something may be due: look now instead of at the next poll. */
+  /** Something may be due: poll now instead of waiting for the next poll. */
   wake(): void
-  /** How many lanes this worker leaves alone or tries with care. */
+  /** How many destinations this worker backs off from or tries with single requests. */
   countCircuits(): CircuitCounts
-  /** Requests under way, with what is claimed for them and settled after them. */
+  /** Requests in flight, including their claims and settlements. */
   requestsInFlight(): number
-  /** Takes nothing new, and resolves when the requests in flight are answered and settled. */
+  /** Claims nothing more, and resolves when the requests in flight are answered and settled. */
   stop(): Promise<void>
 }
 
 export interface WorkerOptions {
   context: DeliveryContext
   limits: WorkerLimits
-  /** The store is out of reach, or a bug: the worker goes on, and somebody should know. */
+  /** The database is unavailable, or there is a bug. The worker goes on. */
   onError: (error: unknown) => void
-  /** Called before every look at the store, for what should be tried again now and then. */
+  /** Called before each poll, for work that is retried now and then. */
   onPoll?: () => Promise<void>
-  /** A circuit opened, or closed because a request got through. */
+  /** A circuit opened, or closed because a request reached the platform. */
   onCircuitChanged?: (change: CircuitChange) => void
-  /** Called after every look, with how long it took. */
+  /** Called after each poll, with its duration. */
   onQueuesChecked?: (seconds: number) => void
 }
 
 const ERROR_PAUSE_SECONDS = 1
 
 /**
- * Lanes that failed last time get one of so many requests, and at least one. A request to a dead
- * platform lasts until its timeout, so a hundred of them would take every request there is.
+ * Destinations that failed last time get one in this many requests, and at least one. A request to
+ * an unreachable platform lasts until its timeout, so a hundred of them would take all requests.
  */
 const REQUESTS_PER_TRIAL = 4
 
-/** Starts the loop that delivers whatever is due, lane by lane. */
+/** Starts the loop that delivers what is due, queue by queue. */
 export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
   const loop = new WorkerLoop(options)
-  // The caller gets its handle first: what `onPoll` does may need it.
+  // The caller gets its handle first: `onPoll` may need it.
   const finished = Promise.resolve().then(() => loop.run())
   return {
     wake: () => loop.wake(),
@@ -68,9 +71,9 @@ class WorkerLoop {
   readonly #search: DueQueueSearch
   /** Requests in flight by destination. */
   readonly #inFlight = new Map<string, number>()
-  readonly #quiet = new CircuitBreakers()
+  readonly #circuits = new CircuitBreakers()
   readonly #runs = new Set<Promise<void>>()
-  #alarm = new AbortController()
+  #sleepController = new AbortController()
   #isStopped = false
 
   constructor(options: WorkerOptions) {
@@ -81,7 +84,7 @@ class WorkerLoop {
   }
 
   wake(): void {
-    this.#alarm.abort()
+    this.#sleepController.abort()
   }
 
   stop(): void {
@@ -90,7 +93,7 @@ class WorkerLoop {
   }
 
   countCircuits(): CircuitCounts {
-    return this.#quiet.countStates(monotonicSeconds())
+    return this.#circuits.countStates(monotonicSeconds())
   }
 
   requestsInFlight(): number {
@@ -99,119 +102,117 @@ class WorkerLoop {
 
   async run(): Promise<void> {
     while (!this.#isStopped) {
-      this.#alarm = new AbortController()
-      // What is done now and then must not keep deliveries from going out when it fails.
+      this.#sleepController = new AbortController()
+      // A failure of this work must not stop deliveries.
       await this.#options.onPoll?.().catch(this.#options.onError)
       const startedAt = monotonicSeconds()
       try {
-        await this.#startDueLanes()
+        await this.#startDueQueues()
       } catch (error) {
         this.#options.onError(error)
         await this.#sleep(ERROR_PAUSE_SECONDS)
         continue
       }
-      const lookSeconds = monotonicSeconds() - startedAt
-      this.#options.onQueuesChecked?.(lookSeconds)
-      // However many lanes there are and however often it is woken, it looks half of the time.
-      await delay(lookSeconds * 1_000)
+      const searchSeconds = monotonicSeconds() - startedAt
+      this.#options.onQueuesChecked?.(searchSeconds)
+      // Searching takes at most half of the time, however many queues and wake-ups there are.
+      await delay(searchSeconds * 1_000)
       await this.#sleep(this.#options.limits.pollSeconds)
     }
     await Promise.all(this.#runs)
   }
 
-  async #startDueLanes(): Promise<void> {
-    const free = this.#options.limits.requestsMax - this.#runs.size
-    if (free <= 0 || this.#isStopped) return
-    const { now } = this.#context
-    const at = monotonicSeconds()
-    const busy = [...this.#inFlight.keys()].filter(id => this.#freeRequests(id) <= 0)
-    const leaveOut = [...this.#quiet.listBackingOff(at), ...busy]
-    const onTrial = this.#quiet.listOnTrial(at)
-    const mayTry = this.#freeTrials() > 0
-    if (!mayTry) leaveOut.push(...onTrial)
-    // Room for all that are on trial, so that however many are due, they crowd nobody out.
-    const lanesMax = free + (mayTry ? onTrial.length : 0)
-    for (const lane of await this.#search.find({
-      now: now(),
-      queuesMax: lanesMax,
-      excludedDestinationIds: leaveOut,
-    })) {
+  async #startDueQueues(): Promise<void> {
+    const freeRequests = this.#options.limits.requestsMax - this.#runs.size
+    if (freeRequests <= 0 || this.#isStopped) return
+    const atSeconds = monotonicSeconds()
+    const busyIds = [...this.#inFlight.keys()].filter(id => this.#countFreeRequests(id) <= 0)
+    const excludedDestinationIds = [...this.#circuits.listBackingOff(atSeconds), ...busyIds]
+    const onTrialIds = this.#circuits.listOnTrial(atSeconds)
+    const hasFreeTrial = this.#countFreeTrials() > 0
+    if (!hasFreeTrial) excludedDestinationIds.push(...onTrialIds)
+    // The destinations on trial come on top, so that they take no places from the others.
+    const queuesMax = freeRequests + (hasFreeTrial ? onTrialIds.length : 0)
+    const now = this.#context.now()
+    for (const queue of await this.#search.find({ now, queuesMax, excludedDestinationIds })) {
       if (this.#isStopped || this.#runs.size >= this.#options.limits.requestsMax) return
-      if (this.#mayStart(lane)) this.#start(lane)
+      if (this.#canStart(queue)) this.#start(queue)
     }
   }
 
-  /** Asked again after the look: an answer may have come in meanwhile. */
-  #mayStart({ destinationId, isProbe }: DestinationQueue): boolean {
-    if (this.#quiet.isBackingOff(destinationId, monotonicSeconds())) return false
+  /** Checked again after the search, during which an answer may have arrived. */
+  #canStart({ destinationId, isProbe }: DestinationQueue): boolean {
+    if (this.#circuits.isBackingOff(destinationId, monotonicSeconds())) return false
     if (isProbe && this.#inFlight.has(destinationId)) return false
-    if (this.#quiet.isOnTrial(destinationId) && this.#freeTrials() <= 0) return false
-    return this.#freeRequests(destinationId) > 0
+    if (this.#circuits.isOnTrial(destinationId) && this.#countFreeTrials() <= 0) return false
+    return this.#countFreeRequests(destinationId) > 0
   }
 
-  #freeRequests(destinationId: string): number {
-    const requestsMax = this.#quiet.isOnTrial(destinationId)
+  #countFreeRequests(destinationId: string): number {
+    const requestsMax = this.#circuits.isOnTrial(destinationId)
       ? 1
       : this.#options.limits.destinationRequestsMax
     return requestsMax - (this.#inFlight.get(destinationId) ?? 0)
   }
 
-  #freeTrials(): number {
+  #countFreeTrials(): number {
     const trialsMax = Math.max(1, Math.floor(this.#options.limits.requestsMax / REQUESTS_PER_TRIAL))
     let trials = 0
-    for (const [id, requests] of this.#inFlight) if (this.#quiet.isOnTrial(id)) trials += requests
+    for (const [id, requests] of this.#inFlight) {
+      if (this.#circuits.isOnTrial(id)) trials += requests
+    }
     return trialsMax - trials
   }
 
-  #start(lane: DestinationQueue): void {
-    const { destinationId } = lane
+  #start(queue: DestinationQueue): void {
+    const { destinationId } = queue
     this.#inFlight.set(destinationId, (this.#inFlight.get(destinationId) ?? 0) + 1)
-    const run = this.#deliver(lane).finally(() => {
+    const run = this.#deliver(queue).finally(() => {
       const isFull = this.#runs.size >= this.#options.limits.requestsMax
-      if (isFull || this.#freeTrials() <= 0) this.wake()
-      const left = (this.#inFlight.get(destinationId) ?? 1) - 1
-      if (left > 0) this.#inFlight.set(destinationId, left)
+      if (isFull || this.#countFreeTrials() <= 0) this.wake()
+      const remaining = (this.#inFlight.get(destinationId) ?? 1) - 1
+      if (remaining > 0) this.#inFlight.set(destinationId, remaining)
       else this.#inFlight.delete(destinationId)
       this.#runs.delete(run)
     })
     this.#runs.add(run)
   }
 
-  async #deliver(lane: DestinationQueue): Promise<void> {
+  async #deliver(queue: DestinationQueue): Promise<void> {
     try {
       const wakeWhenFull = (isFull: boolean) => {
         if (isFull) this.wake()
       }
-      const isTrial = this.#quiet.isOnTrial(lane.destinationId)
-      const run = await deliverDueBatch(this.#context, { ...lane, isTrial }, wakeWhenFull)
-      await this.#heed(lane, run)
-      // What came in meanwhile, or waits in the other test mode, should not wait for a poll.
+      const isTrial = this.#circuits.isOnTrial(queue.destinationId)
+      const run = await deliverDueBatch(this.#context, { ...queue, isTrial }, wakeWhenFull)
+      await this.#applyHealth(queue, run)
+      // New deliveries, and those of the other test mode, should not wait for a poll.
       if (run.claimedCount > 0) this.wake()
     } catch (error) {
       this.#options.onError(error)
-      this.#quiet.backOff(lane.destinationId, ERROR_PAUSE_SECONDS, monotonicSeconds())
+      this.#circuits.backOff(queue.destinationId, ERROR_PAUSE_SECONDS, monotonicSeconds())
     }
   }
 
-  /** Leaves the lane alone as long as its last answer asks for. */
-  async #heed(
+  /** Records whether the platform was reached, and backs off for as long as it asked. */
+  async #applyHealth(
     { trackerId, destinationId }: DestinationQueue,
-    { health: verdict }: DeliveryRun,
+    { health }: DeliveryRun,
   ): Promise<void> {
-    const hadOpened = this.#quiet.hasOpened(destinationId)
-    const tell = (state: CircuitChange['state']) =>
+    const hadOpened = this.#circuits.hasOpened(destinationId)
+    const reportChange = (state: CircuitChange['state']) =>
       this.#options.onCircuitChanged?.({ trackerId, destinationId, state })
-    switch (verdict.kind) {
+    switch (health.kind) {
       case 'works':
-        if (this.#quiet.recordSuccess(destinationId, monotonicSeconds())) {
-          if (hadOpened) tell('closed')
+        if (this.#circuits.recordSuccess(destinationId, monotonicSeconds())) {
+          if (hadOpened) reportChange('closed')
           const { database, now } = this.#context
           await bringForwardRetries(database, { trackerId, destinationId, at: now() })
         }
         break
       case 'unreachable':
-        this.#quiet.recordFailure(destinationId, monotonicSeconds())
-        if (!hadOpened && this.#quiet.hasOpened(destinationId)) tell('open')
+        this.#circuits.recordFailure(destinationId, monotonicSeconds())
+        if (!hadOpened && this.#circuits.hasOpened(destinationId)) reportChange('open')
         break
       case 'throttled':
         break
@@ -220,13 +221,13 @@ class WorkerLoop {
       case 'untried':
         return
     }
-    if (verdict.waitSeconds > 0) {
-      this.#quiet.backOff(destinationId, verdict.waitSeconds, monotonicSeconds())
+    if (health.waitSeconds > 0) {
+      this.#circuits.backOff(destinationId, health.waitSeconds, monotonicSeconds())
     }
   }
 
   async #sleep(seconds: number): Promise<void> {
-    const { signal } = this.#alarm
+    const { signal } = this.#sleepController
     await delay(seconds * 1_000, undefined, { signal }).catch(() => {})
   }
 }

@@ -1,8 +1,8 @@
 import { listenForNotifications, type NotificationListener } from '../db/notification-listener.ts'
 import type { CircuitChange } from '../delivery/circuit-breaker.ts'
 import type { DeliveryContext, DestinationStatusChange } from '../delivery/delivery-context.ts'
+import { DELIVERY_CHANNEL } from '../delivery/destination-queue-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
-import { DELIVERY_CHANNEL } from '../delivery/skip-store.ts'
 import { type DeliveryWorker, startDeliveryWorker } from '../delivery/worker.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import {
