@@ -91,7 +91,7 @@ it('leaves an inactive destination alone until its probe is due', async test => 
   assert.deepEqual(await dueAt(database, 59), [])
   assert.deepEqual(
     await findDueQueues(database, { now: after(60), queuesMax: 1, excludedDestinationIds: [] }),
-    [{ ...lane, isProbe: true }],
+    [{ ...lane, platform: 'meta', isProbe: true }],
   )
 
   await postponeProbe(database, { ...pause, at: after(60), nextProbeAt: after(180) })

@@ -223,7 +223,7 @@ it('a running worker sends what waits as soon as a new credential is set', async
   assert.equal(submitted.status, 202)
   await eventually('the destination is paused', async () => {
     const { said } = await run({ arguments: ['list'] })
-    return /\binactive +current +The platform refuses the credential /.test(said)
+    return /\binactive +current +The platform rejects the credential /.test(said)
   })
   const set = ['set', '--destination', destination_id, '--from', '-']
   assert.equal((await run({ arguments: set, input: TOKEN })).code, 0)
