@@ -40,7 +40,7 @@ export async function phoneUnderTest(
 
 /** Fills in the page of signing in, which has to be there. */
 export async function signInOn(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Mail address').first().fill(email)
+  await page.getByLabel('Email').first().fill(email)
   await page.getByLabel('Password').first().fill(TEST_PASSWORD)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }

@@ -9,7 +9,7 @@ const page = (at: string) =>
     at: new Date(at),
   })
 
-it('says where to report, until when it is to be believed, and where it belongs', () => {
+it('contains the contact, the expiry and the canonical URL', () => {
   assert.equal(
     page('2026-11-21T12:34:56.789Z'),
     'Contact: mailto:security@shop.example\n' +
@@ -18,7 +18,7 @@ it('says where to report, until when it is to be believed, and where it belongs'
   )
 })
 
-it('is the same all day, and expires in less than a year, as RFC 9116 advises', () => {
+it('does not change during a day, and expires within a year, as RFC 9116 recommends', () => {
   assert.equal(page('2026-11-21T00:00:00.000Z'), page('2026-11-21T23:59:59.999Z'))
   assert.notEqual(page('2026-11-21T23:59:59.999Z'), page('2026-11-22T00:00:00.000Z'))
   const [, expires = ''] = /^Expires: (.+)$/m.exec(page('2027-12-31T23:59:59.999Z')) ?? []
@@ -26,7 +26,7 @@ it('is the same all day, and expires in less than a year, as RFC 9116 advises', 
   assert.ok(days > 170 && days < 365)
 })
 
-it('the tag is strong, in quotes, and another one for any other bytes', () => {
+it('creates a strong, quoted ETag that changes with the content', () => {
   const { text, etag } = withEtag('{"a":1}')
   assert.equal(text, '{"a":1}')
   assert.match(etag, /^"[\w-]{43}"$/)
@@ -36,7 +36,7 @@ it('the tag is strong, in quotes, and another one for any other bytes', () => {
 
 const TAG = '"YWJj-_8"'
 
-const HELD = [
+const MATCHING = [
   TAG,
   `W/${TAG}`,
   '*',
@@ -49,7 +49,7 @@ const HELD = [
   `"", ${TAG}`,
 ]
 
-const NOT_HELD = [
+const OTHER = [
   undefined,
   '',
   '"other"',
@@ -64,7 +64,7 @@ const NOT_HELD = [
   `"${'x'.repeat(5_000)}"`,
 ]
 
-it('finds the tag in a list, weak or strong, and takes * for any', () => {
-  for (const header of HELD) assert.equal(isEtagMatch(header, TAG), true, header)
-  for (const header of NOT_HELD) assert.equal(isEtagMatch(header, TAG), false, header)
+it('matches weak and strong tags in a list, and *', () => {
+  for (const header of MATCHING) assert.equal(isEtagMatch(header, TAG), true, header)
+  for (const header of OTHER) assert.equal(isEtagMatch(header, TAG), false, header)
 })

@@ -5,14 +5,14 @@ import { formatDocument } from '@signalbox/contract/print-openapi.ts'
 import { type SigningKey, signOpenapi } from '@signalbox/contract/signing-key.ts'
 
 /**
- * The contract as this installation serves it: with its own address in `servers`, so that tools
- * call it, and signed. It is made once; the origin is known only when the port is.
+ * Builds the signed contract of this installation, with its own address in `servers`. Built once
+ * per origin, which is only known when the port is.
  */
 export function createSignedContract(key: SigningKey): (origin: string) => Promise<TextWithEtag> {
-  let made: { origin: string; contract: Promise<TextWithEtag> } | null = null
+  let cached: { origin: string; contract: Promise<TextWithEtag> } | null = null
   return origin => {
-    if (made?.origin !== origin) made = { origin, contract: signContract(origin, key) }
-    return made.contract
+    if (cached?.origin !== origin) cached = { origin, contract: signContract(origin, key) }
+    return cached.contract
   }
 }
 
@@ -21,7 +21,7 @@ async function signContract(origin: string, key: SigningKey): Promise<TextWithEt
   return withEtag(formatDocument(document))
 }
 
-/** RFC 9116 advises less than a year: after that, nobody should believe the page. */
+/** RFC 9116 recommends less than a year. */
 const VALID_DAYS = 180
 const DAY_MILLISECONDS = 86_400_000
 
@@ -32,8 +32,8 @@ interface SecurityTxtInput {
 }
 
 /**
- * `security.txt` (RFC 9116): where a hole in this installation is reported. It expires a fixed time
- * after the day on which it is read, because whoever runs the service answers for the setting.
+ * `security.txt` (RFC 9116): where to report a vulnerability. It expires a fixed time after the day
+ * on which it is read, because the operator keeps the setting current.
  */
 export function formatSecurityTxt({ contact, origin, at }: SecurityTxtInput): string {
   const day = Math.floor(at.getTime() / DAY_MILLISECONDS)
@@ -46,10 +46,9 @@ export function formatSecurityTxt({ contact, origin, at }: SecurityTxtInput): st
   ].join('\n')
 }
 
-/** A text that is the same until it changes, with the name of its bytes. */
 export interface TextWithEtag {
   text: string
-  /** A strong entity tag (RFC 9110, section 8.8.3): other bytes have another one. */
+  /** A strong entity tag (RFC 9110, section 8.8.3). */
   etag: string
 }
 
@@ -61,8 +60,8 @@ export function withEtag(text: string): TextWithEtag {
 const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g
 
 /**
- * Whether the caller has these bytes already, by its `If-None-Match` (RFC 9110, section 13.1.2):
- * `*`, or a list in which weak tags count too. What cannot be read names nothing.
+ * True when `If-None-Match` (RFC 9110, section 13.1.2) names these bytes: `*`, or a list, in which
+ * weak tags count too. Malformed entries match nothing.
  */
 export function isEtagMatch(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false

@@ -12,7 +12,7 @@ const KEYS = '/.well-known/jwks.json'
 const SECURITY = '/.well-known/security.txt'
 const CONTACT = 'https://shop.example/security'
 
-it('200 serves the contract, signed with a key of the key set, to anybody', async test => {
+it('serves the contract without authentication, signed with a key of the key set', async test => {
   const service = await serviceUnderTest(test)
   const contract = await get(service, CONTRACT)
   const keys = await get(service, KEYS)
@@ -26,7 +26,7 @@ it('200 serves the contract, signed with a key of the key set, to anybody', asyn
   assert.deepEqual(content, createOpenapiDocument(`${service.url}/api/v1`))
 })
 
-it('200 serves public keys only, marked as what they are', async test => {
+it('serves only public keys, each marked as development or release', async test => {
   const service = await serviceUnderTest(test)
   const { body } = await service.request('GET', KEYS, { secret: null })
   assert.equal(body.keys.length, 1)
@@ -42,7 +42,7 @@ it('200 serves public keys only, marked as what they are', async test => {
   })
 })
 
-it('200 is the same bytes under the same tag at every call, for whoever asks', async test => {
+it('serves the same bytes and ETag to every caller', async test => {
   const service = await serviceUnderTest(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, KEYS, SECURITY]) {
     const first = await get(service, path)
@@ -61,7 +61,7 @@ it('200 is the same bytes under the same tag at every call, for whoever asks', a
   }
 })
 
-it('200 may be kept for a while and read by any page, and does nothing else in a browser', async test => {
+it('allows caching and reading by any page, and nothing else in a browser', async test => {
   const service = await serviceUnderTest(test, { securityContact: CONTACT })
   for (const [path, type] of [
     [CONTRACT, 'application/json; charset=utf-8'],
@@ -80,7 +80,7 @@ it('200 may be kept for a while and read by any page, and does nothing else in a
   }
 })
 
-it('304 without a body to whoever has these bytes, 200 to everybody else', async test => {
+it('returns 304 without a body for a matching If-None-Match and 200 otherwise', async test => {
   const service = await serviceUnderTest(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, KEYS, SECURITY]) {
     const etag = (await get(service, path)).headers.get('etag') ?? ''
@@ -106,23 +106,23 @@ it('304 without a body to whoever has these bytes, 200 to everybody else', async
   }
 })
 
-it('the addresses in it are those of the public origin, whatever Host a caller writes', async test => {
+it('uses the public origin and ignores the Host header', async test => {
   const service = await serviceUnderTest(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, SECURITY]) {
     const { port } = new URL(service.url)
     const socket = connect(Number(port), '127.0.0.1')
     await once(socket, 'connect')
     socket.write(`GET ${path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`)
-    const answer = await textOf(socket)
-    assert.match(answer, /^HTTP\/1.1 200 OK\r\n/)
-    assert.equal(answer.includes('evil.example'), false)
-    assert.ok(answer.endsWith((await get(service, path)).text))
+    const response = await textOf(socket)
+    assert.match(response, /^HTTP\/1.1 200 OK\r\n/)
+    assert.equal(response.includes('evil.example'), false)
+    assert.ok(response.endsWith((await get(service, path)).text))
   }
   const { servers } = JSON.parse((await get(service, CONTRACT)).text)
   assert.deepEqual(servers, [{ url: `${service.url}/api/v1` }])
 })
 
-it('404 for security.txt when nobody was named who answers reports', async test => {
+it('returns 404 for security.txt without a configured contact', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.request('GET', SECURITY, { secret: null })
   assert.equal(reply.status, 404)
@@ -130,7 +130,7 @@ it('404 for security.txt when nobody was named who answers reports', async test 
   assert.equal(reply.headers.get('cache-control'), 'no-store')
 })
 
-it('405 with Allow for every other method', async test => {
+it('returns 405 with Allow for every other method', async test => {
   const service = await serviceUnderTest(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, KEYS, SECURITY]) {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {

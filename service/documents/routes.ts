@@ -14,13 +14,13 @@ import {
 
 export interface DocumentRoutesContext {
   contractKeys: ContractKeys
-  /** Where holes are reported; without it there is no security.txt, rather than a made-up one. */
+  /** Where to report a vulnerability; without it, there is no security.txt. */
   securityContact: string | undefined
   now: () => Date
   publicOrigin: () => string
 }
 
-/** What anybody may read, keep for a while and show in a page of their own. */
+/** Public, cacheable and readable by any page. */
 const PUBLIC_HEADERS = {
   'cache-control': 'public, max-age=300',
   'access-control-allow-origin': '*',
@@ -28,21 +28,21 @@ const PUBLIC_HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 } as const
 
-/** What an installation says to agents (decisions, section 11). */
+/** Guides for agents. */
 const AGENT_DOCUMENTS = [
   { url: '/auth.md', type: 'text/markdown; charset=utf-8', file: 'auth.md' },
   { url: '/llms.txt', type: 'text/plain; charset=utf-8', file: 'llms.txt' },
 ]
 const TEXT_FOLDER = join(import.meta.dirname, 'texts')
 
-/** With the addresses of this installation, whatever Host a caller writes. */
+/** Inserts the addresses of this installation, never the Host header of a request. */
 function fillAddresses(text: string, origin: string): string {
   return text.replaceAll('{site_origin}', origin).replaceAll('{base_url}', `${origin}${BASE_PATH}`)
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** What the installation says about itself, at its origin and not below the base path. */
+/** The published documents, at the origin and not below the base path. */
 export function documentRoutes(app: ServiceApp, context: DocumentRoutesContext): void {
   const { contractKeys, securityContact: contact, now, publicOrigin } = context
   const contract = createSignedContract(contractKeys.current)
@@ -71,7 +71,7 @@ interface ServedDocument {
   read: () => TextWithEtag | Promise<TextWithEtag>
 }
 
-/** GET and, by Fastify, HEAD: 304 without a body to whoever has these bytes. */
+/** GET and, by Fastify, HEAD. Replies 304 when the caller already has these bytes. */
 function serveDocument(app: ServiceApp, { url, type, read }: ServedDocument): void {
   app.get(url, { config: { credential: 'none' } }, async ({ headers }, reply) => {
     const { text, etag } = await read()

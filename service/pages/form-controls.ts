@@ -90,7 +90,7 @@ export interface EmailField {
 
 /** The field `email`. Returns HTML. */
 export function emailField({ value = '', ...more }: EmailField): string {
-  const field = { name: 'email', label: 'Mail address', type: 'email', value } as const
+  const field = { name: 'email', label: 'Email', type: 'email', value } as const
   return textField({ autocomplete: 'username', ...field, ...more })
 }
 

@@ -1,15 +1,15 @@
 const EMAIL_CHARACTERS_MAX = 254
 
-/**
- * What the sign-in library takes as well, and no more: no quotes, no two points, a name at the end.
- */
+/** No more than the sign-in library accepts: no quotes, no two dots, an alphabetic top domain. */
 const EMAIL_ADDRESS =
   /^(?!\.)(?!.*\.\.)[a-z0-9_'+.-]{0,63}[a-z0-9_+-]@([a-z0-9][a-z0-9-]{0,62}\.)+[a-z]{2,63}$/
 
+export const EMAIL_ERROR = 'Enter an email address such as ada@example.com.'
+
 /**
- * The address as it is compared and stored: trimmed, lower case. Null when it is none: strict,
- * since it becomes the recipient of a mail, where commas, quotes, angles and line breaks have a
- * meaning.
+ * Returns the address as it is compared and stored: trimmed and in lower case. Returns null when it
+ * is invalid. Strict, because commas, quotes, angle brackets and line breaks have a meaning in the
+ * recipient of an email.
  */
 export function parseEmailAddress(given: unknown): string | null {
   if (typeof given !== 'string') return null
@@ -20,12 +20,12 @@ export function parseEmailAddress(given: unknown): string | null {
 export const PASSWORD_CHARACTERS_MIN = 10
 export const PASSWORD_CHARACTERS_MAX = 128
 
-const PASSPHRASE_HINT = 'Several words are good.'
-/** What forms say before anything is wrong. */
+const PASSPHRASE_HINT = 'Several words make a good password.'
+/** Shown in forms. */
 export const PASSWORD_HINT = `At least ${PASSWORD_CHARACTERS_MIN} characters. ${PASSPHRASE_HINT}`
 
 /**
- * The sentence about a password that may not be used, or null. Length is what counts (NIST SP
+ * Explains why a password is not acceptable, or returns null. Length is what counts (NIST SP
  * 800-63B, 3.1.1): no rules on kinds of characters, but not the person's own address or name.
  */
 export function findPasswordError(
@@ -41,7 +41,7 @@ export function findPasswordError(
   }
   const lower = password.toLowerCase()
   if (lower === email.toLowerCase() || lower === name.toLowerCase()) {
-    return 'Use something else than your name or address.'
+    return 'Do not use your name or email address.'
   }
   return new Set(lower).size < 4 ? 'Use more than three different characters.' : null
 }
@@ -53,7 +53,7 @@ interface PasswordContext {
 
 const NAME_CHARACTERS_MAX = 100
 
-/** A name as it is stored: one line, without control characters. Null when nothing is left. */
+/** Returns a name as one line without control characters, or null when it is empty or too long. */
 export function parseName(given: unknown): string | null {
   if (typeof given !== 'string' || !given.isWellFormed()) return null
   const name = given.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()

@@ -8,6 +8,7 @@ import {
   tag,
 } from '../pages/form-controls.ts'
 import { renderPage } from '../pages/layout.ts'
+import { formatIsoMinute } from '../util/date-text.ts'
 import { PASSWORD_HINT } from './account-fields.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
 
@@ -20,19 +21,19 @@ export interface AccountPage {
 }
 
 export function accountPage(account: AccountPage): string {
-  const { person, hasPassword, sessions, errors: faults = {}, notice } = account
+  const { person, hasPassword, sessions, errors = {}, notice } = account
   const body = html`<h1>Your account</h1>
 !${notice === undefined ? '' : message('success', notice)}
 <section class="card">
-<h2>You</h2>
-<dl><dt>Name</dt><dd>${person.name}</dd><dt>Mail address</dt><dd>${person.email}</dd></dl>
+<h2>Profile</h2>
+<dl><dt>Name</dt><dd>${person.name}</dd><dt>Email</dt><dd>${person.email}</dd></dl>
 </section>
 <section class="card">
 <h2>Password</h2>
-!${passwordForm(hasPassword, faults)}
+!${passwordForm(hasPassword, errors)}
 </section>
 <section class="card">
-<h2>Where you are signed in</h2>
+<h2>Active sessions</h2>
 <ul class="plain">!${sessions.map(session => sessionRow(session, person)).join('')}</ul>
 !${sessions.length > 1 ? buttonForm(END_OTHER_SESSIONS) : ''}
 </section>`
@@ -45,41 +46,41 @@ const END_OTHER_SESSIONS = {
   look: 'quiet',
 } as const
 
-/** The only page for somebody whose password was chosen by a program. */
-export function firstPasswordPage(person: CurrentPerson, faults: FormErrors = {}): string {
+/** The only page for a person whose password was generated. */
+export function firstPasswordPage(person: CurrentPerson, errors: FormErrors = {}): string {
   const body = html`<div class="card">
-<h1>Choose a password of your own</h1>
-<p>The one that you signed in with was made for you and stands in a file.</p>
-!${passwordForm(true, faults)}
+<h1>Choose your own password</h1>
+<p>Your current password was generated and is stored in a file.</p>
+!${passwordForm(true, errors)}
 </div>`
   return renderPage({ title: 'Choose a password', body, signedInAs: person.email })
 }
 
-function passwordForm(hasPassword: boolean, faults: FormErrors): string {
-  const current = passwordField({ name: 'current', label: 'Password now', errors: faults })
+function passwordForm(hasPassword: boolean, errors: FormErrors): string {
+  const current = passwordField({ name: 'current', label: 'Current password', errors })
   const hint = `${PASSWORD_HINT} You will be signed out everywhere else.`
-  return html`!${errorSummary(faults)}
+  return html`!${errorSummary(errors)}
 <form method="post" action="/account/password">
 !${hasPassword ? current : ''}
-!${passwordField({ label: 'New password', isNew: true, hint, errors: faults })}
-<button>Change the password</button>
+!${passwordField({ label: 'New password', isNew: true, hint, errors })}
+<button>Change password</button>
 </form>`
 }
 
 function sessionRow(session: ActiveSession, { sessionId }: CurrentPerson): string {
-  const program = describeUserAgent(session.userAgent)
-  const since = session.createdAt.toISOString().slice(0, 16).replace('T', ' ')
-  const own = tag('This one')
+  const browser = describeUserAgent(session.userAgent)
+  const since = formatIsoMinute(session.createdAt)
+  const current = tag('This session')
   const end = buttonForm({
     action: `/account/sessions/${session.id}/end`,
     label: 'Sign out',
-    about: `${program}, since ${since}`,
+    about: `${browser}, since ${since}`,
   })
-  return html`<li class="row"><span>${program}<br><small>Since ${since} UTC</small></span>
-!${session.id === sessionId ? own : end}</li>`
+  return html`<li class="row"><span>${browser}<br><small>Since ${since} UTC</small></span>
+!${session.id === sessionId ? current : end}</li>`
 }
 
-/** A word that a person knows; the whole text means nothing to them. */
+/** The name of the browser and its system, which is all that a person recognizes. */
 function describeUserAgent(userAgent: string | null): string {
   const text = userAgent ?? ''
   const known = [
@@ -88,7 +89,7 @@ function describeUserAgent(userAgent: string | null): string {
     ['Chrome', /Chrom(e|ium)\//],
     ['Safari', /Safari\//],
   ] as const
-  const program = known.find(([, pattern]) => pattern.test(text))?.[0] ?? 'Another program'
+  const browser = known.find(([, pattern]) => pattern.test(text))?.[0] ?? 'Unknown browser'
   const system = /Windows|Android|iPhone|iPad|Mac OS X|Linux/.exec(text)?.[0]
-  return system === undefined ? program : `${program} on ${system}`
+  return system === undefined ? browser : `${browser} on ${system}`
 }

@@ -1,19 +1,24 @@
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { readFormSecret, toFormErrors } from '../pages/form-body.ts'
+import type { FormErrors } from '../pages/form-controls.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { changePassword } from './account.ts'
 import { accountPage, firstPasswordPage } from './account-page.ts'
-import { findNotice, forSignedIn, type SignedInRequest, seeOther } from './page-visit.ts'
+import {
+  findNotice,
+  forSignedIn,
+  SIGNED_IN,
+  type SignedInRequest,
+  seeOther,
+  UNPROCESSABLE,
+} from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { findPasswordHash } from './person-store.ts'
 import { deleteSession, deleteSessions, listSessions } from './session-store.ts'
 import { sessionCookie } from './session-token.ts'
 
-const SIGNED_IN = { config: { credential: 'session' } } as const
-const UNPROCESSABLE = 422
-
-/** The person's own page: password, and where they are signed in. */
+/** The account page: the password and the active sessions. */
 export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
   const { database } = context
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
@@ -42,7 +47,7 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
     page(async ({ person, request, reply }) => {
       const id = parseRowId((request.params as { session: string }).session) ?? 0
       if (!(await deleteSession(database, person.userId, id))) {
-        throw Refusal.notFound('There is no such session of yours.')
+        throw Refusal.notFound('Session not found.')
       }
       return seeOther(reply, '/account?done=session_ended')
     }),
@@ -60,7 +65,7 @@ export function accountRoutes(app: ServiceApp, context: PeopleContext): void {
 async function showAccount(
   { database, now }: PeopleContext,
   { person, request }: SignedInRequest,
-  faults = {},
+  errors: FormErrors = {},
 ): Promise<string> {
   const hasPassword = (await findPasswordHash(database, person.userId)) !== null
   const sessions = await listSessions(database, person.userId, now())
@@ -68,7 +73,7 @@ async function showAccount(
     person,
     hasPassword,
     sessions,
-    errors: faults,
+    errors,
     notice: findNotice(request.query),
   })
 }
@@ -85,10 +90,10 @@ async function postPassword(context: PeopleContext, visit: SignedInRequest) {
     reply.header('set-cookie', sessionCookie(context.publicOrigin(), outcome.token))
     return seeOther(reply, '/account?done=password_changed')
   } catch (error) {
-    const faults = toFormErrors(error)
-    const shown = person.mustChangePassword
-      ? firstPasswordPage(person, faults)
-      : await showAccount(context, visit, faults)
-    return reply.code(UNPROCESSABLE).send(shown)
+    const errors = toFormErrors(error)
+    const page = person.mustChangePassword
+      ? firstPasswordPage(person, errors)
+      : await showAccount(context, visit, errors)
+    return reply.code(UNPROCESSABLE).send(page)
   }
 }

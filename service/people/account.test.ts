@@ -9,7 +9,7 @@ import { setPassword } from './person-store.ts'
 
 const NEXT = 'another long password'
 
-it('a changed password gives this browser a new session and ends all others', async test => {
+it('gives this browser a new session and ends all others after a password change', async test => {
   const service = await serviceUnderTest(test)
   const { userId, email, client } = await personUnderTest(service)
   const other = await signedInClient(service, userId)
@@ -30,7 +30,7 @@ it('a changed password gives this browser a new session and ends all others', as
   assert.equal((await fresh.post('/sign-in', { email, password: NEXT })).status, 200)
 })
 
-it('422 for a wrong password, a short one, the same one and one that is the address', async test => {
+it('returns 422 for a wrong current password and for a short, unchanged or address-like new one', async test => {
   const service = await serviceUnderTest(test)
   const { client, email } = await personUnderTest(service)
   const wrong: [string, string, string][] = [
@@ -49,7 +49,7 @@ it('422 for a wrong password, a short one, the same one and one that is the addr
   assert.equal((await client.get('/account')).path, '/account')
 })
 
-it('a password that was made for somebody opens one page, until it is changed', async test => {
+it('allows only the password page until a generated password is changed', async test => {
   const service = await serviceUnderTest(test)
   const { userId, client } = await personUnderTest(service)
   const made = { passwordHash: await createPasswordHash(TEST_PASSWORD), at: service.clock.now() }
@@ -64,7 +64,7 @@ it('a password that was made for somebody opens one page, until it is changed', 
   assert.equal((await client.call('GET', `${BROWSER_PATH}/me`)).status, 200)
 })
 
-it('a person sees where they are signed in and ends one session or all others', async test => {
+it('lists active sessions and ends one or all others', async test => {
   const service = await serviceUnderTest(test)
   const { userId, client } = await personUnderTest(service)
   const [second, third] = [
@@ -88,7 +88,7 @@ it('a person sees where they are signed in and ends one session or all others', 
   assert.equal((await client.get('/account')).path, '/account')
 })
 
-it("404 for another person's session, which stays", async test => {
+it("returns 404 for another person's session and does not end it", async test => {
   const service = await serviceUnderTest(test)
   const [one, other] = [await personUnderTest(service), await personUnderTest(service)]
   const { body } = await other.client.call('GET', `${BROWSER_PATH}/me`)

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose'
 import { FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
-import { findPasswordError, parseEmailAddress, parseName } from './account-fields.ts'
+import { EMAIL_ERROR, findPasswordError, parseEmailAddress, parseName } from './account-fields.ts'
 import { createPasswordHash, isPasswordCorrect } from './auth-library.ts'
 import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import { findPasswordHash, findPersonByEmail, setPassword } from './person-store.ts'
@@ -15,63 +15,64 @@ interface SignUpInput {
 }
 
 /**
- * Makes an account whose address is to be confirmed by a mailed link. For an address that is known
- * the answer and its time are the same, and its owner is told by mail. Throws a 422 or a 429.
+ * Creates an account and emails a link that verifies its address. For a registered address, the
+ * response and its timing are the same, and the owner gets an email. Throws a 422 or 429.
  */
-export async function signUp(context: PeopleContext, given: SignUpInput): Promise<void> {
-  const faults = new FieldErrorList()
-  const email = parseEmailAddress(given.email)
-  const name = parseName(given.name)
-  if (name === null) faults.add('name', 'Write your name, in at most 100 characters.')
-  if (email === null) faults.add('email', 'Write a mail address such as ada@example.com.')
-  const fault = findPasswordError(given.password, given)
-  if (fault !== null) faults.add('password', fault)
-  if (email === null || name === null || fault !== null) throw Refusal.ofFields(faults.toErrors())
+export async function signUp(context: PeopleContext, input: SignUpInput): Promise<void> {
+  const errors = new FieldErrorList()
+  const email = parseEmailAddress(input.email)
+  const name = parseName(input.name)
+  if (name === null) errors.add('name', 'Enter your name, in at most 100 characters.')
+  if (email === null) errors.add('email', EMAIL_ERROR)
+  const passwordError = findPasswordError(input.password, input)
+  if (passwordError !== null) errors.add('password', passwordError)
+  if (email === null || name === null || passwordError !== null) {
+    throw Refusal.ofFields(errors.toErrors())
+  }
   limitAccountAttempts(context, email)
   const { api } = await context.authLibrary()
   try {
-    await api.signUpEmail({ body: { email, name, password: given.password } })
+    await api.signUpEmail({ body: { email, name, password: input.password } })
   } catch (error) {
-    // Two at once: the other one made the account, and this one is told the same as it.
+    // A concurrent sign-up created the account: both get the same response.
     if (!(await findPersonByEmail(context.database, email))) throw error
   }
 }
 
 interface EmailVerification {
-  /** Of the mailed link. */
+  /** From the emailed link. */
   token: string
   password: string
   userAgent: string | undefined
 }
 
 /**
- * Confirms an address by the mailed link together with the password that was chosen at signing up,
- * and signs in. Without the password a stranger could sign up with somebody's address, wait until
- * its owner confirms it, and then own the account ("account pre-hijacking"). `bad_link` covers
- * everything that is wrong with the link.
+ * Verifies an address by the emailed link and the password from sign-up, then signs in. Requiring
+ * the password prevents account pre-hijacking: an attacker signs up with another person's address
+ * and waits for its owner to confirm it. `invalid_link` covers every problem with the link.
  */
 export async function verifyEmail(
   context: PeopleContext,
   { token, password, userAgent }: EmailVerification,
-): Promise<SignInOutcome | { outcome: 'bad_link' }> {
+): Promise<SignInOutcome | { outcome: 'invalid_link' }> {
   const email = readUnverifiedEmail(token)
-  if (email === null) return { outcome: 'bad_link' }
+  if (email === null) return { outcome: 'invalid_link' }
   limitAccountAttempts(context, email)
   const person = await findPersonByEmail(context.database, email)
   const hash = person && (await findPasswordHash(context.database, person.userId))
-  if (!hash) return { outcome: 'bad_link' }
+  if (!hash) return { outcome: 'invalid_link' }
   if (!(await isPasswordCorrect({ hash, password }))) return { outcome: 'refused' }
   const { api } = await context.authLibrary()
   try {
     await api.verifyEmail({ query: { token } })
   } catch (error) {
     if (readAuthErrorCode(error) === null) throw error
-    return { outcome: 'bad_link' }
+    return { outcome: 'invalid_link' }
   }
   return signIn(context, { email, password, userAgent })
 }
 
-/** Not believed before the library has checked the signature. */
+/** Not trusted until the library has checked the signature. */
 function readUnverifiedEmail(token: string): string | null {
   try {
     return parseEmailAddress(decodeJwt(token).email)
@@ -88,8 +89,8 @@ interface PasswordChange {
 }
 
 /**
- * Changes a person's password, ends every session of theirs, this one too, and begins a new one:
- * whoever shares a session loses it. Throws a 422 that names the field.
+ * Changes a person's password, ends all of their sessions and starts a new one. Throws a 422 that
+ * names the field.
  */
 export async function changePassword(
   context: PeopleContext,
@@ -100,10 +101,10 @@ export async function changePassword(
   limitAccountAttempts(context, person.email)
   const hash = await findPasswordHash(database, person.userId)
   if (hash !== null && !(await isPasswordCorrect({ hash, password: current }))) {
-    throw Refusal.ofFields({ current: ['This is not your password.'] })
+    throw Refusal.ofFields({ current: ['This is not your current password.'] })
   }
-  const fault = next === current ? 'Choose another than before.' : findPasswordError(next, person)
-  if (fault !== null) throw Refusal.ofFields({ password: [fault] })
+  const error = next === current ? 'Choose a different password.' : findPasswordError(next, person)
+  if (error !== null) throw Refusal.ofFields({ password: [error] })
   const newHash = await createPasswordHash(next)
   await database.query.transaction().execute(async query => {
     await setPassword({ query }, person.userId, { passwordHash: newHash, at: now() })

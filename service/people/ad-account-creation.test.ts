@@ -9,7 +9,7 @@ import type { PeopleContext } from './people-context.ts'
 
 const ENTRY = { name: 'Shop EU', currency: 'EUR', timeZone: 'Europe/Berlin' }
 
-it('a new ad account has its simulated campaigns at once', async test => {
+it('creates simulated campaigns together with an ad account', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
@@ -28,7 +28,7 @@ it('a new ad account has its simulated campaigns at once', async test => {
   assert.deepEqual(account, { type: 'ad_account', id: '1234567890', name: 'Shop EU' })
 })
 
-it('an ad account that cannot get what belongs to it is not made', async test => {
+it('rolls back the ad account when its campaigns cannot be created', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId, adAccountId } = await workspaceUnderTest(service)
   const person = { ...owner, sessionId: 1, isEmailVerified: true, mustChangePassword: false }

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 
-/** One ad account of a workspace. `id` is ours; `platformAccountId` is the platform's number. */
+/** `id` is our own; `platformAccountId` is the ID that the platform assigned. */
 export interface AdAccount {
   id: number
   workspaceId: number
@@ -15,7 +15,7 @@ export interface AdAccount {
 
 export type AdAccountStatus = 'active' | 'disabled'
 
-/** One that a person may choose when they approve an agent. */
+/** An ad account that a person can choose when approving an agent. */
 export interface OwnedAdAccount {
   adAccountId: number
   workspaceId: number
@@ -30,7 +30,7 @@ export interface OwnedAdAccount {
 
 const ACCOUNTS_MAX = 500
 
-/** Active ad accounts of active workspaces that an active person owns, by workspace and name. */
+/** Active ad accounts of the workspaces that a person owns, ordered by workspace and name. */
 export async function listOwnedAdAccounts(
   { query }: Database,
   userId: number,
@@ -53,7 +53,7 @@ export async function listOwnedAdAccounts(
     .limit(ACCOUNTS_MAX)
     .execute()
   return rows.map(row => {
-    const { id: adAccountId, createdAt: _, ...account } = adAccountOf(row)
+    const { id: adAccountId, createdAt: _, ...account } = toAdAccount(row)
     return { adAccountId, ...account, workspaceName: row.workspace_name }
   })
 }
@@ -63,7 +63,7 @@ export interface AdAccountKey {
   adAccountId: number
 }
 
-/** With any status; null when the workspace has none with this id. */
+/** Any status. Null when the workspace has none with this ID. */
 export async function findAdAccount(
   { query }: Database,
   { workspaceId, adAccountId }: AdAccountKey,
@@ -74,10 +74,10 @@ export async function findAdAccount(
     .where('id', '=', adAccountId)
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
-  return row ? adAccountOf(row) : null
+  return row ? toAdAccount(row) : null
 }
 
-/** By name. */
+/** Any status, ordered by name. */
 export async function listAdAccounts(
   { query }: Database,
   workspaceId: number,
@@ -90,12 +90,12 @@ export async function listAdAccounts(
     .orderBy('id')
     .limit(ACCOUNTS_MAX)
     .execute()
-  return rows.map(adAccountOf)
+  return rows.map(toAdAccount)
 }
 
 export type NewAdAccount = Omit<AdAccount, 'id' | 'status'>
 
-/** Null when the workspace has this account of the platform already. */
+/** Returns null when the workspace already has this account of the platform. */
 export async function insertAdAccount(
   { query }: Pick<Database, 'query'>,
   account: NewAdAccount,
@@ -115,10 +115,10 @@ export async function insertAdAccount(
     .onConflict(conflict => conflict.doNothing())
     .returningAll()
     .executeTakeFirst()
-  return row ? adAccountOf(row) : null
+  return row ? toAdAccount(row) : null
 }
 
-/** False when the workspace has no such account. */
+/** Returns false when the workspace has no such account. */
 export async function setAdAccountStatus(
   { query }: Database,
   { workspaceId, adAccountId }: AdAccountKey,
@@ -146,7 +146,7 @@ interface AdAccountRow {
   created_at: Date
 }
 
-function adAccountOf(row: AdAccountRow): AdAccount {
+function toAdAccount(row: AdAccountRow): AdAccount {
   return {
     id: row.id,
     workspaceId: row.workspace_id,

@@ -18,24 +18,24 @@ export interface AdAccountsPage {
   person: CurrentPerson
   membership: Membership
   accounts: readonly AdAccount[]
-  /** What the form holds, by the names of its fields. */
+  /** The form's values, by field name. */
   values?: Record<string, string>
   errors?: FormErrors
   notice?: string | undefined
 }
 
-export function adAccountsPage(given: AdAccountsPage): string {
-  const { person, membership, accounts, notice } = given
-  const mayManage = hasPermission(membership.role, 'manage_ad_accounts')
-  const rows = accounts.map(account => accountRow(account, mayManage))
+export function adAccountsPage(page: AdAccountsPage): string {
+  const { person, membership, accounts, notice } = page
+  const canManage = hasPermission(membership.role, 'manage_ad_accounts')
+  const rows = accounts.map(account => accountRow(account, canManage))
   const list = html`<section class="card"><h2>Ad accounts</h2>
 <ul class="plain">!${rows.join('')}</ul></section>`
-  const content = html`!${accounts.length === 0 ? '<p>There is no ad account here yet.</p>' : list}
-!${mayManage ? addAdAccountForm(given) : ''}`
+  const content = html`!${accounts.length === 0 ? '<p>No ad accounts yet.</p>' : list}
+!${canManage ? addAdAccountForm(page) : ''}`
   return workspacePage({ person, membership, tab: 'ad-accounts', notice, content })
 }
 
-function accountRow(account: AdAccount, mayManage: boolean): string {
+function accountRow(account: AdAccount, canManage: boolean): string {
   const { id, workspaceId, name, platformAccountId, currency, timeZone, status } = account
   const isActive = status === 'active'
   const button = buttonForm({
@@ -45,35 +45,31 @@ function accountRow(account: AdAccount, mayManage: boolean): string {
   })
   return html`<li class="row"><span>${name}!${isActive ? '' : tag('Disabled')}<br>
 <small>Meta ${platformAccountId} · ${currency} · ${timeZone}</small></span>
-!${mayManage ? button : ''}</li>`
+!${canManage ? button : ''}</li>`
 }
 
-function addAdAccountForm({
-  membership,
-  values = {},
-  errors: faults = {},
-}: AdAccountsPage): string {
+function addAdAccountForm({ membership, values = {}, errors = {} }: AdAccountsPage): string {
   const zones = TIME_ZONES.map(zone => [zone, zone] as const)
   const field = (name: keyof typeof FIELDS) =>
-    textField({ name, value: values[name] ?? '', errors: faults, ...FIELDS[name] })
+    textField({ name, value: values[name] ?? '', errors, ...FIELDS[name] })
   const zone = { name: 'time_zone', label: 'Time zone', value: values.time_zone ?? 'UTC' }
   return html`<section class="card"><h2>Add an ad account</h2>
-!${errorSummary(faults)}
+!${errorSummary(errors)}
 <form method="post" action="/workspaces/${membership.workspaceId}/ad-accounts">
 !${field('name')}
 !${field('platform_account_id')}
 !${field('currency')}
-!${selectField({ ...zone, options: zones, errors: faults })}
-<button>Add the ad account</button>
+!${selectField({ ...zone, options: zones, errors })}
+<button>Add ad account</button>
 </form></section>`
 }
 
 const FIELDS = {
   name: { label: 'Name', charactersMax: 100 },
   platform_account_id: {
-    label: 'Number at Meta',
+    label: 'Meta ad account ID',
     hint: 'The digits after act_.',
     charactersMax: 30,
   },
-  currency: { label: 'Currency', hint: 'Three letters, such as EUR.', charactersMax: 3 },
+  currency: { label: 'Currency', hint: 'Three-letter code, such as EUR.', charactersMax: 3 },
 } as const

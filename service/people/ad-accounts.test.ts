@@ -14,7 +14,7 @@ const ENTRY = {
   time_zone: 'Europe/Berlin',
 }
 
-it('an ad account is added, disabled and enabled on its page', async test => {
+it('adds, disables and enables an ad account on its page', async test => {
   const service = await serviceUnderTest(test)
   const { client } = await personUnderTest(service)
   await client.get('/workspaces')
@@ -24,12 +24,12 @@ it('an ad account is added, disabled and enabled on its page', async test => {
   assert.match(client.page?.text ?? '', /Meta 1234567890 · EUR · Europe\/Berlin/)
   const [, switchPath = ''] = /action="([^"]+\/disable)"/.exec(client.page?.text ?? '') ?? []
   await client.submit({ action: switchPath })
-  assert.match(client.page?.text ?? '', /whatever was bound to it has stopped/)
+  assert.match(client.page?.text ?? '', /Its agents and tokens can no longer act/)
   await client.submit({ action: switchPath.replace('disable', 'enable') })
   assert.match(client.page?.text ?? '', /Ad account enabled/)
 })
 
-it('422 names every wrong field, on the page and in the interface', async test => {
+it('returns 422 naming every invalid field, on the page and in the API', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const wrong = { name: '', platform_account_id: '12x', currency: 'EURO', time_zone: 'Mars' }
@@ -44,7 +44,7 @@ it('422 names every wrong field, on the page and in the interface', async test =
   }
 })
 
-it('422 for the second of two equal ad accounts, also at once; another workspace may have it', async test => {
+it('returns 422 for a duplicate ad account, also concurrently, but allows it in another workspace', async test => {
   const service = await serviceUnderTest(test)
   const [one, other] = [await workspaceUnderTest(service), await workspaceUnderTest(service)]
   const add = ({ owner, workspaceId }: typeof one) =>
@@ -56,7 +56,7 @@ it('422 for the second of two equal ad accounts, also at once; another workspace
   assert.equal((await add(other)).status, 201)
 })
 
-it('404 for an ad account of another workspace, which stays as it is', async test => {
+it('returns 404 for an ad account of another workspace and does not change it', async test => {
   const service = await serviceUnderTest(test)
   const [one, other] = [await workspaceUnderTest(service), await workspaceUnderTest(service)]
   const path = `${BROWSER_PATH}/workspaces/${one.workspaceId}/ad-accounts/${other.adAccountId}`
@@ -66,7 +66,7 @@ it('404 for an ad account of another workspace, which stays as it is', async tes
   assert.equal(account?.status, 'active')
 })
 
-it('only active ad accounts of active workspaces are a choice, and only of active owners', async test => {
+it('lists only active ad accounts of active workspaces that the person owns', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId, adAccountId } = await workspaceUnderTest(service)
   const choices = async () =>

@@ -7,7 +7,7 @@ import type { PeopleContext } from './people-context.ts'
 import type { CurrentPerson } from './session-store.ts'
 import { requireRole } from './workspaces.ts'
 
-/** As it came from a form or a body. */
+/** From a form or a body, not validated. */
 export interface AdAccountInput {
   workspaceId: unknown
   platformAccountId: unknown
@@ -18,28 +18,25 @@ export interface AdAccountInput {
 
 export const AD_PLATFORM = 'meta'
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
-/** IANA names, with UTC, which the list leaves out. */
+/** IANA names, and UTC, which the list omits. */
 export const TIME_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
-/**
- * Adds an ad account to a workspace, with all that belongs to one. Throws a 403, 404 or
- * 422 that names every wrong field.
- */
+/** Adds an ad account to a workspace. Throws a 403, a 404, or a 422 naming every invalid field. */
 export async function addAdAccount(
   { database, now, onAdAccountAdded }: PeopleContext,
   person: CurrentPerson,
-  entry: AdAccountInput,
+  input: AdAccountInput,
 ): Promise<AdAccount> {
-  const intent = { workspaceId: entry.workspaceId, action: 'manage_ad_accounts' } as const
+  const intent = { workspaceId: input.workspaceId, action: 'manage_ad_accounts' } as const
   const { workspaceId } = await requireRole(database, person, intent)
-  const account = { ...validateAdAccount(entry), platform: AD_PLATFORM, createdAt: now() }
+  const account = { ...validateAdAccount(input), platform: AD_PLATFORM, createdAt: now() }
   const added = await database.query.transaction().execute(async query => {
     const inserted = await insertAdAccount({ query }, { workspaceId, ...account })
     if (inserted) await onAdAccountAdded({ query }, inserted)
     return inserted
   })
   if (added) return added
-  throw Refusal.ofFields({ platform_account_id: ['This workspace has this ad account already.'] })
+  throw Refusal.ofFields({ platform_account_id: ['This workspace already has this ad account.'] })
 }
 
 export interface AdAccountStatusChange {
@@ -48,43 +45,43 @@ export interface AdAccountStatusChange {
   status: unknown
 }
 
-/** Disables an ad account, which stops every agent and token that is bound to it, or enables it. */
+/** Enables or disables an ad account. Disabling stops every agent and token bound to it. */
 export async function changeAdAccountStatus(
   { database }: PeopleContext,
   person: CurrentPerson,
-  { workspaceId: given, adAccountId, status }: AdAccountStatusChange,
+  { adAccountId, status, ...path }: AdAccountStatusChange,
 ): Promise<void> {
-  const intent = { workspaceId: given, action: 'manage_ad_accounts' } as const
+  const intent = { workspaceId: path.workspaceId, action: 'manage_ad_accounts' } as const
   const { workspaceId } = await requireRole(database, person, intent)
   if (status !== 'active' && status !== 'disabled') {
-    throw Refusal.ofFields({ status: ['The status is active or disabled.'] })
+    throw Refusal.ofFields({ status: ['The status must be active or disabled.'] })
   }
-  const name = { workspaceId, adAccountId: parseRowId(adAccountId) ?? 0 }
-  if (await setAdAccountStatus(database, name, status)) return
-  throw Refusal.notFound('There is no such ad account in this workspace.')
+  const key = { workspaceId, adAccountId: parseRowId(adAccountId) ?? 0 }
+  if (await setAdAccountStatus(database, key, status)) return
+  throw Refusal.notFound('Ad account not found in this workspace.')
 }
 
-function validateAdAccount(entry: AdAccountInput) {
-  const faults = new FieldErrorList()
-  // Meta shows the number with this mark before it.
-  const platformAccountId = trimmedText(entry.platformAccountId).replace(/^act_/, '')
-  const name = parseName(entry.name)
-  const currency = trimmedText(entry.currency).toUpperCase()
-  const timeZone = trimmedText(entry.timeZone)
+function validateAdAccount(input: AdAccountInput) {
+  const errors = new FieldErrorList()
+  // Meta shows the ID with this prefix.
+  const platformAccountId = trimmedText(input.platformAccountId).replace(/^act_/, '')
+  const name = parseName(input.name)
+  const currency = trimmedText(input.currency).toUpperCase()
+  const timeZone = trimmedText(input.timeZone)
   if (!/^[1-9]\d{0,19}$/.test(platformAccountId)) {
-    faults.add('platform_account_id', 'Write the digits of the ad account, such as 1234567890.')
+    errors.add('platform_account_id', 'Enter the digits of the ad account ID, such as 1234567890.')
   }
-  if (name === null) faults.add('name', 'Write a name of 1 to 100 characters.')
+  if (name === null) errors.add('name', 'Enter a name of 1 to 100 characters.')
   if (!CURRENCIES.has(currency)) {
-    faults.add('currency', 'Write the three letters of a currency, such as EUR.')
+    errors.add('currency', 'Enter a three-letter currency code such as EUR.')
   }
   if (!TIME_ZONES.includes(timeZone)) {
-    faults.add('time_zone', 'Choose a time zone such as Europe/Berlin.')
+    errors.add('time_zone', 'Choose a time zone such as Europe/Berlin.')
   }
-  if (!faults.isEmpty || name === null) throw Refusal.ofFields(faults.toErrors())
+  if (!errors.isEmpty || name === null) throw Refusal.ofFields(errors.toErrors())
   return { platformAccountId, name, currency, timeZone }
 }
 
-function trimmedText(given: unknown): string {
-  return typeof given === 'string' ? given.trim() : ''
+function trimmedText(input: unknown): string {
+  return typeof input === 'string' ? input.trim() : ''
 }

@@ -4,7 +4,7 @@ import { getMigrations } from 'better-auth/db/migration'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 import { authOptions, createPasswordHash, isPasswordCorrect } from './auth-library.ts'
 
-it('the library finds in our migrated tables everything that it wants', async test => {
+it('provides every table and column that the sign-in library requires', async test => {
   const { database, server, clock } = await serviceUnderTest(test)
   const { toBeCreated, toBeAdded } = await getMigrations({
     ...authOptions({
@@ -20,7 +20,7 @@ it('the library finds in our migrated tables everything that it wants', async te
   assert.deepEqual(described(toBeAdded), [])
 })
 
-it('a password is kept as a slow, salted hash', async () => {
+it('stores passwords as slow, salted hashes', async () => {
   const [one, two] = await Promise.all([createPasswordHash('same'), createPasswordHash('same')])
   assert.notEqual(one, two)
   assert.match(one, /^[0-9a-f]{32}:[0-9a-f]{128}$/)
@@ -28,7 +28,7 @@ it('a password is kept as a slow, salted hash', async () => {
   assert.equal(await isPasswordCorrect({ hash: one, password: 'Same' }), false)
 })
 
-it('404 for every way into the library but the one back from a provider', async test => {
+it('returns 404 for every library route except the provider callback', async test => {
   const client = { clientId: 'id', clientSecret: 'secret' }
   const service = await serviceUnderTest(test, { social: { google: client, github: client } })
   const ways = ['/sign-in/email', '/sign-up/email', '/get-session', '/update-user', '/ok', '']

@@ -8,7 +8,7 @@ import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from './account-fiel
 import { markEmailVerified } from './person-store.ts'
 import { hashSessionToken, SESSION_DAYS, withHashedSessionTokens } from './session-token.ts'
 
-/** A link that was mailed works for so long, and once. */
+/** How long an emailed link works. Each link works once. */
 export const LINK_LIFETIME_MINUTES = { verification: 24 * 60, reset: 60, signIn: 15 } as const
 
 export const SOCIAL_PROVIDERS = ['google', 'github'] as const
@@ -17,16 +17,15 @@ export type SocialClients = Partial<
   Record<SocialProvider, { clientId: string; clientSecret: string }>
 >
 
-/** Somebody to whom a link goes. */
 export interface EmailRecipient {
   email: string
   name: string
 }
 
-/** What the library asks us to tell people. None of them waits for the mail to arrive. */
+/** The emails that the library requests. Sending does not wait for delivery. */
 export interface AuthMailer {
   sendVerification(person: EmailRecipient, token: string): void
-  /** Somebody signs up with an address that is known. Its answer must be the same. */
+  /** For a sign-up with a registered address, whose response must not differ. */
   sendAlreadyRegistered(person: EmailRecipient): void
   sendPasswordReset(person: EmailRecipient, token: string): void
   sendSignInLink(email: string, token: string): void
@@ -37,7 +36,7 @@ export interface AuthLibraryOptions {
   logger: ServiceLogger
   now: () => Date
   publicOrigin: string
-  /** Signs the state of social sign-in and the links that verify an address. */
+  /** Signs the state of social sign-in and the verification links. */
   secret: string
   social: SocialClients
   mailer: AuthMailer
@@ -46,9 +45,9 @@ export interface AuthLibraryOptions {
 export type AuthLibrary = Awaited<ReturnType<typeof createAuthLibrary>>
 
 /**
- * better-auth, for people only: passwords, mailed links and social providers. Nothing of it is
- * reachable over HTTP but the way back from a social provider; our own routes call it, after their
- * own checks. Workspaces, members and sessions' cookies are ours (docs/decisions/0016).
+ * better-auth handles passwords, emailed links and social providers. Only the callback of a social
+ * provider is reachable over HTTP; our own routes call the rest after their own checks. Workspaces,
+ * members and session cookies are our own (docs/decisions/0016).
  */
 export async function createAuthLibrary(options: AuthLibraryOptions) {
   const settings = authOptions(options)
@@ -61,7 +60,7 @@ export async function createAuthLibrary(options: AuthLibraryOptions) {
   return betterAuth({ ...settings, database: () => adapter })
 }
 
-/** Everything but where the tables are; a test compares them with what these settings ask for. */
+/** The options without the database. A test compares our tables with what they require. */
 export function authOptions(options: AuthLibraryOptions) {
   const { logger, publicOrigin, secret, social } = options
   return {
@@ -70,13 +69,13 @@ export function authOptions(options: AuthLibraryOptions) {
     basePath: '/auth',
     secret,
     trustedOrigins: [publicOrigin],
-    // Its lines hold addresses of people; ours say only that something went wrong.
+    // Its messages contain email addresses; ours only reports that an error occurred.
     logger: {
       level: 'error',
       log: () => logger.error('the sign-in library reports an error'),
     },
     telemetry: { enabled: false },
-    // Ours count by address and account, also across its own ways in.
+    // Our own limits count by address and by account, across all ways to sign in.
     rateLimit: { enabled: false },
     advanced: {
       cookiePrefix: 'signalbox',
@@ -91,7 +90,7 @@ export function authOptions(options: AuthLibraryOptions) {
   } satisfies BetterAuthOptions
 }
 
-function emailOptions({ mailer: mails, database }: AuthLibraryOptions) {
+function emailOptions({ mailer, database }: AuthLibraryOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -104,34 +103,34 @@ function emailOptions({ mailer: mails, database }: AuthLibraryOptions) {
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: LINK_LIFETIME_MINUTES.reset * 60,
       sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>
-        mails.sendPasswordReset(user, token),
-      // Who follows a link to an address has the address.
+        mailer.sendPasswordReset(user, token),
+      // Following the link proves that the person controls the address.
       onPasswordReset: async ({ user }: { user: { id: string } }) =>
         markEmailVerified(database, Number(user.id)),
       onExistingUserSignUp: async ({ user }: { user: EmailRecipient }) =>
-        mails.sendAlreadyRegistered(user),
+        mailer.sendAlreadyRegistered(user),
     },
     emailVerification: {
       expiresIn: LINK_LIFETIME_MINUTES.verification * 60,
       sendOnSignUp: true,
       sendOnSignIn: false,
-      // Who follows a link that was sent to somebody else must not find themselves signed in.
+      // A person who follows a link that was sent to another must not be signed in.
       autoSignInAfterVerification: false,
       sendVerificationEmail: async ({ user, token }: { user: EmailRecipient; token: string }) =>
-        mails.sendVerification(user, token),
+        mailer.sendVerification(user, token),
     },
     plugins: [
       magicLink({
         expiresIn: LINK_LIFETIME_MINUTES.signIn * 60,
         storeToken: 'hashed',
         disableSignUp: true,
-        sendMagicLink: async ({ email, token }) => mails.sendSignInLink(email, token),
+        sendMagicLink: async ({ email, token }) => mailer.sendSignInLink(email, token),
       }),
     ],
   }
 }
 
-/** Slow and salted: what is stored of a password. */
+/** A slow, salted hash. */
 export function createPasswordHash(password: string): Promise<string> {
   return hashPassword(password)
 }
@@ -140,9 +139,10 @@ export function isPasswordCorrect(pair: { hash: string; password: string }): Pro
   return verifyPassword(pair)
 }
 
-/** What is stored has the program's time. */
+const DAY_MILLISECONDS = 86_400_000
+
+/** Stored times come from our clock, not from the library's. */
 function createDatabaseHooks(now: () => Date) {
-  const dayMilliseconds = 86_400_000
   return {
     user: {
       create: {
@@ -151,7 +151,7 @@ function createDatabaseHooks(now: () => Date) {
         }),
       },
     },
-    // Nobody needs a provider's tokens once somebody is signed in, so none are kept.
+    // The provider's tokens are not needed after sign-in, so none are stored.
     account: {
       create: {
         before: async (account: object) => ({ data: { ...account, ...EMPTY_PROVIDER_TOKENS } }),
@@ -164,7 +164,7 @@ function createDatabaseHooks(now: () => Date) {
       create: {
         before: async (session: object) => {
           const at = now()
-          const expiresAt = new Date(at.getTime() + SESSION_DAYS * dayMilliseconds)
+          const expiresAt = new Date(at.getTime() + SESSION_DAYS * DAY_MILLISECONDS)
           return { data: { ...session, createdAt: at, updatedAt: at, expiresAt } }
         },
       },
@@ -176,7 +176,7 @@ const EMPTY_PROVIDER_TOKENS = { accessToken: null, refreshToken: null, idToken: 
 
 const TIMESTAMP_COLUMNS = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
 
-/** As service/migrations/0012-people.sql makes them. */
+/** As created by service/migrations/0012-people.sql. */
 const TABLE_MAPPING = {
   user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMESTAMP_COLUMNS } },
   session: {
@@ -205,7 +205,7 @@ const TABLE_MAPPING = {
   },
   verification: {
     modelName: 'verifications',
-    // The name holds the token of the mailed link: only its digest is stored.
+    // The identifier contains the token of the emailed link: only its digest is stored.
     storeIdentifier: 'hashed' as const,
     fields: { expiresAt: 'expires_at', ...TIMESTAMP_COLUMNS },
   },

@@ -19,11 +19,11 @@ after(() => chromium.close())
 const EMAIL = 'ada@people.example'
 const PHONE = { width: 360, height: 740 }
 
-/** Looks at every page that is come by: nothing that shuts people out, nothing refused or broken. */
+/** Checks every visited page for accessibility violations, failed requests and script errors. */
 function lookingAt(page: Page) {
   const said: string[] = []
   page.on('console', message => {
-    // A refused form is answered 401 or 422, which Chromium writes down as an error.
+    // Chromium logs the 401 or 422 of an invalid form as an error.
     const isRefusal = /status of 4(01|22)/.test(message.text())
     if (['error', 'warning'].includes(message.type()) && !isRefusal) said.push(message.text())
   })
@@ -40,7 +40,7 @@ async function fill(page: Page, fields: Record<string, string>): Promise<void> {
   for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text)
 }
 
-it('on a phone: sign up, confirm by mail, make a workspace, add an ad account', async test => {
+it('signs up, verifies the email, creates a workspace and adds an ad account on a phone', async test => {
   const service = await serviceUnderTest(test)
   const page = await chromium.newPage(test)
   await page.setViewportSize(PHONE)
@@ -48,12 +48,12 @@ it('on a phone: sign up, confirm by mail, make a workspace, add an ad account', 
 
   await page.goto(`${service.url}/sign-in`)
   await look()
-  await page.getByRole('link', { name: 'Make an account' }).click()
+  await page.getByRole('link', { name: 'Create an account' }).click()
   await look()
-  const entry = { 'Your name': 'Ada', 'Mail address': EMAIL, Password: TEST_PASSWORD }
+  const entry = { 'Your name': 'Ada', Email: EMAIL, Password: TEST_PASSWORD }
   await fill(page, entry)
-  await page.getByRole('button', { name: 'Make an account' }).click()
-  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor()
+  await page.getByRole('button', { name: 'Create an account' }).click()
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor()
   await look()
 
   await page.goto(`${service.url}${mailedLink(service.mails, EMAIL, '/verify')}`)
@@ -63,46 +63,46 @@ it('on a phone: sign up, confirm by mail, make a workspace, add an ad account', 
   await page.getByRole('heading', { name: 'Your workspaces' }).waitFor()
   await look()
 
-  await fill(page, { 'Its name': 'Shop of Ada' })
-  await page.getByRole('button', { name: 'Make the workspace' }).click()
+  await fill(page, { Name: 'Shop of Ada' })
+  await page.getByRole('button', { name: 'Create workspace' }).click()
   await page.getByRole('heading', { name: 'Shop of Ada' }).waitFor()
   await look()
-  await fill(page, { Name: 'Shop EU', 'Number at Meta': '1234567890', Currency: 'EUR' })
+  await fill(page, { Name: 'Shop EU', 'Meta ad account ID': '1234567890', Currency: 'EUR' })
   await page.getByLabel('Time zone').selectOption('Europe/Berlin')
-  await page.getByRole('button', { name: 'Add the ad account' }).click()
+  await page.getByRole('button', { name: 'Add ad account' }).click()
   await page.getByText('Meta 1234567890 · EUR · Europe/Berlin').waitFor()
   await look()
   assert.deepEqual(said, [])
 })
 
-it('a form that is refused says so first, takes the focus there, and keeps what was typed', async test => {
+it('shows and focuses the error summary of an invalid form and keeps its values', async test => {
   const service = await serviceUnderTest(test)
   const page = await chromium.newPage(test)
   await page.setViewportSize(PHONE)
   const { said, look } = lookingAt(page)
   await page.goto(`${service.url}/sign-up`)
-  await fill(page, { 'Your name': 'Ada', 'Mail address': EMAIL, Password: 'short' })
-  await page.getByRole('button', { name: 'Make an account' }).click()
+  await fill(page, { 'Your name': 'Ada', Email: EMAIL, Password: 'short' })
+  await page.getByRole('button', { name: 'Create an account' }).click()
   await page.getByRole('alert').waitFor()
   await look()
   const focused = await page.evaluate('document.activeElement.getAttribute("role")')
   assert.equal(focused, 'alert')
-  assert.equal(await page.getByLabel('Mail address').inputValue(), EMAIL)
+  assert.equal(await page.getByLabel('Email').inputValue(), EMAIL)
   assert.equal(await page.getByLabel('Password').inputValue(), '')
   await page.getByRole('link', { name: 'Use at least 10 characters.' }).click()
   assert.equal(await page.evaluate('document.activeElement.id'), 'password')
   assert.deepEqual(said, [])
 })
 
-it('every further page can be used by everybody, light and dark, by keyboard alone', async test => {
+it('keeps every other page accessible: light, dark and by keyboard alone', async test => {
   const service = await serviceUnderTest(test)
   const { page, email } = await signedInPage(service, test)
   const { said, look } = lookingAt(page)
-  await fill(page, { 'Its name': 'Shop' })
+  await fill(page, { Name: 'Shop' })
   await page.keyboard.press('Enter')
   await page.getByRole('link', { name: 'People', exact: true }).click()
-  await page.getByRole('heading', { name: 'Invite somebody' }).waitFor()
-  await fill(page, { 'Mail address': 'guest@people.example' })
+  await page.getByRole('heading', { name: 'Invite a person' }).waitFor()
+  await fill(page, { Email: 'guest@people.example' })
   await page.keyboard.press('Enter')
   await page.getByText('Invitation sent').waitFor()
   await look()
@@ -126,12 +126,12 @@ it('every further page can be used by everybody, light and dark, by keyboard alo
   )
 })
 
-/** By the pages themselves: what a browser does with cookies and redirects is the point. */
+/** Uses the pages, to cover how a browser handles cookies and redirects. */
 async function signedInPage(service: ServiceUnderTest, test: Parameters<typeof startPage>[0]) {
   const { email } = await personUnderTest(service)
   const page = await startPage(test)
   await page.goto(`${service.url}/workspaces`)
-  await fill(page, { 'Mail address': email, Password: TEST_PASSWORD })
+  await fill(page, { Email: email, Password: TEST_PASSWORD })
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Your workspaces' }).waitFor()
   return { page, email }

@@ -19,43 +19,43 @@ import { upsertInvitation } from './invitation-store.ts'
 
 const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true, uri: true } })
 
-/** Everything that pages of the dashboard can ask for. */
+/** Every operation of the browser API. */
 const OPERATIONS = [
   ...PEOPLE_OPERATIONS,
   ...BROWSER_AGENT_OPERATIONS,
   ...BROWSER_ACTION_OPERATIONS,
 ] as const
 
-const ROLES = ['owner', 'admin', 'member', 'stranger', 'nobody'] as const
+const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
 type Role = (typeof ROLES)[number]
 type Row = Record<Role, number>
 
-const everybody = { owner: 200, admin: 200, member: 200, stranger: 200, nobody: 401 }
-const belonging = { ...everybody, stranger: 404 }
-const managing = { owner: 201, admin: 201, member: 403, stranger: 404, nobody: 401 }
-const owning = { owner: 204, admin: 403, member: 403, stranger: 404, nobody: 401 }
-const deciding = { owner: 200, admin: 200, member: 403, stranger: 404, nobody: 401 }
+const signedIn = { owner: 200, admin: 200, member: 200, outsider: 200, anonymous: 401 }
+const belonging = { ...signedIn, outsider: 404 }
+const managing = { owner: 201, admin: 201, member: 403, outsider: 404, anonymous: 401 }
+const owning = { owner: 204, admin: 403, member: 403, outsider: 404, anonymous: 401 }
+const deciding = { owner: 200, admin: 200, member: 403, outsider: 404, anonymous: 401 }
 
-/** Which role gets which status from which operation; one row each, or the test fails. */
+/** The expected status of each operation by role. A missing row fails the test. */
 const ROWS: Record<string, Row> = {
-  getMe: everybody,
-  listSessions: everybody,
-  endSession: { owner: 404, admin: 404, member: 404, stranger: 404, nobody: 401 },
-  endOtherSessions: { owner: 204, admin: 204, member: 204, stranger: 204, nobody: 401 },
-  listWorkspaces: everybody,
-  createWorkspace: { owner: 201, admin: 201, member: 201, stranger: 201, nobody: 401 },
+  getMe: signedIn,
+  listSessions: signedIn,
+  endSession: { owner: 404, admin: 404, member: 404, outsider: 404, anonymous: 401 },
+  endOtherSessions: { owner: 204, admin: 204, member: 204, outsider: 204, anonymous: 401 },
+  listWorkspaces: signedIn,
+  createWorkspace: { owner: 201, admin: 201, member: 201, outsider: 201, anonymous: 401 },
   renameWorkspace: owning,
   listMembers: belonging,
   changeMemberRole: owning,
-  removeMember: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
+  removeMember: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
   listInvitations: { ...belonging, member: 403 },
   createInvitation: managing,
-  withdrawInvitation: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
-  listMyInvitations: everybody,
-  answerInvitation: { owner: 404, admin: 404, member: 404, stranger: 200, nobody: 401 },
+  withdrawInvitation: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
+  listMyInvitations: signedIn,
+  answerInvitation: { owner: 404, admin: 404, member: 404, outsider: 200, anonymous: 401 },
   listAdAccounts: belonging,
   createAdAccount: managing,
-  updateAdAccount: { owner: 204, admin: 204, member: 403, stranger: 404, nobody: 401 },
+  updateAdAccount: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
 
   listConnections: { ...owning, owner: 200 },
   updateConnection: owning,
@@ -102,14 +102,14 @@ interface Cast {
   params: Record<string, string>
 }
 
-it('every operation answers each role as its row says', async test => {
+it('enforces the permission table for every operation and role', async test => {
   const service = await serviceUnderTest(test)
   const found: Record<string, Partial<Row>> = {}
   const readers = await castOf(service)
   for (const { method, url, config } of OPERATIONS) {
     const { operationId } = config
     for (const role of ROLES) {
-      // What one role changes must not be changed already for the next.
+      // Each role needs a fresh workspace: a change of one must not affect the next.
       const { clients, params } = method === 'GET' ? readers : await castOf(service)
       const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
       const given = BODIES[operationId]
@@ -126,7 +126,7 @@ function ofAccount(body: object | undefined, { account }: Cast['params']): objec
   return { ...body, ad_account_id: Number(account) }
 }
 
-/** Every status is one that the contract names, with a body as it says. */
+/** The status and body must conform to the contract. */
 function assertDescribed(
   operationId: string,
   { status, body }: { status: number; body: unknown },
@@ -139,7 +139,7 @@ function assertDescribed(
   else assert.ok(ajv.validate(schema, body), `${operationId} ${status}: ${ajv.errorsText()}`)
 }
 
-/** A workspace with one of each, and somebody who belongs elsewhere and is invited. */
+/** A workspace with a member of each role, and an invited person from another workspace. */
 async function castOf(service: ServiceUnderTest): Promise<Cast> {
   const { execution, workspace } = await agentTokens(service)
   const { workspaceId, adAccountId, owner } = workspace
@@ -151,10 +151,10 @@ async function castOf(service: ServiceUnderTest): Promise<Cast> {
   }
   const other = await personUnderTest(service)
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
-  const { owner: stranger } = await workspaceUnderTest(service)
+  const { owner: outsider } = await workspaceUnderTest(service)
   const createdAt = service.clock.now()
   const invitation = await upsertInvitation(service.database, {
-    ...{ id: randomUUID(), workspaceId, email: stranger.email, role: 'member', createdAt },
+    ...{ id: randomUUID(), workspaceId, email: outsider.email, role: 'member', createdAt },
     invitedBy: owner.userId,
     expiresAt: new Date(createdAt.getTime() + 86_400_000),
   })
@@ -162,8 +162,8 @@ async function castOf(service: ServiceUnderTest): Promise<Cast> {
     ...(Object.fromEntries(
       Object.entries(people).map(([role, { client }]) => [role, client]),
     ) as Record<'owner' | 'admin' | 'member', BrowserClient>),
-    stranger: stranger.client,
-    nobody: new BrowserClient(service.url),
+    outsider: outsider.client,
+    anonymous: new BrowserClient(service.url),
   }
   const params = {
     session: '999999',
@@ -182,7 +182,7 @@ interface Acting {
   execution: string
 }
 
-/** A connection, a token, a proposal that waits, and an action that was blocked. */
+/** A connection, a token, a pending proposal and a blocked action. */
 async function agentParams(
   service: ServiceUnderTest,
   { workspaceId, adAccountId, execution: secret }: Acting,

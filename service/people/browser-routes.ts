@@ -30,7 +30,7 @@ import {
 
 const { BROWSER_PATH } = operations
 
-/** The dashboard's interface to people: the verbs of the pages, as JSON. */
+/** The dashboard's API: the operations of the account and workspace pages, as JSON. */
 export function browserRoutes(app: ServiceApp, context: PeopleContext): void {
   app.register(
     async api => {
@@ -59,7 +59,7 @@ function ownAccountRoutes(app: ServiceApp, { database, now }: PeopleContext): vo
     async handler({ person, params }, reply) {
       const id = parseRowId((params as { session: string }).session) ?? 0
       if (await deleteSession(database, person.userId, id)) return reply.code(204).send()
-      throw Refusal.notFound('There is no such session of yours.')
+      throw Refusal.notFound('Session not found.')
     },
   })
   app.route({
@@ -111,13 +111,13 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.createAdAccount,
     async handler({ person, params, body }, reply) {
-      const entry = objectOrEmpty(body)
+      const fields = objectOrEmpty(body)
       const account = await addAdAccount(context, person, {
         workspaceId: (params as WorkspaceParams).workspace,
-        platformAccountId: entry.platform_account_id,
-        name: entry.name,
-        currency: entry.currency,
-        timeZone: entry.time_zone,
+        platformAccountId: fields.platform_account_id,
+        name: fields.name,
+        currency: fields.currency,
+        timeZone: fields.time_zone,
       })
       return reply.code(201).send(adAccountView(account))
     },
@@ -127,8 +127,7 @@ function adAccountRoutes(app: ServiceApp, context: PeopleContext): void {
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId, account } = params as WorkspaceParams & { account: string }
       const { status } = objectOrEmpty(body)
-      const named = { workspaceId, adAccountId: account }
-      await changeAdAccountStatus(context, person, { ...named, status })
+      await changeAdAccountStatus(context, person, { workspaceId, adAccountId: account, status })
       return reply.code(204).send()
     },
   })
@@ -161,7 +160,7 @@ function memberRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.changeMemberRole,
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId, user: userId } = params as MemberParams
-      const role = (body as { role?: unknown } | null)?.role
+      const { role } = objectOrEmpty(body)
       await changeMemberRole(context, person, { workspaceId, userId, role })
       return reply.code(204).send()
     },
@@ -181,7 +180,7 @@ function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
   app.route({
     ...operations.listInvitations,
     async handler({ person, params }) {
-      // Addresses of people who have not agreed to anything yet: only for who may invite.
+      // Invitees have not agreed to share their address: only inviters may see it.
       const intent = { workspaceId: (params as MemberParams).workspace, action: 'invite' } as const
       const { workspaceId } = await requireRole(database, person, intent)
       return invitationListView(await listInvitations(database, workspaceId, now()))
@@ -191,7 +190,7 @@ function invitationRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.createInvitation,
     async handler({ person, params, body }, reply) {
       const { workspace: workspaceId } = params as MemberParams
-      const { email, role } = (body ?? {}) as { email?: unknown; role?: unknown }
+      const { email, role } = objectOrEmpty(body)
       const id = await invitePerson(context, person, { workspaceId, email, role })
       return reply.code(201).send({ id })
     },
@@ -219,9 +218,9 @@ function invitationAnswerRoutes(app: ServiceApp, context: PeopleContext): void {
     ...operations.answerInvitation,
     async handler({ person, params, body }) {
       const { invitation: invitationId } = params as MemberParams
-      const answer = (body as { answer?: unknown } | null)?.answer
+      const { answer } = objectOrEmpty(body)
       if (answer !== 'accepted' && answer !== 'declined') {
-        throw Refusal.ofFields({ answer: ['The answer is accepted or declined.'] })
+        throw Refusal.ofFields({ answer: ['The answer must be accepted or declined.'] })
       }
       return { id: await answerInvitation(context, person, { invitationId, answer }) }
     },

@@ -12,7 +12,7 @@ import type { Invitation } from './invitation-store.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
 import type { Member, Membership } from './workspace-store.ts'
 
-/** What the dashboard is told, in the words of its contract. */
+/** Maps stored records to the JSON of the browser API (contract/browser/people.ts). */
 export function meView(person: CurrentPerson): Me {
   return {
     user_id: person.userId,

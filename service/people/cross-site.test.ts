@@ -11,7 +11,7 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 const EVIL = 'https://evil.example'
 
 /**
- * What a browser, or somebody who pretends to be one, may write about where a request came from.
+ * What a browser, or a client that imitates one, may send about the origin of a request.
  */
 const FOREIGN: Record<string, Record<string, string>> = {
   'a form of another site': { origin: EVIL, 'sec-fetch-site': 'cross-site' },
@@ -19,7 +19,7 @@ const FOREIGN: Record<string, Record<string, string>> = {
   'another site whose Origin was taken away': { 'sec-fetch-site': 'cross-site' },
   'a sibling domain': { 'sec-fetch-site': 'same-site' },
   'a sandboxed frame or a redirect': { origin: 'null', 'sec-fetch-site': 'cross-site' },
-  'an address that somebody was made to open': { 'sec-fetch-site': 'none', origin: EVIL },
+  'a navigation from another site': { 'sec-fetch-site': 'none', origin: EVIL },
   'no browser at all': {},
 }
 
@@ -28,7 +28,7 @@ function sent(person: PersonUnderTest, method: string, headers: Record<string, s
   return { method, redirect: 'manual', headers: { cookie, ...headers } } as const
 }
 
-it('403 keeps every form from being sent by anybody but our own pages', async test => {
+it('returns 403 for every form sent from another site', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const paths = [
@@ -50,7 +50,7 @@ it('403 keeps every form from being sent by anybody but our own pages', async te
   assert.equal((await owner.client.get('/account')).path, '/account', 'still signed in')
 })
 
-it('a form of our own pages is taken, also from a browser without Sec-Fetch-Site', async test => {
+it('accepts forms of our own pages, also from a browser without Sec-Fetch-Site', async test => {
   const service = await serviceUnderTest(test)
   for (const headers of [
     { origin: service.url, 'sec-fetch-site': 'same-origin' },
@@ -67,7 +67,7 @@ it('a form of our own pages is taken, also from a browser without Sec-Fetch-Site
   }
 })
 
-it('403 and 415 keep other sites from the interface of the dashboard', async test => {
+it('returns 403 or 415 when another site calls the browser API', async test => {
   const service = await serviceUnderTest(test)
   const person = await personUnderTest(service)
   const url = `${service.url}${BROWSER_PATH}/workspaces`
@@ -91,7 +91,7 @@ it('403 and 415 keep other sites from the interface of the dashboard', async tes
   assert.deepEqual(body, { workspaces: [] })
 })
 
-it('401 tells a script that nobody is signed in, without asking for a bearer credential', async test => {
+it('returns 401 without a bearer challenge when a script has no session', async test => {
   const service = await serviceUnderTest(test)
   const response = await fetch(`${service.url}${BROWSER_PATH}/me`, {
     headers: { authorization: `Bearer ${service.tracker.trackerSecret}` },
@@ -101,7 +101,7 @@ it('401 tells a script that nobody is signed in, without asking for a bearer cre
   assert.deepEqual(await response.json(), { message: 'Unauthenticated.' })
 })
 
-it('every page is closed to frames, scripts and other origins, and is not kept', async test => {
+it('sends headers against framing, scripts, other origins and caching with every page', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const paths = [
@@ -125,7 +125,7 @@ it('every page is closed to frames, scripts and other origins, and is not kept',
   }
 })
 
-it('the style sheet is kept for ever under a name that changes with it', async test => {
+it('caches the style sheet forever under a name derived from its content', async test => {
   const service = await serviceUnderTest(test)
   const [, path] = /href="(\/assets\/[0-9a-f]{16}\.css)"/.exec(await signInPage(service)) ?? []
   const response = await fetch(`${service.url}${path}`)
@@ -134,7 +134,7 @@ it('the style sheet is kept for ever under a name that changes with it', async t
   assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
 })
 
-it('links in mails begin with our origin, whatever a request says of its host', async test => {
+it('starts links in emails with our origin, whatever the Host header is', async test => {
   const publicOrigin = 'https://signalbox.example'
   const service = await serviceUnderTest(test, { publicOrigin })
   const { email } = await personUnderTest(service)

@@ -5,7 +5,7 @@ import { workspaceUnderTest } from '../../testing/people-under-test.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 import { deleteExpiredPeopleRecords } from './session-store.ts'
 
-it('removes what is over, and nothing that still counts', async test => {
+it('deletes expired sessions, links and invitations and keeps live ones', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   await owner.client.post(`/workspaces/${workspaceId}/invitations`, {

@@ -8,7 +8,15 @@ import {
   resetPassword,
   signInByEmailLink,
 } from './email-links.ts'
-import { type PageReply, type PageRequest, replaceSession, seeOther } from './page-visit.ts'
+import {
+  type PageReply,
+  type PageRequest,
+  PUBLIC,
+  replaceSession,
+  seeOther,
+  UNAUTHORIZED,
+  UNPROCESSABLE,
+} from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import {
   confirmSignInPage,
@@ -20,13 +28,10 @@ import {
   verifyEmailPage,
 } from './sign-in-pages.ts'
 
-const PUBLIC = { config: { credential: 'none' } } as const
 const BAD_REQUEST = 400
-const UNAUTHORIZED = 401
-const UNPROCESSABLE = 422
 const TOKEN_CHARACTERS_MAX = 1_000
 
-/** The pages that mailed links lead to, and those that ask for one. */
+/** The pages that request an email link, and the pages that the links open. */
 export function emailLinkRoutes(app: ServiceApp, context: PeopleContext): void {
   app.get('/verify', PUBLIC, async request => {
     const token = readToken(request.query)
@@ -45,11 +50,11 @@ export function emailLinkRoutes(app: ServiceApp, context: PeopleContext): void {
   app.get('/forgot', PUBLIC, async () => requestLinkPage(REQUEST_LINK_PAGES.reset))
   app.register(async limited => {
     if (context.limits.signIn) limitAddresses(limited, context.limits.signIn)
-    const asking = (kind: EmailLinkKind) => (request: PageRequest, reply: PageReply) =>
+    const requestLink = (kind: EmailLinkKind) => (request: PageRequest, reply: PageReply) =>
       postLinkRequest(context, kind, { request, reply })
-    limited.post('/verify/ask', PUBLIC, asking('verification'))
-    limited.post('/forgot', PUBLIC, asking('reset'))
-    limited.post('/magic', PUBLIC, asking('sign_in'))
+    limited.post('/verify/ask', PUBLIC, requestLink('verification'))
+    limited.post('/forgot', PUBLIC, requestLink('reset'))
+    limited.post('/magic', PUBLIC, requestLink('sign_in'))
     limited.post('/verify', PUBLIC, (request, reply) => postVerify(context, request, reply))
     limited.post('/reset', PUBLIC, (request, reply) => postReset(context, request, reply))
     limited.post('/magic/sign-in', PUBLIC, (request, reply) =>
@@ -60,22 +65,22 @@ export function emailLinkRoutes(app: ServiceApp, context: PeopleContext): void {
 
 const REQUEST_LINK_PAGES: Record<EmailLinkKind, RequestLinkPage> = {
   verification: {
-    title: 'Confirm your address',
-    description: 'We mail you another link, if there is an account that waits for one.',
+    title: 'Confirm your email',
+    description: 'If this address has an unconfirmed account, we send you another link.',
     action: '/verify/ask',
-    button: 'Mail me a link',
+    button: 'Email me a link',
   },
   reset: {
     title: 'Choose a new password',
-    description: 'We mail you a link to choose a new password, if there is an account.',
+    description: 'If this address has an account, we send you a link to choose a new password.',
     action: '/forgot',
-    button: 'Mail me a link',
+    button: 'Email me a link',
   },
   sign_in: {
-    title: 'Sign in by mail',
-    description: 'We mail you a link that signs you in, if there is an account.',
+    title: 'Sign in by email',
+    description: 'If this address has an account, we send you a link that signs you in.',
     action: '/magic',
-    button: 'Mail me a link',
+    button: 'Email me a link',
   },
 }
 
@@ -93,10 +98,10 @@ async function postLinkRequest(
   try {
     await requestEmailLink(context, kind, email)
   } catch (error) {
-    const asked = { ...REQUEST_LINK_PAGES[kind], email, faults: toFormErrors(error) }
-    return reply.code(UNPROCESSABLE).send(requestLinkPage(asked))
+    const page = { ...REQUEST_LINK_PAGES[kind], email, errors: toFormErrors(error) }
+    return reply.code(UNPROCESSABLE).send(requestLinkPage(page))
   }
-  return emailSentPage('If there is an account with this address, a link is on its way to it.')
+  return emailSentPage('If this address has an account, we sent it a link.')
 }
 
 async function postVerify(context: PeopleContext, request: PageRequest, reply: PageReply) {
@@ -110,12 +115,12 @@ async function postVerify(context: PeopleContext, request: PageRequest, reply: P
     case 'signed_in':
       await replaceSession(context, { request, reply, token: result.token })
       return seeOther(reply, '/workspaces')
-    case 'bad_link':
+    case 'invalid_link':
     case 'unverified':
       return reply.code(BAD_REQUEST).send(invalidLinkPage('/verify'))
     case 'refused': {
-      const faults = { password: 'This is not the password of the account.' }
-      return reply.code(UNAUTHORIZED).send(verifyEmailPage(token, faults))
+      const errors = { password: 'This is not the password of this account.' }
+      return reply.code(UNAUTHORIZED).send(verifyEmailPage(token, errors))
     }
   }
 }

@@ -7,37 +7,37 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 
 const NEXT_PASSWORD = 'a better horse'
 
-async function asked(service: ServiceUnderTest, path: string, email: string) {
+async function requestLink(service: ServiceUnderTest, path: string, email: string) {
   const client = new BrowserClient(service.url)
   await client.get(path)
   return client.submit({ fields: { email } })
 }
 
-/** As if the library had been asked long ago; it reads the machine's clock. */
+/** Backdates links in the store, because the library reads the system clock. */
 async function ageLinks({ database }: ServiceUnderTest): Promise<void> {
   await database.pool.query(`update people.verifications set expires_at = '2020-01-01'`)
 }
 
 for (const path of ['/forgot', '/magic', '/verify']) {
-  it(`${path} says the same whether there is an account or not`, async test => {
+  it(`${path} responds the same with and without an account`, async test => {
     const service = await serviceUnderTest(test)
     const { email } = await personUnderTest(service)
-    const known = await asked(service, path, email)
-    const unknown = await asked(service, path, 'nobody@people.example')
+    const known = await requestLink(service, path, email)
+    const unknown = await requestLink(service, path, 'nobody@people.example')
     assert.equal(known.status, 200)
     assert.equal(known.text, unknown.text)
     assert.deepEqual(
       service.mails.map(({ to }) => to),
       path === '/verify' ? [] : [email],
     )
-    assert.equal((await asked(service, path, 'no address')).status, 422)
+    assert.equal((await requestLink(service, path, 'no address')).status, 422)
   })
 }
 
-it('a new password by mail works once, ends all sessions, and the old one is gone', async test => {
+it('resets the password once by an emailed link and ends all sessions', async test => {
   const service = await serviceUnderTest(test)
   const { email, client: signedIn } = await personUnderTest(service)
-  await asked(service, '/forgot', email)
+  await requestLink(service, '/forgot', email)
   const link = mailedLink(service.mails, email, '/reset')
   const client = new BrowserClient(service.url)
   await client.get(link)
@@ -53,10 +53,10 @@ it('a new password by mail works once, ends all sessions, and the old one is gon
   assert.equal((await tell('a third password')).status, 401)
 })
 
-it('of several who follow one link at once, one sets the password', async test => {
+it('lets only one of several concurrent resets by one link succeed', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
-  await asked(service, '/forgot', email)
+  await requestLink(service, '/forgot', email)
   const token = new URL(mailedLink(service.mails, email, '/reset'), service.url).searchParams
   const attempts = Array.from({ length: 6 }, (_, index) =>
     new BrowserClient(service.url).post('/reset', {
@@ -69,10 +69,10 @@ it('of several who follow one link at once, one sets the password', async test =
   assert.equal(statuses.filter(status => status === 400).length, 5, String(statuses))
 })
 
-it('400 for a link that is too old, and 422 keeps the link for another try', async test => {
+it('returns 400 for an expired link, and 422 leaves the link valid', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
-  await asked(service, '/forgot', email)
+  await requestLink(service, '/forgot', email)
   const client = new BrowserClient(service.url)
   await client.get(mailedLink(service.mails, email, '/reset'))
   assert.equal((await client.submit({ fields: { password: 'short' } })).status, 422)
@@ -80,10 +80,10 @@ it('400 for a link that is too old, and 422 keeps the link for another try', asy
   assert.equal((await client.submit({ fields: { password: NEXT_PASSWORD } })).status, 400)
 })
 
-it('a link to sign in works once, by a button and not by being opened', async test => {
+it('signs in once by a sign-in link, by its button and not by opening it', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
-  await asked(service, '/magic', email)
+  await requestLink(service, '/magic', email)
   const link = mailedLink(service.mails, email, '/magic')
   const scanner = new BrowserClient(service.url)
   for (let round = 0; round < 3; round += 1) await scanner.get(link)
@@ -95,23 +95,23 @@ it('a link to sign in works once, by a button and not by being opened', async te
   assert.equal((await scanner.submit()).status, 400)
 })
 
-it('a link to sign in ends by itself, and no link makes an account', async test => {
+it('expires sign-in links, and creates no account by one', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
-  await asked(service, '/magic', email)
+  await requestLink(service, '/magic', email)
   await ageLinks(service)
   const client = new BrowserClient(service.url)
   await client.get(mailedLink(service.mails, email, '/magic'))
   assert.equal((await client.submit()).status, 400)
-  await asked(service, '/magic', 'nobody@people.example')
+  await requestLink(service, '/magic', 'nobody@people.example')
   assert.equal(service.mails.length, 1)
 })
 
-it('what is stored of a link does not work as one', async test => {
+it('stores links in a form that does not open an account', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
-  await asked(service, '/forgot', email)
-  await asked(service, '/magic', email)
+  await requestLink(service, '/forgot', email)
+  await requestLink(service, '/magic', email)
   const { rows } = await service.database.pool.query('select * from people.verifications')
   assert.equal(rows.length, 2)
   const stored = JSON.stringify(rows)
@@ -124,12 +124,12 @@ it('what is stored of a link does not work as one', async test => {
   }
 })
 
-it('a new password by mail confirms the address of whoever never did', async test => {
+it('verifies the address of an unverified account by a password reset', async test => {
   const service = await serviceUnderTest(test)
   const email = 'late@people.example'
   const attacker = new BrowserClient(service.url)
   await attacker.post('/sign-up', { name: 'Not them', email, password: TEST_PASSWORD })
-  await asked(service, '/forgot', email)
+  await requestLink(service, '/forgot', email)
   const owner = new BrowserClient(service.url)
   await owner.get(mailedLink(service.mails, email, '/reset'))
   await owner.submit({ fields: { password: NEXT_PASSWORD } })
@@ -137,7 +137,7 @@ it('a new password by mail confirms the address of whoever never did', async tes
   assert.equal((await attacker.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
 })
 
-it('400 for a link to confirm an address that somebody wrote themselves', async test => {
+it('returns 400 for a forged verification link', async test => {
   const service = await serviceUnderTest(test)
   const email = 'forged@people.example'
   const client = new BrowserClient(service.url)

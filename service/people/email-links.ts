@@ -1,6 +1,5 @@
-import { FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
-import { findPasswordError, parseEmailAddress } from './account-fields.ts'
+import { EMAIL_ERROR, findPasswordError, parseEmailAddress } from './account-fields.ts'
 import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import { findPersonByEmail } from './person-store.ts'
 import {
@@ -10,22 +9,20 @@ import {
   verifyNewSession,
 } from './sign-in.ts'
 
-/** What somebody may ask to be mailed to them. */
+/** The links that a person can request by email. */
 export type EmailLinkKind = 'verification' | 'reset' | 'sign_in'
 
 /**
- * Mails a link, if there is an account to which it belongs. The answer is the same when there is
- * none. Throws a 422 for what is no address, and a 429 for one to which too much went.
+ * Emails a link if the address has an account. The response is the same if it has none. Throws a
+ * 422 for an invalid address and a 429 after too many requests for one address.
  */
 export async function requestEmailLink(
   context: PeopleContext,
   kind: EmailLinkKind,
-  given: string,
+  address: string,
 ): Promise<void> {
-  const email = parseEmailAddress(given)
-  if (email === null) {
-    throw Refusal.ofFields({ email: ['Write a mail address such as ada@example.com.'] })
-  }
+  const email = parseEmailAddress(address)
+  if (email === null) throw Refusal.ofFields({ email: [EMAIL_ERROR] })
   limitAccountAttempts(context, email)
   const { api } = await context.authLibrary()
   switch (kind) {
@@ -36,14 +33,14 @@ export async function requestEmailLink(
       await api.requestPasswordReset({ body: { email } })
       return
     case 'sign_in':
-      // The library would mail to anybody, and say only at the end that there is no account.
+      // The library would email any address and reject an unknown one only after the click.
       if (await findPersonByEmail(context.database, email)) {
         await api.signInMagicLink({ body: { email }, headers: new Headers() })
       }
   }
 }
 
-/** Signs in by a mailed link, once. What was unproven about the account is cut off. */
+/** Signs in by an emailed link, once. */
 export async function signInByEmailLink(
   context: PeopleContext,
   token: string,
@@ -63,25 +60,21 @@ export async function signInByEmailLink(
 }
 
 export interface PasswordReset {
-  /** Of the mailed link. */
+  /** From the emailed link. */
   token: string
   password: string
 }
 
 /**
- * Sets a new password by a mailed link, once, and ends all sessions. False when the link is used,
- * too old or wrong. Throws a 422 for a password that may not be used; the link stays good then.
+ * Sets a new password by an emailed link, once, and ends all sessions. Returns false when the link
+ * is used, expired or invalid. Throws a 422 for an unacceptable password; the link stays valid.
  */
 export async function resetPassword(
   context: PeopleContext,
   { token, password }: PasswordReset,
 ): Promise<boolean> {
-  const fault = findPasswordError(password, { email: '', name: '' })
-  if (fault !== null) {
-    const faults = new FieldErrorList()
-    faults.add('password', fault)
-    throw Refusal.ofFields(faults.toErrors())
-  }
+  const error = findPasswordError(password, { email: '', name: '' })
+  if (error !== null) throw Refusal.ofFields({ password: [error] })
   const { api } = await context.authLibrary()
   try {
     await api.resetPassword({ body: { token, newPassword: password } })

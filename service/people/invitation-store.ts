@@ -10,7 +10,7 @@ export interface Invitation {
   workspaceName: string
   email: string
   role: WorkspaceRole
-  /** Null when who invited is gone. */
+  /** Null when the account of the inviter is deleted. */
   inviterName: string | null
   createdAt: Date
   expiresAt: Date
@@ -20,7 +20,7 @@ const INVITATIONS_MAX = 200
 
 type Query = Pick<Database, 'query'>
 
-/** Those that can still be answered: of a workspace, the newest first. */
+/** The pending invitations of a workspace, newest first. */
 export async function listInvitations(
   { query }: Query,
   workspaceId: number,
@@ -31,10 +31,10 @@ export async function listInvitations(
     .orderBy('invitation.created_at', 'desc')
     .limit(INVITATIONS_MAX)
     .execute()
-  return rows.map(invitationOf)
+  return rows.map(toInvitation)
 }
 
-/** And of a person's address. */
+/** The pending invitations to an address, newest first. */
 export async function listInvitationsByEmail(
   { query }: Query,
   email: string,
@@ -45,10 +45,10 @@ export async function listInvitationsByEmail(
     .orderBy('invitation.created_at', 'desc')
     .limit(INVITATIONS_MAX)
     .execute()
-  return rows.map(invitationOf)
+  return rows.map(toInvitation)
 }
 
-/** Null when it was answered, withdrawn or is too old, or when its workspace is disabled. */
+/** Null when it was answered or withdrawn, has expired, or its workspace is disabled. */
 export async function findInvitation(
   { query }: Query,
   id: string,
@@ -57,7 +57,7 @@ export async function findInvitation(
   const row = await selectPendingInvitations({ query }, at)
     .where('invitation.id', '=', id)
     .executeTakeFirst()
-  return row ? invitationOf(row) : null
+  return row ? toInvitation(row) : null
 }
 
 export interface NewInvitation {
@@ -70,7 +70,7 @@ export interface NewInvitation {
   expiresAt: Date
 }
 
-/** Makes it, or renews the one that waits for the same address. Returns the id of either. */
+/** Inserts an invitation or renews the pending one for the same address. Returns its ID. */
 export async function upsertInvitation(
   { query }: Query,
   invitation: NewInvitation,
@@ -90,7 +90,7 @@ export async function upsertInvitation(
     .onConflict(conflict =>
       conflict
         .columns(['workspace_id', 'email'])
-        // A literal: the index on pending ones is not found by a parameter.
+        // A literal: the partial index does not match a parameter.
         .where('status', '=', sql.lit('pending'))
         .doUpdateSet(({ ref }) => ({
           role: ref('excluded.role'),
@@ -104,7 +104,7 @@ export async function upsertInvitation(
   return row.id
 }
 
-/** True for exactly one of those who answer at once. */
+/** Returns true for exactly one of several concurrent answers. */
 export async function closeInvitation(
   { query }: Query,
   id: string,
@@ -136,7 +136,7 @@ type InvitationRow = Awaited<
   ReturnType<ReturnType<typeof selectPendingInvitations>['execute']>
 >[number]
 
-function invitationOf(row: InvitationRow): Invitation {
+function toInvitation(row: InvitationRow): Invitation {
   return {
     id: row.id,
     workspaceId: row.workspace_id,
@@ -149,7 +149,7 @@ function invitationOf(row: InvitationRow): Invitation {
   }
 }
 
-/** Answered or not: those that ended before a moment. */
+/** Deletes invitations that expired before a time, answered or not. */
 export async function deleteExpiredInvitations({ query }: Query, before: Date): Promise<void> {
   await query.deleteFrom('invitations').where('expires_at', '<=', before).execute()
 }

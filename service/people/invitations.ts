@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
-import { parseEmailAddress } from './account-fields.ts'
+import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import {
   closeInvitation,
   findInvitation,
@@ -24,38 +24,45 @@ export interface InvitationInput {
 }
 
 /**
- * Invites an address, or renews the invitation that waits, and mails it. Nobody invites to a role
- * above their own. Throws a 403, 404, 422 or 429. Returns its id.
+ * Emails an invitation to an address, or renews the pending one. The role may not exceed the role
+ * of the inviter. Throws a 403, 404, 422 or 429. Returns the ID of the invitation.
  */
 export async function invitePerson(
   context: PeopleContext,
   person: CurrentPerson,
-  { workspaceId: given, ...request }: InvitationInput,
+  input: InvitationInput,
 ): Promise<string> {
-  const { database, now, mailer: mails, publicOrigin } = context
-  const intent = { workspaceId: given, action: 'invite' } as const
-  const { workspaceId, workspaceName, role: own } = await requireRole(database, person, intent)
-  const faults = new FieldErrorList()
-  const email = parseEmailAddress(request.email)
-  const { role } = request
-  if (email === null) faults.add('email', 'Write a mail address such as ada@example.com.')
-  if (!isWorkspaceRole(role)) faults.add('role', 'Choose a role from the list.')
-  if (email === null || !isWorkspaceRole(role)) throw Refusal.ofFields(faults.toErrors())
-  if (!canGrantRole(own, role)) {
-    throw new Refusal(403, 'You cannot invite to a role above your own; ask an owner.')
+  const { database, now, mailer, publicOrigin } = context
+  const membership = await requireRole(database, person, {
+    workspaceId: input.workspaceId,
+    action: 'invite',
+  })
+  const { workspaceId, workspaceName } = membership
+  const errors = new FieldErrorList()
+  const email = parseEmailAddress(input.email)
+  const { role } = input
+  if (email === null) errors.add('email', EMAIL_ERROR)
+  if (!isWorkspaceRole(role)) errors.add('role', 'Choose a role from the list.')
+  if (email === null || !isWorkspaceRole(role)) throw Refusal.ofFields(errors.toErrors())
+  if (!canGrantRole(membership.role, role)) {
+    throw new Refusal(403, 'You cannot invite to a role above your own. Ask an owner.')
   }
   const members = await listMembers(database, workspaceId)
   if (members.some(member => member.email === email)) {
-    throw Refusal.ofFields({ email: ['They belong to this workspace already.'] })
+    throw Refusal.ofFields({ email: ['Already a member of this workspace.'] })
   }
   limitAccountAttempts(context, `invitation ${email}`)
   const createdAt = now()
   const id = await upsertInvitation(database, {
-    ...{ id: randomUUID(), workspaceId, email, role, createdAt },
+    id: randomUUID(),
+    workspaceId,
+    email,
+    role,
     invitedBy: person.userId,
+    createdAt,
     expiresAt: new Date(createdAt.getTime() + INVITATION_DAYS * 86_400_000),
   })
-  mails.send(
+  mailer.send(
     invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: person.name }),
   )
   return id
@@ -66,13 +73,13 @@ export interface InvitationReference {
   invitationId: unknown
 }
 
-/** Takes back an invitation of one's workspace. */
+/** Withdraws a pending invitation. */
 export async function withdrawInvitation(
   { database, now }: PeopleContext,
   person: CurrentPerson,
-  { workspaceId: given, invitationId }: InvitationReference,
+  { invitationId, ...path }: InvitationReference,
 ): Promise<void> {
-  const intent = { workspaceId: given, action: 'invite' } as const
+  const intent = { workspaceId: path.workspaceId, action: 'invite' } as const
   const { workspaceId } = await requireRole(database, person, intent)
   const id = parseInvitationId(invitationId)
   const invitation = id === null ? null : await findInvitation(database, id, now())
@@ -81,8 +88,8 @@ export async function withdrawInvitation(
 }
 
 /**
- * The invitation, to the person whom it is for: the address must be theirs and confirmed. To
- * everybody else it does not exist.
+ * Returns an invitation to its recipient, whose address must be verified. Throws a 404 for
+ * everyone else.
  */
 export async function readInvitation(
   { database, now }: PeopleContext,
@@ -96,7 +103,7 @@ export async function readInvitation(
   return invitation
 }
 
-/** Answers it; of two answers at once one counts. Returns the workspace's id. */
+/** Accepts or declines. Only one of two concurrent answers counts. Returns the workspace ID. */
 export async function answerInvitation(
   context: PeopleContext,
   person: CurrentPerson,
@@ -114,11 +121,11 @@ export async function answerInvitation(
 
 function invitationNotFound(): Refusal {
   return Refusal.notFound(
-    'There is no such invitation for you: it is for another address, was answered or is too old.',
+    'Invitation not found. It is for another address, was answered, or has expired.',
   )
 }
 
-function parseInvitationId(given: unknown): string | null {
-  const text = String(given)
+function parseInvitationId(input: unknown): string | null {
+  const text = String(input)
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null
 }

@@ -9,36 +9,40 @@ import {
   withdrawInvitation,
 } from './invitations.ts'
 import { invitationPage, membersPage } from './members-page.ts'
-import { findNotice, forSignedIn, type SignedInRequest, seeOther } from './page-visit.ts'
+import {
+  findNotice,
+  forSignedIn,
+  readWorkspaceParam,
+  SIGNED_IN,
+  type SignedInRequest,
+  seeOther,
+  UNPROCESSABLE,
+} from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
-import { readWorkspaceParam } from './workspace-routes.ts'
 import { listMembers } from './workspace-store.ts'
 import { changeMemberRole, removeMember, requireRole } from './workspaces.ts'
-
-const SIGNED_IN = { config: { credential: 'session' } } as const
-const UNPROCESSABLE = 422
 
 interface Params {
   user: string
   invitation: string
 }
 
-/** Who belongs to a workspace, and invitations to it. */
+/** The members of a workspace and its invitations. */
 export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
   const on = (
     method: 'get' | 'post',
     url: string,
     handle: (visit: SignedInRequest, params: Params) => Promise<unknown>,
   ) => {
-    const visited = (visit: SignedInRequest) => handle(visit, visit.request.params as Params)
-    app[method](url, SIGNED_IN, forSignedIn(context, visited))
+    const handler = (visit: SignedInRequest) => handle(visit, visit.request.params as Params)
+    app[method](url, SIGNED_IN, forSignedIn(context, handler))
   }
   on('get', '/workspaces/:workspace/people', visit => showMembers(context, visit))
   on('post', '/workspaces/:workspace/invitations', visit => postInvitation(context, visit))
   on('post', '/workspaces/:workspace/invitations/:invitation/withdraw', (visit, params) =>
     changeMembers(context, visit, async workspaceId => {
-      const named = { workspaceId, invitationId: params.invitation }
-      await withdrawInvitation(context, visit.person, named)
+      const invitation = { workspaceId, invitationId: params.invitation }
+      await withdrawInvitation(context, visit.person, invitation)
       return membersPath(workspaceId, 'invitation_withdrawn')
     }),
   )
@@ -52,8 +56,8 @@ export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
   on('post', '/workspaces/:workspace/people/:user/remove', (visit, { user: userId }) =>
     changeMembers(context, visit, async workspaceId => {
       await removeMember(context, visit.person, { workspaceId, userId })
-      const isGone = userId === String(visit.person.userId)
-      return isGone ? '/workspaces?done=left' : membersPath(workspaceId, 'member_removed')
+      const hasLeft = userId === String(visit.person.userId)
+      return hasLeft ? '/workspaces?done=left' : membersPath(workspaceId, 'member_removed')
     }),
   )
   on('get', '/invitations/:invitation', async ({ person }, params) =>
@@ -61,14 +65,14 @@ export function memberRoutes(app: ServiceApp, context: PeopleContext): void {
   )
   on('post', '/invitations/:invitation', async ({ person, request, reply }, params) => {
     const answer = readFormText(request.body, 'answer') === 'accepted' ? 'accepted' : 'declined'
-    const given = { invitationId: params.invitation, answer } as const
-    const workspaceId = await answerInvitation(context, person, given)
+    const response = { invitationId: params.invitation, answer } as const
+    const workspaceId = await answerInvitation(context, person, response)
     if (answer === 'declined') return seeOther(reply, '/workspaces?done=invitation_declined')
     return seeOther(reply, `/workspaces/${workspaceId}/people?done=joined`)
   })
 }
 
-/** Does something to a workspace's people and goes where it says, or shows what is wrong. */
+/** Applies a change and redirects to the returned path, or renders the page with its errors. */
 async function changeMembers(
   context: PeopleContext,
   visit: SignedInRequest,
@@ -77,8 +81,8 @@ async function changeMembers(
   try {
     return seeOther(visit.reply, await change(readWorkspaceParam(visit.request)))
   } catch (error) {
-    const shown = await showMembers(context, visit, { errors: toFormErrors(error) })
-    return visit.reply.code(UNPROCESSABLE).send(shown)
+    const page = await showMembers(context, visit, { errors: toFormErrors(error) })
+    return visit.reply.code(UNPROCESSABLE).send(page)
   }
 }
 
@@ -94,7 +98,7 @@ interface FormState {
 async function showMembers(
   { database, now }: PeopleContext,
   { person, request }: SignedInRequest,
-  refilled?: FormState,
+  form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
   const membership = await requireRole(database, person, intent)
@@ -102,7 +106,7 @@ async function showMembers(
   const members = await listMembers(database, workspaceId)
   const invitations = await listInvitations(database, workspaceId, now())
   const notice = findNotice(request.query)
-  return membersPage({ person, membership, members, invitations, notice, ...refilled })
+  return membersPage({ person, membership, members, invitations, notice, ...form })
 }
 
 async function postInvitation(context: PeopleContext, visit: SignedInRequest) {
@@ -116,7 +120,7 @@ async function postInvitation(context: PeopleContext, visit: SignedInRequest) {
     await invitePerson(context, person, { workspaceId, ...values })
     return seeOther(reply, membersPath(workspaceId, 'invited'))
   } catch (error) {
-    const shown = await showMembers(context, visit, { values, errors: toFormErrors(error) })
-    return reply.code(UNPROCESSABLE).send(shown)
+    const page = await showMembers(context, visit, { values, errors: toFormErrors(error) })
+    return reply.code(UNPROCESSABLE).send(page)
   }
 }

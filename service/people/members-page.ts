@@ -25,14 +25,14 @@ interface MembersPage {
   notice?: string | undefined
 }
 
-export function membersPage(given: MembersPage): string {
-  const { person, membership, members, invitations, errors: faults = {}, notice } = given
+export function membersPage(page: MembersPage): string {
+  const { person, membership, members, invitations, errors = {}, notice } = page
   const mayInvite = hasPermission(membership.role, 'invite')
-  const content = html`!${errorSummary(faults)}
+  const content = html`!${errorSummary(errors)}
 <section class="card"><h2>People</h2>
-<ul class="plain">!${members.map(member => memberRow(given, member)).join('')}</ul></section>
+<ul class="plain">!${members.map(member => memberRow(page, member)).join('')}</ul></section>
 !${mayInvite && invitations.length > 0 ? pendingInvitations(membership, invitations) : ''}
-!${mayInvite ? inviteForm(given) : ''}`
+!${mayInvite ? inviteForm(page) : ''}`
   return workspacePage({ person, membership, tab: 'people', notice, content })
 }
 
@@ -47,13 +47,13 @@ function memberRow({ person, membership }: MembersPage, member: Member): string 
     label: isOwn ? 'Leave' : 'Remove',
     about: member.name,
   })
-  const marks = [...(isOwn ? ['You'] : []), ...(member.isDisabled ? ['Disabled'] : [])]
-  const standing = hasPermission(role, 'change_role')
+  const tags = `${isOwn ? tag('You') : ''}${member.isDisabled ? tag('Disabled') : ''}`
+  const roleControl = hasPermission(role, 'change_role')
     ? roleForm(path, member)
     : tag(ROLE_LABELS[member.role])
   return html`<li class="row">
-<span>${member.name}!${marks.map(tag).join('')}<br><small>${member.email}</small></span>
-<span class="actions">!${standing}!${mayRemove ? remove : ''}</span></li>`
+<span>${member.name}!${tags}<br><small>${member.email}</small></span>
+<span class="actions">!${roleControl}!${mayRemove ? remove : ''}</span></li>`
 }
 
 function roleForm(path: string, member: Member): string {
@@ -78,23 +78,25 @@ function pendingInvitations(
 <ul class="plain">!${rows.join('')}</ul></section>`
 }
 
-function inviteForm({ membership, values, errors: faults = {} }: MembersPage): string {
+function inviteForm({ membership, values, errors = {} }: MembersPage): string {
   const options = WORKSPACE_ROLES.toReversed()
     .filter(role => canGrantRole(membership.role, role))
     .map(role => [role, ROLE_LABELS[role]] as const)
-  return html`<section class="card"><h2>Invite somebody</h2>
+  return html`<section class="card"><h2>Invite a person</h2>
 <form method="post" action="/workspaces/${membership.workspaceId}/invitations">
-!${emailField({ value: values?.email ?? '', errors: faults, autocomplete: 'off' })}
-!${selectField({ name: 'role', label: 'Role', options, value: values?.role ?? 'member', errors: faults })}
-<button>Send the invitation</button>
+!${emailField({ value: values?.email ?? '', errors, autocomplete: 'off' })}
+!${selectField({ ...ROLE_FIELD, options, value: values?.role ?? 'member', errors })}
+<button>Send invitation</button>
 </form></section>`
 }
+
+const ROLE_FIELD = { name: 'role', label: 'Role' } as const
 
 export function invitationPage(person: CurrentPerson, invitation: Invitation): string {
   const { id, workspaceName, role, inviterName } = invitation
   const body = html`<div class="card">
 <h1>Join ${workspaceName}?</h1>
-<p>${inviterName ?? 'Somebody'} invites you as ${ROLE_LABELS[role].toLowerCase()}.</p>
+<p>${inviterName ?? 'A former member'} invited you as ${ROLE_LABELS[role].toLowerCase()}.</p>
 <form class="actions" method="post" action="/invitations/${id}">
 <button name="answer" value="accepted">Join</button>
 <button class="quiet" name="answer" value="declined">Decline</button>

@@ -24,7 +24,7 @@ function membersPath(workspaceId: number, person?: PersonUnderTest): string {
   return person ? `${path}/${person.userId}` : path
 }
 
-it('the last owner may neither leave nor step down, and another owner frees them', async test => {
+it('lets the last owner leave or step down only after another member becomes an owner', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const other = await joined(service, workspaceId, 'admin')
@@ -41,7 +41,7 @@ it('the last owner may neither leave nor step down, and another owner frees them
   assert.equal((await owner.client.call('GET', membersPath(workspaceId))).status, 404)
 })
 
-it('two owners who leave at once leave one owner behind', async test => {
+it('keeps one owner when two leave concurrently', async test => {
   const service = await serviceUnderTest(test)
   for (let round = 0; round < 5; round += 1) {
     const { owner, workspaceId } = await workspaceUnderTest(service)
@@ -53,7 +53,7 @@ it('two owners who leave at once leave one owner behind', async test => {
   }
 })
 
-it('an owner who is disabled keeps no workspace alive', async test => {
+it('does not count a disabled owner', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const other = await joined(service, workspaceId, 'owner')
@@ -62,7 +62,7 @@ it('an owner who is disabled keeps no workspace alive', async test => {
   assert.equal(reply.status, 422)
 })
 
-it('403 keeps everybody below what they are: no invitation, no removal upwards', async test => {
+it('returns 403 when a member invites to or removes a higher role', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const admin = await joined(service, workspaceId, 'admin')
@@ -82,7 +82,7 @@ it('403 keeps everybody below what they are: no invitation, no removal upwards',
   assert.deepEqual(service.mails, [])
 })
 
-it('an invitation leads whoever has its address into the workspace, once', async test => {
+it('adds the recipient of an invitation to the workspace, once', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const guest = await personUnderTest(service)
@@ -103,7 +103,7 @@ it('an invitation leads whoever has its address into the workspace, once', async
   assert.equal(await findMemberRole(service.database, name), 'admin')
 })
 
-it('404 hides an invitation from everybody whose address is another', async test => {
+it('returns 404 for an invitation to another address', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const guest = await personUnderTest(service)
@@ -124,7 +124,7 @@ it('404 hides an invitation from everybody whose address is another', async test
   assert.equal((await guest.client.get(link)).status, 404, 'not confirmed yet')
 })
 
-it('404 for an invitation that was withdrawn, declined or is a week old', async test => {
+it('returns 404 for a withdrawn, declined or expired invitation', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   const guest = await personUnderTest(service)
@@ -147,7 +147,7 @@ it('404 for an invitation that was withdrawn, declined or is a week old', async 
   }
 })
 
-it('422 when somebody who belongs to it is invited, and 429 when one address gets too many', async test => {
+it('returns 422 for inviting a member, and 429 after too many invitations to one address', async test => {
   let seconds = 0
   const limits = { signInRatePerMinute: 1_000 }
   const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => seconds })
@@ -157,15 +157,15 @@ it('422 when somebody who belongs to it is invited, and 429 when one address get
     owner.client.call('POST', invitations, { body: { email, role: 'member' } })
   assert.equal((await invite(owner.email)).status, 422)
   assert.equal((await invite('x@y')).status, 422)
-  for (let count = 0; count < 10; count += 1) await invite('somebody@people.example')
-  const reply = await invite('somebody@people.example')
+  for (let count = 0; count < 10; count += 1) await invite('invitee@people.example')
+  const reply = await invite('invitee@people.example')
   assert.equal(reply.status, 429)
   assert.ok(reply.headers.get('retry-after'))
   seconds += 60
-  assert.equal((await invite('somebody@people.example')).status, 201)
+  assert.equal((await invite('invitee@people.example')).status, 201)
 })
 
-it('a disabled workspace is closed to everybody at once', async test => {
+it('closes a disabled workspace to all members immediately', async test => {
   const service = await serviceUnderTest(test)
   const { owner, workspaceId } = await workspaceUnderTest(service)
   await setWorkspaceStatus(service.database, workspaceId, 'disabled')
@@ -174,7 +174,7 @@ it('a disabled workspace is closed to everybody at once', async test => {
   assert.equal((await owner.client.get(`/workspaces/${workspaceId}/people`)).status, 404)
 })
 
-it('404 for what is no id, as for what is not there', async test => {
+it('returns 404 for a malformed ID, as for an unknown one', async test => {
   const service = await serviceUnderTest(test)
   const { owner } = await workspaceUnderTest(service)
   for (const id of ['0', '-1', '1e3', '99999999999', '1%27', 'a', '2147483648', '1.0']) {

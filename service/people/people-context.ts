@@ -21,20 +21,17 @@ import {
 import type { Mailer } from './mail/mail-queue.ts'
 import type { SessionContext } from './session-store.ts'
 
-/** What every verb and route of this room works with. */
+/** What the operations and routes of this module depend on. */
 export interface PeopleContext extends SessionContext {
   mailer: Mailer
   limits: PeopleLimits
   social: readonly SocialProvider[]
   onAdAccountAdded: AdAccountListener
-  /** Made on first use, because a free port is known only then. */
+  /** Created on first use: the origin of a service on a free port is known only then. */
   authLibrary: () => Promise<AuthLibrary>
 }
 
-/**
- * What else has to be there with a new ad account, in the transaction that makes it. This room
- * knows nothing of campaigns; who does stands above it.
- */
+/** Runs in the transaction that adds an ad account; `agents` uses it to add simulated campaigns. */
 export type AdAccountListener = (transaction: Transaction, account: AdAccount) => Promise<unknown>
 
 interface PeopleLimits {
@@ -51,47 +48,51 @@ interface PeopleOptions {
   limits: PeopleLimits
   social: SocialClients
   onAdAccountAdded: AdAccountListener
-  /** 32 bytes, from which the key of links and of social sign-in is derived. */
+  /** 32 bytes, from which the key for links and social sign-in is derived. */
   masterKey: Buffer
 }
 
 export function createPeopleContext(options: PeopleOptions): PeopleContext {
-  const { database, logger, now, publicOrigin, social, mailer: mails, onAdAccountAdded } = options
+  const { database, logger, now, publicOrigin, social, mailer, onAdAccountAdded } = options
   const secret = deriveKey(options.masterKey, 'signalbox people').toString('hex')
   let library: Promise<AuthLibrary> | null = null
   return {
     database,
     now,
     publicOrigin,
-    mailer: mails,
+    mailer,
     onAdAccountAdded,
     limits: options.limits,
     social: Object.keys(social) as SocialProvider[],
     authLibrary: () => {
       library ??= createAuthLibrary({
-        ...{ database, logger, now, secret, social },
+        database,
+        logger,
+        now,
+        secret,
+        social,
         publicOrigin: publicOrigin(),
-        mailer: createAuthMailer(mails, publicOrigin),
+        mailer: createAuthMailer(mailer, publicOrigin),
       })
       return library
     },
   }
 }
 
-function createAuthMailer(mails: Mailer, publicOrigin: () => string): AuthMailer {
+function createAuthMailer(mailer: Mailer, publicOrigin: () => string): AuthMailer {
   return {
     sendVerification: (person, token) =>
-      mails.send(verificationEmail(publicOrigin(), person, token)),
-    sendAlreadyRegistered: person => mails.send(alreadyRegisteredEmail(publicOrigin(), person)),
+      mailer.send(verificationEmail(publicOrigin(), person, token)),
+    sendAlreadyRegistered: person => mailer.send(alreadyRegisteredEmail(publicOrigin(), person)),
     sendPasswordReset: (person, token) =>
-      mails.send(passwordResetEmail(publicOrigin(), person, token)),
-    sendSignInLink: (email, token) => mails.send(signInLinkEmail(publicOrigin(), email, token)),
+      mailer.send(passwordResetEmail(publicOrigin(), person, token)),
+    sendSignInLink: (email, token) => mailer.send(signInLinkEmail(publicOrigin(), email, token)),
   }
 }
 
 /**
- * Counts one attempt at an account, also at one that does not exist, so that the limit tells nobody
- * which do. Throws a 429. The address is only kept as a digest.
+ * Counts one attempt on an account. Unknown accounts count too, so the limit does not reveal which
+ * accounts exist. Throws a 429. Only a digest of the address stays in memory.
  */
 export function limitAccountAttempts(
   { limits }: Pick<PeopleContext, 'limits'>,

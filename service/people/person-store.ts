@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
+import { deleteSessions } from './session-store.ts'
 
-/** A person, as far as we need to know them. */
 export interface Person {
   userId: number
   email: string
@@ -18,7 +18,7 @@ export interface NewPerson {
 
 type Query = Pick<Database, 'query'>
 
-/** A person whose address is known to be theirs; null when the address is taken. */
+/** Inserts a person with a verified address. Returns null when the address is taken. */
 export async function insertPerson({ query }: Query, person: NewPerson): Promise<number | null> {
   const { createdAt } = person
   const row = await query
@@ -54,7 +54,7 @@ export async function findPersonByEmail({ query }: Query, email: string): Promis
   }
 }
 
-/** Null: they sign in by a link or by a provider only. */
+/** Null for a person who only signs in by a link or a provider. */
 export async function findPasswordHash({ query }: Query, userId: number): Promise<string | null> {
   const row = await query
     .selectFrom('people.accounts')
@@ -70,7 +70,7 @@ interface NewPassword {
   at: Date
 }
 
-/** Sets the password, also the first one. Unless another person chose it, that is all. */
+/** Sets the password, including the first one. */
 export async function setPassword(
   { query }: Query,
   userId: number,
@@ -92,18 +92,18 @@ export async function setPassword(
 }
 
 /**
- * They have shown that the address is theirs, and chosen a password of their own. Ways in that were
- * made before that was shown may be a stranger's: they go.
+ * Marks the address as verified and the password as chosen by the person. Provider accounts that
+ * were linked before the verification may belong to an attacker, so they are unlinked.
  */
 export async function markEmailVerified({ query }: Query, userId: number): Promise<void> {
-  const proven = await query
+  const verified = await query
     .updateTable('people.users')
     .set({ email_verified: true })
     .where('id', '=', userId)
     .where('email_verified', '=', false)
     .returning('id')
     .executeTakeFirst()
-  if (proven) {
+  if (verified) {
     await query
       .deleteFrom('people.accounts')
       .where('user_id', '=', userId)
@@ -117,7 +117,7 @@ export async function markEmailVerified({ query }: Query, userId: number): Promi
     .execute()
 }
 
-/** As the library keeps a password: an account of the provider `credential`. */
+/** The library stores a password as an account of the provider `credential`. */
 async function insertPassword(
   { query }: Query,
   userId: number,
@@ -138,7 +138,7 @@ async function insertPassword(
 
 export type PersonStatus = 'active' | 'disabled'
 
-/** A disabled person has no sessions, and gets none. False when no person has this address. */
+/** Disabling also deletes the sessions. Returns false when no person has this address. */
 export async function setPersonStatus(
   { query }: Database,
   email: string,
@@ -152,9 +152,7 @@ export async function setPersonStatus(
       .returning('id')
       .executeTakeFirst()
     if (!row) return false
-    if (status === 'disabled') {
-      await transaction.deleteFrom('people.sessions').where('user_id', '=', row.id).execute()
-    }
+    if (status === 'disabled') await deleteSessions({ query: transaction }, row.id)
     return true
   })
 }

@@ -8,7 +8,7 @@ import type { PeopleContext } from './people-context.ts'
 import { signInRoutes, socialRoutes } from './sign-in-routes.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 
-/** Everything about people: pages, which need no JavaScript, and the dashboard's interface. */
+/** Sign-in, account and workspace pages (no JavaScript needed) and the dashboard's API. */
 export function peopleRoutes(app: ServiceApp, context: PeopleContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)

@@ -2,14 +2,14 @@ import type { Database } from '../db/database.ts'
 import { deleteExpiredInvitations } from './invitation-store.ts'
 import { hashSessionToken, readSessionToken } from './session-token.ts'
 
-/** Who is signed in. */
+/** The signed-in person. */
 export interface CurrentPerson {
   userId: number
   sessionId: number
   email: string
   name: string
   isEmailVerified: boolean
-  /** Until then they may do nothing else; pages and the browser's interface hold them to it. */
+  /** The person may do nothing else first; pages and the browser API enforce it. */
   mustChangePassword: boolean
 }
 
@@ -20,9 +20,8 @@ export interface SessionContext {
 }
 
 /**
- * The seam to everything that asks who is there: the person of the session in the cookie, or null
- * when there is none, it ended or was revoked, or the person is disabled. One statement; nothing is
- * remembered, so that revoking and disabling work at once.
+ * Returns the person of the session cookie. Returns null without a live session, or when the
+ * person is disabled. One statement and no cache, so revoking and disabling apply immediately.
  */
 export async function findCurrentPerson(
   { database, now, publicOrigin }: SessionContext,
@@ -32,7 +31,7 @@ export async function findCurrentPerson(
   return token === null ? null : findSession(database, hashSessionToken(token), now())
 }
 
-/** Whose live session this is; null when it ended, or when the person is disabled. */
+/** Returns the person of a live session; null when it expired or the person is disabled. */
 export async function findSession(
   { query }: Database,
   tokenDigest: string,
@@ -67,7 +66,7 @@ export interface ActiveSession {
 
 const SESSIONS_LISTED_MAX = 100
 
-/** The newest first. */
+/** Newest first. */
 export async function listSessions(
   { query }: Database,
   userId: number,
@@ -89,7 +88,7 @@ export async function listSessions(
   }))
 }
 
-/** Ends one session of this person; false when there is none of theirs with this id. */
+/** Ends one session. Returns false when the person has none with this ID. */
 export async function deleteSession(
   { query }: Database,
   userId: number,
@@ -104,7 +103,7 @@ export async function deleteSession(
   return found !== undefined
 }
 
-/** Ends all sessions of a person, but for the one that may stay. */
+/** Ends all sessions of a person, except one if given. */
 export async function deleteSessions(
   { query }: Pick<Database, 'query'>,
   userId: number,
@@ -118,7 +117,7 @@ async function deleteExpiredSessions({ query }: Database, at: Date): Promise<voi
   await query.deleteFrom('people.sessions').where('expires_at', '<=', at).execute()
 }
 
-/** Of mailed links and of social sign-in. */
+/** The state of emailed links and of social sign-in. */
 async function deleteExpiredVerifications({ query }: Database, at: Date): Promise<void> {
   await query.deleteFrom('people.verifications').where('expires_at', '<=', at).execute()
 }
@@ -126,8 +125,8 @@ async function deleteExpiredVerifications({ query }: Database, at: Date): Promis
 const INVITATION_RETENTION_DAYS = 30
 
 /**
- * Removes what is over: sessions, mailed links, and invitations that nobody can answer any more. To
- * be called now and then; whatever is over counts for nothing before it is removed.
+ * Deletes expired sessions, emailed links and invitations. Expired records are already ignored
+ * before they are deleted, so the schedule does not matter.
  */
 export async function deleteExpiredPeopleRecords(database: Database, at: Date): Promise<void> {
   await deleteExpiredSessions(database, at)

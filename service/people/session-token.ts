@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** How long a session lasts, however much it is used. Then the person signs in again. */
+/** The lifetime of a session. Use does not extend it. */
 export const SESSION_DAYS = 14
 const DAY_SECONDS = 86_400
 
@@ -15,17 +15,17 @@ export function sessionCookieName(publicOrigin: string): string {
   return publicOrigin.startsWith('https:') ? '__Host-signalbox_session' : 'signalbox_session'
 }
 
-/** `Set-Cookie` for a new session. Lax: links of other sites may open our pages signed in. */
+/** `Set-Cookie` for a new session. Lax: a link on another site opens our pages signed in. */
 export function sessionCookie(publicOrigin: string, token: string): string {
   return serializeCookie(publicOrigin, token, SESSION_DAYS * DAY_SECONDS)
 }
 
-/** `Set-Cookie` that takes the cookie away. */
+/** `Set-Cookie` that removes the cookie. */
 export function clearedSessionCookie(publicOrigin: string): string {
   return serializeCookie(publicOrigin, '', 0)
 }
 
-/** The token in a Cookie header; null without one, or when it cannot be one. */
+/** Reads the token from a Cookie header. Returns null when it is absent or malformed. */
 export function readSessionToken(header: string | undefined, publicOrigin: string): string | null {
   const wanted = `${sessionCookieName(publicOrigin)}=`
   const found = header
@@ -36,7 +36,7 @@ export function readSessionToken(header: string | undefined, publicOrigin: strin
   return found !== undefined && SESSION_TOKEN.test(found) ? found : null
 }
 
-/** What is stored of a session's token. */
+/** The stored form of a session token. */
 export function hashSessionToken(token: string): string {
   return hash('sha256', token, 'base64url')
 }
@@ -47,7 +47,7 @@ function serializeCookie(publicOrigin: string, value: string, secondsMax: number
   return `${name}=${value}; Path=/; Max-Age=${secondsMax}; HttpOnly; SameSite=Lax${secure}`
 }
 
-/** What a database adapter of better-auth is asked, as far as it matters here. */
+/** The parts of a better-auth adapter call that matter here. */
 interface AdapterCall {
   model: string
   where?: { field: string; value: unknown }[]
@@ -59,16 +59,24 @@ type AdapterMethod = (call: AdapterCall) => Promise<unknown>
 type AdapterMethods = Record<string, AdapterMethod>
 type Transaction = (callback: (inner: object) => unknown) => Promise<unknown>
 
-/** Everything that takes rows or conditions; the library has no other way to the tables. */
+/** The library accesses its tables through these methods only. */
 const ADAPTER_METHODS = [
-  ...['create', 'findOne', 'findMany', 'count', 'update', 'updateMany', 'delete', 'deleteMany'],
-  ...['consumeOne', 'incrementOne'],
+  'create',
+  'findOne',
+  'findMany',
+  'count',
+  'update',
+  'updateMany',
+  'delete',
+  'deleteMany',
+  'consumeOne',
+  'incrementOne',
 ]
 
 /**
- * Stores the digest of a session's token where the library would store the token, and gives the
- * token back to whoever has just made or named it: a copy of the table opens nothing. Works inside
- * of its transactions too. Returns an adapter of the same shape.
+ * Wraps a better-auth adapter so that the table holds digests of session tokens: a copy of the
+ * table opens no session. The library still gets the token that it created or looked up. Covers
+ * its transactions too.
  */
 export function withHashedSessionTokens<Adapter extends object>(
   adapter: Adapter,

@@ -7,7 +7,7 @@ import { serviceUnderTest } from '../../testing/service-under-test.ts'
 const limits = { signInRatePerMinute: 30 }
 const steadySeconds = () => 0
 
-it('429 after ten guesses at one account, from wherever they come, also with the right one', async test => {
+it('returns 429 after ten attempts on one account from any address, even with the right password', async test => {
   const proxy = '127.0.0.1'
   const service = await serviceUnderTest(test, {
     limits,
@@ -36,7 +36,7 @@ it('429 after ten guesses at one account, from wherever they come, also with the
   assert.match(right.text, /Too many attempts/)
 })
 
-it('429 for an account that does not exist comes as soon as for one that does', async test => {
+it('returns 429 after as many attempts on an unknown account as on a known one', async test => {
   const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
   const client = new BrowserClient(service.url)
   const statuses: number[] = []
@@ -47,7 +47,7 @@ it('429 for an account that does not exist comes as soon as for one that does', 
   assert.deepEqual(statuses, [...Array(10).fill(401), 429, 429])
 })
 
-it('429 after the rate of an address, over all ways to sign in together; reading is free', async test => {
+it('counts all ways to sign in toward the limit of an address, but no page views', async test => {
   const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
   const client = new BrowserClient(service.url)
   const paths = ['/sign-in', '/sign-up', '/forgot', '/magic', '/verify', '/reset']

@@ -16,39 +16,33 @@ interface SignInPage {
   social: readonly SocialProvider[]
   email?: string
   errors?: FormErrors
-  /** What happened before, such as "Your password is changed." */
+  /** What happened before, such as "Password changed." */
   notice?: string | undefined
 }
 
-/** Address and password, or a link by mail, or a provider. Returns the whole document. */
-export function signInPage({
-  returnTo,
-  social,
-  email = '',
-  errors: faults = {},
-  notice,
-}: SignInPage) {
+/** Email and password, an emailed link, or a provider. Returns the whole document. */
+export function signInPage({ returnTo, social, email = '', errors = {}, notice }: SignInPage) {
   const query = `?${new URLSearchParams({ return_to: returnTo })}`
   const body = html`<div class="card">
 <h1>Sign in</h1>
 !${notice === undefined ? '' : message('success', notice)}
-!${errorSummary(faults)}
+!${errorSummary(errors)}
 <form method="post" action="/sign-in">
 <input type="hidden" name="return_to" value="${returnTo}">
-!${emailField({ value: email, errors: faults })}
-!${passwordField({ errors: faults })}
+!${emailField({ value: email, errors })}
+!${passwordField({ errors })}
 <button>Sign in</button>
 </form>
 !${social.map(provider => socialForm(provider, returnTo)).join('')}
-<p><a href="/magic">Mail me a link instead</a> or <a href="/forgot">choose a new password</a>.</p>
-<p>New here? <a href="/sign-up${query}">Make an account</a></p>
+<p><a href="/magic">Email me a link instead</a> or <a href="/forgot">choose a new password</a>.</p>
+<p>New here? <a href="/sign-up${query}">Create an account</a></p>
 </div>`
   return renderPage({ title: 'Sign in', body })
 }
 
 const PROVIDER_NAMES: Record<SocialProvider, string> = { google: 'Google', github: 'GitHub' }
 
-/** Where a form of the sign-in page leads, for its policy. */
+/** Targets of the sign-in form, for its Content-Security-Policy. */
 export const PROVIDER_ORIGINS: Record<SocialProvider, string> = {
   google: 'https://accounts.google.com',
   github: 'https://github.com',
@@ -75,32 +69,32 @@ const NAME_FIELD = {
   charactersMax: 100,
 } as const
 
-export function signUpPage({ returnTo, values, errors: faults = {} }: SignUpPage): string {
+export function signUpPage({ returnTo, values, errors = {} }: SignUpPage): string {
   const query = `?${new URLSearchParams({ return_to: returnTo })}`
   const body = html`<div class="card">
-<h1>Make an account</h1>
-!${errorSummary(faults)}
+<h1>Create an account</h1>
+!${errorSummary(errors)}
 <form method="post" action="/sign-up">
 <input type="hidden" name="return_to" value="${returnTo}">
-!${textField({ ...NAME_FIELD, value: values?.name ?? '', errors: faults })}
-!${emailField({ value: values?.email ?? '', errors: faults })}
-!${passwordField({ isNew: true, hint: PASSWORD_HINT, errors: faults })}
-<button>Make an account</button>
+!${textField({ ...NAME_FIELD, value: values?.name ?? '', errors })}
+!${emailField({ value: values?.email ?? '', errors })}
+!${passwordField({ isNew: true, hint: PASSWORD_HINT, errors })}
+<button>Create an account</button>
 </form>
-<p>You have one? <a href="/sign-in${query}">Sign in</a></p>
+<p>Already have an account? <a href="/sign-in${query}">Sign in</a></p>
 </div>`
-  return renderPage({ title: 'Make an account', body })
+  return renderPage({ title: 'Create an account', body })
 }
 
-/** After whatever sends a mail. It never says whether there is an account. */
-export function emailSentPage(what: string): string {
+/** Shown after every request for an email. It does not reveal whether an account exists. */
+export function emailSentPage(text: string): string {
   const body = html`<div class="card">
-<h1>Look into your mail</h1>
-<p>${what}</p>
-<p class="quiet">Nothing there after some minutes? Look among unwanted mail, then
-<a href="/verify">ask again</a>.</p>
+<h1>Check your email</h1>
+<p>${text}</p>
+<p class="quiet">No email after a few minutes? Check your spam folder, then
+<a href="/verify">request another</a>.</p>
 </div>`
-  return renderPage({ title: 'Look into your mail', body })
+  return renderPage({ title: 'Check your email', body })
 }
 
 export interface RequestLinkPage {
@@ -112,58 +106,58 @@ export interface RequestLinkPage {
   errors?: FormErrors
 }
 
-/** Asks for an address to which a link is to go. */
-export function requestLinkPage(ask: RequestLinkPage): string {
-  const { title, description: sentence, action, button, email = '', errors: faults = {} } = ask
+/** Asks for the address that a link is sent to. */
+export function requestLinkPage(page: RequestLinkPage): string {
+  const { title, description, action, button, email = '', errors = {} } = page
   const body = html`<div class="card">
 <h1>${title}</h1>
-<p>${sentence}</p>
-!${errorSummary(faults)}
+<p>${description}</p>
+!${errorSummary(errors)}
 <form method="post" action="${action}">
-!${emailField({ value: email, errors: faults })}
+!${emailField({ value: email, errors })}
 <button>${button}</button>
 </form>
-<p><a href="/sign-in">Back to signing in</a></p>
+<p><a href="/sign-in">Back to sign-in</a></p>
 </div>`
   return renderPage({ title, body })
 }
 
-/** The link of the first mail: the password of the sign-up shows that both are one person. */
-export function verifyEmailPage(token: string, faults: FormErrors = {}): string {
-  const hint = 'The one you chose when you made the account.'
+/** Opened by the verification link. Asks for the password, to prove who signed up. */
+export function verifyEmailPage(token: string, errors: FormErrors = {}): string {
+  const hint = 'The password that you chose when you created the account.'
   const body = html`<div class="card">
-<h1>Confirm your address</h1>
-!${errorSummary(faults)}
+<h1>Confirm your email</h1>
+!${errorSummary(errors)}
 <form method="post" action="/verify">
 <input type="hidden" name="token" value="${token}">
-!${passwordField({ label: 'Your password', hint, errors: faults })}
+!${passwordField({ label: 'Your password', hint, errors })}
 <button>Confirm and sign in</button>
 </form>
-<p class="quiet">You did not make an account? Close this page. Or you forgot the password?
-<a href="/forgot">Choose a new one</a>, which confirms your address as well.</p>
+<p class="quiet">Did not create an account? Close this page. Forgot the password?
+<a href="/forgot">Choose a new one</a>; that also confirms your email.</p>
 </div>`
-  return renderPage({ title: 'Confirm your address', body })
+  return renderPage({ title: 'Confirm your email', body })
 }
 
-export function resetPasswordPage(token: string, faults: FormErrors = {}): string {
+export function resetPasswordPage(token: string, errors: FormErrors = {}): string {
   const body = html`<div class="card">
 <h1>Choose a new password</h1>
-!${errorSummary(faults)}
+!${errorSummary(errors)}
 <form method="post" action="/reset">
 <input type="hidden" name="token" value="${token}">
-!${passwordField({ label: 'New password', isNew: true, hint: PASSWORD_HINT, errors: faults })}
-<button>Set the password</button>
+!${passwordField({ label: 'New password', isNew: true, hint: PASSWORD_HINT, errors })}
+<button>Set password</button>
 </form>
 <p class="quiet">You will be signed out everywhere.</p>
 </div>`
   return renderPage({ title: 'Choose a new password', body })
 }
 
-/** A button, because programs that scan mails follow links and would use it up. */
+/** Needs a click: email scanners follow links and would use up the link. */
 export function confirmSignInPage(token: string): string {
   const body = html`<div class="card">
 <h1>Sign in</h1>
-<p>Only go on if you asked for this link yourself.</p>
+<p>Continue only if you requested this link.</p>
 <form method="post" action="/magic/sign-in">
 <input type="hidden" name="token" value="${token}">
 <button>Sign in</button>
@@ -172,11 +166,11 @@ export function confirmSignInPage(token: string): string {
   return renderPage({ title: 'Sign in', body })
 }
 
-/** A link that is used, too old or wrong. */
-export function invalidLinkPage(again: string): string {
+/** For a link that is used, expired or invalid. */
+export function invalidLinkPage(requestPath: string): string {
   const body = html`<div class="card">
-<h1>This link does not work any more</h1>
-<p>Each link works once and for a limited time. <a href="${again}">Ask for a new one</a>.</p>
+<h1>This link no longer works</h1>
+<p>Each link works once and for a limited time. <a href="${requestPath}">Request a new one</a>.</p>
 </div>`
-  return renderPage({ title: 'This link does not work any more', body })
+  return renderPage({ title: 'This link no longer works', body })
 }

@@ -9,8 +9,11 @@ import {
   findNotice,
   type PageReply,
   type PageRequest,
+  PUBLIC,
   replaceSession,
   seeOther,
+  UNAUTHORIZED,
+  UNPROCESSABLE,
 } from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { deleteSession, findCurrentPerson } from './session-store.ts'
@@ -18,11 +21,7 @@ import { clearedSessionCookie } from './session-token.ts'
 import { type SignInOutcome, signIn, verifyNewSession } from './sign-in.ts'
 import { emailSentPage, PROVIDER_ORIGINS, signInPage, signUpPage } from './sign-in-pages.ts'
 
-const PUBLIC = { config: { credential: 'none' } } as const
-const UNAUTHORIZED = 401
-const UNPROCESSABLE = 422
-
-/** Signing in, up and out, as pages. Everything that is posted here counts by address. */
+/** The pages to sign in, sign up and sign out. Submitted forms are rate-limited by address. */
 export function signInRoutes(app: ServiceApp, context: PeopleContext): void {
   const { social } = context
   app.get('/sign-in', PUBLIC, async (request, reply) => {
@@ -63,15 +62,15 @@ async function postSignIn(context: PeopleContext, request: PageRequest, reply: P
     await replaceSession(context, { request, reply, token: outcome.token })
     return seeOther(reply, returnTo)
   }
-  const faults = { '': SIGN_IN_ERRORS[outcome.outcome] }
+  const errors = { '': SIGN_IN_ERRORS[outcome.outcome] }
   const { social } = context
-  return reply.code(UNAUTHORIZED).send(signInPage({ returnTo, social, email, errors: faults }))
+  return reply.code(UNAUTHORIZED).send(signInPage({ returnTo, social, email, errors }))
 }
 
 const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome['outcome'], 'signed_in'>, string> = {
-  refused: 'Mail address and password do not belong together. Check both, or use a mailed link.',
+  refused: 'Incorrect email or password. Check both, or sign in by an emailed link.',
   unverified:
-    'Confirm your address first: follow the link in our mail, or ask for another at /verify.',
+    'Confirm your email first: follow the link that we sent, or request another at /verify.',
 }
 
 async function postSignUp(context: PeopleContext, request: PageRequest, reply: PageReply) {
@@ -83,10 +82,10 @@ async function postSignUp(context: PeopleContext, request: PageRequest, reply: P
   try {
     await signUp(context, { ...values, password: readFormSecret(request.body, 'password') })
   } catch (error) {
-    const faults = toFormErrors(error)
-    return reply.code(UNPROCESSABLE).send(signUpPage({ returnTo, values, errors: faults }))
+    const errors = toFormErrors(error)
+    return reply.code(UNPROCESSABLE).send(signUpPage({ returnTo, values, errors }))
   }
-  return emailSentPage('We sent you a link. Follow it to confirm your address and to sign in.')
+  return emailSentPage('We sent you a link. Follow it to confirm your email and sign in.')
 }
 
 const FAILED_PATH = '/sign-in?done=provider_refused'
@@ -96,8 +95,8 @@ interface SocialReply extends PageReply {
 }
 
 /**
- * Signing in with a social provider: the way there, and the way back, which is the only part of the
- * library that is reachable from outside. Without a provider in the settings there is neither.
+ * Social sign-in: the redirect to the provider and the callback, which is the only route of the
+ * library that is reachable over HTTP. Without a configured provider, neither exists.
  */
 export function socialRoutes(app: ServiceApp, context: PeopleContext): void {
   if (context.social.length === 0) return
@@ -113,9 +112,11 @@ export function socialRoutes(app: ServiceApp, context: PeopleContext): void {
 }
 
 async function startSocialSignIn(context: PeopleContext, request: PageRequest, reply: SocialReply) {
-  const wanted = readFormText(request.body, 'provider')
-  const provider = SOCIAL_PROVIDERS.find(name => name === wanted && context.social.includes(name))
-  if (!provider) throw Refusal.notFound('This way to sign in is not offered here.')
+  const requested = readFormText(request.body, 'provider')
+  const provider = SOCIAL_PROVIDERS.find(
+    name => name === requested && context.social.includes(name),
+  )
+  if (!provider) throw Refusal.notFound('This sign-in provider is not available.')
   const { api } = await context.authLibrary()
   const { headers, response } = await api.signInSocial({
     body: {
@@ -131,22 +132,22 @@ async function startSocialSignIn(context: PeopleContext, request: PageRequest, r
   return seeOther(reply, response.url ?? FAILED_PATH)
 }
 
-/** The library checks the state against its cookie, asks the provider, and opens a session. */
+/** The library checks the state against its cookie, calls the provider and creates a session. */
 async function finishSocialSignIn(
   context: PeopleContext,
   request: PageRequest,
   reply: SocialReply,
 ) {
   const library = await context.authLibrary()
-  // The path is appended to our own origin; what the request says of its host is not heard.
+  // The path is appended to our own origin; the Host header is not trusted.
   const url = `${context.publicOrigin()}${request.url}`
   const headers = new Headers({ cookie: request.headers.cookie ?? '' })
   headers.set('user-agent', request.headers['user-agent'] ?? '')
-  const answer = await library.handler(new Request(url, { headers }))
-  const cookies = answer.headers.getSetCookie()
-  const opened = cookies.find(isSessionCookie)
+  const response = await library.handler(new Request(url, { headers }))
+  const cookies = response.headers.getSetCookie()
+  const sessionCookie = cookies.find(isSessionCookie)
   const others = cookies.filter(cookie => !isSessionCookie(cookie))
-  const token = opened === undefined ? null : readCookieToken(opened)
+  const token = sessionCookie === undefined ? null : readCookieToken(sessionCookie)
   const outcome = token === null ? null : await verifyNewSession(context, token)
   if (outcome?.outcome !== 'signed_in') {
     reply.header('set-cookie', others)
@@ -154,7 +155,7 @@ async function finishSocialSignIn(
   }
   reply.header('set-cookie', others)
   await replaceSession(context, { request, reply, token: outcome.token })
-  return seeOther(reply, toLocalPath(answer.headers.get('location'), context.publicOrigin()))
+  return seeOther(reply, toLocalPath(response.headers.get('location'), context.publicOrigin()))
 }
 
 const SESSION_COOKIE = /^(?:__Secure-)?signalbox\.session_token=([^;]*)/
@@ -163,7 +164,7 @@ function isSessionCookie(cookie: string): boolean {
   return SESSION_COOKIE.test(cookie)
 }
 
-/** The library signs its cookie: the token, a point, the signature. We only need the token. */
+/** The library signs its cookie: the token, a dot, the signature. Only the token is needed. */
 function readCookieToken(cookie: string): string | null {
   const value = decodeURIComponent(SESSION_COOKIE.exec(cookie)?.[1] ?? '')
   return value.split('.', 1)[0] || null

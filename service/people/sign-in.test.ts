@@ -20,14 +20,14 @@ async function signedIn(service: ServiceUnderTest, attempt: Attempt): Promise<Br
   return client
 }
 
-it('whoever signs in comes back to the page that asked for it', async test => {
+it('returns to the requested page after signing in', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
   const client = await signedIn(service, { email: ` ${email.toUpperCase()} `, path: '/account' })
   assert.deepEqual([client.page?.status, client.page?.path], [200, '/account'])
 })
 
-it('401 is the same page for a wrong password and for somebody who is not there', async test => {
+it('returns the same 401 page for a wrong password and an unknown account', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
   const known = await signedIn(service, { email, password: 'wrong' })
@@ -39,7 +39,7 @@ it('401 is the same page for a wrong password and for somebody who is not there'
   assert.equal(known.cookies.size + unknown.cookies.size, 0)
 })
 
-it('401 keeps a disabled person out, and ends where they are signed in', async test => {
+it('returns 401 for a disabled person and ends their sessions', async test => {
   const service = await serviceUnderTest(test)
   const { email, client } = await personUnderTest(service)
   assert.equal((await client.get('/account')).path, '/account')
@@ -50,7 +50,7 @@ it('401 keeps a disabled person out, and ends where they are signed in', async t
   assert.equal((await signedIn(service, { email })).page?.path, '/workspaces')
 })
 
-it('a session that was there before ends when somebody signs in over it', async test => {
+it('ends the previous session of the browser on sign-in', async test => {
   const service = await serviceUnderTest(test)
   const attacker = await personUnderTest(service)
   const victim = await personUnderTest(service)
@@ -63,7 +63,7 @@ it('a session that was there before ends when somebody signs in over it', async 
   assert.match((await attacker.client.get('/account')).path, /^\/sign-in/)
 })
 
-it('a token that somebody made up opens nothing and is not taken over', async test => {
+it('rejects a made-up session token and does not adopt it', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
   const client = new BrowserClient(service.url)
@@ -72,7 +72,7 @@ it('a token that somebody made up opens nothing and is not taken over', async te
   assert.notEqual(client.cookies.get('signalbox_session'), 'A'.repeat(32))
 })
 
-it('the cookie is closed to scripts and other sites, and bound to the host under HTTPS', async test => {
+it('sets an HttpOnly, SameSite cookie that HTTPS binds to the host', async test => {
   const plain = await serviceUnderTest(test)
   const secure = await serviceUnderTest(test, { publicOrigin: 'https://signalbox.example' })
   const cookieOf = async (service: ServiceUnderTest, origin: string) => {
@@ -95,7 +95,7 @@ it('the cookie is closed to scripts and other sites, and bound to the host under
   )
 })
 
-it('what is stored of a session opens nothing', async test => {
+it('stores sessions in a form that opens nothing', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
   const client = await signedIn(service, { email })
@@ -112,7 +112,7 @@ it('what is stored of a session opens nothing', async test => {
   assert.doesNotMatch(service.logged(), new RegExp(token))
 })
 
-it('a session ends after its time, and at once by signing out', async test => {
+it('ends a session on expiry and on sign-out', async test => {
   const service = await serviceUnderTest(test)
   const { client } = await personUnderTest(service)
   service.clock.forward(14 * 86_400 - 1)
@@ -129,7 +129,7 @@ it('a session ends after its time, and at once by signing out', async test => {
   assert.match((await other.client.get('/account')).path, /^\/sign-in/)
 })
 
-it('a return path leads to our own pages only', async test => {
+it('redirects only to our own pages after sign-in', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
   const elsewhere = [

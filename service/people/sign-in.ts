@@ -9,24 +9,22 @@ export interface SignInAttempt {
   userAgent: string | undefined
 }
 
-/** `refused` says nothing of why: whether the account exists is nobody's business. */
+/** `refused` gives no reason, so that it does not reveal whether the account exists. */
 export type SignInOutcome =
   | { outcome: 'signed_in'; token: string }
   | { outcome: 'refused' }
-  | {
-      outcome: 'unverified'
-    }
+  | { outcome: 'unverified' }
 
 /**
- * Signs in by address and password. An unknown address costs the time of one password too (the
- * library hashes it), and only the right password hears that its address is not confirmed yet.
- * Throws a 429 when the account was tried too often.
+ * Signs in by address and password. An unknown address takes as long as a known one, because the
+ * library hashes the password anyway. Only the correct password learns that the address is
+ * unverified. Throws a 429 after too many attempts on one account.
  */
 export async function signIn(
   context: PeopleContext,
-  { email: given, password, userAgent }: SignInAttempt,
+  { password, userAgent, ...attempt }: SignInAttempt,
 ): Promise<SignInOutcome> {
-  const email = parseEmailAddress(given)
+  const email = parseEmailAddress(attempt.email)
   if (email === null || password === '') return { outcome: 'refused' }
   limitAccountAttempts(context, email)
   const { api } = await context.authLibrary()
@@ -45,8 +43,8 @@ export async function signIn(
 }
 
 /**
- * A disabled person gets a session from the library; it opens nothing, and they hear no more. A
- * provider may vouch for somebody whose address it has not confirmed: their session ends at once.
+ * Checks a session that the library has just created. A disabled person's session opens nothing. A
+ * social provider can vouch for an unverified address: that session is deleted.
  */
 export async function verifyNewSession(
   { database, now }: PeopleContext,
@@ -61,12 +59,12 @@ export async function verifyNewSession(
 
 const AGENT_CHARACTERS_MAX = 300
 
-/** What the library keeps with a session; nothing else of a request concerns it. */
+/** The only request header that the library stores with a session. */
 export function userAgentHeaders(userAgent: string | undefined): Headers {
   return new Headers({ 'user-agent': (userAgent ?? '').slice(0, AGENT_CHARACTERS_MAX) })
 }
 
-/** The code of a refusal of the library, such as INVALID_TOKEN; null for every other error. */
+/** The error code of the library, such as INVALID_TOKEN; null for any other error. */
 export function readAuthErrorCode(error: unknown): string | null {
   if (!(error instanceof Error) || error.name !== 'APIError') return null
   const { body, statusCode } = error as Error & { body?: { code?: string }; statusCode?: number }

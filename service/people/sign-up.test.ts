@@ -15,11 +15,11 @@ async function signedUp(service: ServiceUnderTest, entry = ENTRY): Promise<Brows
   return client
 }
 
-it('whoever signs up confirms the address with link and password, and is signed in', async test => {
+it('verifies the address by link and password after sign-up and signs in', async test => {
   const service = await serviceUnderTest(test)
   const client = await signedUp(service)
   assert.equal(client.page?.status, 200)
-  assert.match(client.page?.text ?? '', /Look into your mail/)
+  assert.match(client.page?.text ?? '', /Check your email/)
   assert.equal(client.cookies.size, 0)
   await client.get(mailedLink(service.mails, EMAIL, '/verify'))
   const page = await client.submit({ fields: { password: TEST_PASSWORD } })
@@ -28,7 +28,7 @@ it('whoever signs up confirms the address with link and password, and is signed 
   assert.deepEqual([...client.cookies.keys()], ['signalbox_session'])
 })
 
-it('401 keeps an unconfirmed address out, and only the right password hears why', async test => {
+it('returns 401 for an unverified address and explains it only for the right password', async test => {
   const service = await serviceUnderTest(test)
   const client = await signedUp(service)
   const tell = async (password: string) => {
@@ -37,13 +37,13 @@ it('401 keeps an unconfirmed address out, and only the right password hears why'
   }
   const right = await tell(TEST_PASSWORD)
   assert.equal(right.status, 401)
-  assert.match(right.text, /Confirm your address first/)
+  assert.match(right.text, /Confirm your email first/)
   const wrong = await tell('something else')
   assert.equal(wrong.status, 401)
-  assert.doesNotMatch(wrong.text, /Confirm your address first/)
+  assert.doesNotMatch(wrong.text, /Confirm your email first/)
 })
 
-it('401 does not confirm an address for somebody who did not choose the password', async test => {
+it('returns 401 and does not verify an address without the password from sign-up', async test => {
   const service = await serviceUnderTest(test)
   await signedUp(service)
   const victim = new BrowserClient(service.url)
@@ -54,7 +54,7 @@ it('401 does not confirm an address for somebody who did not choose the password
   assert.deepEqual(rows, [{ email_verified: false }])
 })
 
-it('a known address gets the same answer as a new one, and its owner a mail', async test => {
+it('responds to a registered address as to a new one and emails its owner', async test => {
   const service = await serviceUnderTest(test)
   const { email } = await personUnderTest(service)
   const known = await signedUp(service, { ...ENTRY, email })
@@ -64,13 +64,13 @@ it('a known address gets the same answer as a new one, and its owner a mail', as
   assert.deepEqual(
     service.mails.map(mail => [mail.to, mail.subject]),
     [
-      [email, 'You have an account already'],
-      [EMAIL, 'Confirm your address'],
+      [email, 'You already have an account'],
+      [EMAIL, 'Confirm your email'],
     ],
   )
 })
 
-it('422 names every wrong field and keeps what was typed, but not the password', async test => {
+it('returns 422 naming every invalid field and keeps all values except the password', async test => {
   const service = await serviceUnderTest(test)
   const client = await signedUp(service, { name: ' ', email: 'a@b', password: 'short' })
   assert.equal(client.page?.status, 422)
@@ -84,7 +84,7 @@ it('422 names every wrong field and keeps what was typed, but not the password',
   assert.deepEqual(service.mails, [])
 })
 
-it('two sign-ups with one address at once make one account', async test => {
+it('creates one account for two concurrent sign-ups with one address', async test => {
   const service = await serviceUnderTest(test)
   const clients = await Promise.all(Array.from({ length: 4 }, () => signedUp(service)))
   assert.ok(clients.every(({ page }) => (page?.status ?? 0) < 500))
@@ -92,7 +92,7 @@ it('two sign-ups with one address at once make one account', async test => {
   assert.deepEqual(rows, [{ n: 1 }])
 })
 
-it('what is typed as a name is shown as text, never as part of a page or of a mail', async test => {
+it('escapes names in pages and emails', async test => {
   const service = await serviceUnderTest(test)
   const name = '<script>alert(1)</script>\r\nBcc: everybody@example.com http://evil.example'
   const client = await signedUp(service, { ...ENTRY, name })

@@ -7,7 +7,7 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 
 const client = { clientId: 'our-id', clientSecret: 'our-secret' }
 
-it('a provider is offered when the settings name it, and only then', async test => {
+it('offers only the configured providers', async test => {
   const without = await serviceUnderTest(test)
   const withGoogle = await serviceUnderTest(test, { social: { google: client } })
   const page = async (url: string) => new BrowserClient(url).get('/sign-in')
@@ -25,7 +25,7 @@ it('a provider is offered when the settings name it, and only then', async test 
   assert.equal(other.status, 404)
 })
 
-it('the way to a provider carries a state, PKCE and our own address to come back to', async test => {
+it('redirects to the provider with state, PKCE and our callback URL', async test => {
   const publicOrigin = 'https://signalbox.example'
   const service = await serviceUnderTest(test, { social: { google: client }, publicOrigin })
   const response = await fetch(`${service.url}/sign-in/social`, {
@@ -48,12 +48,12 @@ it('the way to a provider carries a state, PKCE and our own address to come back
   assert.match(state ?? '', /^__Secure-signalbox\..*HttpOnly.*SameSite=Lax/)
 })
 
-it('coming back without the state of this browser opens nothing and ends no session', async test => {
+it('rejects a callback without the state of this browser and keeps the session', async test => {
   const service = await serviceUnderTest(test, { social: { google: client } })
   const { client: browser } = await personUnderTest(service)
-  const stranger = new BrowserClient(service.url)
-  await stranger.post('/sign-in/social', { provider: 'google' })
-  const state = new URL(stranger.page?.redirects.at(-1) ?? '').searchParams.get('state')
+  const attacker = new BrowserClient(service.url)
+  await attacker.post('/sign-in/social', { provider: 'google' })
+  const state = new URL(attacker.page?.redirects.at(-1) ?? '').searchParams.get('state')
   for (const query of [`code=x&state=${state}`, 'code=x&state=made-up', 'code=x', 'error=denied']) {
     const page = await browser.get(`/auth/callback/google?${query}`)
     assert.match(page.redirects.join(' '), /\/sign-in/, query)
@@ -68,7 +68,7 @@ interface Profile {
   isVerified: boolean
 }
 
-/** Answers in place of GitHub, which tests do not reach; everything else goes through. */
+/** Responds in place of GitHub and passes all other requests through. */
 function standInForGitHub(test: TestContext, profile: Profile): void {
   const real = globalThis.fetch
   const { id, email, isVerified } = profile
@@ -100,7 +100,7 @@ async function viaGitHub(service: ServiceUnderTest): Promise<BrowserClient> {
   return browser
 }
 
-it('somebody whom GitHub vouches for is signed in where they wanted to go', async test => {
+it('signs in by GitHub and returns to the requested page', async test => {
   const service = await serviceUnderTest(test, { social: { github: client } })
   standInForGitHub(test, { id: 7, email: 'ada@people.example', isVerified: true })
   const browser = await viaGitHub(service)
@@ -116,7 +116,7 @@ it('somebody whom GitHub vouches for is signed in where they wanted to go', asyn
   assert.equal(people.rows.length, 1)
 })
 
-it('an address that GitHub has not confirmed opens nothing', async test => {
+it('does not sign in with an address that GitHub has not verified', async test => {
   const service = await serviceUnderTest(test, { social: { github: client } })
   standInForGitHub(test, { id: 7, email: 'victim@people.example', isVerified: false })
   const browser = await viaGitHub(service)
@@ -126,7 +126,7 @@ it('an address that GitHub has not confirmed opens nothing', async test => {
   assert.deepEqual(rows, [])
 })
 
-it('what a stranger linked before the address was confirmed goes when its owner comes', async test => {
+it('unlinks a provider account that was linked before the address was verified', async test => {
   const service = await serviceUnderTest(test, { social: { github: client } })
   const email = 'victim@people.example'
   standInForGitHub(test, { id: 7, email, isVerified: false })
@@ -141,13 +141,13 @@ it('what a stranger linked before the address was confirmed goes when its owner 
   assert.deepEqual(rows, [{ provider_id: 'credential' }])
 })
 
-it('a provider is not linked to an account whose address nobody has confirmed', async test => {
+it('does not link a provider to an account with an unverified address', async test => {
   const service = await serviceUnderTest(test, { social: { github: client } })
   const email = 'ada@people.example'
-  const stranger = new BrowserClient(service.url)
-  await stranger.post('/sign-up', { name: 'Not Ada', email, password: TEST_PASSWORD })
+  const attacker = new BrowserClient(service.url)
+  await attacker.post('/sign-up', { name: 'Not Ada', email, password: TEST_PASSWORD })
   standInForGitHub(test, { id: 7, email, isVerified: true })
   const browser = await viaGitHub(service)
   assert.match((await browser.get('/account')).path, /^\/sign-in/)
-  assert.equal((await stranger.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
+  assert.equal((await attacker.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
 })

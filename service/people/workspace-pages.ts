@@ -14,19 +14,19 @@ export interface WorkspacesPage {
   notice?: string | undefined
 }
 
-/** The workspaces of a person, which is also the way from one to another. */
-export function workspacesPage(given: WorkspacesPage): string {
-  const { person, memberships, invitations, errors: faults = {}, notice } = given
+/** Lists the workspaces of a person, to switch between them. */
+export function workspacesPage(page: WorkspacesPage): string {
+  const { person, memberships, invitations, errors = {}, notice } = page
   const body = html`<h1>Your workspaces</h1>
 !${notice === undefined ? '' : message('success', notice)}
 !${invitations.map(invitationCard).join('')}
 !${memberships.length === 0 ? '' : membershipCard(memberships)}
 <section class="card">
-<h2>${memberships.length === 0 ? 'Make your first workspace' : 'Make another workspace'}</h2>
-!${errorSummary(faults)}
+<h2>${memberships.length === 0 ? 'Create your first workspace' : 'Create another workspace'}</h2>
+!${errorSummary(errors)}
 <form method="post" action="/workspaces">
-!${textField({ ...NAME_FIELD, errors: faults })}
-<button>Make the workspace</button>
+!${textField({ ...NAME_FIELD, errors })}
+<button>Create workspace</button>
 </form>
 </section>`
   return renderPage({ title: 'Your workspaces', body, signedInAs: person.email, isWide: true })
@@ -34,7 +34,7 @@ export function workspacesPage(given: WorkspacesPage): string {
 
 const NAME_FIELD = {
   name: 'name',
-  label: 'Its name',
+  label: 'Name',
   hint: 'Your shop or your company.',
   charactersMax: 100,
 } as const
@@ -59,11 +59,7 @@ export const ROLE_LABELS: Record<WorkspaceRole, string> = {
   member: 'Member',
 }
 
-export type WorkspaceTab =
-  | ('ad-accounts' | 'people' | 'connections' | 'tokens')
-  | ('approvals' | 'policy' | 'audit')
-
-const TABS: readonly (readonly [WorkspaceTab, string])[] = [
+const TABS = [
   ['ad-accounts', 'Ad accounts'],
   ['people', 'People'],
   ['connections', 'Agents'],
@@ -71,8 +67,10 @@ const TABS: readonly (readonly [WorkspaceTab, string])[] = [
   ['approvals', 'Approvals'],
   ['policy', 'Policy'],
   ['audit', 'Log'],
-]
-/** The others are there for all: what a role may not do, their pages say. */
+] as const
+export type WorkspaceTab = (typeof TABS)[number][0]
+
+/** Hidden from other roles. The other tabs explain on their pages what a role may not do. */
 const OWNER_TABS: readonly WorkspaceTab[] = ['connections', 'tokens']
 
 export interface WorkspacePage {
@@ -84,7 +82,7 @@ export interface WorkspacePage {
   content: string
 }
 
-/** A page inside of one workspace, with the ways to its other pages. */
+/** A page of one workspace, with tabs to its other pages. */
 export function workspacePage({ person, membership, tab, notice, content }: WorkspacePage): string {
   const { workspaceId, workspaceName, role } = membership
   const tabs = TABS.filter(([key]) => role === 'owner' || !OWNER_TABS.includes(key))

@@ -1,4 +1,4 @@
-/** What somebody may do in a workspace. The first may do everything. */
+/** Ordered from most to least powerful. */
 export const WORKSPACE_ROLES = ['owner', 'admin', 'member'] as const
 export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number]
 
@@ -27,8 +27,8 @@ export function hasPermission(role: WorkspaceRole, action: WorkspaceAction): boo
 }
 
 /**
- * Whom somebody may make, invite or remove: nobody above themselves, so that an administrator
- * cannot become an owner by inviting a second self.
+ * True when a member with `role` may grant `granted`, or remove a member who has it. Never a higher
+ * role, so that an administrator cannot become an owner by inviting a second account.
  */
 export function canGrantRole(role: WorkspaceRole, granted: WorkspaceRole): boolean {
   return WORKSPACE_ROLES.indexOf(role) <= WORKSPACE_ROLES.indexOf(granted)

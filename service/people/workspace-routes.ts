@@ -5,16 +5,21 @@ import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount, changeAdAccountStatus } from './ad-accounts.ts'
 import { adAccountsPage } from './ad-accounts-page.ts'
 import { listInvitationsByEmail } from './invitation-store.ts'
-import { findNotice, forSignedIn, type SignedInRequest, seeOther } from './page-visit.ts'
+import {
+  findNotice,
+  forSignedIn,
+  readWorkspaceParam,
+  SIGNED_IN,
+  type SignedInRequest,
+  seeOther,
+  UNPROCESSABLE,
+} from './page-visit.ts'
 import type { PeopleContext } from './people-context.ts'
 import { workspacesPage } from './workspace-pages.ts'
 import { listMemberships } from './workspace-store.ts'
 import { createWorkspace, requireRole } from './workspaces.ts'
 
-const SIGNED_IN = { config: { credential: 'session' } } as const
-const UNPROCESSABLE = 422
-
-/** The list of workspaces, and the ad accounts of one. */
+/** The list of workspaces, and the ad accounts of each. */
 export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
     forSignedIn(context, handle)
@@ -63,15 +68,10 @@ export function workspaceRoutes(app: ServiceApp, context: PeopleContext): void {
   }
 }
 
-/** As it stands in the path; whoever uses it checks it. */
-export function readWorkspaceParam({ params }: { params: unknown }): string {
-  return (params as { workspace: string }).workspace
-}
-
 async function showWorkspaces(
   { database, now }: PeopleContext,
   { person, request }: SignedInRequest,
-  faults: FormErrors = {},
+  errors: FormErrors = {},
 ): Promise<string> {
   const memberships = await listMemberships(database, person.userId)
   const invitations = person.isEmailVerified
@@ -81,7 +81,7 @@ async function showWorkspaces(
     person,
     memberships,
     invitations,
-    errors: faults,
+    errors,
     notice: findNotice(request.query),
   })
 }
@@ -92,8 +92,8 @@ async function postWorkspace(context: PeopleContext, visit: SignedInRequest) {
     const id = await createWorkspace(context, person, readFormText(request.body, 'name'))
     return seeOther(reply, `/workspaces/${id}/ad-accounts?done=workspace_created`)
   } catch (error) {
-    const shown = await showWorkspaces(context, visit, toFormErrors(error))
-    return reply.code(UNPROCESSABLE).send(shown)
+    const page = await showWorkspaces(context, visit, toFormErrors(error))
+    return reply.code(UNPROCESSABLE).send(page)
   }
 }
 
@@ -105,13 +105,16 @@ interface FormState {
 async function showAdAccounts(
   { database }: PeopleContext,
   { person, request }: SignedInRequest,
-  refilled?: FormState,
+  form?: FormState,
 ): Promise<string> {
   const intent = { workspaceId: readWorkspaceParam(request), action: 'read' } as const
   const membership = await requireRole(database, person, intent)
   const accounts = await listAdAccounts(database, membership.workspaceId)
   return adAccountsPage({
-    ...{ person, membership, accounts, ...refilled },
+    person,
+    membership,
+    accounts,
+    ...form,
     notice: findNotice(request.query),
   })
 }
@@ -131,7 +134,7 @@ async function postAdAccount(context: PeopleContext, visit: SignedInRequest) {
     })
     return seeOther(reply, `/workspaces/${workspaceId}/ad-accounts?done=account_added`)
   } catch (error) {
-    const shown = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })
-    return reply.code(UNPROCESSABLE).send(shown)
+    const page = await showAdAccounts(context, visit, { values, errors: toFormErrors(error) })
+    return reply.code(UNPROCESSABLE).send(page)
   }
 }

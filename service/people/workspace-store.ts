@@ -50,7 +50,7 @@ export async function updateWorkspaceName(
   await query.updateTable('workspaces').set({ name }).where('id', '=', workspaceId).execute()
 }
 
-/** The active workspaces of a person, by name. */
+/** The active workspaces of a person, ordered by name. */
 export async function listMemberships({ query }: Query, userId: number): Promise<Membership[]> {
   const rows = await query
     .selectFrom('members')
@@ -62,7 +62,7 @@ export async function listMemberships({ query }: Query, userId: number): Promise
     .orderBy('workspaces.id')
     .limit(WORKSPACES_MAX)
     .execute()
-  return rows.map(row => membershipOf(row))
+  return rows.map(toMembership)
 }
 
 export interface MemberKey {
@@ -70,7 +70,7 @@ export interface MemberKey {
   userId: number
 }
 
-/** Null when they do not belong to it, when there is none, or when it is disabled. */
+/** Null when the person is not a member, or the workspace is unknown or disabled. */
 export async function findMembership(
   { query }: Query,
   { workspaceId, userId }: MemberKey,
@@ -83,7 +83,7 @@ export async function findMembership(
     .where('members.workspace_id', '=', workspaceId)
     .where('workspaces.status', '=', 'active')
     .executeTakeFirst()
-  return row ? membershipOf(row) : null
+  return row ? toMembership(row) : null
 }
 
 export interface Member {
@@ -95,7 +95,7 @@ export interface Member {
   createdAt: Date
 }
 
-/** In the order in which they came. */
+/** In the order of joining. */
 export async function listMembers({ query }: Query, workspaceId: number): Promise<Member[]> {
   const rows = await query
     .selectFrom('members')
@@ -122,7 +122,7 @@ export interface NewMember extends MemberKey {
   createdAt: Date
 }
 
-/** False when they belong to it already; their role stays. */
+/** Returns false when the person is a member already; the role does not change. */
 export async function insertMember({ query }: Query, member: NewMember): Promise<boolean> {
   const inserted = await query
     .insertInto('members')
@@ -139,8 +139,8 @@ export async function insertMember({ query }: Query, member: NewMember): Promise
 }
 
 /**
- * Locks the workspace's members until the transaction ends: a request that counts owners and then
- * removes one must not be overtaken by another that does the same.
+ * Locks the members of a workspace until the transaction ends, so that two concurrent requests
+ * cannot both count two owners and each remove one.
  */
 export async function lockMembers({ query }: Query, workspaceId: number): Promise<void> {
   await query
@@ -164,7 +164,7 @@ export async function findMemberRole(
   return row ? (row.role as WorkspaceRole) : null
 }
 
-/** Owners who can act: a disabled person keeps no workspace alive. */
+/** Counts the owners who can act, so without disabled ones. */
 export async function countOwners({ query }: Query, workspaceId: number): Promise<number> {
   const row = await query
     .selectFrom('members')
@@ -201,6 +201,6 @@ export async function deleteMember(
     .execute()
 }
 
-function membershipOf(row: { id: number; name: string; role: string }): Membership {
+function toMembership(row: { id: number; name: string; role: string }): Membership {
   return { workspaceId: row.id, workspaceName: row.name, role: row.role as WorkspaceRole }
 }

@@ -26,41 +26,41 @@ import {
   updateWorkspaceName,
 } from './workspace-store.ts'
 
-/** What somebody wants to do, and where. `workspaceId` may come from a path. */
+/** `workspaceId` may come from a path, not validated. */
 interface RequiredPermission {
   workspaceId: unknown
   action: WorkspaceAction
 }
 
 /**
- * The person's membership, if their role allows it. 404 to who does not belong there, as for a
- * workspace that does not exist; 403 to who belongs and may not.
+ * Returns the membership of a person whose role allows the action. Throws a 403 when it does not,
+ * and a 404 when the person is not a member, as for a workspace that does not exist.
  */
 export async function requireRole(
   database: Database,
   { userId }: CurrentPerson,
-  { workspaceId: given, action }: RequiredPermission,
+  { action, ...path }: RequiredPermission,
 ): Promise<Membership> {
-  const workspaceId = parseRowId(given)
+  const workspaceId = parseRowId(path.workspaceId)
   const membership =
     workspaceId === null ? null : await findMembership(database, { workspaceId, userId })
-  if (!membership) throw Refusal.notFound('There is no such workspace among yours.')
+  if (!membership) throw Refusal.notFound('Workspace not found.')
   if (hasPermission(membership.role, action)) return membership
-  throw new Refusal(403, 'Your role in this workspace does not allow this; ask an owner.')
+  throw forbiddenByRole()
 }
 
 const WORKSPACES_MAX = 50
 
-/** Makes a workspace of which the person is the owner; both or none. Returns its id. */
+/** Creates a workspace with the person as its owner. Returns its ID. */
 export async function createWorkspace(
   { database, now }: PeopleContext,
   person: CurrentPerson,
-  given: unknown,
+  nameInput: unknown,
 ): Promise<number> {
-  const name = parseWorkspaceName(given)
+  const name = parseWorkspaceName(nameInput)
   const { length } = await listMemberships(database, person.userId)
   if (length >= WORKSPACES_MAX) {
-    throw Refusal.ofFields({ name: [`You belong to ${WORKSPACES_MAX} workspaces already.`] })
+    throw Refusal.ofFields({ name: [`You already belong to ${WORKSPACES_MAX} workspaces.`] })
   }
   const createdAt = now()
   return database.query.transaction().execute(async query => {
@@ -74,26 +74,26 @@ export async function createWorkspace(
 export async function changeWorkspaceName(
   { database }: PeopleContext,
   person: CurrentPerson,
-  { workspaceId, name: given }: { workspaceId: unknown; name: unknown },
+  { workspaceId, name }: { workspaceId: unknown; name: unknown },
 ): Promise<void> {
   const intent = { workspaceId, action: 'rename_workspace' } as const
   const membership = await requireRole(database, person, intent)
-  await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(given))
+  await updateWorkspaceName(database, membership.workspaceId, parseWorkspaceName(name))
 }
 
-function parseWorkspaceName(given: unknown): string {
-  const name = parseName(given)
-  if (name === null) throw Refusal.ofFields({ name: ['Write a name of 1 to 100 characters.'] })
+function parseWorkspaceName(input: unknown): string {
+  const name = parseName(input)
+  if (name === null) throw Refusal.ofFields({ name: ['Enter a name of 1 to 100 characters.'] })
   return name
 }
 
-/** Both as they came from a path or a body. */
+/** From a path or a body, not validated. */
 interface MemberReference {
   workspaceId: unknown
   userId: unknown
 }
 
-/** Gives a member another role. Only owners may; the last one stays an owner. */
+/** Changes the role of a member. Only owners may; the last owner stays an owner. */
 export async function changeMemberRole(
   { database }: PeopleContext,
   person: CurrentPerson,
@@ -104,21 +104,21 @@ export async function changeMemberRole(
     action: 'change_role',
   })
   if (!isWorkspaceRole(role)) throw Refusal.ofFields({ role: ['Choose a role from the list.'] })
-  const name = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
+  const key = { workspaceId, userId: parseRowId(member.userId) ?? 0 }
   await database.query.transaction().execute(async query => {
     await lockMembers({ query }, workspaceId)
     const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
-    const before = await requireMemberRole({ query }, name)
-    // Decided again under the lock: somebody may have taken the actor's role away meanwhile.
+    const before = await requireMemberRole({ query }, key)
+    // Checked again under the lock: the actor may have lost the role in the meantime.
     if (actor !== 'owner') throw forbiddenByRole()
     if (before === 'owner' && role !== 'owner') await requireAnotherOwner({ query }, workspaceId)
-    await updateMemberRole({ query }, name, role)
+    await updateMemberRole({ query }, key, role)
   })
 }
 
 /**
- * Takes a member out of a workspace, or lets the person themselves leave. Nobody removes someone
- * above them, and the last owner stays.
+ * Removes a member, or lets the person leave. A member with a higher role cannot be removed, nor
+ * the last owner.
  */
 export async function removeMember(
   { database }: PeopleContext,
@@ -135,8 +135,8 @@ export async function removeMember(
     await lockMembers({ query }, workspaceId)
     const actor = await requireMemberRole({ query }, { workspaceId, userId: person.userId })
     const removed = await requireMemberRole({ query }, { workspaceId, userId })
-    const mayRemove = isLeaving || (actor !== 'member' && canGrantRole(actor, removed))
-    if (!mayRemove) throw forbiddenByRole()
+    const canRemove = isLeaving || (actor !== 'member' && canGrantRole(actor, removed))
+    if (!canRemove) throw forbiddenByRole()
     if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
     await deleteMember({ query }, { workspaceId, userId })
   })
@@ -144,19 +144,19 @@ export async function removeMember(
 
 type Query = Parameters<typeof findMemberRole>[0]
 
-async function requireMemberRole(query: Query, name: MemberKey): Promise<WorkspaceRole> {
-  const role = await findMemberRole(query, name)
-  if (role === null) throw Refusal.notFound('There is no such member in this workspace.')
+async function requireMemberRole(query: Query, key: MemberKey): Promise<WorkspaceRole> {
+  const role = await findMemberRole(query, key)
+  if (role === null) throw Refusal.notFound('Member not found in this workspace.')
   return role
 }
 
 async function requireAnotherOwner(query: Query, workspaceId: number): Promise<void> {
   if ((await countOwners(query, workspaceId)) > 1) return
   throw Refusal.ofFields({
-    role: ['A workspace keeps at least one owner; make somebody else an owner first.'],
+    role: ['A workspace needs at least one owner. Make another member an owner first.'],
   })
 }
 
 function forbiddenByRole(): Refusal {
-  return new Refusal(403, 'Your role in this workspace does not allow this; ask an owner.')
+  return new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
 }

@@ -11,7 +11,7 @@ import {
 import { runProgram } from '../../testing/program-under-test.ts'
 import { loadContractKeys } from './installation-keys.ts'
 
-it('the setting is the key of releases, and no file is made', async test => {
+it('uses the setting as the release key and creates no file', async test => {
   const folder = emptyFolder(test)
   const { current, others } = await keysOf(folder, { contractKey: generateSigningKey() })
   assert.equal('x-signing-key' in current.publicKey, false)
@@ -19,7 +19,7 @@ it('the setting is the key of releases, and no file is made', async test => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-it('without a setting a development key is made for the owner alone, and found again', async test => {
+it('creates an owner-only development key without a setting and reuses it', async test => {
   const folder = emptyFolder(test)
   const { current } = await keysOf(folder)
   assert.equal(current.publicKey['x-signing-key'], 'development')
@@ -30,12 +30,12 @@ it('without a setting a development key is made for the owner alone, and found a
   assert.notEqual(elsewhere.current.publicKey.kid, current.publicKey.kid)
 })
 
-it('starts at the same moment agree on one key', async test => {
+it('uses one key for concurrent starts', async test => {
   const folder = join(emptyFolder(test), 'data')
   const settings = JSON.stringify({ dataDirectory: folder })
   const program = `
-    const { contractKeys } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
-    console.log((await contractKeys(${settings})).current.publicKey.kid)`
+    const { loadContractKeys } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
+    console.log((await loadContractKeys(${settings})).current.publicKey.kid)`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
   const ids = (await Promise.all(starts)).map(({ log }) => log.trim())
   assert.match(ids[0] ?? '', /^[\w-]{43}$/)
@@ -43,7 +43,7 @@ it('starts at the same moment agree on one key', async test => {
   assert.deepEqual(readdirSync(folder), ['contract-key'])
 })
 
-it('the keys of the second setting are published as public keys, marked as they were', async test => {
+it('publishes the previous keys as public keys with their marks', async test => {
   const old = await publicKey('release')
   const own = await publicKey('development')
   const { others } = await keysOf(emptyFolder(test), {
@@ -52,7 +52,7 @@ it('the keys of the second setting are published as public keys, marked as they 
   assert.deepEqual(others, [old, own])
 })
 
-it('what is no key is refused in one sentence that does not show it', async test => {
+it('rejects an invalid key without showing it', async test => {
   const folder = emptyFolder(test)
   const privateKey = JSON.parse(generateSigningKey())
   await assertRefused(
@@ -67,14 +67,15 @@ it('what is no key is refused in one sentence that does not show it', async test
   writeFileSync(path, 'private, but no key')
   await assertRefused(
     keysOf(folder),
-    `${path} does not hold an Ed25519 private key: remove it, and the next start makes another one.`,
+    `${path} does not hold an Ed25519 private key: remove it, and the next start creates another.`,
   )
 })
 
-it('a folder that cannot be made is refused in one sentence that names the setting', async test => {
+it('names the setting when the data folder cannot be created', async test => {
   const file = join(emptyFolder(test), 'file')
   writeFileSync(file, '')
-  const message = /^The key in \S+ cannot be read or made \(ENOTDIR\): .+SIGNALBOX_CONTRACT_KEY\.$/
+  const message =
+    /^The key in \S+ cannot be read or created \(ENOTDIR\): .+SIGNALBOX_CONTRACT_KEY\.$/
   await assertRefused(keysOf(join(file, 'data')), message)
 })
 

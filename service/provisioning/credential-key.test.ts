@@ -6,14 +6,14 @@ import { it, type TestContext } from 'node:test'
 import { runProgram } from '../../testing/program-under-test.ts'
 import { loadCredentialKey, loadCredentialKeys } from './installation-keys.ts'
 
-it('the setting is the key, and no file is made', test => {
+it('uses the setting as the key and creates no file', test => {
   const folder = emptyFolder(test)
   const key = loadCredentialKey('ab'.repeat(32), folder)
   assert.deepEqual(key, Buffer.alloc(32, 0xab))
   assert.deepEqual(readdirSync(folder), [])
 })
 
-it('without a setting one is made for the owner alone, and found again', test => {
+it('creates an owner-only key without a setting and reuses it', test => {
   const folder = emptyFolder(test)
   const key = loadCredentialKey(undefined, folder)
   assert.equal(key.length, 32)
@@ -23,11 +23,11 @@ it('without a setting one is made for the owner alone, and found again', test =>
   assert.notDeepEqual(loadCredentialKey(undefined, emptyFolder(test)), key)
 })
 
-it('starts at the same moment agree on one key', async test => {
+it('uses one key for concurrent starts', async test => {
   const folder = join(emptyFolder(test), 'data')
   const program = `
-    const { credentialKey } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
-    console.log(credentialKey(undefined, ${JSON.stringify(folder)}).toString('hex'))`
+    const { loadCredentialKey } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
+    console.log(loadCredentialKey(undefined, ${JSON.stringify(folder)}).toString('hex'))`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
   const keys = (await Promise.all(starts)).map(({ log }) => log.trim())
   assert.match(keys[0] ?? '', /^[0-9a-f]{64}$/)
@@ -35,7 +35,7 @@ it('starts at the same moment agree on one key', async test => {
   assert.deepEqual(readdirSync(folder), ['credential-key'])
 })
 
-it('a file that holds no key is refused with its path and without its content', test => {
+it('rejects an invalid key file by its path, without showing its content', test => {
   const folder = emptyFolder(test)
   const path = join(folder, 'credential-key')
   for (const content of ['', 'abcd', 'not a key']) {
@@ -47,19 +47,19 @@ it('a file that holds no key is refused with its path and without its content', 
   }
 })
 
-it('a folder that cannot be made is refused in one sentence that names the setting', test => {
+it('names the setting when the data folder cannot be created', test => {
   const file = join(emptyFolder(test), 'file')
   writeFileSync(file, '')
   assert.throws(() => loadCredentialKey(undefined, join(file, 'data')), {
     name: 'CredentialKeyError',
-    message: /^The key in \S+ cannot be read or made \(ENOTDIR\): .+SIGNALBOX_CREDENTIAL_KEY\.$/,
+    message: /^The key in \S+ cannot be read or created \(ENOTDIR\): .+SIGNALBOX_CREDENTIAL_KEY\.$/,
   })
 })
 
-it('who only handles credentials makes no key that no worker has', test => {
+it('does not create a missing key for commands that only handle credentials', test => {
   const folder = emptyFolder(test)
   const settings = { credentialKey: undefined, credentialKeysPrevious: [], dataDirectory: folder }
-  assert.throws(() => loadCredentialKeys(settings, 'refuse'), {
+  assert.throws(() => loadCredentialKeys(settings, 'fail'), {
     name: 'CredentialKeyError',
     message:
       `There is no key in ${join(folder, 'credential-key')}: ` +
@@ -67,10 +67,10 @@ it('who only handles credentials makes no key that no worker has', test => {
   })
   assert.deepEqual(readdirSync(folder), [])
   const made = loadCredentialKeys(settings)
-  assert.deepEqual(loadCredentialKeys(settings, 'refuse'), made)
+  assert.deepEqual(loadCredentialKeys(settings, 'fail'), made)
 })
 
-it('the previous keys stand beside the current one, in their order', test => {
+it('loads previous keys in order', test => {
   const previous = ['cd'.repeat(32), 'EF'.repeat(32)]
   const dataDirectory = emptyFolder(test)
   const settings = { credentialKey: 'ab'.repeat(32), credentialKeysPrevious: previous }

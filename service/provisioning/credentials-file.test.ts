@@ -26,7 +26,7 @@ const CREDENTIALS: Credentials = {
   execution_token: 'token',
 }
 
-it('the file is for its owner alone, also where an open one stood, and leaves no draft', test => {
+it('writes an owner-only file, also over an open one, and leaves no temporary file', test => {
   const folder = emptyFolder(test)
   const path = join(folder, 'new', 'credentials.json')
   writeCredentialsFile(path, CREDENTIALS)
@@ -40,7 +40,7 @@ it('the file is for its owner alone, also where an open one stood, and leaves no
   assert.deepEqual(readdirSync(folder).sort(), ['new', 'open.json'])
 })
 
-it('a place that cannot be written is named in one sentence', test => {
+it('names a path that cannot be written', test => {
   const file = join(emptyFolder(test), 'file')
   writeFileSync(file, '')
   const path = join(file, 'credentials.json')
@@ -52,20 +52,20 @@ it('a place that cannot be written is named in one sentence', test => {
   assert.throws(() => reserveCredentialsFile(path), refusal)
 })
 
-it('a place is reserved once, is closed to others, and can be given back', test => {
+it('reserves a path once, owner-only, and releases it', test => {
   const path = join(emptyFolder(test), 'credentials.json')
   const giveBack = reserveCredentialsFile(path)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.throws(() => reserveCredentialsFile(path), {
     name: 'CredentialsFileError',
-    message: `${path} is there already: name a file that is not.`,
+    message: `${path} already exists: name a new file.`,
   })
   giveBack()
   writeCredentialsFile(path, CREDENTIALS)
-  assert.throws(() => reserveCredentialsFile(path), /is there already/)
+  assert.throws(() => reserveCredentialsFile(path), /already exists/)
 })
 
-it('what is no credentials file is read as none', test => {
+it('returns null for anything that is not a credentials file', test => {
   const path = join(emptyFolder(test), 'credentials.json')
   assert.equal(readCredentialsFile(path), null)
   const { destination_id: _, ...incomplete } = CREDENTIALS
@@ -77,14 +77,14 @@ it('what is no credentials file is read as none', test => {
   assert.deepEqual(readCredentialsFile(path), CREDENTIALS)
 })
 
-it('a file of a version that knew no browser keys is read all the same', test => {
+it('reads a file of a version without browser keys', test => {
   const path = join(emptyFolder(test), 'credentials.json')
   const { publishable_key: _, forwarding_secret: __, ...older } = CREDENTIALS
   writeFileSync(path, JSON.stringify(older))
   assert.deepEqual(readCredentialsFile(path), older)
 })
 
-it('a single key stands under the name that it has among the credentials', test => {
+it('writes a single key under its name in the credentials', test => {
   const path = join(emptyFolder(test), 'key.json')
   writeKeyFile(path, { tracker_id: 'tracker', publishable_key: 'key' })
   const text = readFileSync(path, 'utf8')

@@ -2,14 +2,14 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from
 import { basename, dirname } from 'node:path'
 import { writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
 
-/** What a newcomer, a script or a test needs to use one tracker. */
+/** Everything that a person, a script or a test needs to use one tracker. */
 export interface Credentials {
   base_url: string
   tracker_id: string
   tracker_secret: string
-  /** For browsers; it is no secret. */
+  /** For browsers; not a secret. */
   publishable_key: string
-  /** With which a same-origin forwarder signs. */
+  /** Signs the requests of a same-origin forwarder. */
   forwarding_secret: string
   destination_id: string
   /** Null when deliveries go to a real platform. */
@@ -17,21 +17,24 @@ export interface Credentials {
   workspace_id: number
   /** Null in a workspace without one. */
   ad_account_id: number | null
-  /** Who signs in at the origin of `base_url`; null when the workspace has owners of its own. */
+  /** Signs in at the origin of `base_url`; null when the workspace has other owners. */
   owner_email: string | null
-  /** Their first password; null when they chose it. */
+  /** The generated password; null when the owner chose one. */
   owner_password: string | null
-  /** With which an agent may propose changes for the ad account; null without an owner. */
+  /** Lets an agent propose changes to the ad account; null without an owner. */
   execution_token: string | null
 }
 
-/** As found: a file of an earlier version knows nothing of browsers and people. */
+/** As stored: files of earlier versions lack some members. */
 export type StoredCredentials = Omit<Credentials, OptionalCredential> &
   Partial<Pick<Credentials, OptionalCredential>>
-type OptionalCredential =
-  | ('publishable_key' | 'forwarding_secret')
-  | ('workspace_id' | 'ad_account_id' | 'owner_email' | 'owner_password')
-  | 'execution_token'
+type OptionalCredential = Exclude<keyof Credentials, RequiredCredential>
+type RequiredCredential =
+  | 'base_url'
+  | 'tracker_id'
+  | 'tracker_secret'
+  | 'destination_id'
+  | 'simulator_url'
 
 export class CredentialsFileError extends Error {
   override name = 'CredentialsFileError'
@@ -40,14 +43,14 @@ export class CredentialsFileError extends Error {
 const OWNER_ONLY_MODE = 0o600
 
 /**
- * Writes the file whole or not at all, readable by its owner alone. Throws a CredentialsFileError,
- * one sentence that names the path.
+ * Writes the file atomically, readable by its owner only. Throws a CredentialsFileError, one
+ * sentence that names the path.
  */
 export function writeCredentialsFile(path: string, credentials: Credentials): void {
   writeJson(path, credentials)
 }
 
-/** A single key, under the name that it has among the credentials. Throws as the other does. */
+/** Writes a single key, under its name in the credentials. Throws a CredentialsFileError. */
 export function writeKeyFile(path: string, key: Partial<Credentials>): void {
   writeJson(path, key)
 }
@@ -62,9 +65,9 @@ function writeJson(path: string, members: object): void {
 }
 
 /**
- * Takes the place of a file that will be written later, so that a place that cannot be written is
- * heard of before a secret is issued for it. Throws a CredentialsFileError, also when something is
- * there already: it may hold the only copy of another secret. Returns the way back.
+ * Reserves a file to be written later, so that an unwritable path fails before a secret is issued
+ * for it. Throws a CredentialsFileError, also for an existing file, which may hold the only copy of
+ * another secret. Returns a function that releases the reservation.
  */
 export function reserveCredentialsFile(path: string): () => void {
   try {
@@ -72,23 +75,25 @@ export function reserveCredentialsFile(path: string): () => void {
     closeSync(openSync(path, 'wx', OWNER_ONLY_MODE))
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw toWriteError(path, cause)
-    throw new CredentialsFileError(`${path} is there already: name a file that is not.`, { cause })
+    throw new CredentialsFileError(`${path} already exists: name a new file.`, { cause })
   }
   return () => rmSync(path, { force: true })
 }
 
-/** What the file says, or null when it is missing or says something else. */
+/** Returns null when the file is missing or has other content. */
 export function readCredentialsFile(path: string): StoredCredentials | null {
   try {
     const found = JSON.parse(readFileSync(path, 'utf8')) as Partial<Credentials> | null
-    const needed = [found?.tracker_id, found?.tracker_secret, found?.destination_id]
-    return needed.every(member => typeof member === 'string') ? (found as StoredCredentials) : null
+    const required = [found?.tracker_id, found?.tracker_secret, found?.destination_id]
+    return required.every(member => typeof member === 'string')
+      ? (found as StoredCredentials)
+      : null
   } catch {
     return null
   }
 }
 
-/** A path that leads through a file is then refused as what it is, ENOTDIR. */
+/** Fails with ENOTDIR when the path leads through a file. */
 function createParentFolder(path: string): void {
   if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true })
 }

@@ -18,7 +18,7 @@ import { provisionOwner } from './provision-owner.ts'
 
 const DAY_SECONDS = 86_400
 
-it('the file holds a token that may propose for the demo account for 30 days', async test => {
+it('issues a 30-day token that can propose changes to the demo account', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token, ad_account_id, workspace_id } = await start()
   assert.match(execution_token ?? '', /^sbx_wet_[0-9a-f]{72}$/)
@@ -32,7 +32,7 @@ it('the file holds a token that may propose for the demo account for 30 days', a
   assert.equal(expiresAt?.getTime(), clock.now().getTime() + 30 * DAY_SECONDS * 1_000)
 })
 
-it('the operator is written down as who issued it', async test => {
+it('audits the operator as the issuer', async test => {
   const { database, start } = await demo(test)
   const { workspace_id } = await start()
   const [token] = await listExecutionTokens(database, workspace_id)
@@ -42,7 +42,7 @@ it('the operator is written down as who issued it', async test => {
   ])
 })
 
-it('later starts keep it as long as it works', async test => {
+it('keeps a valid token on later starts', async test => {
   const { database, clock, start } = await demo(test)
   const first = await start()
   clock.forward(29 * DAY_SECONDS)
@@ -50,7 +50,7 @@ it('later starts keep it as long as it works', async test => {
   assert.equal((await listExecutionTokens(database, first.workspace_id)).length, 1)
 })
 
-it('one that has expired is replaced', async test => {
+it('replaces an expired token', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token } = await start()
   clock.forward(30 * DAY_SECONDS)
@@ -59,7 +59,7 @@ it('one that has expired is replaced', async test => {
   assert.ok(await principalOf(database, renewed, clock.now()))
 })
 
-it('one that was revoked is replaced', async test => {
+it('replaces a revoked token', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token, workspace_id: workspaceId } = await start()
   const [token] = await listExecutionTokens(database, workspaceId)
@@ -69,7 +69,7 @@ it('one that was revoked is replaced', async test => {
   assert.ok(await principalOf(database, renewed, clock.now()))
 })
 
-it('one that was lost is replaced, and dies; tokens of people stay', async test => {
+it('replaces and revokes a lost token and keeps tokens that people issued', async test => {
   const { database, clock, start, path } = await demo(test)
   const { execution_token, ...older } = await start()
   const { workspace_id: workspaceId } = older
@@ -98,7 +98,7 @@ it('one that was lost is replaced, and dies; tokens of people stay', async test 
   assert.deepEqual(live.toSorted(), ['Mine', 'credentials.json'])
 })
 
-it('a workspace whose owners are its own has none in the file', async test => {
+it('issues no token in a workspace with other owners', async test => {
   const { database, clock, start, path } = await demo(test)
   const { workspace_id: workspaceId, owner_email: _, owner_password: __, ...rest } = await start()
   const request = { workspaceId, email: 'real@shop.example', mustChangePassword: false }
@@ -110,7 +110,7 @@ it('a workspace whose owners are its own has none in the file', async test => {
   assert.equal(await principalOf(database, rest.execution_token, clock.now()), null)
 })
 
-it('while the ad account is disabled there is none, and a new one after', async test => {
+it('issues no token while the ad account is disabled', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token, workspace_id: workspaceId, ad_account_id } = await start()
   const named = { workspaceId, adAccountId: ad_account_id ?? 0 }
@@ -122,7 +122,7 @@ it('while the ad account is disabled there is none, and a new one after', async 
   assert.equal(await principalOf(database, execution_token, clock.now()), null)
 })
 
-it('the demo stays with its ad account, also when another comes before it by name', async test => {
+it('keeps the ad account of the file, even when another sorts before it', async test => {
   const { database, clock, start } = await demo(test)
   const first = await start()
   await insertAdAccount(database, {
@@ -132,7 +132,7 @@ it('the demo stays with its ad account, also when another comes before it by nam
   assert.deepEqual(await start(), first)
 })
 
-it('the demo account has campaigns, also one that was made before there were any', async test => {
+it('adds campaigns to a demo account that has none', async test => {
   const { database, start } = await demo(test)
   const { ad_account_id } = await start()
   const count = async () => (await listEntities(database, ad_account_id ?? 0)).entities.length

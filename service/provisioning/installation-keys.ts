@@ -19,10 +19,10 @@ type CredentialKeySettings = Pick<
   'credentialKey' | 'credentialKeysPrevious' | 'dataDirectory'
 >
 
-/** The key of this installation and those that it had before. Throws a CredentialKeyError. */
+/** Loads the current credential key and the previous ones. Throws a CredentialKeyError. */
 export function loadCredentialKeys(
   { credentialKey: setting, credentialKeysPrevious, dataDirectory }: CredentialKeySettings,
-  whenMissing: MissingKeyPolicy = 'make',
+  whenMissing: MissingKeyPolicy = 'create',
 ): CredentialKeys {
   return {
     current: loadCredentialKey(setting, dataDirectory, whenMissing),
@@ -33,27 +33,27 @@ export function loadCredentialKeys(
 const CREDENTIAL_KEY_BYTES = 32
 const CREDENTIAL_KEY_FILE = 'credential-key'
 
-/** The key cannot be read or kept; the message is one sentence and never holds the key. */
+/** The message is one sentence and never contains the key. */
 export class CredentialKeyError extends Error {
   override name = 'CredentialKeyError'
 }
 
-/** A command that only handles credentials makes no key: no worker would have it. */
-type MissingKeyPolicy = 'make' | 'refuse'
+/** A command that only handles credentials must not create a key: no worker would have it. */
+type MissingKeyPolicy = 'create' | 'fail'
 
 /**
- * The key that encrypts platform credentials at rest: the setting, or one that the first start
- * generates in the data folder (mode 0600). Every process on one store needs the same key. Throws
- * a CredentialKeyError.
+ * Loads the key that encrypts platform credentials at rest: from the setting, or from the data
+ * folder, where the first start creates it (mode 0600). All processes on one store need the same
+ * key. Throws a CredentialKeyError.
  */
 export function loadCredentialKey(
   setting: string | undefined,
   dataDirectory: string,
-  whenMissing: MissingKeyPolicy = 'make',
+  whenMissing: MissingKeyPolicy = 'create',
 ): Buffer {
   if (setting !== undefined) return Buffer.from(setting, 'hex')
   const path = join(dataDirectory, CREDENTIAL_KEY_FILE)
-  if (whenMissing === 'refuse' && !existsSync(path)) {
+  if (whenMissing === 'fail' && !existsSync(path)) {
     throw new CredentialKeyError(
       `There is no key in ${path}: set SIGNALBOX_CREDENTIAL_KEY to the one that the workers have.`,
     )
@@ -73,8 +73,8 @@ function readCredentialKeyFile(path: string, dataDirectory: string): string {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new CredentialKeyError(
-      `The key in ${path} cannot be read or made (${code}): let this account write the folder, ` +
-        'or set SIGNALBOX_CREDENTIAL_KEY.',
+      `The key in ${path} cannot be read or created (${code}): let this account write the ` +
+        'folder, or set SIGNALBOX_CREDENTIAL_KEY.',
       { cause },
     )
   }
@@ -82,7 +82,7 @@ function readCredentialKeyFile(path: string, dataDirectory: string): string {
 
 const CONTRACT_KEY_FILE = 'contract-key'
 
-/** A key of the contract cannot be read or kept; the message is a sentence without the key. */
+/** The message is one sentence and never contains the key. */
 export class ContractKeyError extends Error {
   override name = 'ContractKeyError'
 }
@@ -90,9 +90,9 @@ export class ContractKeyError extends Error {
 type ContractKeySettings = Pick<Settings, 'contractKey' | 'contractKeysPrevious' | 'dataDirectory'>
 
 /**
- * What the served contract is signed with: the setting, or a development key that the first start
- * makes in the data folder (mode 0600); and the other keys that are published beside it. Throws a
- * ContractKeyError.
+ * Loads the key that signs the served contract: from the setting, or a development key that the
+ * first start creates in the data folder (mode 0600). Also loads the previous keys, which stay
+ * published. Throws a ContractKeyError.
  */
 export async function loadContractKeys(settings: ContractKeySettings): Promise<ContractKeys> {
   const { contractKey, contractKeysPrevious, dataDirectory } = settings
@@ -124,8 +124,8 @@ async function loadDevelopmentKey(dataDirectory: string): Promise<SigningKey> {
   const key = await readSigningKey(readContractKeyFile(dataDirectory), 'development')
   if (key) return key
   throw new ContractKeyError(
-    `${join(dataDirectory, CONTRACT_KEY_FILE)} does not hold an Ed25519 private key: remove it, and the next ` +
-      'start makes another one.',
+    `${join(dataDirectory, CONTRACT_KEY_FILE)} does not hold an Ed25519 private key: ` +
+      'remove it, and the next start creates another.',
   )
 }
 
@@ -135,36 +135,36 @@ function readContractKeyFile(dataDirectory: string): string {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new ContractKeyError(
-      `The key in ${join(dataDirectory, CONTRACT_KEY_FILE)} cannot be read or made (${code}): let this ` +
-        'account write the folder, or set SIGNALBOX_CONTRACT_KEY.',
+      `The key in ${join(dataDirectory, CONTRACT_KEY_FILE)} cannot be read or created (${code}): ` +
+        'let this account write the folder, or set SIGNALBOX_CONTRACT_KEY.',
       { cause },
     )
   }
 }
 
 /**
- * The text of a file in the data folder (mode 0600), without white space around it. When it is not
- * there, `make` says what it holds from now on. Throws the errors of the file system.
+ * Reads a secret file in the data folder (mode 0600), trimmed. Creates a missing one with a
+ * generated secret. Throws file system errors.
  */
-function readOrCreateSecret(dataDirectory: string, file: string, make: () => string): string {
+function readOrCreateSecret(dataDirectory: string, file: string, generate: () => string): string {
   const path = join(dataDirectory, file)
-  if (!existsSync(path)) createSecretFile(prepareDataFolder(dataDirectory), file, make())
+  if (!existsSync(path)) createSecretFile(prepareDataFolder(dataDirectory), file, generate())
   return readFileSync(path, 'utf8').trim()
 }
 
 /**
- * Written aside first, so that a kill leaves either no secret or a whole one; then linked to its
- * name, which fails when it is taken, so that two starts at once agree on one secret.
+ * Writes a temporary file first, so that a crash leaves either no secret or a complete one. Links
+ * it to the final name, which fails if that exists, so that concurrent starts agree on one secret.
  */
 function createSecretFile(folder: string, file: string, secret: string): void {
-  const aside = `${file}.${randomUUID()}`
-  writePrivateFile(folder, aside, secret)
+  const temporary = `${file}.${randomUUID()}`
+  writePrivateFile(folder, temporary, secret)
   try {
-    linkSync(join(folder, aside), join(folder, file))
+    linkSync(join(folder, temporary), join(folder, file))
     syncFolder(folder)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
-    rmSync(join(folder, aside), { force: true })
+    rmSync(join(folder, temporary), { force: true })
   }
 }

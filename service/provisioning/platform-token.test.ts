@@ -8,7 +8,7 @@ import { readPlatformToken, rejectTokenArgument } from './platform-token.ts'
 
 const NOTHING = Readable.from([])
 
-it('reads a token from a file and from standard input, without one line break', async test => {
+it('reads a token from a file or standard input and drops one line break', async test => {
   const path = join(emptyFolder(test), 'token')
   for (const end of ['', '\n', '\r\n']) {
     writeFileSync(path, `EAAB-token_1${end}`)
@@ -18,19 +18,19 @@ it('reads a token from a file and from standard input, without one line break', 
   }
 })
 
-it('takes a token of 2,000 characters and none that is longer, without reading on', async () => {
+it('accepts 2,000 characters and stops reading a longer token', async () => {
   const longest = 'x'.repeat(2_000)
   const lines = [`${longest}\r\n`].map(text => Buffer.from(text))
   assert.equal(await readPlatformToken('-', Readable.from(lines)), longest)
   await assert.rejects(readPlatformToken('-', endless()), { name: 'PlatformTokenError' })
 })
 
-it('refuses what is no token, in one sentence that does not show it', async test => {
+it('rejects an invalid token without showing it', async test => {
   const path = join(emptyFolder(test), 'token')
   for (const content of ['', '\n', 'hid den', 'hidden\n\n', 'hidden\t', 'hiddén', ' hidden']) {
     writeFileSync(path, content)
     const message =
-      `There is no token in ${path}: it must hold nothing but the token, 1 to 2,000 printable ` +
+      `There is no token in ${path}: it must contain only the token, 1 to 2,000 printable ` +
       'ASCII characters without spaces.'
     await assert.rejects(readPlatformToken(path, NOTHING), { name: 'PlatformTokenError', message })
   }
@@ -48,13 +48,13 @@ it('names a file that cannot be read', async test => {
   await assert.rejects(readPlatformToken(join(folder, 'folder'), NOTHING), /\(EISDIR\)\.$/)
 })
 
-it('an argument that would carry a token is refused with the reason', () => {
+it('rejects a token argument with the reason', () => {
   for (const argument of ['--token', '--token=hidden', '--access-token', '--access_token=hidden']) {
     assert.throws(
       () => rejectTokenArgument(['set', argument, 'hidden']),
       ({ name, message }: Error) =>
         name === 'PlatformTokenError' &&
-        /because arguments stand in the process list/.test(message) &&
+        /because arguments appear in the process list/.test(message) &&
         !message.includes('hidden'),
     )
   }

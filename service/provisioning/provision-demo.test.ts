@@ -26,7 +26,7 @@ import { provisionTracker } from './provision-tracker.ts'
 
 const CREDENTIAL_KEYS = { current: Buffer.alloc(32, 7), previous: [] }
 
-it('an empty store gets a tracker with a secret and a destination that opens', async test => {
+it('creates a tracker, a secret and a destination in an empty store', async test => {
   const { database, start } = await demo(test)
   const credentials = await start()
   assert.ok(await opens(database, credentials))
@@ -40,7 +40,7 @@ it('an empty store gets a tracker with a secret and a destination that opens', a
   assert.match(opened?.credential ?? '', /^simulator-/)
 })
 
-it('the demo has an owner, whose first password is in the file, and one ad account', async test => {
+it('creates an owner with a generated password and one ad account', async test => {
   const { database, start } = await demo(test)
   const { workspace_id, ad_account_id, owner_email, owner_password, ...made } = await start()
   assert.ok((owner_password?.length ?? 0) >= 20)
@@ -54,7 +54,7 @@ it('the demo has an owner, whose first password is in the file, and one ad accou
   assert.equal(destination?.platformAdAccountId, ad_account_id)
 })
 
-it('a file that is older than people gets an owner; one that lost them, a new password', async test => {
+it('adds an owner to an old file, and a new password to a file that lost it', async test => {
   const { start, path } = await demo(test)
   const first = await start()
   const { owner_email: _, owner_password: __, ...older } = first
@@ -65,7 +65,7 @@ it('a file that is older than people gets an owner; one that lost them, a new pa
   assert.deepEqual(await start(), renewed)
 })
 
-it('a workspace that has an owner of its own gets no other', async test => {
+it('adds no owner to a workspace that has one', async test => {
   const { database, start, path, at } = await demo(test)
   const { workspace_id: workspaceId, ...rest } = await start()
   const request = { workspaceId, email: 'real@shop.example', mustChangePassword: false, at }
@@ -78,7 +78,7 @@ it('a workspace that has an owner of its own gets no other', async test => {
   assert.deepEqual([owner_email, owner_password], [null, null])
 })
 
-it('where the service is public the first password has to be changed', async test => {
+it('requires a change of the generated password on a public service', async test => {
   const isTemporary = async (baseUrl: string) => {
     const { database, start } = await demo(test)
     await start({ baseUrl })
@@ -89,7 +89,7 @@ it('where the service is public the first password has to be changed', async tes
   assert.equal(await isTemporary('http://127.0.0.1:3000/api/v1'), false)
 })
 
-it('a later start keeps the secret and corrects the addresses', async test => {
+it('keeps the secret and updates the addresses on later starts', async test => {
   const { database, start } = await demo(test)
   const first = await start()
   const second = await start({ baseUrl: 'http://127.0.0.1:2/api/v1', simulatorUrl: null })
@@ -101,7 +101,7 @@ it('a later start keeps the secret and corrects the addresses', async test => {
   assert.ok(await opens(database, second))
 })
 
-it('a lost or spoilt file gets a new secret for the same tracker, and the old one dies', async test => {
+it('issues a new secret for a lost or corrupt file and revokes the old one', async test => {
   const { database, start, path } = await demo(test)
   let known = await start()
   for (const spoil of [() => rmSync(path), () => writeFileSync(path, '{"tracker_id":')]) {
@@ -115,7 +115,7 @@ it('a lost or spoilt file gets a new secret for the same tracker, and the old on
   }
 })
 
-it('the operator is written down for each secret that is made or dies', async test => {
+it('audits the operator for each issued and revoked secret', async test => {
   const { database, start, path } = await demo(test)
   const { workspace_id, tracker_id, ...first } = await start()
   rmSync(path)
@@ -141,7 +141,7 @@ it('the operator is written down for each secret that is made or dies', async te
   }
 })
 
-it('a file that is older than the browser keys gets them, and keeps all else', async test => {
+it('adds browser keys to an old file and keeps the rest', async test => {
   const { database, start, path, at } = await demo(test)
   const { publishable_key: _, forwarding_secret: __, ...older } = await start()
   writeFileSync(path, JSON.stringify(older))
@@ -159,7 +159,7 @@ it('a file that is older than the browser keys gets them, and keeps all else', a
   assert.ok(await opens(database, renewed))
 })
 
-it('a key that is missing is issued even when the tracker has two: the oldest makes room', async test => {
+it('revokes the oldest of two keys to issue a missing one', async test => {
   const { database, start, path, at } = await demo(test)
   const { publishable_key: oldest, ...rest } = await start()
   const { tracker_id: trackerId, workspace_id: workspaceId } = rest
@@ -179,7 +179,7 @@ it('a key that is missing is issued even when the tracker has two: the oldest ma
   assert.ok(!live.some(key => key.key_digest.equals(hashToken(oldest))))
 })
 
-it('a file that was written for another store is made true for this one', async test => {
+it('replaces credentials of another store', async test => {
   const elsewhere = await demo(test)
   const foreign = await elsewhere.start()
   const { database, start, path } = await demo(test)
@@ -190,7 +190,7 @@ it('a file that was written for another store is made true for this one', async 
   assert.ok(await opens(database, renewed))
 })
 
-it('a file with the secret of a tracker that was provisioned later is left as it is', async test => {
+it('keeps a file with the secret of another tracker of this store', async test => {
   const { database, start, path, at } = await demo(test)
   const first = await start()
   const request = { workspaceName: 'Shop', at, credentialKeys: CREDENTIAL_KEYS }
@@ -212,7 +212,7 @@ it('a file with the secret of a tracker that was provisioned later is left as it
   assert.ok(await opens(database, first))
 })
 
-it('a start that was killed before it made the destination is completed', async test => {
+it('creates the destination after an interrupted start', async test => {
   const { database, start, at } = await demo(test)
   const id = '00000000-0000-4000-8000-000000000001'
   await insertTrackerWithWorkspace(database, { id, createdAt: at })
@@ -223,7 +223,7 @@ it('a start that was killed before it made the destination is completed', async 
   assert.deepEqual(routes, [{ id: credentials.destination_id, isTest: false }])
 })
 
-it("in somebody else's store that has trackers no secret is made and none dies", async test => {
+it('issues and revokes nothing in an external store with trackers', async test => {
   const { database, start, path, request } = await demo(test)
   const first = await start({ isOwnDatabase: false })
   assert.ok(await opens(database, first))
@@ -258,7 +258,7 @@ async function demo(test: TestContext) {
   return { database, path, at, request, start }
 }
 
-/** Whether every key of the file opens what it should. */
+/** True when every key of the file works. */
 async function opens(database: Database, credentials: Credentials): Promise<boolean> {
   const keys: [TokenKind, string][] = [
     ['tracker_secret', credentials.tracker_secret],

@@ -41,69 +41,68 @@ export interface DemoRequest {
   simulatorUrl: string | null
   at: Date
   credentialKeys: CredentialKeys
-  /** The store lies in the same folder as the file, so nobody else can hold its secrets. */
+  /** The store is in the same folder as the file, so its secrets are in use nowhere else. */
   isOwnDatabase: boolean
 }
 
-/** Pages that a developer serves on the same machine, under whichever port is free. */
+/** Pages that a developer serves on the same machine, on any port. */
 const DEMO_ORIGINS = ['http://127.0.0.1:*']
 
 /**
- * On an empty store, makes the demo workspace and writes its credentials. Later starts keep the
- * file true: addresses may have changed, and a file that was lost gets a new secret, since the old
- * one is nowhere but in the lost file. A file that lacks keys, because it is older than they are,
- * gets them. A start that was killed half-way is completed. In a store of somebody else that has
- * trackers nothing is touched: their secrets are in use elsewhere. Returns whether the file holds
+ * Creates the demo workspace in an empty store and writes its credentials. Later starts update the
+ * file: changed addresses, keys that an earlier version did not write, and a new secret if the file
+ * was lost. A start that was interrupted is completed. An external store that already has trackers
+ * is not changed, because their secrets are in use elsewhere. Returns whether the file holds
  * credentials of this store.
  */
 export async function provisionDemo(database: Database, request: DemoRequest): Promise<boolean> {
-  const known = readCredentialsFile(request.path)
+  const stored = readCredentialsFile(request.path)
   const audit = createAuditTrail(deriveAuditKeys(request.credentialKeys))
   const scope = { database, audit }
   const issued =
-    (await findValidCredentials(database, known)) ?? (await issueCredentials(scope, request))
+    (await findValidCredentials(database, stored)) ?? (await issueCredentials(scope, request))
   if (!issued) return false
   const { trackerId, workspaceId } = issued
-  const keyOf = (kind: KeyKind, found: string | undefined) =>
-    findOrIssueKey(scope, { trackerId, workspaceId, kind, found, at: request.at })
+  const findKey = (kind: KeyKind, key: string | undefined) =>
+    findOrIssueKey(scope, { trackerId, workspaceId, kind, stored: key, at: request.at })
   const credentials: Credentials = {
     base_url: request.baseUrl,
     tracker_id: issued.trackerId,
     tracker_secret: issued.trackerSecret,
-    publishable_key: await keyOf('publishable', issued.publishableKey),
-    forwarding_secret: await keyOf('forwarding', issued.forwardingSecret),
+    publishable_key: await findKey('publishable', issued.publishableKey),
+    forwarding_secret: await findKey('forwarding', issued.forwardingSecret),
     destination_id: issued.destinationId,
     simulator_url: request.simulatorUrl,
-    ...(await provisionDemoPeople(scope, request, { issued, known })),
+    ...(await provisionDemoPeople(scope, request, { issued, stored })),
   }
-  if (JSON.stringify(credentials) === JSON.stringify(known)) return true
+  if (JSON.stringify(credentials) === JSON.stringify(stored)) return true
   writeCredentialsFile(request.path, credentials)
   return true
 }
 
 interface DemoPeopleInput {
   issued: IssuedCredentials
-  known: StoredCredentials | null
+  stored: StoredCredentials | null
 }
 
-/** Who owns the demo, and for which ad account it is. */
+/** Provisions the owner, the ad account and the execution token. */
 async function provisionDemoPeople(
   { database, audit }: KeyContext,
   { baseUrl, at }: DemoRequest,
-  { issued, known }: DemoPeopleInput,
+  { issued, stored }: DemoPeopleInput,
 ): Promise<PeopleCredentials> {
   const { workspaceId, trackerId, destinationId } = issued
   const mustChangePassword = baseUrl.startsWith('https:')
   const owner = await provisionDemoOwner(
     database,
     { workspaceId, mustChangePassword, at },
-    known ?? {},
+    stored ?? {},
   )
   const account = { workspaceId, trackerId, destinationId, at }
-  const adAccountId = await provisionDemoAdAccount(database, account, known?.ad_account_id)
+  const adAccountId = await provisionDemoAdAccount(database, account, stored?.ad_account_id)
   const token = { workspaceId, adAccountId, ownerEmail: owner.owner_email, at }
   const scope = { database, audit }
-  const execution_token = await provisionDemoToken(scope, token, known?.execution_token)
+  const execution_token = await provisionDemoToken(scope, token, stored?.execution_token)
   return { workspace_id: workspaceId, ad_account_id: adAccountId, ...owner, execution_token }
 }
 
@@ -119,28 +118,28 @@ interface IssuedCredentials {
   forwardingSecret?: string | undefined
 }
 
-/** The file may have been written for another store; only this one knows what opens it. */
+/** Checks the stored secret, because the file may belong to another store. */
 async function findValidCredentials(
   database: Database,
-  known: StoredCredentials | null,
+  stored: StoredCredentials | null,
 ): Promise<IssuedCredentials | null> {
-  if (!known) return null
-  const { tracker_id: trackerId, tracker_secret: trackerSecret } = known
-  const opened = await findTrackerByKey(database, 'tracker_secret', hashToken(trackerSecret))
-  if (opened?.trackerId !== trackerId) return null
+  if (!stored) return null
+  const { tracker_id: trackerId, tracker_secret: trackerSecret } = stored
+  const tracker = await findTrackerByKey(database, 'tracker_secret', hashToken(trackerSecret))
+  if (tracker?.trackerId !== trackerId) return null
   return {
     trackerId,
-    workspaceId: opened.workspaceId,
+    workspaceId: tracker.workspaceId,
     trackerSecret,
-    destinationId: known.destination_id,
-    publishableKey: known.publishable_key,
-    forwardingSecret: known.forwarding_secret,
+    destinationId: stored.destination_id,
+    publishableKey: stored.publishable_key,
+    forwardingSecret: stored.forwarding_secret,
   }
 }
 
 async function issueCredentials(
   scope: KeyContext,
-  { at, credentialKeys, isOwnDatabase: isStoreOurs }: DemoRequest,
+  { at, credentialKeys, isOwnDatabase }: DemoRequest,
 ): Promise<IssuedCredentials | null> {
   const { database } = scope
   const existing = await findFirstTracker(database)
@@ -148,7 +147,7 @@ async function issueCredentials(
     const demo = { workspaceName: 'Demo', origins: DEMO_ORIGINS }
     return provisionTracker(database, { ...demo, at, credentialKeys })
   }
-  if (!isStoreOurs) return null
+  if (!isOwnDatabase) return null
   const { trackerId, workspaceId } = existing
   const [route] = await findDestinationRoutes(database, trackerId, at)
   const destinationId =
@@ -164,22 +163,22 @@ async function issueCredentials(
 
 interface KeyRequest extends TrackerIdentity {
   kind: KeyKind
-  /** What the file says, which may be of another tracker, or nothing. */
-  found: string | undefined
+  /** From the file; it may belong to another tracker. */
+  stored: string | undefined
   at: Date
 }
 
 /**
- * The key of the file, or a new one. Pages and forwarders may use others, so these stay; when there
- * is no room for one more, the oldest makes it.
+ * Returns the key of the file, or issues a new one. Other keys stay valid, because pages and
+ * forwarders may use them; at the limit, the oldest is revoked.
  */
 async function findOrIssueKey(
   scope: KeyContext,
-  { trackerId, workspaceId, kind, found, at }: KeyRequest,
+  { trackerId, workspaceId, kind, stored, at }: KeyRequest,
 ): Promise<string> {
   const { database } = scope
-  const opened = found && (await findTrackerByKey(database, kind, hashToken(found)))
-  if (found && opened && opened.trackerId === trackerId) return found
+  const tracker = stored && (await findTrackerByKey(database, kind, hashToken(stored)))
+  if (stored && tracker && tracker.trackerId === trackerId) return stored
   const live = await listLiveKeys(database, trackerId, kind)
   for (const key of live.slice(0, -(LIVE_KEYS_MAX - 1))) {
     const { key_digest: digest, last_characters: lastCharacters } = key
@@ -189,13 +188,13 @@ async function findOrIssueKey(
   return issueKey(scope, { trackerId, workspaceId, kind, origins, issuedAt: at })
 }
 
-/** By this name the token of the file is known among those that people issue. */
+/** The name of the file's token, which tells it from tokens that people issue. */
 const DEMO_TOKEN_NAME = 'credentials.json'
 
 interface DemoTokenRequest {
   workspaceId: number
   adAccountId: number
-  /** Who answers for it; null where the demo's owner is gone. */
+  /** Null when the demo has no owner. */
   ownerEmail: string | null
   at: Date
 }
@@ -205,38 +204,44 @@ interface TokenScope {
   audit: AuditTrail
 }
 
-/** Who starts the program makes its files. */
+/** Starting the program issues its credentials. */
 const OPERATOR = { type: 'operator', id: null } as const
 
 /**
- * The execution token of the demo's file (decisions, section 10): the one that it holds, as long
- * as that one opens the ad account, else a new one for 30 days. Null where nobody could have issued
- * it: there is no owner, or they, the workspace or the ad account are disabled.
+ * Returns the stored execution token while it is valid for the ad account, else a new one for 30
+ * days. Returns null when no one could have issued it: there is no owner, or the owner, the
+ * workspace or the ad account is disabled.
  */
 async function provisionDemoToken(
   scope: TokenScope,
   request: DemoTokenRequest,
-  found: string | null | undefined,
+  stored: string | null | undefined,
 ): Promise<string | null> {
   const { database } = scope
   const { workspaceId, adAccountId, ownerEmail, at } = request
   const owner = ownerEmail === null ? null : await findPersonByEmail(database, ownerEmail)
   if (!owner) return null
-  if (typeof found === 'string') {
-    const bound = await findExecutionTokenPrincipal(database, hashToken(found), at)
-    if (bound?.adAccountId === adAccountId) return found
+  if (typeof stored === 'string') {
+    const principal = await findExecutionTokenPrincipal(database, hashToken(stored), at)
+    if (principal?.adAccountId === adAccountId) return stored
   }
   const choices = await listOwnedAdAccounts(database, owner.userId)
   if (!choices.some(choice => choice.adAccountId === adAccountId)) return null
   await revokeLostTokens(scope, request)
   const { token } = await issueExecutionToken(scope, {
-    ...{ workspaceId, adAccountId, issuedBy: owner.userId, issuedAt: at, actor: OPERATOR },
-    ...{ tier: 'write', days: 30, name: DEMO_TOKEN_NAME },
+    workspaceId,
+    adAccountId,
+    issuedBy: owner.userId,
+    issuedAt: at,
+    actor: OPERATOR,
+    tier: 'write',
+    days: 30,
+    name: DEMO_TOKEN_NAME,
   })
   return token
 }
 
-/** What the file held before is nowhere but in a lost file, and whoever has that may not use it. */
+/** Revokes earlier tokens of the file: only a lost file still contains them. */
 async function revokeLostTokens(
   scope: TokenScope,
   { workspaceId, at }: DemoTokenRequest,

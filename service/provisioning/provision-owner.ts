@@ -3,6 +3,7 @@ import { seedSimulatedAccount } from '../agents/executor/simulated-account-store
 import type { Database, Transaction } from '../db/database.ts'
 import { bindDestination } from '../delivery/destination-store.ts'
 import { type AdAccount, insertAdAccount, listAdAccounts } from '../people/ad-account-store.ts'
+import { AD_PLATFORM } from '../people/ad-accounts.ts'
 import { createPasswordHash } from '../people/auth-library.ts'
 import { findPersonByEmail, insertPerson, setPassword } from '../people/person-store.ts'
 import { insertMember, listMembers } from '../people/workspace-store.ts'
@@ -13,47 +14,45 @@ const PASSWORD_BYTES = 18
 export interface OwnerRequest {
   workspaceId: number
   email: string
-  /** The password stands in a file: where the service is public it is good for one sign-in. */
+  /** On a public service, the generated password in the file is only good for one sign-in. */
   mustChangePassword: boolean
   at: Date
 }
 
 /**
- * Makes somebody an owner of a workspace, and an account for them if they have none. Returns their
- * password when it was made here, else null: they have one that only they know.
+ * Makes a person an owner of a workspace, and creates their account if they have none. Returns the
+ * password of a new account, else null.
  */
 export async function provisionOwner(
   database: Database,
   { workspaceId, email, mustChangePassword, at }: OwnerRequest,
 ): Promise<string | null> {
-  const known = await findPersonByEmail(database, email)
-  const password = known ? null : generatePassword()
+  const existing = await findPersonByEmail(database, email)
+  const password = existing ? null : generatePassword()
   const hash = password === null ? null : await createPasswordHash(password)
   await database.query.transaction().execute(async query => {
     const person = { email, name: 'Owner', mustChangePassword, createdAt: at }
-    const made =
+    const inserted =
       hash === null ? null : await insertPerson({ query }, { ...person, passwordHash: hash })
-    const userId = known?.userId ?? made
-    if (userId === null) throw new Error('two programs made the same owner at once')
+    const userId = existing?.userId ?? inserted
+    if (userId === null) throw new Error('two processes created the same owner concurrently')
     await insertMember({ query }, { workspaceId, userId, role: 'owner', createdAt: at })
   })
   return password
 }
 
-/**
- * The demo's owner. No mail can reach this name (RFC 2606), so no mailed link opens the account.
- */
+/** Email never reaches this domain (RFC 2606), so no emailed link opens the account. */
 export const DEMO_OWNER = 'owner@demo.example'
 
 export interface OwnerCredentials {
   owner_email: string | null
-  /** The first one; the owner may have another by now. Null with the address. */
+  /** The generated password, which the owner may have changed. Null without an address. */
   owner_password: string | null
 }
 
 /**
- * The owner that the demo's file names. A file that lost them gets the same owner with a new
- * password, as it gets a new secret. A workspace that has owners of its own gets no other.
+ * Returns the owner that the credentials file names. A file without one gets the demo owner, with
+ * a new password. A workspace with other owners gets no demo owner.
  */
 export async function provisionDemoOwner(
   database: Database,
@@ -62,14 +61,14 @@ export async function provisionDemoOwner(
 ): Promise<OwnerCredentials> {
   const members = await listMembers(database, request.workspaceId)
   const owners = members.filter(({ role }) => role === 'owner')
-  const named = owners.find(({ email }) => email === known.owner_email)
+  const current = owners.find(({ email }) => email === known.owner_email)
   const { owner_email = null, owner_password = null } = known
-  if (named && owner_password !== null) return { owner_email, owner_password }
+  if (current && owner_password !== null) return { owner_email, owner_password }
   const demo = owners.find(({ email }) => email === DEMO_OWNER)
   if (owners.length > 0 && !demo) return { owner_email: null, owner_password: null }
-  const made = demo ? null : await provisionOwner(database, { ...request, email: DEMO_OWNER })
-  const kept = owner_email === DEMO_OWNER ? owner_password : null
-  const password = made ?? kept ?? (await resetDemoPassword(database, request))
+  const created = demo ? null : await provisionOwner(database, { ...request, email: DEMO_OWNER })
+  const stored = owner_email === DEMO_OWNER ? owner_password : null
+  const password = created ?? stored ?? (await resetDemoPassword(database, request))
   return { owner_email: DEMO_OWNER, owner_password: password }
 }
 
@@ -94,8 +93,8 @@ export interface DemoAdAccountRequest {
 }
 
 /**
- * The ad account of the demo, with its destination bound to it and its campaigns, which one that an
- * earlier version made has not got: the one that the file names, else the first that is there.
+ * Returns the ad account of the demo: the one that the file names, else the first, else a new one.
+ * Binds the destination to it and adds missing campaigns, which earlier versions did not create.
  */
 export async function provisionDemoAdAccount(
   database: Database,
@@ -105,10 +104,10 @@ export async function provisionDemoAdAccount(
   const accounts = await listAdAccounts(database, workspaceId)
   const found = accounts.find(({ id }) => id === knownId) ?? accounts[0]
   const account = await database.query.transaction().execute(async query => {
-    const made = found ?? (await createDemoAdAccount({ query }, workspaceId, at))
-    const { id: adAccountId, platformAccountId, name } = made
+    const demo = found ?? (await createDemoAdAccount({ query }, workspaceId, at))
+    const { id: adAccountId, platformAccountId, name } = demo
     await seedSimulatedAccount({ query }, { adAccountId, platformAccountId, name, at })
-    return made
+    return demo
   })
   await bindDestination(database, { trackerId, destinationId, adAccountId: account.id })
   return account.id
@@ -120,10 +119,15 @@ async function createDemoAdAccount(
   createdAt: Date,
 ): Promise<AdAccount> {
   const account = await insertAdAccount(transaction, {
-    ...{ workspaceId, platform: 'meta', platformAccountId: '1000000001' },
-    ...{ name: 'Demo ad account', currency: 'EUR', timeZone: 'UTC', createdAt },
+    workspaceId,
+    platform: AD_PLATFORM,
+    platformAccountId: '1000000001',
+    name: 'Demo ad account',
+    currency: 'EUR',
+    timeZone: 'UTC',
+    createdAt,
   })
-  if (!account) throw new Error('two programs made the same ad account at once')
+  if (!account) throw new Error('two processes created the same ad account concurrently')
   return account
 }
 

@@ -22,9 +22,9 @@ export interface ProvisioningRequest {
   workspaceName: string
   at: Date
   credentialKeys: CredentialKeys
-  /** Where the publishable key may be used; without any, by no page. */
+  /** The origins that may use the publishable key. */
   origins?: readonly string[]
-  /** Without one the destination is for the simulator of the default platform. */
+  /** By default, the destination is for the simulator of the default platform. */
   connected?: ConnectedDestination | undefined
 }
 
@@ -37,10 +37,7 @@ export interface ProvisionedTracker {
   workspaceId: number
 }
 
-/**
- * Makes a workspace with a tracker, one key of each kind and a destination of its own: the
- * connected one, or one at the simulator.
- */
+/** Creates a workspace with a tracker, one key of each kind and a destination. */
 export async function provisionTracker(
   database: Database,
   { workspaceName, origins, ...request }: ProvisioningRequest,
@@ -80,15 +77,15 @@ export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspace
   trackerId: string
 }
 
-/** Makes the tracker's destination and returns its id. */
+/** Creates a destination of a tracker and returns its ID. */
 export async function provisionDestination(
   database: Database,
   { trackerId, at, credentialKeys, connected = simulatorDestination() }: DestinationRequest,
 ): Promise<string> {
   const id = randomUUID()
-  const { accessToken, ...place } = connected
+  const { accessToken, ...target } = connected
   await insertDestination(database, {
-    ...place,
+    ...target,
     trackerId,
     id,
     sealedCredential: sealCredential(credentialKeys, id, accessToken),

@@ -161,7 +161,7 @@ it('export writes lines to standard output, or a private file that was not there
   assert.deepEqual(await audit([...order, '--out', path]), {
     code: 1,
     shown: '',
-    said: `${path} is there already: name a file that is not.\n`,
+    said: `${path} already exists: name a new file.\n`,
   })
   const nowhere = join(home, 'nowhere', 'log.ndjson')
   assert.deepEqual(await audit([...order, '--out', nowhere]), {

@@ -34,7 +34,7 @@ export async function runAudit(
     const work = {
       ...context,
       database,
-      keys: deriveAuditKeys(loadCredentialKeys(settings, 'refuse')),
+      keys: deriveAuditKeys(loadCredentialKeys(settings, 'fail')),
     }
     switch (command.task) {
       case 'verify':
@@ -133,7 +133,7 @@ function toFileError(path: string, cause: unknown): unknown {
 }
 
 function createFileExistsError(path: string, cause?: unknown): StartError {
-  return new StartError(`${path} is there already: name a file that is not.`, { cause })
+  return new StartError(`${path} already exists: name a new file.`, { cause })
 }
 
 function createUnknownWorkspaceError(workspaceId: number): StartError {

@@ -36,7 +36,7 @@ export async function runCredential(
     const work = {
       ...context,
       database: store.database,
-      keys: loadCredentialKeys(settings, 'refuse'),
+      keys: loadCredentialKeys(settings, 'fail'),
     }
     switch (command.kind) {
       case 'list':

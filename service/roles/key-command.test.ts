@@ -80,7 +80,7 @@ it('issue refuses a third key, a file that is there and a tracker that is not', 
   const issue = ['--kind', 'forwarding', '--out']
   assert.deepEqual(await key('issue', ...issue, join(home, 'shop.json')), {
     code: 1,
-    said: `${join(home, 'shop.json')} is there already: name a file that is not.\n`,
+    said: `${join(home, 'shop.json')} already exists: name a new file.\n`,
   })
   assert.equal((await key('issue', ...issue, path)).code, 0)
   assert.deepEqual(await key('issue', ...issue, join(home, 'third.json')), {

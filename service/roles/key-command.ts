@@ -38,7 +38,7 @@ export async function runKey(context: RoleContext, argumentList: readonly string
     const work = { ...context, database: store.database, tracker }
     if (command.task === 'list') return await listTrackerKeys(work)
     // The key that everybody else signs with: an entry signed with another would look forged.
-    const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'refuse')))
+    const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'fail')))
     switch (command.task) {
       case 'issue':
         return await issueTrackerKey({ ...work, audit }, command)

@@ -77,7 +77,7 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
     const before = readFileSync(path, 'utf8')
     const program = place.start({ role: 'provision', arguments: ['--out', path], environment })
     assert.deepEqual(await program.ended, { code: 1, signal: null })
-    assert.equal(program.terminal(), `${path} is there already: name a file that is not.\n`)
+    assert.equal(program.terminal(), `${path} already exists: name a new file.\n`)
     assert.equal(readFileSync(path, 'utf8'), before)
   })
 

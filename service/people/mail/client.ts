@@ -9,14 +9,14 @@ const CONNECT_MILLISECONDS_MAX = 10_000
 const CONNECTIONS_MAX = 2
 
 interface SmtpServer {
-  /** smtp:// or smtps://, with user and password where the server wants them. */
+  /** smtp:// or smtps://, with user and password if the server requires them. */
   url: string
   from: string
 }
 
 /**
- * Sends mails through an SMTP server. Recipient and sender are given as objects, so that nothing in
- * them is read as a list; nothing of a mail may name a file or a URL to attach.
+ * Sends emails through an SMTP server. Sender and recipient are objects, so that neither is parsed
+ * as a list. Emails cannot attach files or URLs.
  */
 export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
   const transport = createTransport({
@@ -33,9 +33,9 @@ export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
     await transport.sendMail({
       from: { name: 'Signalbox', address: from },
       to: { name: '', address: to },
-      subject: subject.replaceAll(/\s+/g, ' '),
+      subject: toSingleLine(subject),
       text,
-      // RFC 3834: nobody's holiday answers to it.
+      // RFC 3834: suppresses automatic replies.
       headers: { 'Auto-Submitted': 'auto-generated' },
     })
   }
@@ -44,28 +44,35 @@ export function createSmtpTransport({ url, from }: SmtpServer): EmailTransport {
 const OWNER_ONLY_MODE = 0o700
 
 /**
- * For development, where there is no mail server: writes each mail as a text file, named by its
- * time and number, into a folder that only its owner may read. Mails hold links that open accounts.
+ * For development without a mail server: writes each email as a text file, named by time and
+ * number, into a folder that only its owner can read. Emails contain links that open accounts.
  */
 export function createOutboxTransport(folder: string, now: () => Date): EmailTransport {
   let count = 0
   return async ({ to, subject, text }) => {
     mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_MODE })
-    // A folder that was there already may be open to others.
+    // An existing folder may be readable by others.
     chmodSync(folder, OWNER_ONLY_MODE)
     const at = now()
     count += 1
     const number = String(count).padStart(4, '0')
-    // HTTP workers write into one folder, and each counts its own mails.
-    const place = threadId === 0 ? number : `${number}-${threadId}`
-    const name = `${at.toISOString().replaceAll(':', '-')}-${place}.txt`
-    const oneLine = (value: string) => value.replaceAll(/\s+/g, ' ')
-    const head = `To: ${oneLine(to)}\nSubject: ${oneLine(subject)}\nDate: ${at.toUTCString()}\n`
-    writePrivateFile(folder, name, `${head}\n${text}`)
+    // HTTP workers share the folder, and each counts its own emails.
+    const suffix = threadId === 0 ? number : `${number}-${threadId}`
+    const name = `${at.toISOString().replaceAll(':', '-')}-${suffix}.txt`
+    const headers = [
+      `To: ${toSingleLine(to)}`,
+      `Subject: ${toSingleLine(subject)}`,
+      `Date: ${at.toUTCString()}`,
+    ]
+    writePrivateFile(folder, name, `${headers.join('\n')}\n\n${text}`)
   }
 }
 
-/** Where it lies below the data folder. */
+function toSingleLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
+}
+
+/** The path of the outbox in the data folder. */
 export function outboxFolder(dataDirectory: string): string {
   return join(dataDirectory, 'outbox')
 }

@@ -2,28 +2,28 @@ import { type EmailRecipient, LINK_LIFETIME_MINUTES } from '../auth-library.ts'
 import type { Email } from './mail-queue.ts'
 
 /**
- * The mails to people. Links begin with the public origin of the settings, never with what a
- * request says of its host, and carry the token in the query, for a page that asks before it uses
- * it: mail scanners follow links.
+ * Links start with the configured public origin, never with the Host header of a request. They
+ * carry the token in the query, for a page that asks before it uses it: email scanners follow
+ * links.
  */
 export function verificationEmail(origin: string, person: EmailRecipient, token: string): Email {
-  return composeEmail(person.email, 'Confirm your address', [
+  return composeEmail(person.email, 'Confirm your email', [
     `Hello ${sanitizeName(person.name)},`,
-    'please confirm that this address is yours:',
+    'please confirm your email address:',
     buildLink(origin, '/verify', { token }),
     `The link works for ${LINK_LIFETIME_MINUTES.verification / 60} hours.`,
-    'If you did not sign up, ignore this mail.',
+    'If you did not sign up, ignore this email.',
   ])
 }
 
-/** To somebody with whose address somebody signs up again. */
+/** Sent to the owner of an account when its address is used for another sign-up. */
 export function alreadyRegisteredEmail(origin: string, person: EmailRecipient): Email {
-  return composeEmail(person.email, 'You have an account already', [
+  return composeEmail(person.email, 'You already have an account', [
     `Hello ${sanitizeName(person.name)},`,
-    'somebody tried to sign up with this address, which has an account already. Sign in here:',
+    'a sign-up was attempted with this address, which already has an account. Sign in here:',
     buildLink(origin, '/sign-in'),
     `Forgot your password? ${buildLink(origin, '/forgot')}`,
-    'If it was not you, nothing happened and there is nothing to do.',
+    'If this was not you, you do not need to do anything.',
   ])
 }
 
@@ -33,17 +33,17 @@ export function passwordResetEmail(origin: string, person: EmailRecipient, token
     'choose a new password here:',
     buildLink(origin, '/reset', { token }),
     `The link works once, for ${LINK_LIFETIME_MINUTES.reset} minutes.`,
-    'If you did not ask for it, ignore this mail.',
+    'If you did not request it, ignore this email.',
   ])
 }
 
 export function signInLinkEmail(origin: string, email: string, token: string): Email {
-  return composeEmail(email, 'Your link to sign in', [
+  return composeEmail(email, 'Your sign-in link', [
     'Hello,',
     'this link signs you in:',
     buildLink(origin, '/magic', { token }),
     `It works once, for ${LINK_LIFETIME_MINUTES.signIn} minutes.`,
-    'If you did not ask for it, ignore this mail.',
+    'If you did not request it, ignore this email.',
   ])
 }
 
@@ -54,12 +54,13 @@ export interface InvitationDetails {
   inviterName: string
 }
 
-export function invitationEmail(origin: string, notice: InvitationDetails): Email {
-  return composeEmail(notice.email, 'You are invited to a workspace', [
+export function invitationEmail(origin: string, invitation: InvitationDetails): Email {
+  const inviter = sanitizeName(invitation.inviterName)
+  return composeEmail(invitation.email, 'You are invited to a workspace', [
     'Hello,',
-    `${sanitizeName(notice.inviterName)} invites you to a workspace: ${sanitizeName(notice.workspaceName)}.`,
-    `Sign in or sign up with this address, ${notice.email}, and answer here:`,
-    buildLink(origin, `/invitations/${notice.id}`),
+    `${inviter} invites you to a workspace: ${sanitizeName(invitation.workspaceName)}.`,
+    `Sign in or sign up with this address, ${invitation.email}, and respond here:`,
+    buildLink(origin, `/invitations/${invitation.id}`),
   ])
 }
 
@@ -67,7 +68,7 @@ function composeEmail(to: string, subject: string, paragraphs: string[]): Email 
   return { to, subject, text: `${[...paragraphs, 'Signalbox'].join('\n\n')}\n` }
 }
 
-/** On a line of its own or at the end of one, so that mail programs find where it ends. */
+/** Put each link at the end of a line, so that email programs recognize where it ends. */
 function buildLink(origin: string, path: string, query: Record<string, string> = {}): string {
   const url = new URL(path, origin)
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
@@ -76,7 +77,7 @@ function buildLink(origin: string, path: string, query: Record<string, string> =
 
 const NAME_CHARACTERS_MAX = 100
 
-/** Names are written by strangers: no lines of their own, and nothing that looks like a link. */
+/** Names are untrusted: removes line breaks and anything that looks like a link. */
 function sanitizeName(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

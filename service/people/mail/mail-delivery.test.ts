@@ -22,7 +22,7 @@ const ORIGIN = 'https://signalbox.example'
 const EVIL =
   'Eve\r\nBcc: all@people.example\r\n\r\nhttps://evil.example www.evil.example\u2028\u202e'
 
-it('a mail becomes a file that only its owner may read, also in a folder that was open', async test => {
+it('writes each email to a file that only its owner can read, also in an open folder', async test => {
   const folder = join(emptyFolder(test), 'outbox')
   mkdirSync(folder)
   chmodSync(folder, 0o755)
@@ -43,7 +43,7 @@ it('a mail becomes a file that only its owner may read, also in a folder that wa
   assert.match(text, /^https:\/\/signalbox\.example\/reset\?token=one$/m)
 })
 
-it('what strangers call themselves stays within its line and is no link', () => {
+it('keeps names on one line and without links', () => {
   const notice = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
   const person = { email: 'a@b.example', name: EVIL }
   for (const mail of [
@@ -55,7 +55,7 @@ it('what strangers call themselves stays within its line and is no link', () => 
   }
 })
 
-it('an address that could be more than one is none', () => {
+it('rejects an address that could be read as several', () => {
   const several = [
     ...['a@b.example, c@d.example', 'a@b.example\r\nBcc: c@d.example', '"x" <a@b.example>'],
     ...['a@b', 'a@@b.example', '@b.example', 'a@b.example;', 'a b@c.example', 'a@b.example\0'],
@@ -68,7 +68,7 @@ it('an address that could be more than one is none', () => {
   assert.equal(parseEmailAddress(' Ada+Shop@Mail.People.Example '), 'ada+shop@mail.people.example')
 })
 
-it('one after the other, in the background; a failure is told by its code alone', async () => {
+it('sends emails one after another in the background and reports failures by code', async () => {
   const sent: string[] = []
   const codes: string[] = []
   const queue = new MailQueue({
@@ -85,7 +85,7 @@ it('one after the other, in the background; a failure is told by its code alone'
   assert.deepEqual(codes, ['ECONNREFUSED'])
 })
 
-it('mails that nobody takes away do not pile up for ever', async () => {
+it('limits the queue when the mail server does not respond', async () => {
   const codes: string[] = []
   let letGo = () => {}
   const gate = new Promise<void>(resolve => {
@@ -98,7 +98,7 @@ it('mails that nobody takes away do not pile up for ever', async () => {
   await queue.drain()
 })
 
-it('a mail server gets one recipient, one subject and the text', async test => {
+it('sends one recipient, one subject and the text to the mail server', async test => {
   const { url, lines } = await mailServer(test)
   const deliver = createSmtpTransport({ url, from: 'signalbox@shop.example' })
   const person = { email: 'ada@people.example', name: EVIL }
@@ -119,7 +119,7 @@ function emptyFolder(test: TestContext): string {
   return folder
 }
 
-/** As much of RFC 5321 as one mail needs. */
+/** The part of RFC 5321 that one email needs. */
 async function mailServer(test: TestContext) {
   const lines: string[] = []
   const sockets = new Set<Socket>()

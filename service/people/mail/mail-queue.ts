@@ -1,47 +1,47 @@
 interface MailQueueOptions {
   transport: EmailTransport
-  /** Told of a mail that could not be sent; the error may name the server, never the recipient. */
+  /** Receives the error code of a failed email, never its recipient. */
   onFailure: (code: string) => void
 }
 
 const QUEUED_EMAILS_MAX = 1_000
 
 /**
- * Sends one mail after the other, in the background: whoever asks for a mail is answered at once,
- * and so alike whether there is a mail or not. What waits is lost when the process dies; people ask
- * again.
+ * Sends emails one after another in the background. Requests do not wait, so their timing does not
+ * reveal whether an email is sent. Queued emails are lost when the process exits; people can
+ * request them again.
  */
 export class MailQueue implements Mailer {
   readonly #options: MailQueueOptions
-  #waiting = 0
+  #queued = 0
   #last: Promise<void> = Promise.resolve()
 
   constructor(options: MailQueueOptions) {
     this.#options = options
   }
 
-  send(mail: Email): void {
-    const { transport: deliver, onFailure } = this.#options
-    if (this.#waiting >= QUEUED_EMAILS_MAX) {
-      onFailure('too many mails wait')
+  send(email: Email): void {
+    const { transport, onFailure } = this.#options
+    if (this.#queued >= QUEUED_EMAILS_MAX) {
+      onFailure('queue_full')
       return
     }
-    this.#waiting += 1
+    this.#queued += 1
     this.#last = this.#last
-      .then(() => deliver(mail))
-      .catch(error => onFailure(String((error as { code?: unknown }).code ?? 'no answer')))
+      .then(() => transport(email))
+      .catch(error => onFailure(String((error as { code?: unknown }).code ?? 'no_response')))
       .finally(() => {
-        this.#waiting -= 1
+        this.#queued -= 1
       })
   }
 
-  /** Waits until everything that was handed in is away. */
+  /** Resolves when all queued emails are sent or have failed. */
   drain(): Promise<void> {
     return this.#last
   }
 }
 
-/** One mail, in plain text: nothing in it can be loaded or clicked by accident. */
+/** Plain text, without content to load. */
 export interface Email {
   /** One address, checked by `parseEmailAddress`. */
   to: string
@@ -49,12 +49,10 @@ export interface Email {
   text: string
 }
 
-/**
- * Where mails are handed in. Nobody who asks for one waits for it, nor hears whether it arrived.
- */
+/** Queues an email. The caller neither waits nor learns whether it arrives. */
 export interface Mailer {
-  send(mail: Email): void
+  send(email: Email): void
 }
 
-/** Brings one mail away. Throws when it could not. */
-export type EmailTransport = (mail: Email) => Promise<void>
+/** Sends one email. Throws when it fails. */
+export type EmailTransport = (email: Email) => Promise<void>
