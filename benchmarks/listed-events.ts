@@ -1,5 +1,5 @@
 import type { Database } from '../service/db/database.ts'
-import { formatUtcDay } from '../service/events/event-record.ts'
+import { formatUtcDay } from '../service/util/calendar-day.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
 

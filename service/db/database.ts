@@ -100,6 +100,17 @@ export async function inTransaction<T>(
   }
 }
 
+/**
+ * Waits five milliseconds in PostgreSQL, because timers belong to workers. Returns the clock of
+ * PostgreSQL in seconds.
+ */
+export async function sleepInDatabase({ pool }: Pick<Database, 'pool'>): Promise<number> {
+  const { rows } = await pool.query(
+    'select extract(epoch from clock_timestamp())::float8 as now from pg_sleep(0.005)',
+  )
+  return rows[0].now
+}
+
 const BIGINT = 20
 const DATE = 1082
 

@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { testStore } from '../../testing/test-store.ts'
 import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import type { Database } from '../db/database.ts'
-import { DeliveryIdAllocator, reserveDeliveryIds } from './delivery-id-store.ts'
+import { DeliveryIdAllocator, readLastDeliveryId, reserveDeliveryIds } from './delivery-id-store.ts'
 
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
@@ -99,4 +99,12 @@ it('keeps blocks of ten thousand trackers and drops the least recently used one'
   // A new block: what was left of the old one is not used.
   await ids.reserve(first, 1)
   assert.equal(ids.take(first), 1_001)
+})
+
+it('reads the highest delivery id, far beyond 32 bits', async test => {
+  const database = await storeWithTrackers(test)
+  assert.equal(await readLastDeliveryId(database), 0)
+  const last = 2 ** 52
+  assert.equal(await reserveDeliveryIds(database, TRACKER_ID, last), last)
+  assert.equal(await readLastDeliveryId(database), last)
 })

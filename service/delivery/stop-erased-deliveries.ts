@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
+import { sleepInDatabase } from '../db/database.ts'
 import { findEventsWithoutPayload } from '../events/erase-store.ts'
 import type { EventRef } from '../events/event-ref.ts'
-import { pauseBriefly } from '../events/suppression-store.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { SendAnswer } from '../platforms/platform.ts'
 import { clearAnswers } from './attempt-store.ts'
@@ -31,7 +31,7 @@ export async function stopErasedDeliveries(
       await clearAnswers(database, trackerId, stopped.attemptIds)
       return stopped.mayBeAnswered
     }
-    await pauseBriefly(database)
+    await sleepInDatabase(database)
   }
   throw Refusal.unavailable('Deliveries of this person are being written; try again.', 1)
 }

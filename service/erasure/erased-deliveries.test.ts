@@ -5,10 +5,10 @@ import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { storedText, tracesOf } from '../../testing/stored-text.ts'
+import { sleepInDatabase } from '../db/database.ts'
 import { deliverDueBatch } from '../delivery/deliver-batch.ts'
 import { findDueQueues } from '../delivery/destination-queue-store.ts'
 import { tryStopErased } from '../delivery/skip-store.ts'
-import { pauseBriefly } from '../events/suppression-store.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const JOHN = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
@@ -140,7 +140,7 @@ it('200 looks again at what was answered before the payload was gone', async tes
   let erasing: Promise<unknown> | null = null
   await deliverWhile(service, async () => {
     erasing = forget(service)
-    while (!(await isHeldUp(service))) await pauseBriefly(service.database)
+    while (!(await isHeldUp(service))) await sleepInDatabase(service.database)
   })
   // The worker came first and has still seen the payload, so the erasure has to come last.
   assert.match(JSON.stringify(await deliveryOf(service)), /No user jane@example\.com/)

@@ -104,7 +104,7 @@ function buildConflictValues(entries: readonly EventRecord[]): string[] {
     } = entry
     const of = { number: index + 1, trackerId }
     for (const key of presumedConsenting) consenting.push({ ...of, key })
-    if (presumedUnerased === 'everybody') trackers.add(trackerId)
+    if (presumedUnerased === 'all') trackers.add(trackerId)
     else for (const key of presumedUnerased) unerased.push({ ...of, key })
   }
   return [
@@ -221,7 +221,7 @@ export const EVENT_WRITES = {
 
 /**
  * The ledger's part of the acceptance statement, as common table expressions. `entry` has a row
- * for each entry with its `number`, from 1 on; `misjudged` holds the numbers of those that were
+ * for each entry with its `number`, from 1 on; `conflicts` holds the numbers of those that were
  * made as if their person had neither withdrawn consent nor been erased, and wrongly so
  * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not
  * taken: everything is inserted from it. `is true` keeps PostgreSQL from making a join of the
@@ -235,11 +235,11 @@ export function buildAppendCtes(firstParameter: number): string {
   })
   const presumptionParameter = withdrawalParameter + WITHDRAWAL_COLUMNS.length
   return `
-    misjudged as materialized (${buildConflictQuery(`$${firstParameter}`, presumptionParameter)}),
+    conflicts as materialized (${buildConflictQuery(`$${firstParameter}`, presumptionParameter)}),
     entry as materialized (
       select * from ${unnestColumns(APPEND_COLUMNS, { alias: 'given', firstParameter, number: 'number' })}
     ),
-    keyed as (${KEY_WRITE.from('entry where number <> all(array(select number from misjudged))')}),
+    keyed as (${KEY_WRITE.from('entry where number <> all(array(select number from conflicts))')}),
     accepted as materialized (
       select * from entry
       where ((tracker_id, space, id_digest) in (

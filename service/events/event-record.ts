@@ -47,7 +47,7 @@ export interface EventRecord {
    * The same for erasure: the entry was made as if no one of the tracker had ever been erased, or
    * none of these keyed digests (hexadecimal). Left out of an entry that names no one.
    */
-  assumedNotErased?: 'everybody' | readonly string[]
+  assumedNotErased?: 'all' | readonly string[]
 }
 
 /** What was left out on the way in, for later questions. Never holds a value. */
@@ -73,11 +73,6 @@ interface SessionUpdate {
   clickIds: Record<string, string>
 }
 
-/** The UTC day, which names the partition of the payload. */
-export function formatUtcDay(moment: Date): string {
-  return moment.toISOString().slice(0, 10)
-}
-
 /**
  * An event of an erased person as the ledger may keep it: that it happened, when, for how much and
  * by which decision. `eraseEvents` in erase-store.ts leaves the same of an event that is there
@@ -96,12 +91,4 @@ export function stripIdentity(entry: EventRecord, digests: ReadonlySet<string>):
     session: null,
     withdrawnKeys: entry.withdrawnKeys.filter(key => !isForgotten(key)),
   }
-}
-
-/**
- * The address of a page without its query and its fragment, where click ids stand and whatever else
- * a page says of its visitor.
- */
-export function stripQueryAndFragment(eventSource: string | null): string | null {
-  return eventSource && (/^[^?#]*/.exec(eventSource)?.[0] ?? null)
 }

@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
-import { type EventRecord, formatUtcDay } from './event-record.ts'
+import { formatUtcDay } from '../util/calendar-day.ts'
+import type { EventRecord } from './event-record.ts'
 
 /**
  * Every so many events of a day one position is kept. A page then starts at most half as many away

@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { isCitusCluster, setStatisticsTargets } from '../db/distribute-tables.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
-import { formatUtcDay } from './event-record.ts'
+import { DAY_MILLISECONDS, formatUtcDay } from '../util/calendar-day.ts'
 
-const DAY_MILLISECONDS = 86_400_000
 const WEEK_DAYS = 7
 const MONDAY = 1
 const PARTITION_LOCK = 'signalbox_partitions'
@@ -206,14 +205,4 @@ export async function readRetentionLag(
   }
   const { rows } = await pool.query(statement)
   return rows[0]
-}
-
-/** The highest id that any tracker has given to a delivery, or has taken to give. */
-export async function readLastDeliveryId({ pool }: Database): Promise<number> {
-  const statement = {
-    text: 'select coalesce(max(last_id), 0) as last_id from delivery_id_counters',
-    query_timeout: ANSWER_MILLISECONDS_MAX,
-  }
-  const { rows } = await pool.query(statement)
-  return rows[0].last_id
 }

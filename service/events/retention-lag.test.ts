@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
+import { ledgerEntry, STORED_AT, storeEntries } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
-import { reserveDeliveryIds } from '../delivery/delivery-id-store.ts'
-import { ensurePartitions, readLastDeliveryId, readRetentionLag } from './partition-store.ts'
+import { ensurePartitions, readRetentionLag } from './partition-store.ts'
 
 it('is 0 while no partition is due, and counts the days since the oldest was', async test => {
   const { database } = await testStore(test)
@@ -29,17 +27,4 @@ it('counts payloads that lie in the default partition', async test => {
   await storeEntries(database, [ledgerEntry()])
   const cutoffs = { payloads: '2026-11-25', ledger: '2026-11-25' }
   assert.deepEqual(await readRetentionLag(database, cutoffs), { payloads: 3, ledger: 0 })
-})
-
-it('knows the highest id of a delivery, far beyond 32 bits', async test => {
-  const { database } = await testStore(test)
-  assert.equal(await readLastDeliveryId(database), 0)
-  const at = STORED_AT
-  await insertTrackerWithWorkspace(database, {
-    id: TRACKER_ID,
-    createdAt: at,
-  })
-  const last = 2 ** 52
-  assert.equal(await reserveDeliveryIds(database, TRACKER_ID, last), last)
-  assert.equal(await readLastDeliveryId(database), last)
 })

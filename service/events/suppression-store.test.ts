@@ -36,7 +36,7 @@ it('leaves an entry out that presumes too much, and says which', async test => {
   const { database } = await testStore(test)
   await suppress(database)
   const entries = [
-    ledgerEntry({ eventId: 'a', assumedNotErased: 'everybody' }),
+    ledgerEntry({ eventId: 'a', assumedNotErased: 'all' }),
     ledgerEntry({ eventId: 'b', assumedNotErased: ['cd'.repeat(32), KEYED] }),
     ledgerEntry({ eventId: 'c', assumedNotErased: ['cd'.repeat(32)] }),
     ledgerEntry({ eventId: 'd', assumedNotErased: [] }),
@@ -51,7 +51,7 @@ it('leaves an entry out that presumes too much, and says which', async test => {
   )
   assert.deepEqual([...inserted], [`${TRACKER_ID} secret c`, `${TRACKER_ID} secret d`])
   assert.deepEqual([...misjudged], [`${TRACKER_ID} secret b`])
-  const elsewhere = ledgerEntry({ trackerId: OTHER_TRACKER, assumedNotErased: 'everybody' })
+  const elsewhere = ledgerEntry({ trackerId: OTHER_TRACKER, assumedNotErased: 'all' })
   assert.deepEqual(await storeEntries(database, [elsewhere]), ['event-1'])
 })
 

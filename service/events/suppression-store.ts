@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import { type Database, sleepInDatabase } from '../db/database.ts'
 import { hasCitus } from '../db/distribute-tables.ts'
 import { arrayLiteral, type BatchWrite } from '../db/sql-fragments.ts'
 import { queryByTracker } from '../db/tracker-sharding.ts'
@@ -94,7 +94,7 @@ export async function waitForPayloadWriters(
   let earlier = await writers(database)
   let endsAt = Number.POSITIVE_INFINITY
   while (earlier.length > 0) {
-    const now = await pauseBriefly(database)
+    const now = await sleepInDatabase(database)
     endsAt = Math.min(endsAt, now + secondsMax)
     if (now >= endsAt) return false
     const still = new Set(await writers(database))
@@ -126,14 +126,6 @@ const PAYLOAD_WRITERS = `
   where locktype = 'relation' and relation = 'signalbox_store.event_payloads'::regclass
     and database = (select oid from pg_database where datname = current_database())
     and mode = 'RowExclusiveLock' and granted`
-
-/** Five milliseconds, spent in the store: timers belong to workers. Returns its time in seconds. */
-export async function pauseBriefly({ pool }: Database): Promise<number> {
-  const { rows } = await pool.query(
-    'select extract(epoch from clock_timestamp())::float8 as now from pg_sleep(0.005)',
-  )
-  return rows[0].now
-}
 
 /** A person by one of the keys that a withdrawal may have named them with. */
 interface VisitorKey {

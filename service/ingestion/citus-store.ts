@@ -15,7 +15,7 @@ export interface InsertedRecordNumbers {
   /** Those that are new. */
   accepted: number[]
   /** Those that were not tried: their person has withdrawn consent or was erased. */
-  misjudged: number[]
+  conflicts: number[]
 }
 
 /**
@@ -38,15 +38,15 @@ export async function insertOnCitus(
   deliveries: readonly NumberedDelivery[],
 ): Promise<InsertedRecordNumbers> {
   await client.query(LOCK_PAYLOADS_STATEMENT)
-  const misjudged = await findConflicts(client, entries)
-  const left = new Set(misjudged)
+  const conflicts = await findConflicts(client, entries)
+  const left = new Set(conflicts)
   const accepted = await claimEventIds(client, entries, left)
   await writeRecords(
     client,
     accepted.map(number => recordAt(entries, number)),
   )
   await writeDeliveries(client, entries, selectNewDeliveries(deliveries, accepted))
-  return { accepted, misjudged }
+  return { accepted, conflicts }
 }
 
 /**
@@ -54,13 +54,13 @@ export async function insertOnCitus(
  * and look each up there with all trackers (367 ms for a thousand entries of a hundred trackers).
  */
 async function findConflicts(client: Client, entries: readonly EventRecord[]): Promise<number[]> {
-  const misjudged: number[] = []
+  const conflicts: number[] = []
   for (const numbers of await groupByShard(client, entries)) {
     const asked = buildConflictStatement(numbers.map(number => recordAt(entries, number)))
-    const { rows } = await client.query({ name: 'find-misjudged', ...asked })
-    misjudged.push(...rows.map(({ number }) => numbers[Number(number) - 1] as number))
+    const { rows } = await client.query({ name: 'find-conflicts', ...asked })
+    conflicts.push(...rows.map(({ number }) => numbers[Number(number) - 1] as number))
   }
-  return misjudged
+  return conflicts
 }
 
 async function groupByShard(
@@ -83,9 +83,9 @@ async function groupByShard(
 async function claimEventIds(
   client: Client,
   entries: readonly EventRecord[],
-  misjudged: ReadonlySet<number>,
+  conflicts: ReadonlySet<number>,
 ): Promise<number[]> {
-  const tried = [...entries.keys()].map(index => index + 1).filter(number => !misjudged.has(number))
+  const tried = [...entries.keys()].map(index => index + 1).filter(number => !conflicts.has(number))
   const rows = await runBatchWrite(
     client,
     'keys',

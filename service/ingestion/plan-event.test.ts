@@ -103,7 +103,7 @@ it('keeps an event of an erased person without identity, even if more is known',
 })
 
 it('presumes that no one was erased, until it is told by which digests to ask', () => {
-  assert.equal(plan(samplePurchase()).entry.assumedNotErased, 'everybody')
+  assert.equal(plan(samplePurchase()).entry.assumedNotErased, 'all')
   const erasure = { erased: new Set<string>(), keyed: ['ab', 'cd'] }
   const { entry } = plan(samplePurchase(), { erasure })
   assert.deepEqual(entry.assumedNotErased, ['ab', 'cd'])

@@ -3,12 +3,7 @@ import type { ConsentGranted } from '../consent/consent-decision.ts'
 import { checkWithdrawal } from '../consent/withdrawal.ts'
 import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
-import {
-  type EventRecord,
-  type IdentityPayload,
-  stripIdentity,
-  stripQueryAndFragment,
-} from '../events/event-record.ts'
+import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'
 import type { ErasureState } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
@@ -78,7 +73,7 @@ function buildAssumptions(
 ): Assumptions {
   const isPresumed = withdrawnAt === 'unasked' && draft.decision.outcome === 'granted'
   const assumedNotWithdrawn = isPresumed ? listVisitorKeys(draft) : []
-  if (erasure === 'unasked') return { assumedNotWithdrawn, assumedNotErased: 'everybody' }
+  if (erasure === 'unasked') return { assumedNotWithdrawn, assumedNotErased: 'all' }
   return { assumedNotWithdrawn, assumedNotErased: erasure.erased.size > 0 ? [] : erasure.keyed }
 }
 
@@ -210,4 +205,9 @@ function decideDeliveryStatus(
   if (route === null) return { status: 'skipped:no_destination', statusReason: 'no_destination' }
   if (isOutsideWindow(route)) return { status: 'expired', statusReason: 'outside_window' }
   return { status: 'queued', statusReason: 'accepted_for_delivery' }
+}
+
+/** A page URL without its query and fragment, which hold click IDs and details of the visitor. */
+function stripQueryAndFragment(eventSource: string | null): string | null {
+  return eventSource && (/^[^?#]*/.exec(eventSource)?.[0] ?? null)
 }

@@ -20,7 +20,7 @@ import { type InsertedRecordNumbers, insertOnCitus } from './citus-store.ts'
 const INSERT_EVENTS = `
   with ${buildAppendCtes(1)},${planExpressions(APPEND_PARAMETER_COUNT + 1)}
   select array(select number::integer from accepted) as accepted,
-    array(select number::integer from misjudged) as misjudged`
+    array(select number::integer from conflicts) as conflicts`
 
 export interface EventKey {
   trackerId: string
@@ -78,9 +78,9 @@ export async function insertEventsInTransaction(
     number: numbers.get(formatEventKey(delivery)) as number,
   }))
   const insert = isCluster ? insertOnCitus : insertInOneStatement
-  const { accepted, misjudged } = await insert(client, entries, numbered)
+  const { accepted, conflicts } = await insert(client, entries, numbered)
   const keysOf = (found: number[]) => new Set(found.map(number => keys[number - 1] as string))
-  return { newKeys: keysOf(accepted), conflictingKeys: keysOf(misjudged) }
+  return { newKeys: keysOf(accepted), conflictingKeys: keysOf(conflicts) }
 }
 
 async function insertInOneStatement(

@@ -5,7 +5,6 @@ import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { findAttempts } from '../delivery/attempt-store.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
-import { formatUtcDay } from '../events/event-record.ts'
 import { type EventSpace, eventRefKey, SPACE_NUMBERS } from '../events/event-ref.ts'
 import { listEventRefs as listIds } from '../events/list-store.ts'
 import {
@@ -15,6 +14,7 @@ import {
   type StoredEvent,
 } from '../events/store.ts'
 import { Refusal } from '../http/refusal.ts'
+import { formatUtcDay } from '../util/calendar-day.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
 import { buildEventPage, type PageRequest } from './pagination.ts'

@@ -1,10 +1,10 @@
 import type { Database } from '../db/database.ts'
+import { sleepInDatabase } from '../db/database.ts'
 import {
   type AttemptPosition,
   deleteAttempts,
   findTrackersOfOldAttempts,
 } from '../delivery/expire-store.ts'
-import { pauseBriefly } from '../events/suppression-store.ts'
 import { computeRetentionCutoff } from './retention-cutoff.ts'
 
 export interface AttemptExpiry {
@@ -38,7 +38,7 @@ export async function expireAttempts(
       after = batch.last
       attempts += batch.attempts
       batches += 1
-      if (after !== null) await pauseBriefly(database)
+      if (after !== null) await sleepInDatabase(database)
     } while (after !== null)
   }
   return { attempts, more: false }

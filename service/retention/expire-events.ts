@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { sleepInDatabase } from '../db/database.ts'
 import { deleteSentCounts, EXPIRED_ROWS } from '../delivery/expire-store.ts'
 import {
   deleteCounts,
@@ -11,7 +12,6 @@ import {
   findRowwisePartitions,
   type KeyCursor,
 } from '../events/event-expiry-store.ts'
-import { pauseBriefly } from '../events/suppression-store.ts'
 import {
   deleteReports,
   deleteResolvedAlerts,
@@ -83,7 +83,7 @@ async function expireWeeks(database: Database, since: string) {
     // Trying the next one would make all statements wait once more.
     if (!(await detachWeek(database, week))) return { dropped, more: false, isHeld: true }
     dropped += 1
-    await pauseBriefly(database)
+    await sleepInDatabase(database)
   }
   return { dropped, more: dropped < weeks.length, isHeld: false }
 }
@@ -127,7 +127,7 @@ async function expireRowwise(
         batches += 1
         total.events += batch.events
         total.deliveries += batch.deliveries
-        if (after !== null) await pauseBriefly(database)
+        if (after !== null) await sleepInDatabase(database)
       } while (after !== null)
     }
   }
@@ -147,7 +147,7 @@ async function deleteOldReports(database: Database, since: string, batchesMax: n
     if (sent < EXPIRED_ROWS && reports < EXPIRY_BATCH_REPORTS && alerts < EXPIRY_BATCH_REPORTS) {
       return { rows, more: false }
     }
-    await pauseBriefly(database)
+    await sleepInDatabase(database)
   }
   return { rows, more: true }
 }

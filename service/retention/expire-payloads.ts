@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { sleepInDatabase } from '../db/database.ts'
 import {
   deleteDefaultPartitionPayloads,
   deleteInactiveSessions,
@@ -7,7 +8,6 @@ import {
   findExpiredPayloadPartitions,
   findSessionTrackers,
 } from '../events/payload-expiry-store.ts'
-import { pauseBriefly } from '../events/suppression-store.ts'
 import { computeRetentionCutoff } from './retention-cutoff.ts'
 
 export interface PayloadExpiry {
@@ -61,7 +61,7 @@ async function dropDays(database: Database, since: string) {
     // Trying the next day would make all statements wait once more.
     if (!(await dropPayloadPartition(database, name))) return { dropped, more: false, isHeld: true }
     dropped += 1
-    await pauseBriefly(database)
+    await sleepInDatabase(database)
   }
   return { dropped, more: dropped < names.length, isHeld: false }
 }
@@ -72,7 +72,7 @@ async function deleteFromDefaultPartition(database: Database, since: string, bat
     const deleted = await deleteDefaultPartitionPayloads(database, since)
     rows += deleted
     if (deleted < EXPIRY_BATCH_ROWS) return { rows, more: false }
-    await pauseBriefly(database)
+    await sleepInDatabase(database)
   }
   return { rows, more: true }
 }
@@ -92,7 +92,7 @@ async function deleteSessions(database: Database, since: string, batchesMax: num
       after = batch.last
       rows += batch.sessions
       if (batch.sessions > 0) batches += 1
-      if (after !== null || batch.sessions > 0) await pauseBriefly(database)
+      if (after !== null || batch.sessions > 0) await sleepInDatabase(database)
     } while (after !== null)
   }
   return { rows, more: false }

@@ -1,4 +1,4 @@
-import { formatUtcDay } from '../events/event-record.ts'
+import { formatUtcDay } from '../util/calendar-day.ts'
 
 /** How long something is kept. A month ends on the same day of the month, or on its last. */
 export type RetentionPeriod = { days: number } | { months: number }

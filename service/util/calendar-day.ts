@@ -1,6 +1,11 @@
-const DAY_MILLISECONDS = 86_400_000
+export const DAY_MILLISECONDS = 86_400_000
 
-/** True for a day of the calendar as YYYY-MM-DD; PostgreSQL knows no year 0. */
+/** The UTC day of a time, as YYYY-MM-DD. */
+export function formatUtcDay(time: Date): string {
+  return time.toISOString().slice(0, 10)
+}
+
+/** Whether the text is a calendar day as YYYY-MM-DD. PostgreSQL has no year 0. */
 export function isCalendarDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
   const date = new Date(`${text}T00:00:00Z`)
@@ -8,17 +13,17 @@ export function isCalendarDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }
 
-/** The UTC day as a span: `from` belongs to it, `until` does not. */
+/** The UTC day as a range that includes `from` and excludes `until`. */
 export function toDaySpan(day: string): { from: Date; until: Date } {
   return { from: addHoursToDay(day, 0), until: addHoursToDay(day, 24) }
 }
 
-/** So many hours after the UTC day began. */
+/** The time `hours` hours after the start of the UTC day. */
 export function addHoursToDay(day: string, hours: number): Date {
   return new Date(Date.parse(`${day}T00:00:00Z`) + hours * 3_600_000)
 }
 
-/** The UTC day so many days before the one of `moment`. */
-export function subtractDays(moment: Date, days: number): string {
-  return new Date(moment.getTime() - days * DAY_MILLISECONDS).toISOString().slice(0, 10)
+/** The UTC day that is `days` days before the one of `time`. */
+export function subtractDays(time: Date, days: number): string {
+  return formatUtcDay(new Date(time.getTime() - days * DAY_MILLISECONDS))
 }
