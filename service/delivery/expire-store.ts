@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
+import { NIL_UUID } from '../util/uuid.ts'
 import { ADD_COUNTS } from './delivery-columns.ts'
 import { IS_COUNTED } from './plan-store.ts'
 
@@ -8,28 +10,28 @@ import { IS_COUNTED } from './plan-store.ts'
 export const EXPIRED_ROWS = 1_000
 
 /**
- * The deliveries' part of the statement that expires events: it joins `gone`, the events that go,
+ * The deliveries' part of the statement that expires events: it joins `deleted_events`,
  * and lowers the kept counts. `$1` is the tracker.
  */
 export function expireDeliveriesExpressions(): string {
   const goneFrom = (table: 'deliveries' | 'delivery_queue') => `
-      delete from ${table} delivery using gone
-      where delivery.tracker_id = gone.tracker_id and delivery.created_at = gone.created_at
-        and delivery.event_id = gone.event_id and delivery.space = gone.space
+      delete from ${table} delivery using deleted_events event
+      where delivery.tracker_id = event.tracker_id and delivery.created_at = event.created_at
+        and delivery.event_id = event.event_id and delivery.space = event.space
       returning delivery.created_at, delivery.is_test, delivery.status`
   return `
-    gone_final as (${goneFrom('deliveries')}
+    deleted_final as (${goneFrom('deliveries')}
     ),
-    gone_waiting as (${goneFrom('delivery_queue')}
+    deleted_waiting as (${goneFrom('delivery_queue')}
     ),
-    gone_deliveries as materialized (
-      select * from gone_final union all select * from gone_waiting
+    deleted_deliveries as materialized (
+      select * from deleted_final union all select * from deleted_waiting
     ),
-    uncounted_plans as (
+    reduced_delivery_counts as (
       insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
       select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD},
         -count(*), -count(*) filter (where status = 'accepted')
-      from gone_deliveries where ${IS_COUNTED} group by 2 order by 2
+      from deleted_deliveries where ${IS_COUNTED} group by 2 order by 2
       ${ADD_COUNTS}
     )`
 }
@@ -37,8 +39,8 @@ export function expireDeliveriesExpressions(): string {
 const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
 
 /**
- * Deletes a batch of what was counted as sent before `computeRetentionCutoff`, tracker by tracker. Returns how
- * many rows.
+ * Deletes a batch of what was counted as sent before `computeRetentionCutoff`, tracker by tracker.
+ * Returns how many rows.
  */
 export async function deleteSentCounts(database: Database, keptSince: string): Promise<number> {
   let total = 0
@@ -98,7 +100,10 @@ async function deleteSentCountsOf(
   return rows.length
 }
 
-/** The trackers that have attempts from before `computeRetentionCutoff`; an attempt belongs to a destination. */
+/**
+ * The trackers that have attempts from before `computeRetentionCutoff`; an attempt belongs to a
+ * destination.
+ */
 export async function findTrackersOfOldAttempts(
   { pool }: Database,
   keptSince: string,
@@ -156,12 +161,48 @@ export async function deleteAttempts(
            select (select count(*) from gone) as attempts,
              due.started_at::text as last_at, due.id as last_id
            from due order by due.started_at desc, due.id desc limit 1`,
-    values: [trackerId, keptSince, after?.startedAt ?? '-infinity', after?.id ?? NO_ID],
+    values: [trackerId, keptSince, after?.startedAt ?? '-infinity', after?.id ?? NIL_UUID],
   })
   const [row] = rows
   if (!row) return { attempts: 0, last: null }
   return { attempts: row.attempts, last: { startedAt: row.last_at, id: row.last_id } }
 }
 
-/** Before every id. */
-const NO_ID = '00000000-0000-0000-0000-000000000000'
+/**
+ * Deletes the delivery counts of a tracker that are older than the cutoff day, unless the tracker
+ * still has an event of those days.
+ */
+export async function deleteDeliveryCounts(
+  { pool }: Database,
+  trackerId: string,
+  cutoffDay: string,
+): Promise<void> {
+  await pool.query(
+    `delete from delivery_counts
+     where tracker_id = $1::uuid and planned_on < $2::date and not exists (
+       select 1 from events
+       where tracker_id = $1::uuid
+         and created_at < $2::date::timestamp at time zone 'UTC'
+     )`,
+    [trackerId, cutoffDay],
+  )
+}
+
+/** Deletes the delivery counts and queued deliveries of all trackers from before a UTC day. */
+export async function deleteQueuedDeliveries(
+  transaction: Database['query'],
+  end: string,
+): Promise<void> {
+  await sql`delete from delivery_counts where planned_on < ${end}::date`.execute(transaction)
+  await sql`delete from delivery_queue
+    where created_at < ${end}::date::timestamp at time zone 'UTC'`.execute(transaction)
+}
+
+/** Drops the weekly partition of deliveries that starts on a UTC day. */
+export async function dropDeliveryPartition(
+  transaction: Database['query'],
+  start: string,
+): Promise<void> {
+  const table = sql.table(`signalbox_store.deliveries_${start.replaceAll('-', '_')}`)
+  await sql`drop table if exists ${table}`.execute(transaction)
+}

@@ -10,7 +10,7 @@ function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
 }
 
-/** An event of one visitor, so many seconds after the first. */
+/** An event of one visitor, `seconds` after the first. */
 function visit(
   eventId: string,
   seconds: number,
@@ -32,17 +32,17 @@ async function sessionOf(database: Database, eventId: string): Promise<StoredSes
   return event?.session ?? null
 }
 
-it('stores new events once and says which ones were new', async test => {
+it('stores new events once and returns the new IDs', async test => {
   const { database } = await testStore(test)
   const [a, b] = [ledgerEntry({ eventId: 'a' }), ledgerEntry({ eventId: 'b' })]
   assert.deepEqual(await storeEntries(database, [a, b]), ['a', 'b'])
   const changed = { ...b, valueAmount: '1.00' }
   assert.deepEqual(await storeEntries(database, [changed, ledgerEntry({ eventId: 'c' })]), ['c'])
-  const [kept] = await findEventsById(database, TRACKER_ID, ['b'])
-  assert.equal(kept?.valueAmount, '19.90')
+  const [stored] = await findEventsById(database, TRACKER_ID, ['b'])
+  assert.equal(stored?.valueAmount, '19.90')
 })
 
-it('makes a session of the first visit and carries on with it', async test => {
+it('creates a session on the first visit and updates it on the next', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [
     visit('first', 0, { landingSource: 'https://shop.example/', clickIds: { gclid: 'g1' } }),
@@ -59,7 +59,7 @@ it('makes a session of the first visit and carries on with it', async test => {
   })
 })
 
-it('merges several events of one visitor that are committed together', async test => {
+it('merges several events of one visitor in one commit', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [
     visit('e1', 1, { clickIds: { gclid: 'old', fbp: 'p1' } }),
@@ -77,7 +77,7 @@ it('merges several events of one visitor that are committed together', async tes
   assert.deepEqual((await sessionOf(database, 'other'))?.clickIds, { gclid: 'theirs' })
 })
 
-it('lets a repeated event leave no trace in the session', async test => {
+it('does not update the session for a duplicate event', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [visit('e1', 0, { clickIds: { gclid: 'first' } })])
   const before = await sessionOf(database, 'e1')
@@ -97,7 +97,7 @@ it('lets a repeated event leave no trace in the session', async test => {
   })
 })
 
-it('keeps the time at which a click was first seen, and takes a new click over', async test => {
+it('keeps the first time of a repeated click ID and replaces it with a new click ID', async test => {
   const { database } = await testStore(test)
   const clicks = async (eventId: string, fbc: string) => {
     await storeEntries(database, [visit(eventId, 1, { clickIds: { fbc } })])
@@ -108,14 +108,14 @@ it('keeps the time at which a click was first seen, and takes a new click over',
   assert.equal(await clicks('c', 'fb.1.1795262500000.aBc'), 'fb.1.1795262500000.aBc')
 })
 
-it('never moves the last visit back', async test => {
+it('never moves the time of the last visit back', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [visit('e1', 60)])
   await storeEntries(database, [visit('e2', 10)])
   assert.deepEqual((await sessionOf(database, 'e2'))?.lastSeenAt, after(60))
 })
 
-it('keeps the latest withdrawal of a visitor under every key of theirs', async test => {
+it('stores the latest withdrawal of a visitor under each of their keys', async test => {
   const { database } = await testStore(test)
   const withdrawal = (eventId: string, seconds: number) =>
     ledgerEntry({
@@ -137,24 +137,24 @@ it('keeps the latest withdrawal of a visitor under every key of theirs', async t
   ])
 })
 
-it('keeps two trackers apart that use the same ids', async test => {
+it('separates two trackers that use the same IDs', async test => {
   const { database } = await testStore(test)
   const trackerId = '0190aaaa-0000-7000-8000-000000000002'
-  const mine = visit('same', 0, { clickIds: { gclid: 'mine' } })
-  const theirs = { ...visit('same', 0, { clickIds: { gclid: 'theirs' } }), trackerId }
-  await storeEntries(database, [mine, theirs])
-  assert.deepEqual((await sessionOf(database, 'same'))?.clickIds, { gclid: 'mine' })
+  const own = visit('same', 0, { clickIds: { gclid: 'own' } })
+  const other = { ...visit('same', 0, { clickIds: { gclid: 'other' } }), trackerId }
+  await storeEntries(database, [own, other])
+  assert.deepEqual((await sessionOf(database, 'same'))?.clickIds, { gclid: 'own' })
   const [event] = await findEventsById(database, trackerId, ['same'])
-  assert.deepEqual(event?.session?.clickIds, { gclid: 'theirs' })
+  assert.deepEqual(event?.session?.clickIds, { gclid: 'other' })
 })
 
-it('commits crossing groups of two processes without a dead-lock', async test => {
+it('commits overlapping batches of two processes without a deadlock', async test => {
   const { database } = await testStore(test)
   const group = (name: string, visitors: readonly number[]) =>
     visitors.map(number => {
       const visitorId = `visitor-${number}`
-      const entry = visit(`${name}-${number}`, 1, { visitorId })
-      return { ...entry, withdrawalOf: [visitorId] }
+      const event = visit(`${name}-${number}`, 1, { visitorId })
+      return { ...event, withdrawnKeys: [visitorId] }
     })
   const numbers = Array.from({ length: 200 }, (_, index) => index)
   const rounds = Array.from({ length: 8 }, (_, round) =>

@@ -18,9 +18,9 @@ import type { EventRecord } from './event-record.ts'
 import { countInsertedEvents } from './list-position-store.ts'
 import { WITHDRAWAL_WRITE } from './suppression-store.ts'
 
-/** What an entry was made upon without asking: one person's key, or one tracker. */
+/** An unchecked assumption behind an event: that the person with this key is not blocked. */
 interface Assumption {
-  /** The place of the entry among those of the statement, from 1 on. */
+  /** The position of the event in the statement, counted from 1. */
   number: number
   trackerId: string
   key: string
@@ -42,18 +42,20 @@ const TRACKER_CHECK_COLUMNS: BatchColumn<string>[] = [
   { name: 'tracker_id', type: 'uuid', text: trackerId => trackerId },
 ]
 
-/** How many parameters `buildConflictQuery` takes. */
+/** The number of parameters of `buildConflictQuery`. */
 const CONFLICT_PARAMETER_COUNT =
   WITHDRAWAL_CHECK_COLUMNS.length + ERASURE_CHECK_COLUMNS.length + TRACKER_CHECK_COLUMNS.length
 
 /**
- * The numbers of the entries that were made upon a wrong presumption, as a query. To ask before
- * would cost every commit a round trip, mostly in vain. And only the statement's own snapshot
- * can answer: an erasure makes itself known and then waits for the statements that began before,
- * so no identity slips in between (docs/decisions/0011). A tracker that has erased no one, as most
- * have, is asked for as a whole and needs no keyed digests. `trackerIds` is the parameter with the
- * tracker of each entry. `limit` keeps each look-up one of its own. `trackerIdArray` is a parameter
- * with the trackers of the entries, each once, for a Citus cluster: all of one shard there.
+ * An optimistic check, as SQL: the numbers of the events whose assumptions are wrong. A lookup
+ * before the commit would cost every commit a round trip, almost always for nothing. Only the
+ * snapshot of the statement can give the answer: an erasure publishes itself and then waits for the
+ * statements that began earlier, so no identity is stored in between (docs/decisions/0011). A
+ * tracker without erasures, as most are, is checked as a whole and needs no keyed digests.
+ *
+ * `trackerIds` is the parameter with the tracker of each event. `ownTrackers` is the parameter with
+ * the distinct trackers on a Citus cluster, where they share one shard. `limit` keeps each lookup
+ * separate.
  */
 function buildConflictQuery(
   trackerIds: string,
@@ -61,75 +63,72 @@ function buildConflictQuery(
   ownTrackers: string | null = null,
 ): string {
   const isOwn = ownTrackers === null ? '' : `and tracker_id = any(${ownTrackers}::uuid[])`
-  const unerasedParameter = firstParameter + WITHDRAWAL_CHECK_COLUMNS.length
-  const trackerParameter = unerasedParameter + ERASURE_CHECK_COLUMNS.length
+  const alias = 'assumed'
+  const erasureParameter = firstParameter + WITHDRAWAL_CHECK_COLUMNS.length
+  const trackerParameter = erasureParameter + ERASURE_CHECK_COLUMNS.length
   return `
-    select presumed.number
-    from ${unnestColumns(WITHDRAWAL_CHECK_COLUMNS, { alias: 'presumed', firstParameter })}
+    select assumed.number
+    from ${unnestColumns(WITHDRAWAL_CHECK_COLUMNS, { alias, firstParameter })}
     cross join lateral (
       select tracker_id from consent_withdrawals
-      where tracker_id = presumed.tracker_id and visitor_id = presumed.visitor_id ${isOwn}
+      where tracker_id = assumed.tracker_id and visitor_id = assumed.visitor_id ${isOwn}
       limit 1
     ) withdrawal
     union
-    select presumed.number
-    from ${unnestColumns(ERASURE_CHECK_COLUMNS, { alias: 'presumed', firstParameter: unerasedParameter })}
+    select assumed.number
+    from ${unnestColumns(ERASURE_CHECK_COLUMNS, { alias, firstParameter: erasureParameter })}
     cross join lateral (
       select tracker_id from erased_identifiers
-      where tracker_id = presumed.tracker_id and keyed_digest = presumed.keyed_digest ${isOwn}
+      where tracker_id = assumed.tracker_id and keyed_digest = assumed.keyed_digest ${isOwn}
       limit 1
     ) erased
     union
-    select entry.number
-    from ${unnestColumns(TRACKER_CHECK_COLUMNS, { alias: 'presumed', firstParameter: trackerParameter })}
-    join unnest(${trackerIds}::uuid[]) with ordinality as entry(tracker_id, number)
+    select event.number
+    from ${unnestColumns(TRACKER_CHECK_COLUMNS, { alias, firstParameter: trackerParameter })}
+    join unnest(${trackerIds}::uuid[]) with ordinality as event(tracker_id, number)
       using (tracker_id)
     cross join lateral (
       select tracker_id from erased_identifiers
-      where tracker_id = presumed.tracker_id ${isOwn}
+      where tracker_id = assumed.tracker_id ${isOwn}
       limit 1
     ) erased`
 }
 
 /** The values for `buildConflictQuery`. */
-function buildConflictValues(entries: readonly EventRecord[]): string[] {
-  const consenting: Assumption[] = []
-  const unerased: Assumption[] = []
+function buildConflictValues(events: readonly EventRecord[]): string[] {
+  const notWithdrawn: Assumption[] = []
+  const notErased: Assumption[] = []
   const trackers = new Set<string>()
-  for (const [index, entry] of entries.entries()) {
-    const {
-      trackerId,
-      assumedNotWithdrawn: presumedConsenting,
-      assumedNotErased: presumedUnerased = [],
-    } = entry
-    const of = { number: index + 1, trackerId }
-    for (const key of presumedConsenting) consenting.push({ ...of, key })
-    if (presumedUnerased === 'all') trackers.add(trackerId)
-    else for (const key of presumedUnerased) unerased.push({ ...of, key })
+  for (const [index, event] of events.entries()) {
+    const { trackerId, assumedNotWithdrawn, assumedNotErased = [] } = event
+    const number = index + 1
+    for (const key of assumedNotWithdrawn) notWithdrawn.push({ number, trackerId, key })
+    if (assumedNotErased === 'all') trackers.add(trackerId)
+    else for (const key of assumedNotErased) notErased.push({ number, trackerId, key })
   }
   return [
-    ...toArrayParameters(WITHDRAWAL_CHECK_COLUMNS, consenting),
-    ...toArrayParameters(ERASURE_CHECK_COLUMNS, unerased),
+    ...toArrayParameters(WITHDRAWAL_CHECK_COLUMNS, notWithdrawn),
+    ...toArrayParameters(ERASURE_CHECK_COLUMNS, notErased),
     ...toArrayParameters(TRACKER_CHECK_COLUMNS, [...trackers]),
   ]
 }
 
-/** `buildConflictQuery` as a statement of its own, for a Citus cluster, with its parameters. */
-export function buildConflictStatement(entries: readonly EventRecord[]): {
+/** `buildConflictQuery` as a separate statement with its parameters, for a Citus cluster. */
+export function buildConflictStatement(events: readonly EventRecord[]): {
   text: string
   values: string[]
 } {
-  const trackers = entries.map(({ trackerId }) => trackerId)
-  const own = `$${CONFLICT_PARAMETER_COUNT + 2}`
+  const trackers = events.map(({ trackerId }) => trackerId)
+  const ownTrackers = `$${CONFLICT_PARAMETER_COUNT + 2}`
   return {
-    text: buildConflictQuery('$1', 2, own),
-    values: [arrayLiteral(trackers), ...buildConflictValues(entries), trackerIdArray(entries)],
+    text: buildConflictQuery('$1', 2, ownTrackers),
+    values: [arrayLiteral(trackers), ...buildConflictValues(events), trackerIdArray(events)],
   }
 }
 
 const EVENT_NAMES = EVENT_COLUMNS.map(({ name }) => name).join(', ')
 
-/** One of the keys under which a withdrawal names the person of an event. */
+/** A key of the person who withdraws consent with an event. */
 interface WithdrawnKey {
   number: number
   visitorId: string
@@ -140,14 +139,14 @@ const WITHDRAWAL_COLUMNS: BatchColumn<WithdrawnKey>[] = [
   { name: 'visitor_id', type: 'text', text: ({ visitorId }) => visitorId },
 ]
 
-/** The number of an entry's parameters: those of its row, of withdrawals and of presumptions. */
+/** The number of parameters of `buildAppendCtes`: rows, withdrawals and assumptions. */
 export const APPEND_PARAMETER_COUNT =
   APPEND_COLUMNS.length + WITHDRAWAL_COLUMNS.length + CONFLICT_PARAMETER_COUNT
 
 /**
- * Takes the ids of entries. Answers with those that were free: a repeated event leaves no trace.
- * Keys are taken in their order, so that two processes with the same events wait for each other
- * instead of dead-locking; the same holds for the visitors and withdrawals below.
+ * Claims the IDs of events and returns those that were free: a duplicate event leaves no trace.
+ * Keys are claimed in order, so two processes with the same events wait for each other instead of
+ * deadlocking. The same holds for the visitors and withdrawals below.
  */
 export const KEY_WRITE: BatchWrite<EventRow> = {
   columns: pickAppendColumns('tracker_id', 'space', 'id_digest', 'created_at'),
@@ -159,7 +158,7 @@ export const KEY_WRITE: BatchWrite<EventRow> = {
     returning tracker_id, space, id_digest`,
 }
 
-/** What is written of entries whose ids were free. */
+/** The writes for events whose IDs were free. */
 export const EVENT_WRITES = {
   events: {
     columns: EVENT_COLUMNS,
@@ -188,8 +187,8 @@ export const EVENT_WRITES = {
       user_data, payload_click_ids, page_url, identifier_keys::integer[]
     from ${source} where user_data is not null`,
   },
-  // A click that is seen again keeps the time at which it was first seen (domain reference B3).
-  sightings: {
+  // A click ID that is seen again keeps the time at which it was first seen.
+  session_writes: {
     columns: pickAppendColumns(
       'tracker_id',
       'created_at',
@@ -216,28 +215,32 @@ export const EVENT_WRITES = {
         then jsonb_set('{}', '{fbc}', coalesce(sessions.click_ids::jsonb -> 'fbc', 'null'))
         else '{}' end)::json`,
   },
-  counted: { columns: pickAppendColumns('tracker_id', 'created_at'), from: countInsertedEvents },
+  count_writes: {
+    columns: pickAppendColumns('tracker_id', 'created_at'),
+    from: countInsertedEvents,
+  },
 } satisfies Record<string, BatchWrite<EventRow>>
 
 /**
- * The ledger's part of the acceptance statement, as common table expressions. `entry` has a row
- * for each entry with its `number`, from 1 on; `conflicts` holds the numbers of those that were
- * made as if their person had neither withdrawn consent nor been erased, and wrongly so
- * (presumption-store.ts), which are not stored; `accepted` holds the entries whose id was not
- * taken: everything is inserted from it. `is true` keeps PostgreSQL from making a join of the
- * look-up in `keyed`: it takes both lists for ten rows, and compared a thousand with each other.
+ * The common table expressions of the acceptance statement that write events. `entry` has a row for
+ * each event with its `number`, counted from 1. `conflicts` holds the numbers of events that are
+ * not stored, because they assume wrongly that their person neither withdrew consent nor was
+ * erased. `accepted` holds the events whose ID was free: everything is inserted from it. `is true`
+ * prevents a join with `keyed`: PostgreSQL estimates ten rows in each and compared a thousand with
+ * a thousand.
  */
 export function buildAppendCtes(firstParameter: number): string {
   const withdrawalParameter = firstParameter + APPEND_COLUMNS.length
+  const events = unnestColumns(APPEND_COLUMNS, { alias: 'given', firstParameter, number: 'number' })
   const withdrawals = unnestColumns(WITHDRAWAL_COLUMNS, {
     alias: 'withdrawal',
     firstParameter: withdrawalParameter,
   })
-  const presumptionParameter = withdrawalParameter + WITHDRAWAL_COLUMNS.length
+  const conflictParameter = withdrawalParameter + WITHDRAWAL_COLUMNS.length
   return `
-    conflicts as materialized (${buildConflictQuery(`$${firstParameter}`, presumptionParameter)}),
+    conflicts as materialized (${buildConflictQuery(`$${firstParameter}`, conflictParameter)}),
     entry as materialized (
-      select * from ${unnestColumns(APPEND_COLUMNS, { alias: 'given', firstParameter, number: 'number' })}
+      select * from ${events}
     ),
     keyed as (${KEY_WRITE.from('entry where number <> all(array(select number from conflicts))')}),
     accepted as materialized (
@@ -257,16 +260,16 @@ export function buildAppendCtes(firstParameter: number): string {
       .join(',')}`
 }
 
-/** The values for `buildAppendCtes`. Entries are distinct, best in order of receipt. */
-export function buildAppendValues(entries: readonly EventRecord[]): string[] {
+/** The values for `buildAppendCtes`. Events are distinct, ideally in order of receipt. */
+export function buildAppendValues(events: readonly EventRecord[]): string[] {
   return [
-    ...toArrayParameters(APPEND_COLUMNS, toEventRows(entries)),
+    ...toArrayParameters(APPEND_COLUMNS, toEventRows(events)),
     ...toArrayParameters(
       WITHDRAWAL_COLUMNS,
-      entries.flatMap(({ withdrawnKeys: withdrawalOf }, index) =>
-        withdrawalOf.map(visitorId => ({ number: index + 1, visitorId })),
+      events.flatMap(({ withdrawnKeys }, index) =>
+        withdrawnKeys.map(visitorId => ({ number: index + 1, visitorId })),
       ),
     ),
-    ...buildConflictValues(entries),
+    ...buildConflictValues(events),
   ]
 }

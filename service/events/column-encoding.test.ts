@@ -17,13 +17,13 @@ import {
 import { COLUMN_DICTIONARIES } from './dictionary-codec.ts'
 import type { IdentityPayload } from './event-record.ts'
 
-const CAPTURED = new Date('2026-11-21T11:00:00.000Z')
+const CAPTURED_AT = new Date('2026-11-21T11:00:00.000Z')
 const CONSENT = {
   ad_user_data: 'granted',
   ad_personalization: 'granted',
   ad_storage: 'granted',
   analytics_storage: 'granted',
-  captured_at: CAPTURED.toISOString(),
+  captured_at: CAPTURED_AT.toISOString(),
   decision: {
     outcome: 'granted',
     reason: 'granted_by_consent',
@@ -34,14 +34,14 @@ const CONSENT = {
         state: 'granted',
         why: 'words_granted',
         field: 'consent.ad_user_data',
-        captured_at: CAPTURED.toISOString(),
+        captured_at: CAPTURED_AT.toISOString(),
       },
     },
     rules_version: '1',
-    captured_at: CAPTURED.toISOString(),
+    captured_at: CAPTURED_AT.toISOString(),
   },
 }
-const PACKED_CONSENT = '~A~0~C~0~E~0}}'
+const ENCODED_CONSENT = '~A~0~C~0~E~0}}'
 
 const VALUE = {
   value: '119.95',
@@ -50,7 +50,7 @@ const VALUE = {
   contents: [{ id: 'SKU-1', title: "Chef's knife", quantity: 2, item_price: '29.95' }],
   num_items: 2,
 }
-const PACKED_VALUE = "~0~DSKU-1~EChef~'s knife~F2~H29.95~J2}"
+const ENCODED_VALUE = "~0~DSKU-1~EChef~'s knife~F2~H29.95~J2}"
 
 const PAYLOAD: IdentityPayload = {
   visitorId: 'visitor-1',
@@ -64,20 +64,20 @@ const PAYLOAD: IdentityPayload = {
   clickIds: { fbc: 'fb.1.1795262400000.click', fbp: 'fb.1.1795262400000.1', gclid: '~A' },
 }
 
-it('packs the consent of a purchase to a few characters, and back', () => {
-  const entry = ledgerEntry({ consent: JSON.stringify(CONSENT), consentCapturedAt: CAPTURED })
-  assert.equal(encodeConsent(entry), JSON.stringify(PACKED_CONSENT))
-  const row = { consent: PACKED_CONSENT, consent_captured_at: CAPTURED }
+it('encodes and decodes the consent of a purchase in a few characters', () => {
+  const event = ledgerEntry({ consent: JSON.stringify(CONSENT), consentCapturedAt: CAPTURED_AT })
+  assert.equal(encodeConsent(event), JSON.stringify(ENCODED_CONSENT))
+  const row = { consent: ENCODED_CONSENT, consent_captured_at: CAPTURED_AT }
   assert.deepEqual(decodeConsent(row), CONSENT)
   assert.equal(encodeConsent(ledgerEntry({ consent: null })), null)
 })
 
-it('packs what was bought without amount, currency and order, and back', () => {
+it('encodes and decodes value data without amount, currency and order', () => {
   const order = { valueAmount: VALUE.value, valueCurrency: 'EUR', orderId: VALUE.order_id }
-  const entry = ledgerEntry({ ...order, valueData: JSON.stringify(VALUE) })
-  assert.equal(encodeValueData(entry), JSON.stringify(PACKED_VALUE))
+  const event = ledgerEntry({ ...order, valueData: JSON.stringify(VALUE) })
+  assert.equal(encodeValueData(event), JSON.stringify(ENCODED_VALUE))
   const row = {
-    value_data: PACKED_VALUE,
+    value_data: ENCODED_VALUE,
     value_amount: VALUE.value,
     value_currency: 'EUR',
     order_id: VALUE.order_id,
@@ -85,17 +85,17 @@ it('packs what was bought without amount, currency and order, and back', () => {
   assert.deepEqual(decodeValueData(row), VALUE)
 })
 
-it('leaves an amount where it is that the column gives back with other digits', () => {
+it('keeps an amount that the numeric column returns with different digits', () => {
   for (const value of ['007.50', '1e3', '-0', '.5', '5.']) {
     const valueData = JSON.stringify({ value, currency: 'EUR' })
-    const packed = encodeValueData(ledgerEntry({ valueAmount: value, valueData }))
+    const encoded = encodeValueData(ledgerEntry({ valueAmount: value, valueData }))
     const row = { value_amount: '1', value_currency: 'EUR', order_id: null }
-    const stored = decodeValueData({ ...row, value_data: JSON.parse(String(packed)) })
+    const stored = decodeValueData({ ...row, value_data: JSON.parse(String(encoded)) })
     assert.deepEqual(stored, { value, currency: 'EUR' })
   }
 })
 
-it('packs a person with digests in base64url and every click id once, and back', () => {
+it('encodes and decodes digests as base64url and each click ID once', () => {
   const row = {
     user_data: JSON.parse(encodeUserData(PAYLOAD)),
     click_ids: JSON.parse(encodeClickIds(PAYLOAD)),
@@ -110,24 +110,24 @@ it('packs a person with digests in base64url and every click id once, and back',
   assert.doesNotMatch(row.user_data, /1795262400000\.1|[0-9a-f]{64}/)
 })
 
-it('keeps of a page only what its address does not say', () => {
-  const address = 'https://shop.example/thanks'
+it('stores only the query and fragment of a page URL', () => {
+  const eventSource = 'https://shop.example/thanks'
   for (const page of [
-    `${address}?order=1#top`,
-    `${address}#top`,
-    address,
+    `${eventSource}?order=1#top`,
+    `${eventSource}#top`,
+    eventSource,
     'https://other.example/?',
   ]) {
-    const stored = encodePageUrl(page, address)
-    assert.equal(decodePageUrl({ page_url: stored, event_source: address }), page)
+    const stored = encodePageUrl(page, eventSource)
+    assert.equal(decodePageUrl({ page_url: stored, event_source: eventSource }), page)
   }
-  assert.equal(encodePageUrl(`${address}?order=1`, address), '?order=1')
-  assert.equal(encodePageUrl(undefined, address), null)
-  assert.equal(decodePageUrl({ page_url: null, event_source: address }), address)
+  assert.equal(encodePageUrl(`${eventSource}?order=1`, eventSource), '?order=1')
+  assert.equal(encodePageUrl(undefined, eventSource), null)
+  assert.equal(decodePageUrl({ page_url: null, event_source: eventSource }), eventSource)
 })
 
-it('reads rows that were stored before there was packing', () => {
-  assert.deepEqual(decodeConsent({ consent: CONSENT, consent_captured_at: CAPTURED }), CONSENT)
+it('decodes rows from before the encoding', () => {
+  assert.deepEqual(decodeConsent({ consent: CONSENT, consent_captured_at: CAPTURED_AT }), CONSENT)
   const columns = { value_amount: '1', value_currency: null, order_id: null }
   assert.deepEqual(decodeValueData({ ...columns, value_data: VALUE }), VALUE)
   assert.equal(decodeValueData({ ...columns, value_data: null }), null)
@@ -142,16 +142,16 @@ it('reads rows that were stored before there was packing', () => {
   })
 })
 
-it('has every phrase where the rows of a store look for it', () => {
-  // A phrase more at the end of a list does not change these.
-  const known = {
+it('keeps every phrase at the index that stored rows use', () => {
+  // A phrase appended to a list does not change these.
+  const phrases = {
     consent: COLUMN_DICTIONARIES.consent.slice(0, 24),
     value: COLUMN_DICTIONARIES.value.slice(0, 11),
     userData: COLUMN_DICTIONARIES.userData.slice(0, 30),
     clickIds: COLUMN_DICTIONARIES.clickIds.slice(0, 6),
   }
   assert.equal(
-    hash('sha256', JSON.stringify(known)),
+    hash('sha256', JSON.stringify(phrases)),
     '955f8d2bfdb0d721c8db691a322d1ec6b99f3880d3969f81fa2ca7edd8622a3a',
   )
 })

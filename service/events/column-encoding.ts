@@ -1,7 +1,7 @@
 import { COLUMN_DICTIONARIES, DictionaryCodec } from './dictionary-codec.ts'
 import type { EventRecord, IdentityPayload } from './event-record.ts'
 
-/** What the columns say by null, as `comment on column` has it (0019-narrow-rows.sql). */
+/** The values that a null column stands for; `comment on column` in 0019-narrow-rows.sql. */
 export const COLUMN_DEFAULTS = {
   event_class: 'conversion',
   action_source: 'website',
@@ -13,7 +13,7 @@ export const COLUMN_DEFAULTS = {
 } as const
 export type DefaultedColumn = keyof typeof COLUMN_DEFAULTS
 
-/** The time that most consents name three times is a column of its own. */
+/** Most consents contain the same time three times; it has its own column. */
 export function encodeConsent({ consent, consentCapturedAt }: EventRecord): string | null {
   return consent && CONSENT_CODEC.encode(consent, quotedTime(consentCapturedAt))
 }
@@ -25,9 +25,9 @@ export function decodeConsent(row: {
   return toObject(CONSENT_CODEC.decode(row.consent, quotedTime(row.consent_captured_at)))
 }
 
-/** Amount, currency and order are columns of their own. */
-export function encodeValueData(entry: EventRecord): string | null {
-  const { valueData, valueAmount, valueCurrency, orderId } = entry
+/** Amount, currency and order have their own columns. */
+export function encodeValueData(event: EventRecord): string | null {
+  const { valueData, valueAmount, valueCurrency, orderId } = event
   return (
     valueData && VALUE_CODEC.encode(valueData, orderHead({ valueAmount, valueCurrency, orderId }))
   )
@@ -47,12 +47,14 @@ export function decodeValueData(row: {
   return toObject(VALUE_CODEC.decode(row.value_data, head))
 }
 
-/** Digests as base64url, and 0 for a click id that stands in the column of click ids too. */
+/** Digests as base64url, and 0 for a click ID that is also in the column of click IDs. */
 export function encodeUserData({ digests, plain, clickIds }: IdentityPayload): string {
-  const kept: Record<string, string | 0> = {}
-  for (const [key, value] of Object.entries(plain)) kept[key] = value === clickIds[key] ? 0 : value
+  const encoded: Record<string, string | 0> = {}
+  for (const [key, value] of Object.entries(plain)) {
+    encoded[key] = value === clickIds[key] ? 0 : value
+  }
   return USER_DATA_CODEC.encode(
-    JSON.stringify({ digests: recodeDigests(digests, encodeDigest), plain: kept }),
+    JSON.stringify({ digests: recodeDigests(digests, encodeDigest), plain: encoded }),
   )
 }
 
@@ -83,21 +85,21 @@ interface EncodedUserData {
   plain?: Record<string, string | 0>
 }
 
-/** Query and fragment of the page: its address is kept longer, with the event. */
-export function encodePageUrl(page: string | undefined, address: string | null): string | null {
+/** Query and fragment of the page URL; the rest is stored longer, with the event. */
+export function encodePageUrl(page: string | undefined, eventSource: string | null): string | null {
   if (page === undefined) return null
-  return address !== null && page.startsWith(address) && /^[?#]/.test(page.slice(address.length))
-    ? page.slice(address.length)
-    : page
+  if (eventSource === null || !page.startsWith(eventSource)) return page
+  const rest = page.slice(eventSource.length)
+  return /^[?#]/.test(rest) ? rest : page
 }
 
 export function decodePageUrl(row: {
   page_url: string | null
   event_source: string | null
 }): string | null {
-  const { page_url: page, event_source: address } = row
-  if (page === null) return address
-  return /^[?#]/.test(page) ? `${address}${page}` : page
+  const { page_url: page, event_source: eventSource } = row
+  if (page === null) return eventSource
+  return /^[?#]/.test(page) ? `${eventSource}${page}` : page
 }
 
 const CONSENT_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.consent)
@@ -109,7 +111,7 @@ function quotedTime(time: Date | null): string | null {
   return time && `"${time.toISOString()}"`
 }
 
-/** Null where the amount may be read with other digits than it was written with. */
+/** Null when the numeric column may return the amount with different digits. */
 function orderHead({
   valueAmount,
   valueCurrency,
@@ -128,9 +130,9 @@ function recodeDigests(
   digests: Record<string, string[]>,
   recode: (digest: string) => string,
 ): Record<string, string[]> {
-  const written: Record<string, string[]> = {}
-  for (const [key, values] of Object.entries(digests)) written[key] = values.map(recode)
-  return written
+  return Object.fromEntries(
+    Object.entries(digests).map(([key, values]) => [key, values.map(recode)]),
+  )
 }
 
 const HEX_DIGEST = /^[0-9a-f]{64}$/

@@ -5,21 +5,21 @@ import { DictionaryCodec } from './dictionary-codec.ts'
 
 const PHRASES = ['{"title":"', '"title":"', '","price":"', "it's ", '~A', 'ü\\n']
 
-const packedJson = new DictionaryCodec(PHRASES)
+const codec = new DictionaryCodec(PHRASES)
 
 function roundTrip(value: unknown, given: string | null): unknown {
-  const stored = packedJson.encode(JSON.stringify(value), given)
-  return packedJson.decode(JSON.parse(stored), given)
+  const stored = codec.encode(JSON.stringify(value), given)
+  return codec.decode(JSON.parse(stored), given)
 }
 
-it('writes phrases as two characters, and what is given as a mark', () => {
+it('encodes phrases and the given text as two characters', () => {
   const text = '{"title":"Lamp","price":"19.95","order":"A-1"}'
-  const packed = packedJson.encode(text, '"A-1"')
-  assert.equal(packed, `"~ALamp~C19.95','order':~0}"`)
-  assert.deepEqual(packedJson.decode(JSON.parse(packed), '"A-1"'), JSON.parse(text))
+  const encoded = codec.encode(text, '"A-1"')
+  assert.equal(encoded, `"~ALamp~C19.95','order':~0}"`)
+  assert.deepEqual(codec.decode(JSON.parse(encoded), '"A-1"'), JSON.parse(text))
 })
 
-it('gives back every JSON value, whatever is given and whatever looks like a mark', () => {
+it('round-trips every JSON value, including text that looks like a code', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.string({ unit: fc.constantFrom('~', "'", '"', '\\', 'A', '0', '\x01', '\n', 'ü', '{') }),
@@ -45,17 +45,17 @@ it('gives back every JSON value, whatever is given and whatever looks like a mar
   )
 })
 
-it('takes what was stored before as it is', () => {
-  assert.deepEqual(packedJson.decode({ title: '~A' }), { title: '~A' })
-  assert.equal(packedJson.decode(null), null)
+it('returns values from before the encoding unchanged', () => {
+  assert.deepEqual(codec.decode({ title: '~A' }), { title: '~A' })
+  assert.equal(codec.decode(null), null)
 })
 
-it('refuses a mark that it does not know, instead of leaving something out', () => {
-  assert.throws(() => packedJson.decode('{~Z}'), /has ~Z, which this version does not know/)
-  assert.throws(() => packedJson.decode('{~0}'), /has ~0/)
+it('throws on an unknown code', () => {
+  assert.throws(() => codec.decode('{~Z}'), /has the code ~Z, which this version does not know/)
+  assert.throws(() => codec.decode('{~0}'), /has the code ~0/)
 })
 
-it('has no more phrases than marks', () => {
+it('throws when there are more phrases than codes', () => {
   const phrases = Array.from({ length: 53 }, (_, index) => `phrase ${index}`)
   assert.throws(() => new DictionaryCodec(phrases), /more phrases/)
 })

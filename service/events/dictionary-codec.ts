@@ -1,61 +1,61 @@
 /**
- * Writes the JSON of one column as a JSON string in which the phrases that most rows have are two
- * characters each. The events of a caller are alike in all but their values, and PostgreSQL
- * compresses no row of less than 2 KB, whatever its `toast_tuple_target` is (docs/decisions/0025).
+ * Compresses the JSON of one column with a dictionary: phrases that most rows have in common become
+ * two characters each, in a JSON string. The events of a caller differ only in their values, and
+ * PostgreSQL never compresses rows smaller than 2 KB, regardless of `toast_tuple_target`
+ * (docs/decisions/0025).
  *
- *     ~A to ~Z, ~a to ~z   a phrase, by its place in the list
+ *     ~A to ~Z, ~a to ~z   a phrase, by its index in the dictionary
  *     ~0                   a text that follows from other columns of the row
  *     '                    a quote, which would need a backslash in a JSON string
  *     ~'  ~~               an apostrophe, a tilde
  *
- * Rows hold places in the list: a list only grows, at its end. A phrase that no row has any more
- * does no harm.
+ * Rows hold dictionary indexes, so phrases are only appended. An unused phrase does no harm.
  */
 export class DictionaryCodec {
-  readonly #markOf: Map<string, string>
-  readonly #partOf: Map<string, string>
-  readonly #parts: RegExp
+  readonly #codes: Map<string, string>
+  readonly #phrases: Map<string, string>
+  readonly #pattern: RegExp
 
   constructor(phrases: readonly string[]) {
-    if (phrases.length > LETTERS.length) throw new Error('more phrases than there are marks')
-    this.#markOf = new Map([
-      ...Object.entries(CHARACTER_MARKS),
-      ...phrases.map((phrase, index): [string, string] => [phrase, `~${LETTERS[index]}`]),
+    if (phrases.length > CODES.length) throw new Error('the dictionary has more phrases than codes')
+    this.#codes = new Map([
+      ...Object.entries(CHARACTER_CODES),
+      ...phrases.map((phrase, index): [string, string] => [phrase, `~${CODES[index]}`]),
     ])
-    this.#partOf = new Map([...this.#markOf].map(([part, mark]) => [mark, part]))
-    // The first that fits is taken, so the longest comes first.
-    const parts = [...this.#markOf.keys()].sort((one, other) => other.length - one.length)
-    this.#parts = new RegExp(parts.map(escapedPattern).join('|'), 'g')
+    this.#phrases = new Map([...this.#codes].map(([part, code]) => [code, part]))
+    // The first match wins, so the longest phrase comes first.
+    const parts = [...this.#codes.keys()].sort((a, b) => b.length - a.length)
+    this.#pattern = new RegExp(parts.map(escapePattern).join('|'), 'g')
   }
 
-  /** From the text of `JSON.stringify`; `given` is what follows from other columns of the row. */
+  /** Takes the text of `JSON.stringify`. `given` follows from other columns of the row. */
   encode(text: string, given: string | null = null): string {
-    const isShort = given === null || given.length <= GIVEN_MARK.length
-    const marked = isShort ? text : text.replaceAll(given, GIVEN)
-    const packed = marked.replace(this.#parts, part => this.#markOf.get(part) as string)
-    return `"${packed.replaceAll('\\', '\\\\')}"`
+    const isShort = given === null || given.length <= GIVEN_CODE.length
+    const marked = isShort ? text : text.replaceAll(given, GIVEN_MARK)
+    const encoded = marked.replace(this.#pattern, part => this.#codes.get(part) as string)
+    return `"${encoded.replaceAll('\\', '\\\\')}"`
   }
 
-  /** Takes the parsed value of the column. One that is no string was stored before 0.5.0. */
+  /** Takes the parsed value of the column. A value that is not a string is from before 0.5.0. */
   decode(stored: unknown, given: string | null = null): unknown {
     if (typeof stored !== 'string') return stored
-    const text = stored.replace(MARKS, mark => {
-      const part = mark === GIVEN_MARK ? given : this.#partOf.get(mark)
+    const text = stored.replace(CODE_PATTERN, code => {
+      const part = code === GIVEN_CODE ? given : this.#phrases.get(code)
       if (typeof part === 'string') return part
-      throw new Error(`a column of the ledger has ${mark}, which this version does not know`)
+      throw new Error(`a stored column has the code ${code}, which this version does not know`)
     })
     return JSON.parse(text)
   }
 }
 
-const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Stands for what is given while the rest is looked through; JSON escapes it everywhere. */
-const GIVEN = '\x01'
-const GIVEN_MARK = '~0'
-const CHARACTER_MARKS = { '"': "'", "'": "~'", '~': '~~', [GIVEN]: GIVEN_MARK }
-const MARKS = /~.|'/g
+const CODES = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** Stands for `given` while phrases are replaced. JSON never contains it unescaped. */
+const GIVEN_MARK = '\x01'
+const GIVEN_CODE = '~0'
+const CHARACTER_CODES = { '"': "'", "'": "~'", '~': '~~', [GIVEN_MARK]: GIVEN_CODE }
+const CODE_PATTERN = /~.|'/g
 
-function escapedPattern(text: string): string {
+function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
@@ -150,8 +150,8 @@ const CLICK_IDS = [
 ]
 
 /**
- * What most rows of a column have in common, as `JSON.stringify` writes it. Rows hold places in
- * these lists (packed-json.ts), so a phrase stays where it is and a new one goes to the end.
+ * The common phrases of each column, as `JSON.stringify` writes them. Rows hold indexes into these
+ * lists, so phrases never move and new ones go to the end.
  */
 export const COLUMN_DICTIONARIES = {
   consent: CONSENT,

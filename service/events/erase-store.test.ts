@@ -13,11 +13,11 @@ import { digestVisitorId, legacyIndexKey, matchesPerson } from './person-identif
 const DIGEST = hash('sha256', 'jane@example.com')
 const MIGRATIONS = join(import.meta.dirname, '..', 'migrations')
 
-function found(database: Database, digest: string): Promise<ErasablePayload[]> {
+function findPayloads(database: Database, digest: string): Promise<ErasablePayload[]> {
   return findPayloadsByDigest(database, { trackerId: TRACKER_ID, digest, limit: 100, after: null })
 }
 
-it('finds an event on any day, page by page, in the order of days', async test => {
+it('finds events of all days, page by page, in order of days', async test => {
   const { database } = await testStore(test)
   await ensurePartitions(database, STORED_AT, 2)
   const payload = { visitorId: null, digests: { ph: ['a'.repeat(64), DIGEST] }, plain: {} }
@@ -46,18 +46,18 @@ it('finds an event on any day, page by page, in the order of days', async test =
   )
 })
 
-it('tells digests apart that share a number of the index', async test => {
+it('distinguishes digests that share an index key', async test => {
   const { database } = await testStore(test)
   const twin = DIGEST.slice(0, 8) + 'f'.repeat(56)
   const digests = { em: [twin] }
   const payload = { visitorId: null, digests, plain: {}, clickIds: {} }
   await storeEntries(database, [ledgerEntry({ payload })])
-  const [candidate] = await found(database, DIGEST)
+  const [candidate] = await findPayloads(database, DIGEST)
   assert.ok(candidate)
   assert.equal(matchesPerson(candidate, { digest: DIGEST, keys: ['em'] }), false)
 })
 
-it('erases once, of equal erasures at once', async test => {
+it('erases each event once when equal erasures run concurrently', async test => {
   const { database } = await testStore(test)
   const visitor = (index: number) => ({
     eventId: `event-${index}`,
@@ -66,7 +66,7 @@ it('erases once, of equal erasures at once', async test => {
   })
   const entries = Array.from({ length: 50 }, (_, index) => ledgerEntry(visitor(index)))
   await storeEntries(database, entries)
-  const payloads = await found(database, DIGEST)
+  const payloads = await findPayloads(database, DIGEST)
   assert.equal(payloads.length, 50)
   const orders = [payloads, payloads.toReversed(), payloads.slice(10), payloads.slice(0, 40)]
   const erased = await Promise.all(orders.map(some => eraseEvents(database, TRACKER_ID, some)))
@@ -80,7 +80,7 @@ it('erases once, of equal erasures at once', async test => {
   )
 })
 
-it('the migration makes what was stored before it findable', async test => {
+it('indexes payloads from before the migration', async test => {
   const database = await storeBefore0006(test)
   const external = hash('sha256', 'crm-1')
   const long = `GA1.2.${'0123456789'.repeat(7)}`
@@ -91,13 +91,13 @@ it('the migration makes what was stored before it findable', async test => {
   const stored: [string, string | null, object][] = [
     ['mail', null, { em: ['b'.repeat(64), DIGEST], fn: ['c'.repeat(64)] }],
     ['id', null, { external_id: [external] }],
-    ['nobody', null, {}],
+    ['anonymous', null, {}],
     ...visitors.map((visitor, index) => [`visitor-${index}`, visitor, {}] as const),
   ].map(([id, visitor, digests]) => [id as string, visitor as string | null, digests as object])
   for (const [eventId, visitor, digests] of stored)
     await insertBefore0006(database, eventId, visitor, digests)
   await database.pool.query(migration('0006-erasure.sql'))
-  // A process of the version before goes on until it is started again.
+  // A process of the earlier version keeps running until it restarts.
   await insertBefore0006(database, 'by-old-process', null, { em: [DIGEST] })
 
   const named = async (digest: string) => {
@@ -123,7 +123,7 @@ it('the migration makes what was stored before it findable', async test => {
   )
 })
 
-it('the migration forgets what statistics have seen of people, and no new ones are made', async test => {
+it('removes identifiers from planner statistics and collects no new ones after the migration', async test => {
   const database = await storeBefore0006(test)
   const { pool } = database
   const store = async (index: number) => {
@@ -143,15 +143,15 @@ it('the migration forgets what statistics have seen of people, and no new ones a
       )
     }
   }
-  const seen = async () => {
+  const countStatistics = async () => {
     await pool.query('analyze')
     const { rows } = await pool.query('select s::text as row from pg_statistic s')
     return rows.filter(({ row }) => row.includes('visitor-')).length
   }
   for (let index = 0; index < 5; index += 1) await store(index)
-  assert.ok((await seen()) > 3)
+  assert.ok((await countStatistics()) > 3)
   await pool.query(migration('0006-erasure.sql'))
-  assert.equal(await seen(), 0)
+  assert.equal(await countStatistics(), 0)
 })
 
 function migration(file: string): string {

@@ -24,11 +24,11 @@ import {
 } from './person-identifiers.ts'
 import { payloadCondition } from './store.ts'
 
-/** A payload that may be erased: where it lies, and whom it names. */
+/** A payload that may be erased: its key and the person it identifies. */
 export interface ErasablePayload extends PersonIdentifiers, EventRef {
   /** The partition, YYYY-MM-DD. */
   receivedOn: string
-  /** A process of an earlier version has stored it: see unindexed-store.ts. */
+  /** An earlier version stored it without index keys: see payload-index-store.ts. */
   isUnindexed: boolean
 }
 
@@ -36,13 +36,13 @@ export interface DigestSearch {
   trackerId: string
   digest: string
   limit: number
-  /** The last one of the page before; null for the first page. */
+  /** The last payload of the previous page; null for the first page. */
   after: ErasablePayload | null
 }
 
 /**
- * Payloads that may bear the digest, in order. The index knows digests by 32 bits, so the caller
- * tells by `matchesPerson` which are meant.
+ * Payloads that may have the digest, in order. The index holds 32 bits of a digest, so the caller
+ * filters the result with `matchesPerson`.
  */
 export async function findPayloadsByDigest(
   { pool }: Database,
@@ -67,7 +67,7 @@ export async function findPayloadsByDigest(
   return rows.map(toErasablePayload)
 }
 
-/** Payloads of a visitor, in no order: a visitor with more than the limit is not one person. */
+/** Payloads of a visitor, unordered. A visitor with more than the limit is not one person. */
 export async function findPayloadsByVisitor(
   { pool }: Database,
   { trackerId, visitorId, limit }: { trackerId: string; visitorId: string; limit: number },
@@ -88,11 +88,10 @@ export async function findPayloadsByVisitor(
 }
 
 /**
- * The payloads of a tracker that have an index key, as a table called `payload`, with the time of
- * their event as `event_created_at`. `offset 0` keeps other conditions out of the scan. Payloads of
- * the days up to the one on which the store was upgraded may have the key of that time, or 0 for
- * one that is not indexed. Callers do not name the statement: a plan that is kept from when today's
- * partition was empty reads all of it.
+ * SQL for the payloads of a tracker that have an index key, as a table `payload`, with the time of
+ * their event as `event_created_at`. `offset 0` keeps other conditions out of the scan. Payloads up
+ * to the day of the upgrade may have a legacy key, or 0 when they are not indexed. Callers do not
+ * name the statement: a plan that was prepared while today's partition was empty reads all of it.
  */
 export function selectPayloadsByIndexKey({
   trackerId,
@@ -147,16 +146,16 @@ function toErasablePayload(row: any): ErasablePayload {
   }
 }
 
-/** What one erasure has removed. */
+/** What one erasure removed. */
 export interface ErasureCounts {
   events: number
   sessions: number
 }
 
 /**
- * Erases the identity of these events: their payloads, the sessions of the visitors in them, and of
- * the events themselves what `stripIdentity` leaves out. Rows are locked in order of their keys, as
- * acceptance and other erasures lock them, so that they cannot deadlock.
+ * Erases the identity of these events: their payloads, the sessions of their visitors, and the
+ * columns of the events that `stripIdentity` clears. Rows are locked in key order, as acceptance
+ * and other erasures lock them, so deadlocks are impossible.
  */
 export async function eraseEvents(
   { pool }: Database,
@@ -164,27 +163,27 @@ export async function eraseEvents(
   payloads: readonly ErasablePayload[],
 ): Promise<ErasureCounts> {
   const { rows } = await pool.query(
-    `with asked as materialized (
+    `with target as materialized (
        select $1::uuid as tracker_id, created_at, event_id, space, received_on
        from ${unnestColumns(PAYLOAD_REF_COLUMNS, { alias: 'payload', firstParameter: 2 })}
        order by created_at, event_id, space
-     ), gone as (
-       delete from event_payloads payload using asked
-       where payload.tracker_id = asked.tracker_id
-         and payload.created_at = ${payloadCreatedAt('asked')}
-         and payload.event_id = asked.event_id and payload.space = asked.space
-         and payload.received_on = asked.received_on
-       returning payload.tracker_id, asked.created_at, payload.event_id, payload.space,
+     ), deleted_payloads as (
+       delete from event_payloads payload using target
+       where payload.tracker_id = target.tracker_id
+         and payload.created_at = ${payloadCreatedAt('target')}
+         and payload.event_id = target.event_id and payload.space = target.space
+         and payload.received_on = target.received_on
+       returning payload.tracker_id, target.created_at, payload.event_id, payload.space,
          payload.visitor_id
-     ), stripped as (
+     ), stripped_events as (
        update events set body_digest = ''
-       from gone
-       where events.tracker_id = gone.tracker_id and events.created_at = gone.created_at
-         and events.event_id = gone.event_id and events.space = gone.space
+       from deleted_payloads payload
+       where events.tracker_id = payload.tracker_id and events.created_at = payload.created_at
+         and events.event_id = payload.event_id and events.space = payload.space
      ), visitors as materialized (
        select session.tracker_id, session.visitor_id
        from (
-         select distinct tracker_id, visitor_id from gone
+         select distinct tracker_id, visitor_id from deleted_payloads
          where visitor_id is not null order by visitor_id
        ) visitor
        cross join lateral (
@@ -192,28 +191,29 @@ export async function eraseEvents(
          where tracker_id = $1::uuid and visitor_id = visitor.visitor_id
          limit 1 for update
        ) session
-     ), ended as (
+     ), deleted_sessions as (
        delete from sessions using visitors
        where sessions.tracker_id = visitors.tracker_id
          and sessions.visitor_id = visitors.visitor_id
        returning sessions.visitor_id
      )
-     select (select count(*) from gone) as events, (select count(*) from ended) as sessions`,
+     select (select count(*) from deleted_payloads) as events,
+       (select count(*) from deleted_sessions) as sessions`,
     [trackerId, ...toArrayParameters(PAYLOAD_REF_COLUMNS, payloads)],
   )
   return rows[0]
 }
 
-/** Where a payload lies. */
+/** The key columns of a payload. */
 export const PAYLOAD_REF_COLUMNS: readonly BatchColumn<ErasablePayload>[] = [
   ...EVENT_REF_COLUMNS,
   { name: 'received_on', type: 'date', text: ({ receivedOn }) => receivedOn },
 ]
 
 /**
- * Removes what bears the digest without any event: the session of a visitor whose id it is, and
- * withdrawals under it. Those are no longer needed, since no identity of its events leaves again.
- * Returns how many sessions.
+ * Deletes rows with the digest that belong to no event: the session of a visitor whose ID it is,
+ * and withdrawals under it. The withdrawals are obsolete, because events with the digest are no
+ * longer sent. Returns the number of sessions.
  */
 export async function eraseSessionsAndWithdrawals(
   { pool }: Database,
@@ -223,38 +223,38 @@ export async function eraseSessionsAndWithdrawals(
   const { rows } = await pool.query({
     text: `with withdrawals as materialized (
              ${selectLockedKeys('consent_withdrawals')}
-           ), forgotten as (
+           ), deleted_withdrawals as (
              delete from consent_withdrawals withdrawal using withdrawals
              where withdrawal.tracker_id = withdrawals.tracker_id
                and withdrawal.visitor_id = withdrawals.visitor_id
            ), visitors as materialized (
              ${selectLockedKeys('sessions')}
-           ), ended as (
+           ), deleted_sessions as (
              delete from sessions using visitors
              where sessions.tracker_id = visitors.tracker_id
                and sessions.visitor_id = visitors.visitor_id
              returning sessions.visitor_id
            )
-           select count(*) as sessions from ended`,
+           select count(*) as sessions from deleted_sessions`,
     values: [trackerId, arrayLiteral(keys)],
   })
   return rows[0].sessions
 }
 
-/** Locks the rows of the visitors `$2` of the tracker `$1`, in order, and returns their keys. */
+/** SQL that locks the rows of the visitors `$2` of the tracker `$1`, in order. */
 function selectLockedKeys(table: 'consent_withdrawals' | 'sessions'): string {
   return `
     select found.tracker_id, found.visitor_id
     from (
       select visitor_id from unnest($2::text[]) as given(visitor_id) order by visitor_id
-    ) asked
+    ) visitor
     cross join lateral (
       select tracker_id, visitor_id from ${table}
-      where tracker_id = $1::uuid and visitor_id = asked.visitor_id limit 1 for update
+      where tracker_id = $1::uuid and visitor_id = visitor.visitor_id limit 1 for update
     ) found`
 }
 
-/** Those of these events that have no payload any more. */
+/** The events without a payload. */
 export async function findEventsWithoutPayload(
   { pool }: Database,
   trackerId: string,
@@ -265,7 +265,7 @@ export async function findEventsWithoutPayload(
     text: `select event.event_id, event.space
            from (
              select $1::uuid as tracker_id, created_at, event_id, space
-             from ${unnestEventRefs('asked', 2)}
+             from ${unnestEventRefs('ref', 2)}
            ) event
            cross join lateral (
              select true from event_payloads where ${payloadCondition('event')} limit 1
@@ -279,6 +279,6 @@ export async function findEventsWithoutPayload(
 export interface ErasedVisitorKeys {
   trackerId: string
   digest: string
-  /** Plain visitor ids that have this digest. */
+  /** Plain visitor IDs that have this digest. */
   visitorIds: readonly string[]
 }

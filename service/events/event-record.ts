@@ -2,10 +2,10 @@ import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts
 import type { EventSpace } from './event-ref.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
-/** How much of the digest of a body is kept: what tells bodies apart without fail. */
+/** Bytes of the body digest that are stored: enough to tell bodies apart. */
 export const BODY_DIGEST_BYTES = 16
 
-/** An event as the ledger keeps it: no identity, money as text, decisions beside the facts. */
+/** An event as it is stored: without identity, money as text, decisions next to the facts. */
 export interface EventRecord {
   trackerId: string
   eventId: string
@@ -20,53 +20,53 @@ export interface EventRecord {
   attributionJoin: 'allowed' | 'none'
   enforcementScope: 'event' | 'ledger'
   consentNormalizationVersion: string
-  /** When the consent that allows delivery was given; null when the caller did not say. */
+  /** When the consent that allows delivery was given; null when unknown. */
   consentCapturedAt: Date | null
-  /** The address of the page, without query and fragment. */
+  /** The URL of the page, without query and fragment. */
   eventSource: string | null
   parentEventId: string | null
   orderId: string | null
   valueAmount: string | null
   valueCurrency: string | null
-  /** JSON text, as it is stored. */
+  /** JSON text. */
   valueData: string | null
   consent: string | null
   notes: EventNotes
-  /** SHA-256 of the canonical body, to notice another body under the same id. */
+  /** SHA-256 of the canonical body, to detect a different body under the same ID. */
   bodyDigest: Buffer
   payload: IdentityPayload | null
   session: SessionUpdate | null
-  /** A withdrawal of consent: the keys of the person who withdrew. Empty for other events. */
+  /** The keys of the person who withdraws consent. Empty for other events. */
   withdrawnKeys: string[]
   /**
-   * The entry was made as if none of these keys of the person had withdrawn consent. When one has,
-   * it is not stored but reported, to be made again. Empty when the withdrawal was looked up.
+   * The event assumes that no consent was withdrawn under these keys. When the assumption is wrong,
+   * the event is not stored but reported as a conflict. Empty after a lookup of withdrawals.
    */
   assumedNotWithdrawn: string[]
   /**
-   * The same for erasure: the entry was made as if no one of the tracker had ever been erased, or
-   * none of these keyed digests (hexadecimal). Left out of an entry that names no one.
+   * The event assumes that the tracker has no erasures, or that none of these keyed digests
+   * (hexadecimal) was erased. Absent from an event that names no person.
    */
   assumedNotErased?: 'all' | readonly string[]
 }
 
-/** What was left out on the way in, for later questions. Never holds a value. */
+/** Members that were dropped on receipt, for later questions. Never holds a value. */
 export interface EventNotes {
   dropped: { field: string; reason: string }[]
   unknownMembers: string[]
 }
 
-/** What expires: digests, address, user agent, click ids, the visitor, and the page as it was. */
+/** The expiring part: digests, IP address, user agent, click IDs, visitor and full page URL. */
 export interface IdentityPayload {
   visitorId: string | null
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>
-  /** The page with its query and fragment, where it has any. */
+  /** The page URL with its query and fragment, if it has any. */
   pageUrl?: string
 }
 
-/** A visitor seen with consent; updates the visitor's session. */
+/** An update of the session of a visitor who gave consent. */
 interface SessionUpdate {
   visitorId: string
   landingSource: string | null
@@ -74,21 +74,19 @@ interface SessionUpdate {
 }
 
 /**
- * An event of an erased person as the ledger may keep it: that it happened, when, for how much and
- * by which decision. `eraseEvents` in erase-store.ts leaves the same of an event that is there
- * already. A withdrawal stays in force under the person's other keys.
- *
- * The digest of the body goes, since whoever knows the rest of the body could try addresses against
- * it.
+ * The part of an erased person's event that may be stored: what happened, when, the amount and the
+ * decision. `eraseEvents` in erase-store.ts reduces a stored event to the same. A withdrawal stays
+ * in force under the other keys of the person. The body digest goes too, because an attacker who
+ * knows the rest of the body could test email addresses against it.
  */
-export function stripIdentity(entry: EventRecord, digests: ReadonlySet<string>): EventRecord {
-  const forgotten = new Set([...digests].flatMap(listWithdrawalKeysOfDigest))
-  const isForgotten = (key: string) => forgotten.has(key) || digests.has(digestVisitorId(key))
+export function stripIdentity(event: EventRecord, digests: ReadonlySet<string>): EventRecord {
+  const erasedKeys = new Set([...digests].flatMap(listWithdrawalKeysOfDigest))
+  const isErased = (key: string) => erasedKeys.has(key) || digests.has(digestVisitorId(key))
   return {
-    ...entry,
+    ...event,
     bodyDigest: Buffer.alloc(0),
     payload: null,
     session: null,
-    withdrawnKeys: entry.withdrawnKeys.filter(key => !isForgotten(key)),
+    withdrawnKeys: event.withdrawnKeys.filter(key => !isErased(key)),
   }
 }

@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import { type BatchColumn, toArrayParameters, unnestColumns } from '../db/sql-fragments.ts'
 
 /**
- * Event ids of secret keys and of publishable keys live apart: a page can never take the id of an
- * event that a shop's back end sends.
+ * Event IDs of secret keys and of publishable keys are separate: a web page can never claim the ID
+ * of an event that the shop's back end sends.
  */
 export type EventSpace = 'secret' | 'publishable'
 
-/** As the column `space` holds it. */
+/** The value in the column `space`. */
 export const SPACE_NUMBERS: Record<EventSpace, number> = { secret: 0, publishable: 1 }
 
-/** The same of an event that was stored before there were spaces: its id is taken in both. */
+/** The column value of an event from before there were spaces: it occupies its ID in both. */
 export const BOTH_SPACES = 2
 
 const DIGEST_HEX_DIGITS = 32
@@ -20,11 +20,11 @@ export function digestEventId(eventId: string): string {
   return hash('sha256', eventId, 'hex').slice(0, DIGEST_HEX_DIGITS)
 }
 
-/** Where an event lies: its id is unique within its space, and its key begins with the time. */
+/** The primary key of an event within its tracker. */
 export interface EventRef {
   eventId: string
   createdAt: Date
-  /** The column `space` of the event. */
+  /** The column `space`. */
   space: number
 }
 
@@ -34,25 +34,25 @@ export const EVENT_REF_COLUMNS: readonly BatchColumn<EventRef>[] = [
   { name: 'space', type: 'smallint', text: ({ space }) => String(space) },
 ]
 
-/** The places as a table of three parameters, as SQL: created_at, event_id, space. */
+/** SQL for a table of references from three parameters: created_at, event_id, space. */
 export function unnestEventRefs(alias: string, firstParameter: number): string {
   return unnestColumns(EVENT_REF_COLUMNS, { alias, firstParameter })
 }
 
 /** The three parameters of `unnestEventRefs`. */
-export function eventRefValues(places: readonly EventRef[]): string[] {
-  return toArrayParameters(EVENT_REF_COLUMNS, places)
+export function eventRefValues(refs: readonly EventRef[]): string[] {
+  return toArrayParameters(EVENT_REF_COLUMNS, refs)
 }
 
 /**
- * The time in the key of the payload of `event`, as SQL: payloads that were stored before there
- * were spaces have no time of their own.
+ * The time in the key of an event's payload, as SQL. Payloads from before there were spaces have no
+ * time.
  */
 export function payloadCreatedAt(event: string): string {
   return `case ${event}.space when ${BOTH_SPACES} then '-infinity' else ${event}.created_at end`
 }
 
-/** Tells the events of one tracker apart. */
+/** A key that is unique among the events of one tracker. */
 export function eventRefKey({ eventId, space }: Pick<EventRef, 'eventId' | 'space'>): string {
   return `${space} ${eventId}`
 }

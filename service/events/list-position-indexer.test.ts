@@ -23,54 +23,54 @@ async function positionsOf({ pool }: Database): Promise<number> {
   return rows[0].positions
 }
 
-it('writes positions once a tracker has five hundred new events, at most every two seconds', async test => {
+it('writes positions after 500 new events of a tracker, at most every two seconds', async test => {
   const { database } = await testStore(test)
   let seconds = 100
-  let rounds = 0
+  let runs = 0
   const counting = {
     query: {
       transaction: () => {
-        rounds += 1
+        runs += 1
         return database.query.transaction()
       },
     } as Database['query'],
   }
-  const lists = new ListPositionIndexer(counting, () => seconds)
+  const indexer = new ListPositionIndexer(counting, () => seconds)
   await storeRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
-  lists.recordStored(accepted(499))
-  assert.equal(rounds, 0)
-  lists.recordStored(accepted(1))
-  lists.recordStored(accepted(600))
-  assert.equal(rounds, 1)
-  await eventually('they are written', async () => (await positionsOf(database)) === 4)
+  indexer.recordStored(accepted(499))
+  assert.equal(runs, 0)
+  indexer.recordStored(accepted(1))
+  indexer.recordStored(accepted(600))
+  assert.equal(runs, 1)
+  await eventually('positions are written', async () => (await positionsOf(database)) === 4)
   seconds += 1.9
-  lists.recordStored(accepted(1))
-  assert.equal(rounds, 1)
+  indexer.recordStored(accepted(1))
+  assert.equal(runs, 1)
   await storeRun(database, { prefix: 'more', count: 500, from: NOON, stepMilliseconds: 2 })
   seconds += 0.1
-  lists.recordStored(accepted(1))
-  assert.equal(rounds, 2)
-  await eventually('more are written', async () => (await positionsOf(database)) === 6)
+  indexer.recordStored(accepted(1))
+  assert.equal(runs, 2)
+  await eventually('more positions are written', async () => (await positionsOf(database)) === 6)
   await assertExactPages(database, { perPage: 25 })
 })
 
-it('is no reason to fail when the store refuses it', async test => {
+it('ignores database errors and retries in the next run', async test => {
   const { database } = await testStore(test)
   await database.pool.query('alter table event_counts rename to another')
   let seconds = 100
-  const lists = new ListPositionIndexer(database, () => seconds)
-  lists.recordStored(accepted(500))
+  const indexer = new ListPositionIndexer(database, () => seconds)
+  indexer.recordStored(accepted(500))
   await database.ping()
   await database.pool.query('alter table another rename to event_counts')
   await storeRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
-  await eventually('the next round writes all', async () => {
+  await eventually('the next run writes all positions', async () => {
     seconds += 2
-    lists.recordStored(accepted(500))
+    indexer.recordStored(accepted(500))
     return (await positionsOf(database)) === 4
   })
 })
 
-it('the job writes what is missing of every day, and ends when it is told to', async test => {
+it('writes the missing positions of all days in the job and stops when aborted', async test => {
   const { database } = await testStore(test)
   await storeRun(database, { prefix: 'a', count: 6_000, from: YESTERDAY, stepMilliseconds: 1 })
   await storeRun(database, { prefix: 'b', count: 700, from: NOON, stepMilliseconds: 1 })

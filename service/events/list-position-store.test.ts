@@ -12,8 +12,7 @@ import { eventually } from '../../testing/program-under-test.ts'
 import { ledgerEntry, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { type Database, openDatabase } from '../db/database.ts'
-import { deleteEventBatch } from '../retention/store.ts'
-import { deleteCounts } from './event-expiry-store.ts'
+import { deleteCounts, deleteEventBatch } from '../retention/store.ts'
 import {
   countInsertedEvents,
   findUnindexedDays,
@@ -29,7 +28,7 @@ function minutes(count: number): Date {
   return new Date(NOON.getTime() + count * 60_000)
 }
 
-/** A large day, of which positions are kept, between two small ones. */
+/** Stores a large day, which gets positions, between two small ones. */
 async function storeDays(database: Database, count: number): Promise<void> {
   const days = [
     { prefix: 'a', count: 40, from: minutes(-24 * 60) },
@@ -39,7 +38,7 @@ async function storeDays(database: Database, count: number): Promise<void> {
   for (const day of days) await storeRun(database, { ...day, stepMilliseconds: 5 })
 }
 
-async function keptPositions({ pool }: Database): Promise<number[]> {
+async function readPositions({ pool }: Database): Promise<number[]> {
   const { rows } = await pool.query('select position from list_positions order by position')
   return rows.map(({ position }) => position)
 }
@@ -48,26 +47,26 @@ function multiples(count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index + 1) * POSITION_INTERVAL)
 }
 
-it('lists exact pages of every size while positions are missing, partly there and complete', async test => {
+it('lists exact pages of every size with no, some and all positions', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 3_333)
   const assertPages = async () => {
-    for (const choice of [{ perPage: 7 }, { perPage: 25 }, { perPage: 100 }]) {
-      await assertExactPages(database, choice)
+    for (const page of [{ perPage: 7 }, { perPage: 25 }, { perPage: 100 }]) {
+      await assertExactPages(database, page)
     }
     await assertExactPages(database, { perPage: 1, every: 61 })
   }
   await assertPages()
-  assert.deepEqual(await indexPositions(database, TRACKER_DAY, 4), { positions: 4, more: true })
+  assert.deepEqual(await indexPositions(database, TRACKER_DAY, 4), { positions: 4, hasMore: true })
   await assertPages()
   assert.equal(await indexDay(database, TRACKER_DAY, 2), 9)
-  assert.deepEqual(await keptPositions(database), multiples(13))
+  assert.deepEqual(await readPositions(database), multiples(13))
   await assertPages()
   await storeRun(database, { prefix: 'd', count: 700, from: minutes(1), stepMilliseconds: 1 })
   await assertPages()
 })
 
-it('a position names the event that a plain count from the oldest finds', async test => {
+it('stores positions that match a count from the oldest event', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 2_000)
   await indexDay(database, TRACKER_DAY, 2)
@@ -83,21 +82,21 @@ it('a position names the event that a plain count from the oldest finds', async 
   for (const { event_id, expected } of rows) assert.equal(event_id, expected)
 })
 
-it('pages stay exact when an older event is committed after positions were written', async test => {
+it('lists exact pages when an older event is committed after positions were written', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 2_600)
   await indexDay(database, TRACKER_DAY)
   const late = ledgerEntry({ eventId: 'late', createdAt: new Date(NOON.getTime() + 5_000) })
   assert.deepEqual(await storeEntries(database, [late]), ['late'])
   await assertExactPages(database, { perPage: 25 })
-  // Those up to there are still valid: 1,000 events lie before it.
+  // Positions before the late event stay valid: 1,000 events precede it.
   assert.equal(await indexDay(database, TRACKER_DAY), 6)
-  assert.deepEqual(await keptPositions(database), multiples(10))
+  assert.deepEqual(await readPositions(database), multiples(10))
   await assertExactPages(database, { perPage: 25 })
 })
 
-/** As if a connection of the last slot, which counted nothing of the day yet, stored it. */
-const LAST_SLOT = 20
+/** A counter shard without a count of the day. */
+const UNUSED_SHARD = 20
 
 async function storeEvent(client: pg.PoolClient, eventId: string, createdAt: Date): Promise<void> {
   await client.query(
@@ -118,7 +117,7 @@ async function countEvent(client: pg.PoolClient, eventId: string): Promise<void>
   )
 }
 
-it('acceptance that began before and counts after positions were written makes them invalid', async test => {
+it('invalidates positions when an event is stored before and counted after they are written', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 1_000)
   await indexDay(database, TRACKER_DAY)
@@ -134,7 +133,7 @@ it('acceptance that began before and counts after positions were written makes t
   await assertExactPages(database, { perPage: 25 })
 })
 
-it('does not reset a count that appeared after the counts were locked', async test => {
+it('does not reset a count inserted after the counts were locked', async test => {
   const { database, connectionString } = await testStore(test)
   await storeDays(database, 1_000)
   await indexDay(database, TRACKER_DAY)
@@ -144,7 +143,7 @@ it('does not reset a count that appeared after the counts were locked', async te
 
   const client = await database.pool.connect()
   for (const [eventId, createdAt] of [
-    ['first of its slot', minutes(1)],
+    ['first of its shard', minutes(1)],
     ['late', NOON],
   ] as const) {
     await client.query('begin')
@@ -153,14 +152,14 @@ it('does not reset a count that appeared after the counts were locked', async te
       `insert into event_counts (tracker_id, received_on, slot, events, unindexed_since)
        values ($1, $2, $3, 1, $4) on conflict (tracker_id, received_on, slot) do update
          set events = 2, unindexed_since = excluded.unindexed_since`,
-      [TRACKER_ID, DAY, LAST_SLOT, createdAt],
+      [TRACKER_ID, DAY, UNUSED_SHARD, createdAt],
     )
     if (eventId !== 'late') await client.query('commit')
   }
-  writer.go()
+  writer.resume()
   let hasEnded = false
   void indexed.finally(() => (hasEnded = true))
-  await eventually('it waits or has ended', async () => {
+  await eventually('the run waits or has ended', async () => {
     return hasEnded || (await countWaiting(database)) > 0
   })
   await client.query('commit')
@@ -169,7 +168,7 @@ it('does not reset a count that appeared after the counts were locked', async te
   await assertExactPages(database, { perPage: 25 })
 })
 
-/** A store of one connection that waits before a statement until it is told to go on. */
+/** A database with one connection that pauses before a statement until `resume` is called. */
 function pausedDatabase(test: TestContext, connectionString: string, statement: string) {
   const database = openDatabase({
     connectionString,
@@ -181,7 +180,7 @@ function pausedDatabase(test: TestContext, connectionString: string, statement: 
   const reached = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   database.pool.on('connect', client => {
-    const query = client.query.bind(client) as (...said: unknown[]) => Promise<unknown>
+    const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
     const waiting = async (text: unknown, ...values: unknown[]) => {
       if (String(text).includes(statement)) {
         reached.resolve()
@@ -191,10 +190,10 @@ function pausedDatabase(test: TestContext, connectionString: string, statement: 
     }
     client.query = waiting as typeof client.query
   })
-  return { database, reached: reached.promise, go: gate.resolve }
+  return { database, reached: reached.promise, resume: gate.resolve }
 }
 
-it('waits for acceptance that has counted, and leaves the day when that takes too long', async test => {
+it('waits for uncommitted counts and skips the day when that takes too long', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 1_000)
   const client = await database.pool.connect()
@@ -203,34 +202,34 @@ it('waits for acceptance that has counted, and leaves the day when that takes to
     { pool: client as unknown as pg.Pool },
     { prefix: 'late', count: 3, from: NOON, stepMilliseconds: 1 },
   )
-  assert.deepEqual(await indexPositions(database, TRACKER_DAY), { positions: 0, more: false })
+  assert.deepEqual(await indexPositions(database, TRACKER_DAY), { positions: 0, hasMore: false })
   const waiting = indexPositions(database, TRACKER_DAY)
   await client.query('commit')
   client.release()
-  assert.deepEqual(await waiting, { positions: 4, more: false })
+  assert.deepEqual(await waiting, { positions: 4, hasMore: false })
   await assertExactPages(database, { perPage: 25 })
 })
 
-it('several processes may write positions at once', async test => {
+it('writes each position once when several processes run concurrently', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 2_600)
-  const acts = Array.from({ length: 4 }, () => () => indexPositions(database, TRACKER_DAY))
-  const written = await atOnce(database, 'event_counts', acts)
+  const calls = Array.from({ length: 4 }, () => () => indexPositions(database, TRACKER_DAY))
+  const written = await atOnce(database, 'event_counts', calls)
   assert.equal(
     written.reduce((sum, { positions }) => sum + positions, 0),
     10,
   )
-  assert.deepEqual(await keptPositions(database), multiples(10))
+  assert.deepEqual(await readPositions(database), multiples(10))
   await assertExactPages(database, { perPage: 25 })
 })
 
-it('pages stay exact beside acceptance and several processes that write positions', async test => {
+it('lists exact pages during acceptance and concurrent indexing', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 1_000)
   let accepting = 4
   const accept = async (process: number) => {
     for (let group = 0; group < 15; group += 1) {
-      // Each group begins before the last one of the others, as if it had waited somewhere.
+      // Each group starts before the last group of the others, as after a delay.
       const from = new Date(NOON.getTime() + (process + group) * 400)
       const prefix = `${process}-${group}-`
       await storeRun(database, { prefix, count: 60, from, stepMilliseconds: 20 })
@@ -247,10 +246,10 @@ it('pages stay exact beside acceptance and several processes that write position
   await assertExactPages(database, { perPage: 25 })
   await indexDay(database, TRACKER_DAY)
   await assertExactPages(database, { perPage: 25 })
-  assert.deepEqual(await keptPositions(database), multiples(Math.floor(4_600 / POSITION_INTERVAL)))
+  assert.deepEqual(await readPositions(database), multiples(Math.floor(4_600 / POSITION_INTERVAL)))
 })
 
-it('a page is exact after each batch of its day that expires, and no position is left at the end', async test => {
+it('lists exact pages after each expired batch and leaves no positions', async test => {
   const { database } = await testStore(test)
   await storeDays(database, 2_600)
   await indexDay(database, TRACKER_DAY)
@@ -261,7 +260,7 @@ it('a page is exact after each batch of its day that expires, and no position is
     await assertExactPages(database, { perPage: 25 })
   }
   await deleteCounts(database, TRACKER_ID, cutoffDay)
-  assert.deepEqual(await keptPositions(database), [])
+  assert.deepEqual(await readPositions(database), [])
 })
 
 it('finds days with new events until their positions are written', async test => {

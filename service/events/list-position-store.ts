@@ -4,16 +4,17 @@ import type { Database } from '../db/database.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { formatUtcDay } from '../util/calendar-day.ts'
+import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import type { EventRecord } from './event-record.ts'
 
 /**
- * Every so many events of a day one position is kept. A page then starts at most half as many away
- * from a known one, which are as many buffers while the newest rows are not vacuumed, and a day of
- * ten million takes 40,000 rows of 150 bytes with their key.
+ * One position is stored per this many events of a day. A page then starts at most half as many
+ * events away from a stored position, each of which is one buffer until the newest rows are
+ * vacuumed. A day of ten million events takes 40,000 rows of 150 bytes including their key.
  */
 export const POSITION_INTERVAL = 250
 
-/** Positions that one transaction writes; it holds the counts of one day meanwhile, 5 ms or so. */
+/** Positions that one transaction writes. It locks the counts of the day for about 5 ms. */
 const POSITIONS_PER_TRANSACTION = 20
 
 export interface TrackerDay {
@@ -23,10 +24,10 @@ export interface TrackerDay {
 }
 
 /**
- * Counts the events of `source` by tracker and day, as a part of their acceptance. Each count also
- * says how old the events are that it has gained since positions were last written. A page uses
- * only positions that are older, so it is exact however late an event is committed, with no clocks
- * compared and no lock.
+ * SQL that counts the events of `source` by tracker and day in the acceptance statement. Each count
+ * also stores the oldest time of the events added since positions were last written. A page uses
+ * only older positions, so it is exact even when an event is committed late, without comparing
+ * clocks and without a lock.
  */
 export const countInsertedEvents = (source: string) => `
   insert into event_counts (tracker_id, received_on, slot, events, unindexed_since)
@@ -36,7 +37,7 @@ export const countInsertedEvents = (source: string) => `
     events = event_counts.events + excluded.events,
     unindexed_since = least(event_counts.unindexed_since, excluded.unindexed_since)`
 
-/** The days that have events since positions were last written for them, the newest first. */
+/** The days with new events since positions were last written, newest first. */
 export async function findUnindexedDays({ pool }: Database): Promise<TrackerDay[]> {
   const { rows } = await pool.query(
     `select tracker_id, received_on from event_counts
@@ -48,20 +49,21 @@ export async function findUnindexedDays({ pool }: Database): Promise<TrackerDay[
 }
 
 interface IndexProgress {
-  /** Positions that were written. */
+  /** Positions written. */
   positions: number
-  /** There are more events of the day. */
+  /** The day has more events. */
   hasMore: boolean
 }
 
 /**
- * Writes the next positions of a day. May run at any time, in several processes, beside acceptance.
+ * Writes the next positions of a day. Safe to run at any time, in several processes, during
+ * acceptance.
  *
- * The day's counts are locked first: acceptance that has counted its events is waited for, and what
- * is counted later lowers `unindexed_since` after us. So the statement that reads sees all that the
- * locked counts tell of, and may reset them; a count that appeared after the lock is left as it is.
- * A crash of the server may lose the newest of this, positions and reset together. A day whose
- * counts are held for longer than half a second is left for the next run.
+ * The counts of the day are locked first. This waits for transactions that have counted their
+ * events; later ones lower `unindexed_since` afterwards. So the statement that reads events sees
+ * everything the locked counts include and can reset them. A count inserted after the lock stays
+ * as it is. A crash of the server can lose the latest positions and their reset, both together. A
+ * day whose counts are locked for longer than half a second is left to the next run.
  */
 export async function indexPositions(
   database: Pick<Database, 'query'>,
@@ -69,9 +71,9 @@ export async function indexPositions(
   positionsMax: number = POSITIONS_PER_TRANSACTION,
 ): Promise<IndexProgress> {
   const index = async (transaction: Database['query']) => {
-    const slots = await lockCounts(transaction, trackerDay)
+    const shards = await lockCounts(transaction, trackerDay)
     await deleteInvalidPositions(transaction, trackerDay)
-    return await insertPositions(transaction, trackerDay, { slots, positionsMax })
+    return await insertPositions(transaction, trackerDay, { shards, positionsMax })
   }
   const indexed = await withLockTimeout(database, index, { synchronous_commit: 'off' })
   return indexed ?? { positions: 0, hasMore: false }
@@ -88,7 +90,7 @@ async function lockCounts(
   return rows.map(({ slot }) => slot)
 }
 
-/** An event was committed that is older than they are. Their order is that of time. */
+/** Deletes positions that are newer than an event committed since: positions are in time order. */
 async function deleteInvalidPositions(
   query: Database['query'],
   { trackerId, day }: TrackerDay,
@@ -106,14 +108,14 @@ async function deleteInvalidPositions(
 }
 
 /**
- * Goes from position to position. When there may be more than it writes, the counts keep a time
- * after the last one, so that the day is found again. It reads in a statement of its own: Citus
- * takes no recursion beside a write.
+ * Steps from position to position. When there may be more to write, the counts store a time after
+ * the last position, so that the day is found again. Reading is a separate statement, because Citus
+ * does not accept recursion together with a write.
  */
 async function insertPositions(
   query: Database['query'],
   { trackerId, day }: TrackerDay,
-  { slots, positionsMax }: { slots: number[]; positionsMax: number },
+  { shards, positionsMax }: { shards: number[]; positionsMax: number },
 ): Promise<IndexProgress> {
   const { rows } = await sql<Position>`
     with recursive reached as (
@@ -151,71 +153,70 @@ async function insertPositions(
         ${rows.map(row => row.event_id)}::text[], ${rows.map(row => row.space)}::smallint[])
         as reached(position, created_at, event_id, space)`.execute(query)
   }
-  const more = rows.length === positionsMax
+  const hasMore = rows.length === positionsMax
   await sql`
     update event_counts
-    set unindexed_since = ${more ? rows.at(-1)?.next_at : 'infinity'}::timestamptz
+    set unindexed_since = ${hasMore ? rows.at(-1)?.next_at : 'infinity'}::timestamptz
     where tracker_id = ${trackerId}::uuid and received_on = ${day}::date
-      and slot = any(${slots}::smallint[])`.execute(query)
-  return { positions: rows.length, hasMore: more }
+      and slot = any(${shards}::smallint[])`.execute(query)
+  return { positions: rows.length, hasMore }
 }
 
 interface Position {
   position: number
-  /** As PostgreSQL writes it. */
+  /** The text form of PostgreSQL, with microseconds. */
   created_at: string
   event_id: string
   space: number
-  /** A microsecond after it. */
+  /** One microsecond after `created_at`. */
   next_at: string
 }
 
 const INTERVAL = sql.raw(String(POSITION_INTERVAL))
 
-/** Forgets the positions of days before `computeRetentionCutoff`, together with the events of those days. */
+/** Deletes the positions of a tracker from before the cutoff day. */
 export async function deletePositions(
   { pool }: Pick<Database, 'pool'>,
   trackerId: string,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<void> {
   await pool.query(
     'delete from list_positions where tracker_id = $1::uuid and received_on < $2::date',
-    [trackerId, keptSince],
+    [trackerId, cutoffDay],
   )
 }
 
 /**
- * Pages among the newest events of a tracker are read without positions: with so many of them a
- * page of a hundred is 495 buffers at most, when no two events lie on one page of the table.
+ * Pages of a tracker's newest events are read without positions. With this many of them, a page of
+ * a hundred events reads at most 495 buffers, even if no two events share a page of the table.
  */
 const UNINDEXED_EVENTS = 2 * POSITION_INTERVAL
-/** Where more than that come in, one round of several thousand costs less than many small ones. */
+/** At a high rate, one run for several thousand events costs less than many small ones. */
 const PAUSE_SECONDS = 2
-/** A tracker that is forgotten here is left to the job. */
+/** Beyond this many trackers the counts are reset, and the job indexes their days. */
 const TRACKERS_MAX = 10_000
 
 /**
- * Writes list positions for what this process accepts, beside the commits: for a tracker with 500
- * new events, and every two seconds at most. A job by the minute would leave 7,000 events of a day
- * of ten million without positions, and pages among them at 3,500 buffers.
+ * Writes list positions for events that this process accepts, concurrently with commits: for each
+ * tracker with 500 new events, and at most every two seconds. A job every minute would leave 7,000
+ * events of a day of ten million without positions, and pages among them would read 3,500 buffers.
  */
 export class ListPositionIndexer {
   readonly #database: Pick<Database, 'query'>
-  readonly #steadySeconds: () => number
+  readonly #nowSeconds: () => number
   readonly #counts = new LRUCache<string, number>({ max: TRACKERS_MAX })
-  /** Days of trackers that have enough new events. */
+  /** Tracker days with enough new events. */
   #due = new Map<string, TrackerDay>()
   #isIndexing = false
   #startedAt = Number.NEGATIVE_INFINITY
 
-  constructor(database: Pick<Database, 'query'>, steadySeconds = () => performance.now() / 1_000) {
+  constructor(database: Pick<Database, 'query'>, nowSeconds = monotonicSeconds) {
     this.#database = database
-    this.#steadySeconds = steadySeconds
+    this.#nowSeconds = nowSeconds
   }
 
-  /** These were stored. */
-  recordStored(entries: readonly Pick<EventRecord, 'trackerId' | 'createdAt'>[]): void {
-    for (const { trackerId, createdAt } of entries) {
+  recordStored(events: readonly Pick<EventRecord, 'trackerId' | 'createdAt'>[]): void {
+    for (const { trackerId, createdAt } of events) {
       const count = (this.#counts.get(trackerId) ?? 0) + 1
       this.#counts.set(trackerId, count)
       if (count === UNINDEXED_EVENTS)
@@ -225,7 +226,7 @@ export class ListPositionIndexer {
   }
 
   #index(): void {
-    const now = this.#steadySeconds()
+    const now = this.#nowSeconds()
     if (this.#isIndexing || now - this.#startedAt < PAUSE_SECONDS) return
     const days = [...this.#due.values()]
     for (const { trackerId } of days) this.#counts.delete(trackerId)
@@ -233,7 +234,7 @@ export class ListPositionIndexer {
     this.#startedAt = now
     this.#isIndexing = true
     indexDays(this.#database, days)
-      // The next round, or the job, has it still to do.
+      // The next run, or the job, retries.
       .catch(() => {})
       .finally(() => {
         this.#isIndexing = false
@@ -247,8 +248,8 @@ interface ListPositionJob {
 }
 
 /**
- * Writes the list positions that are missing anywhere: of what came before a process ended, of the
- * end of a day, and of a store that had none.
+ * Writes all missing list positions: of events stored just before a process stopped, of the end of
+ * a day, and of a store that has none yet.
  */
 export async function indexListPositions({ database, signal }: ListPositionJob): Promise<void> {
   await indexDays(database, await findUnindexedDays(database), signal)
@@ -260,7 +261,7 @@ async function indexDays(
   signal?: AbortSignal,
 ): Promise<void> {
   for (const day of days) {
-    let more = true
-    while (more && !signal?.aborted) more = (await indexPositions(database, day)).hasMore
+    let hasMore = true
+    while (hasMore && !signal?.aborted) hasMore = (await indexPositions(database, day)).hasMore
   }
 }

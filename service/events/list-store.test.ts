@@ -12,8 +12,8 @@ const EVENTS = 60_000
 const PER_PAGE = 100
 const BUFFERS_MAX = 500
 
-it('reads at most 500 buffers for any page of a large day, also when nothing is vacuumed', {
-  skip: sharedCluster() !== null && 'a plan on a cluster does not tell the buffers of its nodes',
+it('reads at most 500 buffers for any page of a large day, even without vacuum', {
+  skip: sharedCluster() !== null && 'a plan on a cluster does not include the buffers of its nodes',
 }, async test => {
   const { database, connectionString } = await testStore(test)
   await database.pool.query('alter table events_default set (autovacuum_enabled = off)')
@@ -28,8 +28,8 @@ it('reads at most 500 buffers for any page of a large day, also when nothing is 
   const buffers: number[] = []
   for (let page = 0; page * PER_PAGE < EVENTS + 500; page += page < 10 ? 1 : 7) {
     session.takePlans()
-    const choice = { trackerId: TRACKER_ID, offset: page * PER_PAGE, limit: PER_PAGE }
-    const { total, events } = await listEventRefs(session.database, choice)
+    const range = { trackerId: TRACKER_ID, offset: page * PER_PAGE, limit: PER_PAGE }
+    const { total, events } = await listEventRefs(session.database, range)
     assert.deepEqual([total, events.length], [EVENTS + 500, PER_PAGE])
     for (const plan of session.takePlans()) buffers.push(plan.buffers)
   }

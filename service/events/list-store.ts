@@ -4,17 +4,17 @@ import { POSITION_INTERVAL } from './list-position-store.ts'
 
 export interface EventRefPage {
   total: number
-  /** The newest first. Empty when the list ends before the page. */
+  /** Newest first. Empty when the page is past the end of the list. */
   events: EventRef[]
 }
 
 /**
- * `start` is the day on which the page begins, with the position of its first event, counted from
- * the oldest of that day: the counts by day tell both. `newer` and `older` are the nearest places
- * from which one can count to it: a known position, or an end of the day. From the newer one the
- * page is read at once; from the older one its first event is found, and the page read from there.
- * The counts also tell how far positions are valid. All is one snapshot, and each range of events
- * has bounds by `created_at` of its own.
+ * `start` is the day on which the page begins, with the position of its first event counted from
+ * the oldest event of that day; both follow from the daily counts. `newer` and `older` are the
+ * nearest references on each side: a stored position, or an end of the day. From `newer` the page
+ * is read directly; from `older` its first event is located and the page read from there. The
+ * counts also limit which positions are valid. Everything is one snapshot, and each range of events
+ * has its own bounds on `created_at`.
  */
 const LIST_EVENTS = `
   with days as (
@@ -85,7 +85,7 @@ const LIST_EVENTS = `
   ) page on true
   order by page.created_at desc, page.event_id desc, page.space desc`
 
-/** One page of a tracker's events, the newest first, in one snapshot with their number. */
+/** One page of a tracker's events, newest first, in one snapshot with their total. */
 export async function listEventRefs(
   { pool }: Pick<Database, 'pool'>,
   { trackerId, offset, limit }: { trackerId: string; offset: number; limit: number },

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { STORED_AT } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
-import { detachWeek } from './event-expiry-store.ts'
+import { detachWeek } from '../retention/store.ts'
 import { changePartitions, ensurePartitions } from './partition-store.ts'
 import { dropPayloadPartition } from './payload-expiry-store.ts'
 
@@ -18,7 +18,7 @@ async function partitionsOf({ pool }: Database): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-it('creates, drops and detaches partitions one process at a time', async test => {
+it('lets one process at a time create, drop and detach partitions', async test => {
   const { database } = await testStore(test)
   await ensurePartitions(database, STORED_AT, 1)
   const before = await partitionsOf(database)

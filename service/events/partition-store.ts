@@ -9,7 +9,9 @@ const MONDAY = 1
 const PARTITION_LOCK = 'signalbox_partitions'
 const CHECK_VIOLATION = '23514'
 
-/** A table that is partitioned by time, and what of it no samples are kept (0006-erasure.sql). */
+/**
+ * A table that is partitioned by time; `unsampled` columns have no statistics (0006-erasure.sql).
+ */
 interface PartitionedTable {
   table: 'events' | 'deliveries' | 'event_payloads'
   key: 'created_at' | 'received_on'
@@ -17,7 +19,10 @@ interface PartitionedTable {
   unsampled: readonly string[]
 }
 
-/** Payloads expire by the day; events and their deliveries stay for months. */
+/**
+ * Payloads expire by the day; events and their deliveries after months. Partitions of `deliveries`
+ * are created here too, because both tables are partitioned by the same weeks.
+ */
 const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   {
     table: 'event_payloads',
@@ -34,17 +39,17 @@ const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'deliveries', key: 'created_at', days: WEEK_DAYS, unsampled: [] },
 ]
 
-/** Where a partition begins and ends: UTC days, the end excluded. */
+/** UTC days, the end excluded. */
 interface PartitionRange {
   start: Date
   end: Date
 }
 
 /**
- * Makes the partitions for the days from `from` on, so that the default ones stay empty. A span
- * that already has rows in the default partition keeps them there. When a backup or a long report
- * holds a table, the rest is left for a later call: waiting for it would make every read and write
- * behind us wait too, and partitions are made long before they are needed.
+ * Creates the partitions for `days` days from `from` on, so that the default partitions stay empty.
+ * A range that already has rows in the default partition keeps them there. When a backup or a long
+ * report locks a table, the rest is left to a later call: waiting would block every read and write
+ * behind it, and partitions are created long before they are needed.
  */
 export async function ensurePartitions(
   database: Database,
@@ -52,45 +57,45 @@ export async function ensurePartitions(
   days: number,
 ): Promise<void> {
   for (const partitioned of PARTITIONED_TABLES) {
-    for (const span of listPartitionRanges(from, days, partitioned.days)) {
+    for (const range of listPartitionRanges(from, days, partitioned.days)) {
       try {
-        if (!(await ensurePartition(database, partitioned, span))) return
+        if (!(await ensurePartition(database, partitioned, range))) return
       } catch (error) {
-        // A row of that span came into the default partition since we looked.
+        // A row of that range was inserted into the default partition since the check.
         if ((error as { code?: string }).code !== CHECK_VIOLATION) throw error
       }
     }
   }
 }
 
-function listPartitionRanges(from: Date, days: number, spanDays: number): PartitionRange[] {
-  const spans: PartitionRange[] = []
+function listPartitionRanges(from: Date, days: number, partitionDays: number): PartitionRange[] {
+  const ranges: PartitionRange[] = []
   const midnight = startOfUtcDay(from)
   const until = midnight.getTime() + days * DAY_MILLISECONDS
-  let start = spanDays === WEEK_DAYS ? startOfUtcWeek(midnight) : midnight
+  let start = partitionDays === WEEK_DAYS ? startOfUtcWeek(midnight) : midnight
   while (start.getTime() < until) {
-    const end = new Date(start.getTime() + spanDays * DAY_MILLISECONDS)
-    spans.push({ start, end })
+    const end = new Date(start.getTime() + partitionDays * DAY_MILLISECONDS)
+    ranges.push({ start, end })
     start = end
   }
-  return spans
+  return ranges
 }
 
-function startOfUtcDay(moment: Date): Date {
-  return new Date(`${formatUtcDay(moment)}T00:00:00Z`)
+function startOfUtcDay(time: Date): Date {
+  return new Date(`${formatUtcDay(time)}T00:00:00Z`)
 }
 
-/** The UTC Monday on or before a midnight. */
+/** The UTC Monday on or before `midnight`. */
 function startOfUtcWeek(midnight: Date): Date {
   const daysSince = (midnight.getUTCDay() - MONDAY + WEEK_DAYS) % WEEK_DAYS
   return new Date(midnight.getTime() - daysSince * DAY_MILLISECONDS)
 }
 
 /**
- * Changes partitions in a transaction of its own, one process at a time: two that create the same
- * partition would both try, in spite of `if not exists`, and one would fail. False when another
- * process has the turn, or a transaction such as a backup has the tables, for longer than half a
- * second: nothing has changed then.
+ * Changes partitions in a separate transaction, one process at a time: two processes that create
+ * the same partition would both try, despite `if not exists`, and one would fail. Returns false and
+ * changes nothing when another process, or a transaction such as a backup, holds the locks for
+ * longer than half a second.
  */
 export async function changePartitions(
   database: Pick<Database, 'query'>,
@@ -104,7 +109,7 @@ export async function changePartitions(
   return changed ?? false
 }
 
-/** False when the tables are held: see `changePartitions`. */
+/** Returns false when the tables are locked: see `changePartitions`. */
 async function ensurePartition(
   database: Database,
   { table, key, unsampled }: PartitionedTable,
@@ -121,7 +126,7 @@ async function ensurePartition(
     limit 1`.execute(query)
   if (rows.length > 0) return true
   const isCluster = await isCitusCluster(database)
-  const isMade = await changePartitions(database, async transaction => {
+  const isCreated = await changePartitions(database, async transaction => {
     await sql`create table if not exists ${sql.table(`signalbox_store.${name}`)}
       partition of ${sql.table(`signalbox_store.${table}`)}
       for values from (${sql.lit(from)}) to (${sql.lit(until)})`.execute(transaction)
@@ -130,51 +135,53 @@ async function ensurePartition(
         alter column ${sql.ref(column)} set statistics 0`.execute(transaction)
     }
   })
-  // Citus changes the shards over connections that see the partition only now. A process that ends
-  // in between leaves it to the next `migrate`: samples are taken of what it stores until then.
-  if (isCluster && isMade) await setStatisticsTargets(database, [`signalbox_store.${name}`])
-  return isMade
+  // Citus alters the shards over other connections, which see the partition only after the commit.
+  // If the process ends in between, the next `migrate` sets the targets, and until then PostgreSQL
+  // samples the columns.
+  if (isCluster && isCreated) await setStatisticsTargets(database, [`signalbox_store.${name}`])
+  return isCreated
 }
 
 /**
- * Is the span's partition there, or does the one from before there were weeks reach into it? Asked
- * apart from the rows: Citus joins no catalogue with its tables.
+ * Whether the partition exists, or the partition from before there were weeks covers the range. A
+ * separate statement from the check for rows, because Citus cannot join a catalog with its tables.
  */
 async function hasPartition(
   { query }: Database,
   { table, name, from }: { table: string; name: string; from: string },
 ): Promise<boolean> {
-  const { rows } = await sql<{ is_there: boolean; has_legacy: boolean }>`
-    select to_regclass(${`signalbox_store.${name}`}) is not null as is_there,
+  const { rows } = await sql<{ is_present: boolean; has_legacy: boolean }>`
+    select to_regclass(${`signalbox_store.${name}`}) is not null as is_present,
       exists (
         select 1 from pg_inherits
         where inhparent = to_regclass(${`signalbox_store.${table}`})
           and inhrelid = to_regclass(${`signalbox_store.${table}_legacy`})
       ) as has_legacy`.execute(query)
-  if (rows[0]?.is_there || !rows[0]?.has_legacy) return rows[0]?.is_there === true
+  if (rows[0]?.is_present || !rows[0]?.has_legacy) return rows[0]?.is_present === true
   const legacy = await sql`
     select 1 from legacy_events where until > ${from}::timestamptz`.execute(query)
   return legacy.rows.length > 0
 }
 
-function formatBound(moment: Date, key: PartitionedTable['key']): string {
-  return key === 'received_on' ? formatUtcDay(moment) : moment.toISOString()
+function formatBound(time: Date, key: PartitionedTable['key']): string {
+  return key === 'received_on' ? formatUtcDay(time) : time.toISOString()
 }
 
 interface RetentionCutoffs {
-  /** The first UTC day (YYYY-MM-DD) whose payloads are kept, and the first whose events are. */
+  /** The first UTC day (YYYY-MM-DD) to keep payloads of. */
   payloads: string
+  /** The first UTC day to keep events of. */
   ledger: string
 }
 
 type RetentionLag = Record<keyof RetentionCutoffs, number>
 
-/** A metrics request goes without the figure rather than wait longer. */
-const ANSWER_MILLISECONDS_MAX = 3_000
+/** A metrics request omits the figure instead of waiting longer. */
+const QUERY_TIMEOUT_MILLISECONDS = 3_000
 
 /**
- * By how many days expiry is behind: how long ago the oldest partition should have been dropped. 0
- * when none is due. Rows in the default partitions, which expire one by one, count for payloads.
+ * How many days expiry is behind: the days since the oldest partition should have been dropped. 0
+ * when none is due. For payloads, rows in the default partition count too.
  */
 export async function readRetentionLag(
   { pool }: Database,
@@ -201,7 +208,7 @@ export async function readRetentionLag(
                (select min(starts_on) + 7 from partition where parent = 'events')
              ) as ledger`,
     values: [payloads, ledger],
-    query_timeout: ANSWER_MILLISECONDS_MAX,
+    query_timeout: QUERY_TIMEOUT_MILLISECONDS,
   }
   const { rows } = await pool.query(statement)
   return rows[0]

@@ -3,13 +3,13 @@ import type { Database } from '../db/database.ts'
 import { deleteByTracker, type TrackerBatch } from '../db/tracker-sharding.ts'
 import { changePartitions } from './partition-store.ts'
 
-/** Rows that one statement deletes at most, so that no other waits for it for long. */
+/** The most rows that one statement deletes, so that no other statement waits long for it. */
 export const EXPIRY_BATCH_ROWS = 1_000
 
-/** The day partitions of days before `computeRetentionCutoff` (YYYY-MM-DD), the oldest first. */
+/** The daily partitions from before the cutoff day, oldest first. */
 export async function findExpiredPayloadPartitions(
   { pool }: Database,
-  { keptSince, limit }: { keptSince: string; limit: number },
+  { cutoffDay, limit }: { cutoffDay: string; limit: number },
 ): Promise<string[]> {
   const { rows } = await pool.query(
     `select partition.relname as name
@@ -18,16 +18,17 @@ export async function findExpiredPayloadPartitions(
        and partition.relname ~ '^event_payloads_\\d{4}_\\d{2}_\\d{2}$'
        and right(partition.relname, 10) < $1::text
      order by partition.relname limit $2::integer`,
-    [keptSince.replaceAll('-', '_'), limit],
+    [cutoffDay.replaceAll('-', '_'), limit],
   )
   return rows.map(({ name }) => name)
 }
 
 /**
- * Drops a day. Dropping locks the whole table for a few milliseconds, and statements that store or
- * read payloads wait as long as we wait for the lock: at most half a second, and only while a
- * transaction such as a backup holds the table that long. False then, and nothing has changed.
- * PostgreSQL cannot detach concurrently from a table that has a default partition.
+ * Drops a daily partition. This locks the whole table for a few milliseconds, and statements that
+ * store or read payloads wait as long as this statement waits for its lock: at most half a second,
+ * and only while a transaction such as a backup holds the table. Returns false and changes nothing
+ * when the lock takes longer. PostgreSQL cannot detach concurrently from a table with a default
+ * partition.
  */
 export async function dropPayloadPartition(database: Database, name: string): Promise<boolean> {
   return changePartitions(database, async transaction => {
@@ -36,43 +37,43 @@ export async function dropPayloadPartition(database: Database, name: string): Pr
 }
 
 /**
- * Deletes a batch of expired payloads from the default partition, which holds payloads of days
- * without a partition, tracker by tracker. Returns how many; rows that are locked are left.
+ * Deletes a batch of expired payloads from the default partition, tracker by tracker, and returns
+ * how many. Skips locked rows.
  */
 export async function deleteDefaultPartitionPayloads(
   database: Database,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<number> {
-  const trackers = await findTrackersInDefaultPartition(database, keptSince)
+  const trackers = await findTrackersInDefaultPartition(database, cutoffDay)
   return deleteByTracker(trackers, EXPIRY_BATCH_ROWS, batch =>
-    deleteDefaultPartitionPayloadsOf(database, { ...batch, keptSince }),
+    deleteDefaultPartitionPayloadsOf(database, { ...batch, cutoffDay }),
   )
 }
 
-/** The trackers of the oldest strays, as many as one batch deletes. */
+/** The trackers of the oldest payloads, up to one batch. */
 async function findTrackersInDefaultPartition(
   { pool }: Database,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<string[]> {
   const { rows } = await pool.query({
-    name: 'find-trackers-of-strays',
+    name: 'find-default-partition-trackers',
     text: `select distinct tracker_id
            from (
              select tracker_id from event_payloads_default where received_on < $1::date
              order by received_on limit ${EXPIRY_BATCH_ROWS}
            ) oldest
            order by tracker_id`,
-    values: [keptSince],
+    values: [cutoffDay],
   })
   return rows.map(row => row.tracker_id)
 }
 
 async function deleteDefaultPartitionPayloadsOf(
   { pool }: Database,
-  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
+  { trackerId, cutoffDay, limit }: TrackerBatch & { cutoffDay: string },
 ): Promise<number> {
   const { rows } = await pool.query({
-    name: 'delete-stray-payloads',
+    name: 'delete-default-partition-payloads',
     text: `delete from event_payloads_default
            where tracker_id = $1::uuid and ctid = any(array(
              select ctid from event_payloads_default
@@ -80,46 +81,46 @@ async function deleteDefaultPartitionPayloadsOf(
              order by received_on limit $3::integer for update skip locked
            ))
            returning tracker_id`,
-    values: [trackerId, keptSince, limit],
+    values: [trackerId, cutoffDay, limit],
   })
   return rows.length
 }
 
-/** All trackers, in order: any of them may have sessions. */
+/** All trackers, in order: each may have sessions. */
 export async function findSessionTrackers({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query('select id from trackers order by id')
   return rows.map(({ id }) => id)
 }
 
-/** Sessions that one statement looks through. */
+/** Sessions that one statement reads. */
 const SESSIONS_READ = 10_000
 
 export interface SessionRange {
   trackerId: string
   cutoffDay: string
-  /** The last visitor of the batch before; null for the first one. */
+  /** The last visitor of the previous batch; null for the first batch. */
   after: string | null
 }
 
 export interface DeletedSessions {
   sessions: number
-  /** Where the next batch goes on; null when it was the tracker's last. */
+  /** Where the next batch continues; null after the last batch. */
   last: string | null
 }
 
 /**
- * Deletes a batch of one tracker's sessions that were last seen before `computeRetentionCutoff`, going through
- * the sessions in the order of the primary key; those that others hold are left. No index leads to
- * them: one on `last_seen_at` would cost every event of a returning visitor more than this costs.
+ * Deletes a batch of one tracker's sessions that were last seen before the cutoff day, in the order
+ * of the primary key. Skips locked rows. There is no index on `last_seen_at`: it would cost every
+ * event of a returning visitor more than this scan costs.
  */
 export async function deleteInactiveSessions(
   { pool }: Database,
-  { trackerId, cutoffDay: keptSince, after }: SessionRange,
+  { trackerId, cutoffDay, after }: SessionRange,
 ): Promise<DeletedSessions> {
   const { rows } = await pool.query({
-    name: 'delete-unseen-sessions',
+    name: 'delete-inactive-sessions',
     text: DELETE_INACTIVE_SESSIONS,
-    values: [trackerId, keptSince, after ?? ''],
+    values: [trackerId, cutoffDay, after ?? ''],
   })
   return { sessions: rows[0].sessions, last: rows[0].last }
 }
@@ -127,27 +128,30 @@ export async function deleteInactiveSessions(
 const IS_INACTIVE = `last_seen_at < $2::date::timestamp at time zone 'UTC'`
 
 /**
- * A batch ends with the last row that was read, or before that with the last it may delete: `read`
- * is read on demand, so nothing behind that row is. A row that another statement moves meanwhile
- * was seen by it, and is left.
+ * A batch ends with the last row it reads, or earlier with the last row it may delete: `scanned` is
+ * read on demand, so rows behind that are not read. A row that another statement updates at the
+ * same time is active, and stays.
  */
 const DELETE_INACTIVE_SESSIONS = `
-  with read as materialized (
-    select visitor_id, ctid as place, ${IS_INACTIVE} as is_unseen from sessions
+  with scanned as materialized (
+    select visitor_id, ctid as row_id, ${IS_INACTIVE} as is_inactive from sessions
     where tracker_id = $1::uuid and visitor_id > $3::text
     order by visitor_id limit ${SESSIONS_READ}
-  ), unseen as materialized (
-    select visitor_id, place from read where is_unseen limit ${EXPIRY_BATCH_ROWS}
-  ), held as materialized (
-    select ctid as place from sessions
-    where tracker_id = $1::uuid and ctid = any(array(select place from unseen)) and ${IS_INACTIVE}
+  ), inactive as materialized (
+    select visitor_id, row_id from scanned where is_inactive limit ${EXPIRY_BATCH_ROWS}
+  ), locked as materialized (
+    select ctid as row_id from sessions
+    where tracker_id = $1::uuid and ctid = any(array(select row_id from inactive))
+      and ${IS_INACTIVE}
     for update skip locked
-  ), gone as (
+  ), deleted as (
     delete from sessions
-    where tracker_id = $1::uuid and ctid = any(array(select place from held))
+    where tracker_id = $1::uuid and ctid = any(array(select row_id from locked))
     returning visitor_id
   )
-  select (select count(*) from gone) as sessions, case
-    when (select count(*) from unseen) = ${EXPIRY_BATCH_ROWS} then (select max(visitor_id) from unseen)
-    when (select count(*) from read) = ${SESSIONS_READ} then (select max(visitor_id) from read)
+  select (select count(*) from deleted) as sessions, case
+    when (select count(*) from inactive) = ${EXPIRY_BATCH_ROWS}
+      then (select max(visitor_id) from inactive)
+    when (select count(*) from scanned) = ${SESSIONS_READ}
+      then (select max(visitor_id) from scanned)
   end as last`

@@ -5,14 +5,14 @@ import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './erase-store.ts'
 import { payloadCreatedAt } from './event-ref.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
 
-/** 1.5 MB of the 4 MB after which PostgreSQL merges within a statement that stores payloads. */
+/** 1.5 MB of the 4 MB at which PostgreSQL merges inside a statement that stores payloads. */
 const MERGE_EVENTS = 20_000
 
 /**
- * Has the index of payloads merged every 20,000 events, beside the commits. PostgreSQL puts new
- * rows on a list first and merges it when it is full, in the middle of whoever's statement that is:
- * that made the p99 of a commit of 500 events 278 ms instead of 211, and now it is 196
- * (docs/decisions/0011).
+ * Merges the pending list of the payload index every 20,000 events, concurrently with commits.
+ * PostgreSQL first appends new rows to a pending list and merges it when it is full, inside the
+ * statement that fills it. That raised the p99 of a commit of 500 events from 211 ms to 278 ms;
+ * with this class it is 196 ms (docs/decisions/0011).
  */
 export class PayloadIndexMerger {
   readonly #database: Database
@@ -23,14 +23,13 @@ export class PayloadIndexMerger {
     this.#database = database
   }
 
-  /** So many events were stored. */
   recordStored(count: number): void {
     this.#unmerged += count
     if (this.#unmerged < MERGE_EVENTS || this.#isMerging) return
     this.#unmerged = 0
     this.#isMerging = true
     mergePayloadIndex(this.#database)
-      // Without us PostgreSQL does it by itself, only at a worse moment.
+      // PostgreSQL merges by itself, only at a worse time.
       .catch(() => {})
       .finally(() => {
         this.#isMerging = false
@@ -38,10 +37,7 @@ export class PayloadIndexMerger {
   }
 }
 
-/**
- * Merges what was stored lately into the index of payloads, on every day. Resolves when all is
- * merged; storing payloads does not wait for it.
- */
+/** Merges the pending lists of the payload index in all daily partitions. Does not block writes. */
 export async function mergePayloadIndex(database: Database): Promise<void> {
   const { pool } = database
   if (await isCitusCluster(database)) {
@@ -56,7 +52,7 @@ export async function mergePayloadIndex(database: Database): Promise<void> {
   )
 }
 
-/** On the coordinator the indexes of the shards are not there, and nothing would be merged. */
+/** The coordinator has no shards, so the function runs on each of them. */
 const MERGE_SHARDS = `
   select day.inhrelid::regclass as name, run.shardid, run.result
   from pg_inherits day
@@ -69,10 +65,10 @@ const MERGE_SHARDS = `
   where day.inhparent = 'signalbox_store.event_payloads'::regclass and not run.success`
 
 /**
- * Writes the index keys of payloads that a process of the previous version stored without them.
- * Every erasure that reads such payloads does so: otherwise each later erasure of the tracker would
- * read them again, and with too many of them none would ever finish. A row that another erasure has
- * locked is left to that one.
+ * Writes the index keys of payloads that a process of an earlier version stored without them. Every
+ * erasure that reads such payloads calls this: otherwise each later erasure of the tracker would
+ * read them again, and with too many of them none would finish. Skips rows that another erasure has
+ * locked.
  */
 export async function backfillIndexKeys(
   { pool }: Database,
@@ -83,14 +79,14 @@ export async function backfillIndexKeys(
   await pool.query(
     `with found as materialized (
        select payload.tracker_id, payload.created_at, payload.event_id, payload.space,
-         payload.received_on, asked.keys
-       from ${unnestColumns(INDEX_KEY_COLUMNS, { alias: 'asked', firstParameter: 2 })}
+         payload.received_on, target.keys
+       from ${unnestColumns(INDEX_KEY_COLUMNS, { alias: 'target', firstParameter: 2 })}
        cross join lateral (
          select tracker_id, created_at, event_id, space, received_on from event_payloads
          where tracker_id = $1::uuid
-           and created_at = ${payloadCreatedAt('asked')}
-           and event_id = asked.event_id and space = asked.space
-           and received_on = asked.received_on
+           and created_at = ${payloadCreatedAt('target')}
+           and event_id = target.event_id and space = target.space
+           and received_on = target.received_on
          limit 1 for update skip locked
        ) payload
      )

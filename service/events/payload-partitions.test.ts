@@ -3,10 +3,9 @@ import { it } from 'node:test'
 import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
 import { testStore } from '../../testing/test-store.ts'
 import type { Database } from '../db/database.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { ensurePartitions } from './partition-store.ts'
 import { findEventsById } from './store.ts'
-
-const DAY_MILLISECONDS = 86_400_000
 
 async function partitions({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query(
@@ -16,7 +15,7 @@ async function partitions({ pool }: Database): Promise<string[]> {
   return rows.map(row => row.name)
 }
 
-async function homeOf({ pool }: Database, eventId: string): Promise<string> {
+async function findPartition({ pool }: Database, eventId: string): Promise<string> {
   const { rows } = await pool.query(
     'select tableoid::regclass::text as name from event_payloads where event_id = $1',
     [eventId],
@@ -24,7 +23,7 @@ async function homeOf({ pool }: Database, eventId: string): Promise<string> {
   return rows[0].name
 }
 
-it('makes one partition a day, also across the end of a month, and makes it once', async test => {
+it('creates one partition per day once, also across the end of a month', async test => {
   const { database } = await testStore(test)
   const from = new Date('2026-11-29T23:59:59.999Z')
   const expected = [
@@ -39,26 +38,26 @@ it('makes one partition a day, also across the end of a month, and makes it once
   assert.deepEqual(await partitions(database), expected)
 })
 
-it('lets several processes do it at the same moment', async test => {
+it('runs in several processes concurrently', async test => {
   const { database } = await testStore(test)
   const calls = Array.from({ length: 4 }, () => ensurePartitions(database, STORED_AT, 5))
   await Promise.all(calls)
   assert.equal((await partitions(database)).length, 6)
 })
 
-it('keeps each payload in the partition of the UTC day on which it came', async test => {
+it('stores each payload in the partition of its UTC day of receipt', async test => {
   const { database } = await testStore(test)
   await ensurePartitions(database, STORED_AT, 2)
-  const lastMoment = new Date('2026-11-21T23:59:59.999Z')
-  const nextMoment = new Date('2026-11-22T00:00:00.000Z')
+  const endOfDay = new Date('2026-11-21T23:59:59.999Z')
+  const startOfNextDay = new Date('2026-11-22T00:00:00.000Z')
   await storeEntries(database, [
-    ledgerEntry({ eventId: 'late', createdAt: lastMoment }),
-    ledgerEntry({ eventId: 'early', createdAt: nextMoment }),
+    ledgerEntry({ eventId: 'late', createdAt: endOfDay }),
+    ledgerEntry({ eventId: 'early', createdAt: startOfNextDay }),
     ledgerEntry({ eventId: 'next-month', createdAt: new Date('2026-12-24T00:00:00Z') }),
   ])
-  assert.equal(await homeOf(database, 'late'), 'event_payloads_2026_11_21')
-  assert.equal(await homeOf(database, 'early'), 'event_payloads_2026_11_22')
-  assert.equal(await homeOf(database, 'next-month'), 'event_payloads_default')
+  assert.equal(await findPartition(database, 'late'), 'event_payloads_2026_11_21')
+  assert.equal(await findPartition(database, 'early'), 'event_payloads_2026_11_22')
+  assert.equal(await findPartition(database, 'next-month'), 'event_payloads_default')
   const found = await findEventsById(database, TRACKER_ID, ['late', 'early', 'next-month'])
   assert.deepEqual(
     found.map(({ payload }) => payload?.digests),
@@ -66,21 +65,21 @@ it('keeps each payload in the partition of the UTC day on which it came', async 
   )
 })
 
-it('leaves a day alone whose rows already lie in the default partition', async test => {
+it('creates no partition for a day with rows in the default partition', async test => {
   const { database } = await testStore(test)
-  await storeEntries(database, [ledgerEntry({ eventId: 'stray' })])
+  await storeEntries(database, [ledgerEntry({ eventId: 'first' })])
   await ensurePartitions(database, STORED_AT, 2)
   assert.deepEqual(await partitions(database), [
     'event_payloads_2026_11_22',
     'event_payloads_default',
   ])
   await storeEntries(database, [ledgerEntry({ eventId: 'second' })])
-  assert.equal(await homeOf(database, 'stray'), 'event_payloads_default')
-  assert.equal(await homeOf(database, 'second'), 'event_payloads_default')
-  assert.equal((await findEventsById(database, TRACKER_ID, ['stray', 'second'])).length, 2)
+  assert.equal(await findPartition(database, 'first'), 'event_payloads_default')
+  assert.equal(await findPartition(database, 'second'), 'event_payloads_default')
+  assert.equal((await findEventsById(database, TRACKER_ID, ['first', 'second'])).length, 2)
 })
 
-it('waits for no backup: what cannot be locked is made by a later call', async test => {
+it('leaves partitions of a table that a backup locks to a later call', async test => {
   const { database } = await testStore(test)
   const backup = await database.pool.connect()
   try {
@@ -88,7 +87,7 @@ it('waits for no backup: what cannot be locked is made by a later call', async t
     await backup.query('lock table event_payloads, event_payloads_default in access share mode')
     await ensurePartitions(database, STORED_AT, 2)
     assert.deepEqual(await partitions(database), ['event_payloads_default'])
-    await storeEntries(database, [ledgerEntry({ eventId: 'meanwhile' })])
+    await storeEntries(database, [ledgerEntry({ eventId: 'concurrent' })])
     await backup.query('commit')
   } finally {
     backup.release()
@@ -102,7 +101,7 @@ it('waits for no backup: what cannot be locked is made by a later call', async t
   ])
 })
 
-it('gives a dropped day back as events without identity', async test => {
+it('returns events of a dropped partition without identity', async test => {
   const { database } = await testStore(test)
   await ensurePartitions(database, STORED_AT, 1)
   await storeEntries(database, [ledgerEntry()])

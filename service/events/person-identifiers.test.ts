@@ -15,7 +15,7 @@ import {
 
 const [A, B, C] = ['a', 'b', 'c'].map(text => hash('sha256', text)) as [string, string, string]
 
-it('finds every digest that a deletion can ask for, each once, and no other', () => {
+it('lists each digest that a deletion request can name once', () => {
   const digests = { em: [A, B], ph: [B], external_id: [C], fn: [hash('sha256', 'jane')] }
   assert.deepEqual(listIdentifierDigests({ visitorId: null, digests }), [A, B, C])
   assert.deepEqual(listIdentifierDigests({ visitorId: `sha256:${A}`, digests }), [A, B, C])
@@ -23,14 +23,14 @@ it('finds every digest that a deletion can ask for, each once, and no other', ()
   assert.deepEqual(listIdentifierDigests({ visitorId: null, digests: {} }), [])
 })
 
-it('knows a visitor id by the digest that it is, was made, or has as external_id', () => {
+it('digests a visitor ID as a digest, a prefixed digest or an external_id', () => {
   assert.equal(digestVisitorId(`sha256:${A}`), A)
   assert.equal(digestVisitorId(A.toUpperCase()), A)
   assert.equal(digestVisitorId(' A\t'), A)
   assert.equal(digestVisitorId('Jose\u0301'), hash('sha256', 'jos\u00e9'))
 })
 
-it('tells under which key a person is named', () => {
+it('matches a person only under the requested keys', () => {
   const payload = { visitorId: 'b', digests: { em: [A], external_id: [C] } }
   assert.equal(matchesPerson(payload, { digest: A, keys: ['em'] }), true)
   assert.equal(matchesPerson(payload, { digest: A, keys: ['ph', 'external_id'] }), false)
@@ -41,19 +41,19 @@ it('tells under which key a person is named', () => {
 describe('indexKey', () => {
   const TRACKER = '0190aaaa-0000-7000-8000-0000000000ff'
 
-  it('mixes the tracker into 32 bits of the digest', () => {
+  it('mixes the tracker ID into 32 bits of the digest', () => {
     assert.equal(indexKey(TRACKER, '0'.repeat(64)), 0xff)
     assert.equal(indexKey(TRACKER, `0000ff00${'f'.repeat(56)}`), 0xffff)
     assert.notEqual(indexKey(TRACKER.replace('ff', 'fe'), A), indexKey(TRACKER, A))
   })
 
-  it('fits a 32-bit integer and is never 0, which marks what is not indexed', () => {
+  it('fits a 32-bit integer and is never 0, which marks unindexed rows', () => {
     assert.equal(indexKey(TRACKER, 'f'.repeat(64)), ~0xff)
     assert.equal(indexKey(TRACKER, `000000ff${'f'.repeat(56)}`), 1)
   })
 })
 
-it('gives every digest of the time before a number from 1 to 2^18', () => {
+it('maps every digest to a legacy index key from 1 to 2^18', () => {
   assert.equal(legacyIndexKey('0'.repeat(64)), 1)
   assert.equal(legacyIndexKey('f'.repeat(64)), 2 ** 18)
   assert.equal(legacyIndexKey(`00007fff${'f'.repeat(56)}`), 2)
@@ -63,8 +63,8 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Whether a withdrawal of this visitor id reaches an event with this visitor and user_data. */
-function reaches(
+/** Whether a withdrawal of this visitor ID applies to an event with this visitor and user_data. */
+function applies(
   withdrawn: string,
   event: { visitorId?: string; userData?: Record<string, unknown> },
 ): boolean {
@@ -75,27 +75,27 @@ function reaches(
   return listWithdrawalKeys(person).some(key => keys.includes(key))
 }
 
-it('reaches events of the same visitor id and of no other', () => {
-  assert.equal(reaches('v-1', { visitorId: 'v-1' }), true)
-  assert.equal(reaches('v-1', { visitorId: 'v-2' }), false)
-  assert.equal(reaches('v-1', {}), false)
+it('applies a withdrawal to events of the same visitor ID only', () => {
+  assert.equal(applies('v-1', { visitorId: 'v-1' }), true)
+  assert.equal(applies('v-1', { visitorId: 'v-2' }), false)
+  assert.equal(applies('v-1', {}), false)
 })
 
-it('reaches events that carry the person only as external_id, raw or hashed', () => {
-  assert.equal(reaches('crm-42', { userData: { external_id: 'crm-42' } }), true)
-  assert.equal(reaches('crm-42', { userData: { external_id: ['x', 'crm-42'] } }), true)
-  assert.equal(reaches('crm-42', { userData: { external_id: sha256('crm-42') } }), true)
-  assert.equal(reaches('crm-42', { userData: { external_id: 'crm-43' } }), false)
+it('applies a withdrawal to events with the ID as external_id, raw or hashed', () => {
+  assert.equal(applies('crm-42', { userData: { external_id: 'crm-42' } }), true)
+  assert.equal(applies('crm-42', { userData: { external_id: ['x', 'crm-42'] } }), true)
+  assert.equal(applies('crm-42', { userData: { external_id: sha256('crm-42') } }), true)
+  assert.equal(applies('crm-42', { userData: { external_id: 'crm-43' } }), false)
 })
 
-it('reaches events by the e-mail address or phone number that was given as visitor id', () => {
-  assert.equal(reaches(' Jane@Example.com', { userData: { em: 'jane@example.com' } }), true)
-  assert.equal(reaches('jane@example.com', { visitorId: 'JANE@example.com' }), true)
-  assert.equal(reaches('jane@example.com', { userData: { external_id: 'jane@example.com' } }), true)
-  assert.equal(reaches('+49 30 901820', { userData: { ph: '+4930901820' } }), true)
-  assert.equal(reaches('jane@example.com', { userData: { em: 'john@example.com' } }), false)
+it('applies a withdrawal under an email address or phone number to events with it', () => {
+  assert.equal(applies(' Jane@Example.com', { userData: { em: 'jane@example.com' } }), true)
+  assert.equal(applies('jane@example.com', { visitorId: 'JANE@example.com' }), true)
+  assert.equal(applies('jane@example.com', { userData: { external_id: 'jane@example.com' } }), true)
+  assert.equal(applies('+49 30 901820', { userData: { ph: '+4930901820' } }), true)
+  assert.equal(applies('jane@example.com', { userData: { em: 'john@example.com' } }), false)
 })
 
-it('reads no person out of an event that has lost its payload', () => {
+it('lists no keys for an event without a payload', () => {
   assert.deepEqual(listVisitorKeys(null), [])
 })

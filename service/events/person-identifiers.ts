@@ -5,34 +5,34 @@ import {
   parseSuppliedDigest,
 } from '../identity/identifier-digest.ts'
 
-/** A person as an event names them. */
+/** The identifiers of a person in an event. */
 export interface PersonIdentifiers {
   visitorId: string | null
   digests: Record<string, string[]>
 }
 
-/** The digests by which a deletion may ask for a person: of an e-mail, a phone or an own id. */
+/** The user_data keys that a deletion request can name: email, phone and external ID. */
 export const IDENTIFYING_KEYS = ['em', 'ph', 'external_id'] as const
 export type IdentifyingKey = (typeof IDENTIFYING_KEYS)[number]
 
-/** How a visitor id that was an e-mail address or a phone number is kept (identity/visitor-key). */
+/** Prefix of a visitor ID that was an email address or a phone number (identifier-digest.ts). */
 const DIGEST_PREFIX = 'sha256:'
 
-/** Every digest by which the person of an event can be asked for, each once. */
+/** All distinct digests by which a deletion request can name the person of an event. */
 export function listIdentifierDigests({ visitorId, digests }: PersonIdentifiers): string[] {
   const found: string[] = []
   for (const key of IDENTIFYING_KEYS) {
     for (const digest of digests[key] ?? []) if (!found.includes(digest)) found.push(digest)
   }
   if (visitorId === null) return found
-  const ofVisitor = digestVisitorId(visitorId)
-  if (!found.includes(ofVisitor)) found.push(ofVisitor)
+  const visitorDigest = digestVisitorId(visitorId)
+  if (!found.includes(visitorDigest)) found.push(visitorDigest)
   return found
 }
 
 /**
- * Whether an event names the person of this digest under one of these keys. The visitor id counts
- * under each: it may be an e-mail address, a phone number or an id of the caller's.
+ * Whether an event identifies the person with this digest under one of these keys. The visitor ID
+ * matches under each key: it may be an email address, a phone number or an ID of the caller.
  */
 export function matchesPerson(
   { visitorId, digests }: PersonIdentifiers,
@@ -43,8 +43,8 @@ export function matchesPerson(
 }
 
 /**
- * The digest that a visitor id has: its own where it is one, else the digest of the same text as
- * `external_id`, under which callers who use one id for both ask for it.
+ * The digest of a visitor ID: the ID itself if it is a digest, else the digest of the same text as
+ * `external_id`, because callers often use one ID for both.
  */
 export function digestVisitorId(visitorId: string): string {
   if (visitorId.startsWith(DIGEST_PREFIX)) return visitorId.slice(DIGEST_PREFIX.length)
@@ -52,22 +52,22 @@ export function digestVisitorId(visitorId: string): string {
 }
 
 /**
- * The key under which the index of payloads knows a digest of a tracker: 32 bits of the digest,
- * which are random, with the tracker's own mixed in, so that a search costs the same however much
- * other trackers store. Events that share a key by chance (one search in a hundred among ten
- * million) are told apart when they are read. 0 is for rows that are not indexed.
+ * The key of a digest in the payload index: 32 bits of the digest, mixed with the tracker ID so
+ * that the cost of a search does not depend on other trackers. Events that share a key by chance
+ * (one search in a hundred among ten million events) are filtered after reading. 0 marks rows that
+ * are not indexed.
  */
 export function indexKey(trackerId: string, digest: string): number {
   const key = Number.parseInt(digest.slice(0, 8), 16) ^ Number.parseInt(trackerId.slice(-8), 16)
   return key === 0 ? 1 : key
 }
 
-/** The same of payloads from before version 0.6: the first 18 bits of the digest, from 1 on. */
+/** The index key of payloads from before version 0.6: the first 18 bits of the digest, plus 1. */
 export function legacyIndexKey(digest: string): number {
   return (Number.parseInt(digest.slice(0, 8), 16) >>> 14) + 1
 }
 
-/** The keys under which a withdrawal may have named the person of this payload. */
+/** The keys under which a withdrawal may have identified the person of this payload. */
 export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
   if (!payload) return []
   const { visitorId, digests } = payload
@@ -79,8 +79,8 @@ export function listVisitorKeys(payload: PersonIdentifiers | null): string[] {
 }
 
 /**
- * The keys that a withdrawal is kept under: those of the person that it names, and the digest that
- * its visitor id has as `external_id`, for events that carry the person only there.
+ * The keys under which a withdrawal is stored: those of its person, and the digest of its visitor
+ * ID as `external_id`, for events that identify the person only there.
  */
 export function listWithdrawalKeys(person: PersonIdentifiers): string[] {
   const { visitorId } = person
@@ -88,7 +88,7 @@ export function listWithdrawalKeys(person: PersonIdentifiers): string[] {
   return [...new Set([...listVisitorKeys(person), ...digests.map(externalKey)])]
 }
 
-/** The keys of a withdrawal that hold this digest itself. */
+/** The keys of a withdrawal that contain this digest. */
 export function listWithdrawalKeysOfDigest(digest: string): string[] {
   return [digest, `${DIGEST_PREFIX}${digest}`, externalKey(digest)]
 }
@@ -98,9 +98,9 @@ function externalKey(digest: string): string {
 }
 
 /**
- * What is kept of the digest of an erased person: HMAC-SHA256 under a key that the store holds
- * only sealed, in hexadecimal. A digest alone could be tried against every known e-mail address.
- * The tracker goes in, so that nobody sees that two trackers erased the same person.
+ * The stored form of an erased person's digest: HMAC-SHA256 in hexadecimal, under a key that the
+ * store holds only encrypted. A plain digest could be tested against every known email address. The
+ * tracker ID is included, so that two trackers that erase the same person store different values.
  */
 export function computeKeyedDigest(key: KeyObject, trackerId: string, digest: string): string {
   return createHmac('sha256', key).update(`${trackerId}\n${digest}`).digest('hex')

@@ -4,7 +4,7 @@ import { ledgerEntry, STORED_AT, storeEntries } from '../../testing/stored-event
 import { testStore } from '../../testing/test-store.ts'
 import { ensurePartitions, readRetentionLag } from './partition-store.ts'
 
-it('is 0 while no partition is due, and counts the days since the oldest was', async test => {
+it('is 0 while no partition is due, then counts the days since the oldest was due', async test => {
   const { database } = await testStore(test)
   assert.deepEqual(
     await readRetentionLag(database, { payloads: '2026-11-21', ledger: '2026-11-21' }),
@@ -22,7 +22,7 @@ it('is 0 while no partition is due, and counts the days since the oldest was', a
   assert.deepEqual(await lagOn('2026-11-30'), { payloads: 8, ledger: 7 })
 })
 
-it('counts payloads that lie in the default partition', async test => {
+it('counts payloads in the default partition', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [ledgerEntry()])
   const cutoffs = { payloads: '2026-11-25', ledger: '2026-11-25' }

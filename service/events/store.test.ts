@@ -8,9 +8,9 @@ const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
 
 const PAGE_URL = 'https://shop.example/?a=1&b="2"'
 
-it('gives back every member of an event as it was stored', async test => {
+it('returns every member of an event as stored', async test => {
   const { database } = await testStore(test)
-  const entry = ledgerEntry({
+  const event = ledgerEntry({
     eventId: 'odd "id", {with} \\ everything',
     eventTime: new Date('2026-11-20T10:00:00.123Z'),
     consentCapturedAt: new Date('2026-11-19T00:00:00.000Z'),
@@ -33,14 +33,14 @@ it('gives back every member of an event as it was stored', async test => {
     },
     session: { visitorId: 'visitor-1', landingSource: 'https://shop.example/', clickIds: {} },
   })
-  await storeEntries(database, [entry])
-  const [stored] = await findEventsById(database, TRACKER_ID, [entry.eventId])
-  const { pageUrl: _, ...payload } = entry.payload ?? {}
+  await storeEntries(database, [event])
+  const [stored] = await findEventsById(database, TRACKER_ID, [event.eventId])
+  const { pageUrl: _, ...payload } = event.payload ?? {}
   assert.deepEqual(stored, {
-    eventId: entry.eventId,
+    eventId: event.eventId,
     space: 0,
     createdAt: STORED_AT,
-    eventTime: entry.eventTime,
+    eventTime: event.eventTime,
     eventName: 'Purchase',
     eventClass: 'conversion',
     actionSource: 'website',
@@ -49,7 +49,7 @@ it('gives back every member of an event as it was stored', async test => {
     attributionJoin: 'allowed',
     enforcementScope: 'event',
     consentNormalizationVersion: '1',
-    consentCapturedAt: entry.consentCapturedAt,
+    consentCapturedAt: event.consentCapturedAt,
     eventSource: PAGE_URL,
     parentEventId: 'parent',
     orderId: '1001',
@@ -74,9 +74,9 @@ it('gives back every member of an event as it was stored', async test => {
   })
 })
 
-it('gives back what an event has in common with most, and what it has not', async test => {
+it('stores default values as null and returns them', async test => {
   const { database } = await testStore(test)
-  const unlike = {
+  const uncommon = {
     eventClass: 'lifecycle',
     actionSource: 'physical_store',
     consentBasis: 'legitimate_interest',
@@ -85,30 +85,30 @@ it('gives back what an event has in common with most, and what it has not', asyn
     enforcementScope: 'ledger',
     consentNormalizationVersion: '2',
   } as const
-  await storeEntries(database, [ledgerEntry(), ledgerEntry({ eventId: 'event-2', ...unlike })])
+  await storeEntries(database, [ledgerEntry(), ledgerEntry({ eventId: 'event-2', ...uncommon })])
   const columns = `event_class, action_source, consent_basis, measurement_class, attribution_join,
     enforcement_scope, consent_normalization_version`
   const { rows } = await database.pool.query(`select ${columns} from events order by event_id`)
   assert.deepEqual(
     rows.map(row => Object.values(row)),
-    [Array(7).fill(null), Object.values(unlike)],
+    [Array(7).fill(null), Object.values(uncommon)],
   )
-  const [ordinary] = await findEventsById(database, TRACKER_ID, ['event-1'])
+  const [common] = await findEventsById(database, TRACKER_ID, ['event-1'])
   const [second] = await findEventsById(database, TRACKER_ID, ['event-2'])
   const membersOf = (event: object = {}) =>
-    Object.keys(unlike).map(name => event[name as keyof typeof event])
-  assert.deepEqual(membersOf(ordinary), membersOf(ledgerEntry()))
-  assert.deepEqual(membersOf(second), Object.values(unlike))
+    Object.keys(uncommon).map(name => event[name as keyof typeof event])
+  assert.deepEqual(membersOf(common), membersOf(ledgerEntry()))
+  assert.deepEqual(membersOf(second), Object.values(uncommon))
 })
 
-it('finds an event of its own tracker only', async test => {
+it('finds events of the given tracker only', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [ledgerEntry()])
   assert.deepEqual(await findEventsById(database, OTHER_TRACKER_ID, ['event-1']), [])
   assert.deepEqual(await findEventsById(database, TRACKER_ID, ['event-2', '']), [])
 })
 
-it('finds a thousand events in one look', async test => {
+it('finds a thousand events in one query', async test => {
   const { database } = await testStore(test)
   const ids = Array.from({ length: 1_000 }, (_, index) => `event-${index}`)
   await storeEntries(
@@ -119,7 +119,7 @@ it('finds a thousand events in one look', async test => {
   assert.deepEqual(found.map(({ eventId }) => eventId).sort(), ids.toSorted())
 })
 
-it('finds the children of an event, the oldest first, up to a hundred', async test => {
+it('finds up to a hundred children of an event, oldest first', async test => {
   const { database } = await testStore(test)
   const child = (index: number) =>
     ledgerEntry({
@@ -128,18 +128,18 @@ it('finds the children of an event, the oldest first, up to a hundred', async te
       createdAt: new Date(STORED_AT.getTime() - index * 1_000),
     })
   const children = Array.from({ length: 101 }, (_, index) => child(index))
-  const stranger = { ...child(500), trackerId: OTHER_TRACKER_ID }
-  await storeEntries(database, [...children, stranger, ledgerEntry({ eventId: 'parent' })])
+  const otherTracker = { ...child(500), trackerId: OTHER_TRACKER_ID }
+  await storeEntries(database, [...children, otherTracker, ledgerEntry({ eventId: 'parent' })])
   const found = await findChildEvents(database, TRACKER_ID, { eventId: 'parent', space: 0 })
   assert.equal(found.length, 100)
   assert.equal(found[0]?.eventId, 'child-100')
   assert.equal(found[99]?.eventId, 'child-1')
 })
 
-it('counts submissions that differ from the first, and only those', async test => {
+it('counts only submissions with a different body', async test => {
   const { database } = await testStore(test)
-  const entry = ledgerEntry()
-  await storeEntries(database, [entry, ledgerEntry({ eventId: 'event-2' })])
+  const event = ledgerEntry()
+  await storeEntries(database, [event, ledgerEntry({ eventId: 'event-2' })])
   const again = (eventId: string, seconds: number, bodyDigest: Buffer) => ({
     trackerId: TRACKER_ID,
     space: 'secret' as const,
@@ -149,10 +149,10 @@ it('counts submissions that differ from the first, and only those', async test =
   })
   const other = Buffer.alloc(32, 1)
   await recordDifferingSubmissions(database, [
-    again('event-1', 10, entry.bodyDigest),
+    again('event-1', 10, event.bodyDigest),
     again('event-1', 30, other),
     again('event-1', 20, other),
-    again('nowhere', 20, other),
+    again('unknown', 20, other),
   ])
   const [first] = await findEventsById(database, TRACKER_ID, ['event-1'])
   assert.equal(first?.differingSubmissions, 2)
@@ -161,11 +161,11 @@ it('counts submissions that differ from the first, and only those', async test =
   assert.equal(second?.differingSubmissions, 0)
 })
 
-it('compares a body with a digest that was stored in full', async test => {
+it('compares a body with a digest stored in full length', async test => {
   const { database } = await testStore(test)
-  const entry = ledgerEntry()
-  await storeEntries(database, [entry])
-  await database.pool.query('update events set body_digest = $1', [entry.bodyDigest])
+  const event = ledgerEntry()
+  await storeEntries(database, [event])
+  await database.pool.query('update events set body_digest = $1', [event.bodyDigest])
   const again = {
     trackerId: TRACKER_ID,
     space: 'secret',
@@ -173,7 +173,7 @@ it('compares a body with a digest that was stored in full', async test => {
     at: STORED_AT,
   } as const
   await recordDifferingSubmissions(database, [
-    { ...again, bodyDigest: entry.bodyDigest },
+    { ...again, bodyDigest: event.bodyDigest },
     { ...again, bodyDigest: Buffer.alloc(32, 1) },
   ])
   const [stored] = await findEventsById(database, TRACKER_ID, ['event-1'])

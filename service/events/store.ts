@@ -19,7 +19,7 @@ import {
   unnestEventRefs,
 } from './event-ref.ts'
 
-/** An event with its payload and session, as it lies in the store. */
+/** A stored event with its payload and session. */
 export interface StoredEvent extends EventRef {
   eventTime: Date
   eventName: string
@@ -31,7 +31,7 @@ export interface StoredEvent extends EventRef {
   enforcementScope: string
   consentNormalizationVersion: string
   consentCapturedAt: Date | null
-  /** The whole page while the payload is there, then its address alone. */
+  /** The full page URL while the payload exists, then the URL without its query. */
   eventSource: string | null
   parentEventId: string | null
   orderId: string | null
@@ -69,9 +69,9 @@ export interface StoredSession {
 const CHILDREN_MAX = 100
 
 /**
- * That a row of `event_payloads` belongs to an event or a delivery of the tracker `$1`, as SQL.
- * Every table of a statement names the tracker by its parameter: on Citus the statement then goes
- * to one shard as it is, and may look up one key at a time with a limit (docs/decisions/0024).
+ * The SQL condition that joins `event_payloads` to an event or delivery of the tracker `$1`. Every
+ * table of a statement names the tracker by its parameter: Citus then routes the statement to one
+ * shard unchanged, where it may look up one key at a time with a limit (docs/decisions/0024).
  */
 export function payloadCondition(event: string): string {
   return `tracker_id = $1::uuid
@@ -80,7 +80,7 @@ export function payloadCondition(event: string): string {
       and received_on = (${event}.created_at at time zone 'UTC')::date`
 }
 
-/** Each event of `source`, which has the columns of `events` under that name. */
+/** SQL for the events of `source`, which has the columns of `events`. */
 const selectEvents = (source: string) => `
   select events.*,
     payload.event_id is not null as has_payload,
@@ -96,32 +96,32 @@ const selectEvents = (source: string) => `
     where tracker_id = $1::uuid and visitor_id = payload.visitor_id limit 1
   ) session on true`
 
-/** `$3` are the spaces that are looked into; where both have the id, the first of them counts. */
+/** `$3` lists the spaces to search; when both have the ID, the first one wins. */
 const EVENTS_OF_IDS = selectEvents(`
-  unnest($2::text[]) as asked(event_id)
+  unnest($2::text[]) as requested(event_id)
   cross join lateral (
     select created_at, space from event_keys
     where tracker_id = $1::uuid and space = any($3::smallint[])
-      and id_digest = event_id_digest(asked.event_id)
+      and id_digest = event_id_digest(requested.event_id)
     order by space <> ($3::smallint[])[1] limit 1
   ) key
   cross join lateral (
     select * from events
-    where tracker_id = $1::uuid and created_at = key.created_at and event_id = asked.event_id
+    where tracker_id = $1::uuid and created_at = key.created_at and event_id = requested.event_id
       and space in (key.space, ${BOTH_SPACES})
     limit 1
   )`)
 
 const EVENTS_AT = selectEvents(`
-  ${unnestEventRefs('asked', 2)}
+  ${unnestEventRefs('ref', 2)}
   cross join lateral (
     select * from events
-    where tracker_id = $1::uuid and created_at = asked.created_at and event_id = asked.event_id
-      and space = asked.space
+    where tracker_id = $1::uuid and created_at = ref.created_at and event_id = ref.event_id
+      and space = ref.space
     limit 1
   )`)
 
-/** A child means the event of its own space, and that of the other one where there is none. */
+/** A child refers to the event of its own space, or to that of the other space if there is none. */
 const EVENTS_OF_PARENT = selectEvents(`(
     select events.* from events
     where tracker_id = $1::uuid and parent_event_id = $2::text
@@ -134,7 +134,7 @@ const EVENTS_OF_PARENT = selectEvents(`(
 
 const ALL_SPACES: readonly EventSpace[] = ['secret', 'publishable']
 
-/** Events by id, in no order. Where both spaces have the id, the first of `spaces` counts. */
+/** Events by ID, unordered. When both spaces have the ID, the first of `spaces` wins. */
 export async function findEventsById(
   { pool }: Database,
   trackerId: string,
@@ -149,18 +149,18 @@ export async function findEventsById(
   return rows.map(toStoredEvent)
 }
 
-/** Events whose places are known, in no order. */
+/** Events by reference, unordered. */
 export async function findEventsByRef(
   { pool }: Database,
   trackerId: string,
-  places: readonly EventRef[],
+  refs: readonly EventRef[],
 ): Promise<StoredEvent[]> {
-  const values = [trackerId, ...eventRefValues(places)]
+  const values = [trackerId, ...eventRefValues(refs)]
   const { rows } = await pool.query({ text: EVENTS_AT, values })
   return rows.map(toStoredEvent)
 }
 
-/** The events that name this one as their parent, the oldest first, up to a hundred. */
+/** The events that name this one as their parent, oldest first, up to a hundred. */
 export async function findChildEvents(
   { pool }: Database,
   trackerId: string,
@@ -182,15 +182,15 @@ export interface Submission {
 }
 
 /**
- * Records how often an id came again with another body. The first body stays; that of an erased
- * person's event has no digest any more and is not compared. Counted before the update, because an
- * update takes each row once, however many submissions match it.
+ * Counts submissions that repeat an event ID with a different body. The first body is kept. Events
+ * of erased people have no digest and are not compared. The count is taken before the update,
+ * because an update changes each row once, even when several submissions match it.
  */
 export async function recordDifferingSubmissions(
   database: Database,
   submissions: readonly Submission[],
 ): Promise<void> {
-  await queryByTracker(database, submissions, async (asked, own) => {
+  await queryByTracker(database, submissions, async (batch, own) => {
     const isOwn = (table: string) => own.condition(`${table}.tracker_id`, 6)
     await database.pool.query({
       text: `update events set
@@ -224,13 +224,13 @@ export async function recordDifferingSubmissions(
              and events.event_id = differing.event_id and events.space = differing.space
              ${isOwn('events')}`,
       values: [
-        arrayLiteral(asked.map(({ trackerId }) => trackerId)),
-        arrayLiteral(asked.map(({ eventId }) => eventId)),
+        arrayLiteral(batch.map(({ trackerId }) => trackerId)),
+        arrayLiteral(batch.map(({ eventId }) => eventId)),
         arrayLiteral(
-          asked.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`),
+          batch.map(({ bodyDigest }) => `\\x${bodyDigest.toString('hex', 0, BODY_DIGEST_BYTES)}`),
         ),
-        arrayLiteral(asked.map(({ at }) => at.toISOString())),
-        arrayLiteral(asked.map(({ space }) => String(SPACE_NUMBERS[space]))),
+        arrayLiteral(batch.map(({ at }) => at.toISOString())),
+        arrayLiteral(batch.map(({ space }) => String(SPACE_NUMBERS[space]))),
         ...own.values,
       ],
     })

@@ -19,43 +19,39 @@ function suppress(database: Database): Promise<void> {
   return suppressDigest(database, { trackerId: TRACKER_ID, keyed: KEYED, at: STORED_AT })
 }
 
-it('knows what was suppressed, by tracker, and takes it twice', async test => {
+it('finds suppressed digests by tracker and accepts a repeat', async test => {
   const { database } = await testStore(test)
   assert.deepEqual(await findTrackersWithErasures(database, [TRACKER_ID]), new Set())
   await Promise.all([suppress(database), suppress(database)])
-  const asked = [TRACKER_ID, OTHER_TRACKER].map(trackerId => ({ trackerId, keyed: KEYED }))
+  const digests = [TRACKER_ID, OTHER_TRACKER].map(trackerId => ({ trackerId, keyed: KEYED }))
   assert.deepEqual(
-    await findSuppressedDigests(database, asked),
+    await findSuppressedDigests(database, digests),
     new Set([`${TRACKER_ID} ${KEYED}`]),
   )
   const trackers = [TRACKER_ID, OTHER_TRACKER]
   assert.deepEqual(await findTrackersWithErasures(database, trackers), new Set([TRACKER_ID]))
 })
 
-it('leaves an entry out that presumes too much, and says which', async test => {
+it('does not store events with a wrong assumption and returns their keys', async test => {
   const { database } = await testStore(test)
   await suppress(database)
-  const entries = [
+  const events = [
     ledgerEntry({ eventId: 'a', assumedNotErased: 'all' }),
     ledgerEntry({ eventId: 'b', assumedNotErased: ['cd'.repeat(32), KEYED] }),
     ledgerEntry({ eventId: 'c', assumedNotErased: ['cd'.repeat(32)] }),
     ledgerEntry({ eventId: 'd', assumedNotErased: [] }),
   ]
-  // The first one is asked for by its tracker, and the others are of the same one.
-  const alone = await insertEvents(database, entries.slice(0, 1), [])
+  // The first event is checked by its tracker alone.
+  const alone = await insertEvents(database, events.slice(0, 1), [])
   assert.deepEqual([...alone.conflictingKeys], [`${TRACKER_ID} secret a`])
-  const { newKeys: inserted, conflictingKeys: misjudged } = await insertEvents(
-    database,
-    entries.slice(1),
-    [],
-  )
-  assert.deepEqual([...inserted], [`${TRACKER_ID} secret c`, `${TRACKER_ID} secret d`])
-  assert.deepEqual([...misjudged], [`${TRACKER_ID} secret b`])
-  const elsewhere = ledgerEntry({ trackerId: OTHER_TRACKER, assumedNotErased: 'all' })
-  assert.deepEqual(await storeEntries(database, [elsewhere]), ['event-1'])
+  const { newKeys, conflictingKeys } = await insertEvents(database, events.slice(1), [])
+  assert.deepEqual([...newKeys], [`${TRACKER_ID} secret c`, `${TRACKER_ID} secret d`])
+  assert.deepEqual([...conflictingKeys], [`${TRACKER_ID} secret b`])
+  const otherEvent = ledgerEntry({ trackerId: OTHER_TRACKER, assumedNotErased: 'all' })
+  assert.deepEqual(await storeEntries(database, [otherEvent]), ['event-1'])
 })
 
-/** A transaction that has stored a payload and is not committed. */
+/** An open transaction that has stored a payload. */
 async function openWriter({ pool }: Database): Promise<pg.PoolClient> {
   const writer = await pool.connect()
   await writer.query('begin')
@@ -68,8 +64,8 @@ async function openWriter({ pool }: Database): Promise<pg.PoolClient> {
   return writer
 }
 
-/** The same store, and when it is first asked to pause: those before are known by then. */
-function watchedPauses(database: Database) {
+/** The database, and a promise of its first pause: by then the earlier writers are known. */
+function watchPauses(database: Database) {
   const paused = Promise.withResolvers<void>()
   const query = (...statement: unknown[]) => {
     if (String(statement[0]).includes('pg_sleep')) paused.resolve()
@@ -79,29 +75,29 @@ function watchedPauses(database: Database) {
   return { watched: { ...database, pool }, firstPause: paused.promise }
 }
 
-it('waits for writers of payloads at that moment, and for none that begins later', async test => {
+it('waits for current payload writers and not for later ones', async test => {
   const { database } = await testStore(test)
   const writer = await openWriter(database)
-  let isOver = false
-  const { watched, firstPause } = watchedPauses(database)
+  let isDone = false
+  const { watched, firstPause } = watchPauses(database)
   const waiting = waitForPayloadWriters(watched).then(result => {
-    isOver = result
+    isDone = result
   })
   await firstPause
-  assert.equal(isOver, false)
+  assert.equal(isDone, false)
 
   const later = await database.pool.connect()
   await later.query('begin')
   await later.query('lock table event_payloads in row exclusive mode')
   await writer.query('commit')
   await waiting
-  assert.equal(isOver, true)
+  assert.equal(isDone, true)
   await later.query('commit')
   writer.release()
   later.release()
 })
 
-it('gives up waiting for a writer that takes too long', async test => {
+it('returns false when a writer takes too long', async test => {
   const { database } = await testStore(test)
   const writer = await openWriter(database)
   assert.equal(await waitForPayloadWriters(database, 0.2), false)

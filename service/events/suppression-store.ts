@@ -4,14 +4,14 @@ import { arrayLiteral, type BatchWrite } from '../db/sql-fragments.ts'
 import { queryByTracker } from '../db/tracker-sharding.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
-/** A digest under the key of this store; see keyed-digest.ts. */
+/** See `computeKeyedDigest`. */
 interface KeyedDigest {
   trackerId: string
   /** Hexadecimal. */
   keyed: string
 }
 
-/** From now on no event that bears the digest is stored with identity. May be done again. */
+/** Stops events with this digest from being stored with identity. Safe to repeat. */
 export async function suppressDigest(
   { pool }: Database,
   { trackerId, keyed, at }: KeyedDigest & { at: Date },
@@ -25,24 +25,25 @@ export async function suppressDigest(
   })
 }
 
-/** Which of these were erased, as `trackerId keyed`. */
+/** The suppressed digests among these, as `trackerId keyed`. */
 export async function findSuppressedDigests(
   database: Database,
   digests: readonly KeyedDigest[],
 ): Promise<Set<string>> {
-  const rows = await queryByTracker(database, digests, async (asked, own) => {
+  const rows = await queryByTracker(database, digests, async (batch, own) => {
     const isOwn = own.condition('tracker_id', 3)
     const found = await database.pool.query({
-      text: `select asked.tracker_id, encode(asked.keyed_digest, 'hex') as keyed
-             from unnest($1::uuid[], $2::bytea[]) as asked(tracker_id, keyed_digest)
+      text: `select requested.tracker_id, encode(requested.keyed_digest, 'hex') as keyed
+             from unnest($1::uuid[], $2::bytea[]) as requested(tracker_id, keyed_digest)
              cross join lateral (
                select tracker_id from erased_identifiers
-               where tracker_id = asked.tracker_id and keyed_digest = asked.keyed_digest ${isOwn}
+               where tracker_id = requested.tracker_id
+                 and keyed_digest = requested.keyed_digest ${isOwn}
                limit 1
              ) erased`,
       values: [
-        arrayLiteral(asked.map(({ trackerId }) => trackerId)),
-        arrayLiteral(asked.map(({ keyed }) => `\\x${keyed}`)),
+        arrayLiteral(batch.map(({ trackerId }) => trackerId)),
+        arrayLiteral(batch.map(({ keyed }) => `\\x${keyed}`)),
         ...own.values,
       ],
     })
@@ -51,54 +52,54 @@ export async function findSuppressedDigests(
   return new Set(rows.map(({ tracker_id, keyed }) => `${tracker_id} ${keyed}`))
 }
 
-/** Which of these trackers have ever erased a person. */
+/** The trackers among these that have ever erased a person. */
 export async function findTrackersWithErasures(
   database: Database,
   trackerIds: readonly string[],
 ): Promise<Set<string>> {
   const trackers = trackerIds.map(trackerId => ({ trackerId }))
-  const rows = await queryByTracker(database, trackers, async (asked, own) => {
+  const rows = await queryByTracker(database, trackers, async (batch, own) => {
     const isOwn = own.condition('tracker_id', 2)
     const found = await database.pool.query({
-      text: `select asked.tracker_id from unnest($1::uuid[]) as asked(tracker_id)
+      text: `select requested.tracker_id from unnest($1::uuid[]) as requested(tracker_id)
              cross join lateral (
                select tracker_id from erased_identifiers
-               where tracker_id = asked.tracker_id ${isOwn} limit 1
+               where tracker_id = requested.tracker_id ${isOwn} limit 1
              ) erased`,
-      values: [arrayLiteral(asked.map(({ trackerId }) => trackerId)), ...own.values],
+      values: [arrayLiteral(batch.map(({ trackerId }) => trackerId)), ...own.values],
     })
     return found.rows
   })
   return new Set(rows.map(({ tracker_id }) => tracker_id))
 }
 
-/** A look takes 1 ms on one PostgreSQL and 25 ms on a cluster of three nodes. */
+/** One check takes 1 ms on one PostgreSQL and 25 ms on a cluster of three nodes. */
 const WAIT_SECONDS_MAX = 10
 
 /**
- * Waits until every statement that stores payloads at this moment has ended, and holds up none that
- * begins later. A statement takes its locks before its snapshot: one that does not hold the lock on
- * `event_payloads` now will see what is committed now, and one that holds it has ended, or is
- * waited for, before we return. Backups and reports hold another lock and are not waited for. On a
- * Citus cluster it holds the lock on the node that took it, so every node is asked; while one is
- * away, an erasure cannot be completed.
- * False when that takes more than `secondsMax`, by the clock of the store.
+ * Waits until every statement that stores payloads now has ended, without blocking later ones. A
+ * statement takes its locks before its snapshot: one that does not hold the lock on
+ * `event_payloads` now will see what is committed now, and one that holds it ends before this
+ * function returns. Backups and reports hold another lock and are not waited for. On a Citus
+ * cluster a statement holds the lock on one node, so all nodes are checked; an erasure fails while
+ * a node is down. Returns false when the wait takes longer than `secondsMax`, by the clock of
+ * PostgreSQL.
  */
 export async function waitForPayloadWriters(
   database: Database,
   secondsMax: number = WAIT_SECONDS_MAX,
 ): Promise<boolean> {
-  // Asked each time: with an answer from before the extension was created, an erasure would miss
+  // Checked each time: with an answer from before the extension was created, an erasure would miss
   // the writers on other nodes.
-  const writers = (await hasCitus(database)) ? findWritersOfNodes : findWriters
-  let earlier = await writers(database)
+  const findCurrentWriters = (await hasCitus(database)) ? findWritersOfNodes : findWriters
+  let writers = await findCurrentWriters(database)
   let endsAt = Number.POSITIVE_INFINITY
-  while (earlier.length > 0) {
+  while (writers.length > 0) {
     const now = await sleepInDatabase(database)
     endsAt = Math.min(endsAt, now + secondsMax)
     if (now >= endsAt) return false
-    const still = new Set(await writers(database))
-    earlier = earlier.filter(writer => still.has(writer))
+    const current = new Set(await findCurrentWriters(database))
+    writers = writers.filter(writer => current.has(writer))
   }
   return true
 }
@@ -114,31 +115,32 @@ async function findWritersOfNodes({ pool }: Database): Promise<string[]> {
     [`select string_agg(writer, ' ') from (${PAYLOAD_WRITERS}) writers`],
   )
   const failed = rows.find(({ success }) => !success)
-  if (failed) throw new Error(`node ${failed.nodeid} does not say who writes: ${failed.result}`)
+  if (failed)
+    throw new Error(`cannot list payload writers on node ${failed.nodeid}: ${failed.result}`)
   return rows.flatMap(({ nodeid, result }) =>
     result ? result.split(' ').map((writer: string) => `${nodeid} ${writer}`) : [],
   )
 }
 
-/** A virtual transaction is one transaction of one connection, and is never used again. */
+/** A virtual transaction ID belongs to one transaction of one connection and is never reused. */
 const PAYLOAD_WRITERS = `
   select virtualtransaction as writer from pg_locks
   where locktype = 'relation' and relation = 'signalbox_store.event_payloads'::regclass
     and database = (select oid from pg_database where datname = current_database())
     and mode = 'RowExclusiveLock' and granted`
 
-/** A person by one of the keys that a withdrawal may have named them with. */
+/** A person, by one key under which a withdrawal may be stored. */
 interface VisitorKey {
   trackerId: string
   visitorId: string
 }
 
-/** A person who withdraws consent, and the time of receipt of the event that says so. */
+/** A withdrawal of consent, with the time of receipt. */
 interface Withdrawal extends VisitorKey {
   createdAt: Date
 }
 
-/** In order of their keys, as the writes of append-store.ts. */
+/** In key order, like the writes of append-store.ts. */
 export const WITHDRAWAL_WRITE: BatchWrite<Withdrawal> = {
   columns: [
     { name: 'tracker_id', type: 'uuid', text: ({ trackerId }) => trackerId },
@@ -153,28 +155,29 @@ export const WITHDRAWAL_WRITE: BatchWrite<Withdrawal> = {
       set withdrawn_at = greatest(consent_withdrawals.withdrawn_at, excluded.withdrawn_at)`,
 }
 
-/** Answers when any of these keys of a tracker was last withdrawn; null when none was. */
+/** The time of the latest withdrawal under any of these keys; null when there is none. */
 type WithdrawalLookup = (trackerId: string, keys: readonly string[]) => Date | null
 
-/** Looks up a batch of people at once; almost always none of them has withdrawn. */
+/** Looks up a batch of people; almost always none of them has withdrawn. */
 export async function findWithdrawals(
   database: Database,
   visitors: readonly VisitorKey[],
 ): Promise<WithdrawalLookup> {
   if (visitors.length === 0) return () => null
-  const rows = await queryByTracker(database, visitors, async (asked, own) => {
+  const rows = await queryByTracker(database, visitors, async (batch, own) => {
     const isOwn = own.condition('tracker_id', 3)
     const found = await database.pool.query({
-      text: `select asked.tracker_id, asked.visitor_id, withdrawal.withdrawn_at
-             from unnest($1::uuid[], $2::text[]) as asked(tracker_id, visitor_id)
+      text: `select requested.tracker_id, requested.visitor_id, withdrawal.withdrawn_at
+             from unnest($1::uuid[], $2::text[]) as requested(tracker_id, visitor_id)
              cross join lateral (
                select withdrawn_at from consent_withdrawals
-               where tracker_id = asked.tracker_id and visitor_id = asked.visitor_id ${isOwn}
+               where tracker_id = requested.tracker_id
+                 and visitor_id = requested.visitor_id ${isOwn}
                limit 1
              ) withdrawal`,
       values: [
-        arrayLiteral(asked.map(({ trackerId }) => trackerId)),
-        arrayLiteral(asked.map(({ visitorId }) => visitorId)),
+        arrayLiteral(batch.map(({ trackerId }) => trackerId)),
+        arrayLiteral(batch.map(({ visitorId }) => visitorId)),
         ...own.values,
       ],
     })
@@ -193,11 +196,11 @@ export async function findWithdrawals(
 const WITHDRAWN_MAX = 10_000
 
 /**
- * The plain visitor ids with this digest under which consent was withdrawn. A withdrawal on
- * legitimate interest leaves no payload that would lead to them, but the digest of the visitor id
- * beside it (`listWithdrawalKeys`): only where that is, the tracker's withdrawals are read through, 0.4
- * seconds for 95,000 on two busy cores. Of plain text alone it is sure that PostgreSQL folds it as
- * we do.
+ * The plain visitor IDs with this digest under which consent was withdrawn. A withdrawal on
+ * legitimate interest has no payload that leads to them, but is also stored under the digest of the
+ * visitor ID (`listWithdrawalKeys`). Only when such a row exists are all withdrawals of the tracker
+ * read: 0.4 seconds for 95,000 rows on two busy cores. PostgreSQL folds case the same way as this
+ * code only for ASCII, so other IDs are compared here.
  */
 export async function findWithdrawnVisitors(
   { pool }: Database,

@@ -11,14 +11,14 @@ function withdrawal(eventId: string, seconds: number, keys: string[], trackerId 
   return ledgerEntry({ trackerId, eventId, createdAt, payload: null, withdrawnKeys: keys })
 }
 
-it('answers with the latest withdrawal under any of the keys of a person', async test => {
+it('returns the latest withdrawal under any key of a person', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [
     withdrawal('w1', 10, ['a']),
     withdrawal('w2', 20, ['b']),
-    withdrawal('w3', 30, ['theirs'], OTHER_TRACKER_ID),
+    withdrawal('w3', 30, ['other'], OTHER_TRACKER_ID),
   ])
-  const visitors = ['a', 'b', 'c', 'theirs'].map(visitorId => ({
+  const visitors = ['a', 'b', 'c', 'other'].map(visitorId => ({
     trackerId: TRACKER_ID,
     visitorId,
   }))
@@ -27,18 +27,18 @@ it('answers with the latest withdrawal under any of the keys of a person', async
   assert.deepEqual(latest(TRACKER_ID, ['b', 'a', 'c']), new Date(STORED_AT.getTime() + 20_000))
   assert.equal(latest(TRACKER_ID, ['c']), null)
   assert.equal(latest(TRACKER_ID, []), null)
-  assert.equal(latest(TRACKER_ID, ['theirs']), null)
+  assert.equal(latest(TRACKER_ID, ['other']), null)
   assert.equal(latest(OTHER_TRACKER_ID, ['a']), null)
 })
 
-it('finds nobody when nobody is asked for', async test => {
+it('returns null without keys', async test => {
   const { database } = await testStore(test)
   await storeEntries(database, [withdrawal('w1', 10, ['a'])])
   const latest = await findWithdrawals(database, [])
   assert.equal(latest(TRACKER_ID, ['a']), null)
 })
 
-it('takes any key as text', async test => {
+it('accepts any text as a key', async test => {
   const { database } = await testStore(test)
   const key = 'odd "visitor" \\ {id}, NULL'
   await storeEntries(database, [withdrawal('w1', 10, [key])])

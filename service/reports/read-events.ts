@@ -27,7 +27,9 @@ interface ListRequest {
   at: Date
 }
 
-/** listEventRefs: a page of the tracker's events with their deliveries, and the rates of the week. */
+/**
+ * listEventRefs: a page of the tracker's events with their deliveries, and the rates of the week.
+ */
 export async function listEvents(
   database: Database,
   { tracker, page, path, at }: ListRequest,

@@ -114,15 +114,15 @@ const DAILY_TABLES = [
 type DailyTable = (typeof DAILY_TABLES)[number]
 
 /**
- * Deletes a batch of reports and snapshots of days before `computeRetentionCutoff`, tracker by tracker. Returns
- * how many rows.
+ * Deletes a batch of reports and snapshots of days before `computeRetentionCutoff`, tracker by
+ * tracker. Returns how many rows.
  */
-export async function deleteReports(database: Database, keptSince: string): Promise<number> {
+export async function deleteReports(database: Database, cutoffDay: string): Promise<number> {
   let total = 0
   for (const table of DAILY_TABLES) {
-    const trackers = await findTrackersOfReports(database, table, keptSince)
+    const trackers = await findTrackersOfReports(database, table, cutoffDay)
     total += await deleteByTracker(trackers, EXPIRY_BATCH_REPORTS, batch =>
-      deleteReportsOf(database, table, { ...batch, keptSince }),
+      deleteReportsOf(database, table, { ...batch, cutoffDay }),
     )
   }
   return total
@@ -132,7 +132,7 @@ export async function deleteReports(database: Database, keptSince: string): Prom
 async function findTrackersOfReports(
   { pool }: Database,
   [table, day]: DailyTable,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<string[]> {
   const { rows } = await pool.query({
     text: `select distinct destination.tracker_id from destinations destination
@@ -142,7 +142,7 @@ async function findTrackersOfReports(
              limit 1
            ) old
            order by destination.tracker_id limit ${EXPIRY_BATCH_REPORTS}`,
-    values: [keptSince],
+    values: [cutoffDay],
   })
   return rows.map(row => row.tracker_id)
 }
@@ -150,7 +150,7 @@ async function findTrackersOfReports(
 async function deleteReportsOf(
   { pool }: Database,
   [table, day]: DailyTable,
-  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
+  { trackerId, cutoffDay, limit }: TrackerBatch & { cutoffDay: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     text: `delete from ${table} where tracker_id = $1::uuid and ctid = any(array(
@@ -159,39 +159,39 @@ async function deleteReportsOf(
              limit $3::integer for update skip locked
            ))
            returning tracker_id`,
-    values: [trackerId, keptSince, limit],
+    values: [trackerId, cutoffDay, limit],
   })
   return rows.length
 }
 
 /**
- * Deletes a batch of alerts that were resolved before `computeRetentionCutoff`, tracker by tracker; open ones
- * stay. Returns how many.
+ * Deletes a batch of alerts that were resolved before `computeRetentionCutoff`, tracker by tracker;
+ * open ones stay. Returns how many.
  */
-export async function deleteResolvedAlerts(database: Database, keptSince: string): Promise<number> {
-  const trackers = await findTrackersOfResolvedAlerts(database, keptSince)
+export async function deleteResolvedAlerts(database: Database, cutoffDay: string): Promise<number> {
+  const trackers = await findTrackersOfResolvedAlerts(database, cutoffDay)
   return deleteByTracker(trackers, EXPIRY_BATCH_REPORTS, batch =>
-    deleteResolvedAlertsOf(database, { ...batch, keptSince }),
+    deleteResolvedAlertsOf(database, { ...batch, cutoffDay }),
   )
 }
 
 /** Reads the whole table, which is small: an alert is one trouble of one destination. */
 async function findTrackersOfResolvedAlerts(
   { pool }: Database,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<string[]> {
   const { rows } = await pool.query({
     text: `select distinct tracker_id from alerts
            where resolved_at < $1::date::timestamp at time zone 'UTC'
            order by tracker_id limit ${EXPIRY_BATCH_REPORTS}`,
-    values: [keptSince],
+    values: [cutoffDay],
   })
   return rows.map(row => row.tracker_id)
 }
 
 async function deleteResolvedAlertsOf(
   { pool }: Database,
-  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
+  { trackerId, cutoffDay, limit }: TrackerBatch & { cutoffDay: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     text: `delete from alerts where tracker_id = $1::uuid and ctid = any(array(
@@ -201,7 +201,7 @@ async function deleteResolvedAlertsOf(
              limit $3::integer for update skip locked
            ))
            returning tracker_id`,
-    values: [trackerId, keptSince, limit],
+    values: [trackerId, cutoffDay, limit],
   })
   return rows.length
 }

@@ -12,7 +12,7 @@ function expire({ database, clock }: ServiceUnderTest, batchesMax = 100) {
   return expireAttempts({ database, now: clock.now(), attemptDays: ATTEMPT_DAYS, batchesMax })
 }
 
-it('200 reads an event whose attempts have expired, with all that the delivery itself knows', async test => {
+it('returns 200 for an event whose attempts expired, with the status of the delivery', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [
     { respond: { status: 400, code: 100, subcode: 2_804_048 } },
@@ -35,7 +35,7 @@ it('200 reads an event whose attempts have expired, with all that the delivery i
   assert.equal(list.body.events.data[0].deliveries[0].platform_response, null)
 })
 
-it('keeps an attempt for ninety days, to the last moment, and not a day longer', async test => {
+it('keeps attempts for exactly ninety days', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.deliver()
@@ -46,7 +46,7 @@ it('keeps an attempt for ninety days, to the last moment, and not a day longer',
   assert.deepEqual(await expire(service), { attempts: 0, more: false })
 })
 
-/** So many attempts of the first tracker, a second apart, up to the clock. */
+/** Stores `count` attempts of the first tracker, one second apart, up to the current time. */
 async function storeAttempts(service: ServiceUnderTest, count: number): Promise<void> {
   const { database, tracker, clock } = service
   await database.pool.query(
@@ -63,7 +63,7 @@ async function countAttempts({ database }: ServiceUnderTest): Promise<number> {
   return (await database.pool.query('select count(*) as count from send_attempts')).rows[0].count
 }
 
-it('stops at its limit, says that there is more, and the next run goes on', async test => {
+it('stops at its batch limit, reports more, and continues in the next run', async test => {
   const service = await serviceUnderTest(test)
   await storeAttempts(service, 2_500)
   service.clock.forward((ATTEMPT_DAYS + 1) * DAY_SECONDS)
@@ -74,7 +74,7 @@ it('stops at its limit, says that there is more, and the next run goes on', asyn
   assert.equal(await countAttempts(service), 3)
 })
 
-it('lets several processes do it at the same moment, beside a worker that sends', async test => {
+it('runs in several processes concurrently while a worker delivers', async test => {
   const service = await serviceUnderTest(test)
   await storeAttempts(service, 3_000)
   service.clock.forward((ATTEMPT_DAYS + 1) * DAY_SECONDS)

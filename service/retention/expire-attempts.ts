@@ -1,5 +1,4 @@
-import type { Database } from '../db/database.ts'
-import { sleepInDatabase } from '../db/database.ts'
+import { type Database, sleepInDatabase } from '../db/database.ts'
 import {
   type AttemptPosition,
   deleteAttempts,
@@ -15,26 +14,27 @@ export interface AttemptExpiry {
   batchesMax?: number
 }
 
-/** Of a thousand attempts. */
+/** A batch deletes up to a thousand attempts. */
 const BATCHES_MAX = 100
 
 /**
- * Expires requests to the platform of UTC days more than `attemptDays` ago, with their answers. The
- * deliveries keep their status, their last error, and ids that then lead nowhere. May be repeated,
- * interrupted, and run by several processes. `more` says that something is left to do at once.
+ * Deletes the send attempts of UTC days more than `attemptDays` ago, with the answers of the
+ * platform. Deliveries keep their status, their last error, and attempt IDs that then point to
+ * nothing. Safe to repeat, to interrupt, and to run in several processes. `more` asks for another
+ * run without a pause.
  */
 export async function expireAttempts(
   expiry: AttemptExpiry,
 ): Promise<{ attempts: number; more: boolean }> {
   const { database, now, attemptDays, batchesMax = BATCHES_MAX } = expiry
-  const since = computeRetentionCutoff(now, { days: attemptDays })
+  const cutoffDay = computeRetentionCutoff(now, { days: attemptDays })
   let attempts = 0
   let batches = 0
-  for (const trackerId of await findTrackersOfOldAttempts(database, since)) {
+  for (const trackerId of await findTrackersOfOldAttempts(database, cutoffDay)) {
     let after: AttemptPosition | null = null
     do {
       if (batches === batchesMax) return { attempts, more: true }
-      const batch = await deleteAttempts(database, { trackerId, keptSince: since, after })
+      const batch = await deleteAttempts(database, { trackerId, keptSince: cutoffDay, after })
       after = batch.last
       attempts += batch.attempts
       batches += 1

@@ -5,13 +5,13 @@ import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
-import { detachWeek } from '../events/event-expiry-store.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import { expireOldEvents } from './expire-events.ts'
+import { detachWeek } from './store.ts'
 
 const LEDGER_MONTHS = 25
-/** Twenty-five months later: the first of December 2026 is still kept. */
+/** Twenty-five months later: December 1, 2026 is the first day to keep. */
 const NOW = '2029-01-01T12:00:00.000Z'
 const OLD_DAYS = ['2026-11-28', '2026-11-29', '2026-11-30'].map(day => new Date(`${day}T23:00:00Z`))
 const LAST_MOMENT = new Date('2026-11-30T23:59:59.999Z')
@@ -22,14 +22,14 @@ const NOTHING = {
   deliveries: 0,
   reports: 0,
   more: false,
-  isHeld: false,
+  isLocked: false,
 }
 
 function expire({ database, clock }: ServiceUnderTest, batchesMax = 100) {
   return expireOldEvents({ database, now: clock.now(), ledgerMonths: LEDGER_MONTHS, batchesMax })
 }
 
-/** Events of the first tracker with a delivery each, on the given days in turn. */
+/** Stores events of the first tracker, one delivery each, spread over the days. */
 async function storeEventsOn(
   { database, tracker }: ServiceUnderTest,
   { count, days, prefix = 'old' }: { count: number; days: readonly Date[]; prefix?: string },
@@ -38,19 +38,19 @@ async function storeEventsOn(
   const { rows } = await database.pool.query(
     'select coalesce(max(id), 0) as id from all_deliveries',
   )
-  const entries: EventRecord[] = []
+  const events: EventRecord[] = []
   const deliveries: PlannedDelivery[] = []
   for (let number = 0; number < count; number += 1) {
     const createdAt = days[number % days.length] as Date
     const base = { trackerId, eventId: `${prefix}-${number}`, createdAt }
     const id = rows[0].id + number + 1
-    entries.push(ledgerEntry({ ...base, payload: null }))
+    events.push(ledgerEntry({ ...base, payload: null }))
     deliveries.push(plannedDelivery({ ...base, id, destinationId }))
   }
-  await storeEntries(database, entries, deliveries)
+  await storeEntries(database, events, deliveries)
 }
 
-/** What the kept counts say and what is there, in one snapshot. */
+/** The counters and the actual rows, in one snapshot. */
 const COUNTS = `
   select
     (select coalesce(sum(events), 0) from event_counts) as counted,
@@ -61,14 +61,14 @@ const COUNTS = `
     (select coalesce(sum(accepted), 0) from delivery_counts) as counted_accepted,
     (select count(*) from all_deliveries where not is_test and status = 'accepted') as accepted`
 
-async function assertCountsAreTrue({ database }: ServiceUnderTest): Promise<number> {
+async function assertCountersMatchRows({ database }: ServiceUnderTest): Promise<number> {
   const { rows } = await database.pool.query(COUNTS)
   const [{ counted, events, planned, deliveries, counted_accepted, accepted }] = rows
   assert.deepEqual([counted, planned, counted_accepted], [events, deliveries, accepted])
   return events
 }
 
-/** Every event that the list shows, page by page, with the total that each page gives. */
+/** All events of the list, page by page, with the total of each page. */
 async function listAll(service: ServiceUnderTest): Promise<{ ids: string[]; totals: number[] }> {
   const ids: string[] = []
   const totals: number[] = []
@@ -85,7 +85,7 @@ async function agedService(test: TestContext): Promise<ServiceUnderTest> {
   return serviceUnderTest(test, { startAt: NOW })
 }
 
-it('keeps an event outside of the weekly partitions for twenty-five months to the day', async test => {
+it('keeps an event in the default partition for exactly twenty-five months', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 1, days: [LAST_MOMENT], prefix: 'last' })
   await storeEventsOn(service, { count: 1, days: [FIRST_KEPT], prefix: 'first' })
@@ -98,19 +98,19 @@ it('keeps an event outside of the weekly partitions for twenty-five months to th
   assert.deepEqual(await expire(service), { ...NOTHING, events: 1, deliveries: 1 })
 })
 
-it('lists are exact at every step of it, and nothing of a day is left at its end', async test => {
+it('keeps lists and totals exact after every batch and leaves no counters of expired days', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 2_300, days: OLD_DAYS })
   await storeEventsOn(service, { count: 150, days: [FIRST_KEPT], prefix: 'kept' })
-  const left: number[] = []
+  const remaining: number[] = []
   for (let more = true; more; ) {
     more = (await expire(service, 1)).more
-    left.push(await assertCountsAreTrue(service))
+    remaining.push(await assertCountersMatchRows(service))
     const { ids, totals } = await listAll(service)
-    assert.deepEqual(new Set(totals), new Set([left.at(-1)]))
-    assert.equal(new Set(ids).size, left.at(-1))
+    assert.deepEqual(new Set(totals), new Set([remaining.at(-1)]))
+    assert.equal(new Set(ids).size, remaining.at(-1))
   }
-  assert.deepEqual(left, [1_450, 450, 150, 150])
+  assert.deepEqual(remaining, [1_450, 450, 150, 150])
   const { rows } = await service.database.pool.query(
     `select received_on::text as day from event_counts
      union select planned_on::text from delivery_counts`,
@@ -119,7 +119,7 @@ it('lists are exact at every step of it, and nothing of a day is left at its end
   assert.deepEqual(await expire(service), NOTHING)
 })
 
-it('counts are true at any moment while it runs beside new events', async test => {
+it('keeps counters correct while events arrive during expiry', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 3_000, days: OLD_DAYS })
   let isDone = false
@@ -129,13 +129,13 @@ it('counts are true at any moment while it runs beside new events', async test =
   for (let order = 0; !isDone; order += 1) {
     const { status } = await service.submit(samplePurchase({ event_id: `new-${order}` }))
     assert.equal(status, 202)
-    await assertCountsAreTrue(service)
+    await assertCountersMatchRows(service)
   }
   assert.equal((await expiring).events, 3_000)
-  await assertCountsAreTrue(service)
+  await assertCountersMatchRows(service)
 })
 
-it('leaves what another transaction holds to the next run, and keeps count of it', async test => {
+it('skips rows that another transaction has locked until the next run', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 1_200, days: OLD_DAYS })
   const holder = await service.database.pool.connect()
@@ -143,36 +143,36 @@ it('leaves what another transaction holds to the next run, and keeps count of it
     await holder.query('begin')
     await holder.query(`select from events where event_id in ('old-0', 'old-7') for update`)
     assert.equal((await expire(service)).events, 1_198)
-    assert.equal(await assertCountsAreTrue(service), 2)
+    assert.equal(await assertCountersMatchRows(service), 2)
     await holder.query('rollback')
   } finally {
     holder.release()
   }
   assert.equal((await expire(service)).events, 2)
-  assert.equal(await assertCountsAreTrue(service), 0)
+  assert.equal(await assertCountersMatchRows(service), 0)
 })
 
-it('keeps nothing of a batch that breaks off in the middle, and goes on from there', async test => {
+it('rolls back a batch that fails and continues from there in the next run', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 1_200, days: OLD_DAYS })
   const { pool } = service.database
   await pool.query(
     `create function broken() returns trigger language plpgsql as
-     $$ begin raise exception 'the machine stopped'; end $$`,
+     $$ begin raise exception 'connection lost'; end $$`,
   )
   await pool.query(
     `create trigger broken before delete on delivery_queue for each row
      when (old.event_id = 'old-998') execute function broken()`,
   )
-  await assert.rejects(expire(service), /the machine stopped/)
-  assert.equal(await assertCountsAreTrue(service), 200)
+  await assert.rejects(expire(service), /connection lost/)
+  assert.equal(await assertCountersMatchRows(service), 200)
   await pool.query('drop trigger broken on delivery_queue')
   assert.equal((await expire(service)).events, 200)
-  assert.equal(await assertCountsAreTrue(service), 0)
+  assert.equal(await assertCountersMatchRows(service), 0)
 })
 
 describe('events in weekly partitions', () => {
-  /** The week from the 23rd to the 29th, and the one with the first day that is kept. */
+  /** The week of November 23 to 29, and the week that has the first day to keep. */
   const WEEKS = [new Date('2026-11-29T23:59:59.999Z'), new Date('2026-11-30T00:00:00.000Z')]
 
   async function serviceWithWeeks(test: TestContext): Promise<ServiceUnderTest> {
@@ -184,10 +184,10 @@ describe('events in weekly partitions', () => {
     return service
   }
 
-  it('drops a week whole, once all of its days are over, and deletes its keys', async test => {
+  it('drops a weekly partition after its last day expires and deletes its keys', async test => {
     const service = await serviceWithWeeks(test)
     assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
-    assert.equal(await assertCountsAreTrue(service), 10)
+    assert.equal(await assertCountersMatchRows(service), 10)
     assert.equal((await service.read('old-0')).status, 404)
     assert.equal((await service.read('old-1')).status, 200)
     const { rows } = await service.database.pool.query(
@@ -198,32 +198,32 @@ describe('events in weekly partitions', () => {
     assert.deepEqual(await expire(service), NOTHING)
     service.clock.forward((6 * 86_400_000) / 1_000)
     assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
-    assert.equal(await assertCountsAreTrue(service), 0)
+    assert.equal(await assertCountersMatchRows(service), 0)
   })
 
-  it('lets an id of a dropped week be used again', async test => {
+  it('accepts an event ID of a dropped week again', async test => {
     const service = await serviceWithWeeks(test)
     assert.equal((await service.submit(samplePurchase({ event_id: 'old-0' }))).status, 200)
     await expire(service)
     assert.equal((await service.submit(samplePurchase({ event_id: 'old-0' }))).status, 202)
   })
 
-  it('goes on with the keys of a week that was detached when it broke off', async test => {
+  it('deletes the keys of a week that an interrupted run had detached', async test => {
     const service = await serviceWithWeeks(test)
     assert.equal(await detachWeek(service.database, '2026-11-23'), true)
-    assert.equal(await assertCountsAreTrue(service), 10)
+    assert.equal(await assertCountersMatchRows(service), 10)
     assert.deepEqual(await expire(service), NOTHING)
     const { rows } = await service.database.pool.query('select count(*) as keys from event_keys')
     assert.deepEqual(rows, [{ keys: 10 }])
   })
 
-  it('leaves a week for later while a backup holds it, and nothing of it is gone', async test => {
+  it('leaves a locked week unchanged until the next run', async test => {
     const service = await serviceWithWeeks(test)
     const backup = await service.database.pool.connect()
     try {
       await backup.query('begin; lock table signalbox_store.events in access share mode')
-      assert.deepEqual(await expire(service), { ...NOTHING, isHeld: true })
-      assert.equal(await assertCountsAreTrue(service), 20)
+      assert.deepEqual(await expire(service), { ...NOTHING, isLocked: true })
+      assert.equal(await assertCountersMatchRows(service), 20)
     } finally {
       await backup.query('rollback')
       backup.release()
@@ -232,18 +232,18 @@ describe('events in weekly partitions', () => {
   })
 })
 
-it('lets several processes do it at the same moment', async test => {
+it('runs in several processes concurrently', async test => {
   const service = await agedService(test)
   await storeEventsOn(service, { count: 4_000, days: OLD_DAYS })
   const runs = await Promise.all(Array.from({ length: 3 }, () => expire(service)))
   const expired = runs.reduce((sum, { events }) => sum + events, 0)
   const rest = await expire(service)
   assert.equal(expired + rest.events, 4_000)
-  assert.equal(await assertCountsAreTrue(service), 0)
+  assert.equal(await assertCountersMatchRows(service), 0)
   assert.deepEqual(await expire(service), NOTHING)
 })
 
-it('counts of accepted, test and skipped deliveries stay true', async test => {
+it('keeps the counters of accepted, test and skipped deliveries correct', async test => {
   const service = await agedService(test)
   const { database, tracker } = service
   const days = [LAST_MOMENT]
@@ -257,12 +257,12 @@ it('counts of accepted, test and skipped deliveries stay true', async test => {
     [ledgerEntry({ trackerId: tracker.trackerId, eventId: 'test', createdAt: LAST_MOMENT })],
     [plannedDelivery({ ...tracker, eventId: 'test', id: 99, isTest: true })],
   )
-  await assertCountsAreTrue(service)
+  await assertCountersMatchRows(service)
   assert.deepEqual(await expire(service), { ...NOTHING, events: 5, deliveries: 5 })
-  assert.equal(await assertCountsAreTrue(service), 2)
+  assert.equal(await assertCountersMatchRows(service), 2)
 })
 
-it('touches nothing of what it finds not old, of whichever tracker', async test => {
+it('leaves recent events of all trackers unchanged', async test => {
   const service = await agedService(test)
   const other = await service.newTracker()
   await service.submit(samplePurchase())
@@ -272,5 +272,5 @@ it('touches nothing of what it finds not old, of whichever tracker', async test 
   })
   await service.deliver()
   assert.deepEqual(await expire(service), NOTHING)
-  assert.equal(await assertCountsAreTrue(service), 2)
+  assert.equal(await assertCountersMatchRows(service), 2)
 })

@@ -2,9 +2,7 @@ import type { Database } from '../db/database.ts'
 import { sleepInDatabase } from '../db/database.ts'
 import { deleteSentCounts, EXPIRED_ROWS } from '../delivery/expire-store.ts'
 import {
-  deleteCounts,
   deleteExpiredKeys,
-  detachWeek,
   dropDetachedWeek,
   findDetachedWeeks,
   findExpiredWeeks,
@@ -18,7 +16,13 @@ import {
   EXPIRY_BATCH_REPORTS,
 } from '../reports/report-store.ts'
 import { computeRetentionCutoff } from './retention-cutoff.ts'
-import { type DeletedEvents, deleteEventBatch, type EventCursor } from './store.ts'
+import {
+  type DeletedEvents,
+  deleteCounts,
+  deleteEventBatch,
+  detachWeek,
+  type EventCursor,
+} from './store.ts'
 
 export interface EventExpiry {
   database: Database
@@ -29,66 +33,66 @@ export interface EventExpiry {
 }
 
 export interface ExpiredEventCounts {
-  /** Weeks that were dropped whole. */
+  /** Weekly partitions that were dropped. */
   weeks: number
   /** Events that were deleted one by one. */
   events: number
   deliveries: number
-  /** Reports, snapshots, resolved alerts, and counts of what was sent. */
+  /** Reports, snapshots, resolved alerts and sent counts. */
   reports: number
-  /** Something is left to do at once. */
+  /** More rows are due: run again without a pause. */
   more: boolean
-  /** A week is left because its tables are held. Trying again at once would hold up acceptance. */
+  /** A week was locked and is left. Retrying without a pause would block acceptance. */
   isLocked: boolean
 }
 
-/** Of a thousand events: a run takes some seconds, so that a process can end between two. */
+/** A batch has up to a thousand events: a run takes seconds, so a process can stop between runs. */
 const BATCHES_MAX = 100
 
-/** Half a billion events a run at ten million a day. */
+/** Half a billion events per run at ten million a day. */
 const WEEKS_MAX = 8
 
-/** Of five thousand keys: a hundred million of them a run. */
+/** A batch has five thousand keys: a hundred million of them per run. */
 const KEY_BATCHES_MAX = 20_000
 
 /**
- * Expires what came in weeks that ended more than `ledgerMonths` ago: events with their deliveries
- * and counts, reports, snapshots and resolved alerts. A week is dropped whole, so an event stays
- * for up to six days longer. Lists and their totals are exact at every moment. May be repeated,
- * interrupted, and run by several processes. The receipts of deletions stay.
+ * Deletes the data of weeks that ended more than `ledgerMonths` ago: events with their deliveries
+ * and counts, reports, snapshots and resolved alerts. Weekly partitions are dropped, so an event
+ * can stay up to six days longer. Lists and totals are exact at all times. Safe to repeat, to
+ * interrupt, and to run in several processes. Deletion receipts stay.
  */
 export async function expireOldEvents(expiry: EventExpiry): Promise<ExpiredEventCounts> {
   const { database, now, ledgerMonths, batchesMax = BATCHES_MAX } = expiry
-  const since = computeRetentionCutoff(now, { months: ledgerMonths })
-  const rowwise = await expireRowwise(database, since, batchesMax)
-  const weeks = rowwise.more ? NO_WEEKS : await expireWeeks(database, since)
+  const cutoffDay = computeRetentionCutoff(now, { months: ledgerMonths })
+  const rowwise = await expireRowwise(database, cutoffDay, batchesMax)
+  const weeks = rowwise.more ? NO_WEEKS : await expireWeeks(database, cutoffDay)
   const keys = await deleteKeysOfWeeks(database)
-  const reports = await deleteOldReports(database, since, batchesMax)
+  const reports = await deleteOldReports(database, cutoffDay, batchesMax)
   return {
     weeks: weeks.dropped,
     events: rowwise.events,
     deliveries: rowwise.deliveries,
     reports: reports.rows,
     more: rowwise.more || weeks.more || keys.more || reports.more,
-    isLocked: weeks.isHeld,
+    isLocked: weeks.isLocked,
   }
 }
 
-const NO_WEEKS = { dropped: 0, more: false, isHeld: false }
+const NO_WEEKS = { dropped: 0, more: false, isLocked: false }
 
-async function expireWeeks(database: Database, since: string) {
-  const weeks = await findExpiredWeeks(database, since)
+async function expireWeeks(database: Database, cutoffDay: string) {
+  const weeks = await findExpiredWeeks(database, cutoffDay)
   let dropped = 0
   for (const week of weeks.slice(0, WEEKS_MAX)) {
-    // Trying the next one would make all statements wait once more.
-    if (!(await detachWeek(database, week))) return { dropped, more: false, isHeld: true }
+    // Trying the next week would block all other statements once more.
+    if (!(await detachWeek(database, week))) return { dropped, more: false, isLocked: true }
     dropped += 1
     await sleepInDatabase(database)
   }
-  return { dropped, more: dropped < weeks.length, isHeld: false }
+  return { dropped, more: dropped < weeks.length, isLocked: false }
 }
 
-/** The ids of dropped events may be used again once their keys are gone. */
+/** The IDs of dropped events are free again once their keys are deleted. */
 async function deleteKeysOfWeeks(database: Database): Promise<{ more: boolean }> {
   let batches = 0
   for (const table of await findDetachedWeeks(database)) {
@@ -111,18 +115,18 @@ interface RowwiseCounts {
 
 async function expireRowwise(
   database: Database,
-  since: string,
+  cutoffDay: string,
   batchesMax: number,
 ): Promise<RowwiseCounts> {
   const total = { events: 0, deliveries: 0 }
   let batches = 0
   for (const partition of await findRowwisePartitions(database)) {
-    for (const trackerId of await findExpiringTrackers(database, partition, since)) {
+    for (const trackerId of await findExpiringTrackers(database, partition, cutoffDay)) {
       let after: EventCursor | null = null
       do {
         if (batches === batchesMax) return { ...total, more: true }
-        const old = { trackerId, cutoffDay: since, after }
-        const batch: DeletedEvents = await deleteEventBatch(database, partition, old)
+        const range = { trackerId, cutoffDay, after }
+        const batch: DeletedEvents = await deleteEventBatch(database, partition, range)
         after = batch.last
         batches += 1
         total.events += batch.events
@@ -131,18 +135,18 @@ async function expireRowwise(
       } while (after !== null)
     }
   }
-  for (const trackerId of await findExpiringTrackers(database, 'event_counts', since)) {
-    await deleteCounts(database, trackerId, since)
+  for (const trackerId of await findExpiringTrackers(database, 'event_counts', cutoffDay)) {
+    await deleteCounts(database, trackerId, cutoffDay)
   }
   return { ...total, more: false }
 }
 
-async function deleteOldReports(database: Database, since: string, batchesMax: number) {
+async function deleteOldReports(database: Database, cutoffDay: string, batchesMax: number) {
   let rows = 0
   for (let batches = 0; batches < batchesMax; batches += 1) {
-    const sent = await deleteSentCounts(database, since)
-    const reports = await deleteReports(database, since)
-    const alerts = await deleteResolvedAlerts(database, since)
+    const sent = await deleteSentCounts(database, cutoffDay)
+    const reports = await deleteReports(database, cutoffDay)
+    const alerts = await deleteResolvedAlerts(database, cutoffDay)
     rows += sent + reports + alerts
     if (sent < EXPIRED_ROWS && reports < EXPIRY_BATCH_REPORTS && alerts < EXPIRY_BATCH_REPORTS) {
       return { rows, more: false }

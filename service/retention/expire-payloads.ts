@@ -1,5 +1,4 @@
-import type { Database } from '../db/database.ts'
-import { sleepInDatabase } from '../db/database.ts'
+import { type Database, sleepInDatabase } from '../db/database.ts'
 import {
   deleteDefaultPartitionPayloads,
   deleteInactiveSessions,
@@ -19,57 +18,63 @@ export interface PayloadExpiry {
 }
 
 export interface ExpiredPayloadCounts {
-  /** Days that were dropped whole. */
+  /** Daily partitions that were dropped. */
   partitions: number
   /** Payloads and sessions that were deleted one by one. */
   rows: number
-  /** Something is left to do at once. */
+  /** More rows are due: run again without a pause. */
   more: boolean
-  /** A day is left because its table is held. Trying again at once would hold up acceptance. */
+  /** A partition was locked and is left. Retrying without a pause would block acceptance. */
   isLocked: boolean
 }
 
-/** A year without expiry is caught up in a dozen runs; each day holds up statements briefly. */
+/** A dozen runs catch up on a year without expiry. Each drop blocks other statements briefly. */
 const PARTITIONS_MAX = 31
-/** Of a thousand rows: a run takes some seconds, so that a process can end between two. */
+/** A batch has up to a thousand rows: a run takes seconds, so a process can stop between runs. */
 const BATCHES_MAX = 100
 
 /**
- * Expires identity payloads of UTC days more than `payloadDays` ago, and sessions that were not
- * seen since. May be repeated, interrupted, and run by several processes. Withdrawals of consent
- * and the digests of erased people stay: they keep identity from coming back.
+ * Deletes identity payloads of UTC days more than `payloadDays` ago, and sessions without a visit
+ * since then. Safe to repeat, to interrupt, and to run in several processes. Consent withdrawals
+ * and the digests of erased people stay, because they keep identity from being stored again.
  */
 export async function expirePayloads(expiry: PayloadExpiry): Promise<ExpiredPayloadCounts> {
   const { database, now, payloadDays, batchesMax = BATCHES_MAX } = expiry
-  const since = computeRetentionCutoff(now, { days: payloadDays })
-  const days = await dropDays(database, since)
-  const strays = await deleteFromDefaultPartition(database, since, batchesMax)
-  const sessions = await deleteSessions(database, since, batchesMax)
+  const cutoffDay = computeRetentionCutoff(now, { days: payloadDays })
+  const days = await dropPartitions(database, cutoffDay)
+  const payloads = await deleteFromDefaultPartition(database, cutoffDay, batchesMax)
+  const sessions = await deleteSessions(database, cutoffDay, batchesMax)
   return {
     partitions: days.dropped,
-    rows: strays.rows + sessions.rows,
-    more: days.more || strays.more || sessions.more,
-    isLocked: days.isHeld,
+    rows: payloads.rows + sessions.rows,
+    more: days.more || payloads.more || sessions.more,
+    isLocked: days.isLocked,
   }
 }
 
-async function dropDays(database: Database, since: string) {
+async function dropPartitions(database: Database, cutoffDay: string) {
   const limit = PARTITIONS_MAX + 1
-  const names = await findExpiredPayloadPartitions(database, { keptSince: since, limit })
+  const names = await findExpiredPayloadPartitions(database, { cutoffDay, limit })
   let dropped = 0
   for (const name of names.slice(0, PARTITIONS_MAX)) {
-    // Trying the next day would make all statements wait once more.
-    if (!(await dropPayloadPartition(database, name))) return { dropped, more: false, isHeld: true }
+    if (!(await dropPayloadPartition(database, name))) {
+      // Trying the next partition would block all other statements once more.
+      return { dropped, more: false, isLocked: true }
+    }
     dropped += 1
     await sleepInDatabase(database)
   }
-  return { dropped, more: dropped < names.length, isHeld: false }
+  return { dropped, more: dropped < names.length, isLocked: false }
 }
 
-async function deleteFromDefaultPartition(database: Database, since: string, batchesMax: number) {
+async function deleteFromDefaultPartition(
+  database: Database,
+  cutoffDay: string,
+  batchesMax: number,
+) {
   let rows = 0
   for (let batches = 0; batches < batchesMax; batches += 1) {
-    const deleted = await deleteDefaultPartitionPayloads(database, since)
+    const deleted = await deleteDefaultPartitionPayloads(database, cutoffDay)
     rows += deleted
     if (deleted < EXPIRY_BATCH_ROWS) return { rows, more: false }
     await sleepInDatabase(database)
@@ -78,17 +83,17 @@ async function deleteFromDefaultPartition(database: Database, since: string, bat
 }
 
 /**
- * Only batches that delete something count towards the limit: each run looks from the beginning, so
- * one that stopped at sessions that stay would never come further.
+ * Only batches that delete rows count toward the limit. Each run starts from the first session, so
+ * a run that stopped at sessions to keep would never get past them.
  */
-async function deleteSessions(database: Database, since: string, batchesMax: number) {
+async function deleteSessions(database: Database, cutoffDay: string, batchesMax: number) {
   let rows = 0
   let batches = 0
   for (const trackerId of await findSessionTrackers(database)) {
     let after: string | null = null
     do {
       if (batches === batchesMax) return { rows, more: true }
-      const batch = await deleteInactiveSessions(database, { trackerId, cutoffDay: since, after })
+      const batch = await deleteInactiveSessions(database, { trackerId, cutoffDay, after })
       after = batch.last
       rows += batch.sessions
       if (batch.sessions > 0) batches += 1

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { expireOldEvents } from './expire-events.ts'
 
-/** Twenty-five months later: the first of December 2026 is still kept. */
+/** Twenty-five months later: December 1, 2026 is the first day to keep. */
 const NOW = '2029-01-01T12:00:00.000Z'
 
 async function expire({ database, clock }: ServiceUnderTest) {
@@ -11,7 +11,7 @@ async function expire({ database, clock }: ServiceUnderTest) {
   return { reports, more }
 }
 
-it('forgets old reports, snapshots, sent counts and resolved alerts, and keeps receipts', async test => {
+it('deletes old reports, snapshots, sent counts and resolved alerts, and keeps receipts', async test => {
   const service = await serviceUnderTest(test, { startAt: NOW })
   const { trackerId, destinationId } = service.tracker
   const { pool } = service.database
@@ -38,11 +38,11 @@ it('forgets old reports, snapshots, sent counts and resolved alerts, and keeps r
     [trackerId, destinationId],
   )
   assert.deepEqual(await expire(service), { reports: 5, more: false })
-  const left = async (table: string) =>
+  const countRows = async (table: string) =>
     (await pool.query(`select count(*) as count from ${table}`)).rows[0].count
   for (const table of ['reconciliation_reports', 'emq_snapshots', 'sent_counts']) {
-    assert.equal(await left(table), 1, table)
+    assert.equal(await countRows(table), 1, table)
   }
-  assert.deepEqual([await left('alerts'), await left('deletion_requests')], [2, 2])
+  assert.deepEqual([await countRows('alerts'), await countRows('deletion_requests')], [2, 2])
   assert.deepEqual(await expire(service), { reports: 0, more: false })
 })

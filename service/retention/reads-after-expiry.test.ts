@@ -13,7 +13,7 @@ const DAY_SECONDS = 86_400
 const EMAIL = 'jane@example.com'
 const DIGEST = hash('sha256', EMAIL)
 
-/** With a partition for each of the next days. */
+/** A service with partitions for the next three days. */
 async function service(test: Parameters<typeof serviceUnderTest>[0]): Promise<ServiceUnderTest> {
   const started = await serviceUnderTest(test)
   await ensurePartitions(started.database, started.clock.now(), 3)
@@ -24,7 +24,7 @@ function expire({ database, clock }: ServiceUnderTest, payloadDays = 90) {
   return expirePayloads({ database, now: clock.now(), payloadDays })
 }
 
-it('200 shows an event whose payload has expired without identity, and with all else', async test => {
+it('returns 200 for an event with an expired payload, without identity', async test => {
   const shop = await service(test)
   const page = 'https://shop.example/checkout'
   const clicked = { event_source: `${page}?fbclid=AbC123#top`, click_ids: { gclid: 'gclid-1' } }
@@ -36,7 +36,7 @@ it('200 shows an event whose payload has expired without identity, and with all 
   assert.ok(before.event.session)
 
   shop.clock.forward(91 * DAY_SECONDS)
-  assert.deepEqual(await expire(shop), { partitions: 1, rows: 1, more: false, isHeld: false })
+  assert.deepEqual(await expire(shop), { partitions: 1, rows: 1, more: false, isLocked: false })
   const { event, deliveries } = (await shop.read('order-1001')).body
   const gone = { payload_expired: true, user_data_hashed: {}, click_ids: {}, session: null }
   assert.deepEqual(event, { ...before.event, ...gone, event_source: page })
@@ -48,7 +48,7 @@ it('200 shows an event whose payload has expired without identity, and with all 
   }
 })
 
-it('200 replays what has its payload and counts what has lost it', async test => {
+it('replays deliveries that have a payload and counts those without one', async test => {
   const shop = await service(test)
   await scriptFaults(shop.simulatorUrl, [
     { respond: { status: 400, code: 100, subcode: 2_804_048 } },
@@ -63,7 +63,7 @@ it('200 replays what has its payload and counts what has lost it', async test =>
   assert.deepEqual(body, { queued: 1, expired: 0, payload_expired: 1, capped: false })
 })
 
-it('what still waits when its payload expires is not sent, and says why', async test => {
+it('does not send a queued delivery whose payload expired, and explains why', async test => {
   const shop = await service(test)
   await shop.submit(samplePurchase())
   shop.clock.forward(DAY_SECONDS)
@@ -75,7 +75,7 @@ it('what still waits when its payload expires is not sent, and says why', async 
   assert.equal((await shop.received()).count, 0)
 })
 
-it('200 erases a person some of whose payloads have expired', async test => {
+it('erases a person who has expired payloads', async test => {
   const shop = await service(test)
   await shop.submit(samplePurchase({ event_id: 'early' }))
   shop.clock.forward(DAY_SECONDS)
@@ -95,7 +95,7 @@ it('200 erases a person some of whose payloads have expired', async test => {
   assert.equal((await shop.read('much-later')).body.event.payload_expired, true)
 })
 
-it('404 for an expired event, whose child stays and whose id may come again', async test => {
+it('returns 404 for an expired event, keeps its child, and accepts its ID again', async test => {
   const shop = await service(test)
   await shop.submit(samplePurchase())
   shop.clock.forward(7 * DAY_SECONDS)

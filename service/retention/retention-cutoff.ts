@@ -1,19 +1,16 @@
-import { formatUtcDay } from '../util/calendar-day.ts'
+import { formatUtcDay, subtractDays } from '../util/calendar-day.ts'
 
-/** How long something is kept. A month ends on the same day of the month, or on its last. */
+/** How long data is kept. A month ends on the same day of the month, or on its last day. */
 export type RetentionPeriod = { days: number } | { months: number }
 
-const DAY_MILLISECONDS = 86_400_000
-
 /**
- * The first UTC day (YYYY-MM-DD) that is still kept; what is of a day before it goes. Days are
- * counted whole: what came on day D is there during all of D + 90 and goes with the day after it.
+ * The first UTC day (YYYY-MM-DD) to keep; data of earlier days expires. Days count whole: with 90
+ * days, data received on day D is kept through D + 90 and expires on the day after.
  */
-export function computeRetentionCutoff(now: Date, retention: RetentionPeriod): string {
-  if ('days' in retention)
-    return formatUtcDay(new Date(now.getTime() - retention.days * DAY_MILLISECONDS))
+export function computeRetentionCutoff(now: Date, period: RetentionPeriod): string {
+  if ('days' in period) return subtractDays(now, period.days)
   const year = now.getUTCFullYear()
-  const month = now.getUTCMonth() - retention.months
-  const lastOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
-  return formatUtcDay(new Date(Date.UTC(year, month, Math.min(now.getUTCDate(), lastOfMonth))))
+  const month = now.getUTCMonth() - period.months
+  const lastDayOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+  return formatUtcDay(new Date(Date.UTC(year, month, Math.min(now.getUTCDate(), lastDayOfMonth))))
 }

@@ -12,7 +12,7 @@ const MONTH_DAYS = 31
 const EVENTS = 3_000
 const TABLES = ['events', 'deliveries', 'sessions', 'event_counts', 'delivery_counts']
 
-/** A month's events, each with a delivery and a visitor of its own. */
+/** Stores a month of events, each with its own delivery and visitor. */
 async function storeMonth(service: ServiceUnderTest, month: number): Promise<void> {
   const { database, clock, tracker } = service
   const { trackerId, destinationId } = tracker
@@ -43,11 +43,11 @@ async function expireAll({ database, clock }: ServiceUnderTest): Promise<void> {
 }
 
 /**
- * As autovacuum does, at a moment that the test knows. An analyze that autovacuum began by itself
- * still sees the rows that were just deleted, so that none of them could be removed.
+ * Vacuums at a defined time. An analyze that autovacuum started by itself still sees the rows that
+ * were just deleted, so a vacuum could remove none of them.
  */
 async function vacuum({ database }: ServiceUnderTest): Promise<void> {
-  await eventually('no other transaction looks at older rows', async () => {
+  await eventually('no other transaction sees older rows', async () => {
     const { rows } = await database.pool.query(
       `select count(*) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid()
@@ -58,7 +58,7 @@ async function vacuum({ database }: ServiceUnderTest): Promise<void> {
   for (const table of TABLES) await database.pool.query(`vacuum (truncate off) ${table}`)
 }
 
-/** Bytes of each table with its indexes, and of all days of payloads together. */
+/** Bytes of each table with its indexes, and of all payload partitions together. */
 async function sizes({ database }: ServiceUnderTest): Promise<Record<string, number>> {
   const { rows } = await database.pool.query(
     `select name, pg_total_relation_size(name::regclass) as bytes
@@ -71,7 +71,7 @@ async function sizes({ database }: ServiceUnderTest): Promise<Record<string, num
   return Object.fromEntries(rows.map(({ name, bytes }) => [name, Number(bytes)]))
 }
 
-it('expiring makes the room that new events take: the tables do not grow without end', async test => {
+it('reuses the space of expired rows, so tables stop growing', async test => {
   const service = await serviceUnderTest(test)
   const measured: Record<string, number>[] = []
   for (let month = 0; month < 7; month += 1) {
@@ -86,7 +86,7 @@ it('expiring makes the room that new events take: the tables do not grow without
     Record<string, number>,
   ]
   for (const [table, bytes] of Object.entries(late)) {
-    // Four more months, which would double the size of what was not reused.
+    // Without reuse, four more months would double the size.
     assert.ok(bytes <= (early[table] ?? 0) * 1.2, `${table}: ${early[table]} to ${bytes} bytes`)
   }
 })

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
+/** Sorts before every other UUID. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000'
+
 /** RFC 9562, version 7: ids that sort by the time of receipt. */
 export function generateUuidV7(at: Date): string {
   const time = at.getTime().toString(16).padStart(12, '0')
