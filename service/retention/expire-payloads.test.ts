@@ -11,7 +11,6 @@ import { findEventsById } from '../events/store.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import { PAYLOAD_RETENTION_DAYS_MIN } from '../settings/settings.ts'
 import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
-
 import { expirePayloads } from './expire-payloads.ts'
 
 const PAYLOAD_DAYS = 90
