@@ -1,7 +1,7 @@
 import type { Database } from '../service/db/database.ts'
-import { formatUtcDay } from '../service/util/calendar-day.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
 import type { ProvisionedTracker } from '../service/provisioning/provision-tracker.ts'
+import { formatUtcDay } from '../service/util/calendar-day.ts'
 
 /** The events of a tracker are spread evenly over so many days. */
 const LISTED_DAYS = 30

@@ -1,7 +1,7 @@
 import { sleep } from '@signalbox/embedded-postgres/postmaster.ts'
 import { isStoreUnavailable } from '../db/database-errors.ts'
-import { formatUtcDay } from '../util/calendar-day.ts'
 import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
+import { formatUtcDay } from '../util/calendar-day.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import type { ClaimedBatch } from './claim-store.ts'
 import type { DeliveryContext } from './delivery-context.ts'

@@ -193,7 +193,7 @@ export async function deletePositions(
 const UNINDEXED_EVENTS = 2 * POSITION_INTERVAL
 /** At a high rate, one run for several thousand events costs less than many small ones. */
 const PAUSE_SECONDS = 2
-/** Beyond this many trackers the counts are reset, and the job indexes their days. */
+/** Beyond this many trackers, the least recently counted ones are left to the job. */
 const TRACKERS_MAX = 10_000
 
 /**
