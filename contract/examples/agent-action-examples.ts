@@ -63,17 +63,17 @@ const noBatch = {
 const notEnded = {
   not_ended: {
     summary: 'It waits, or it is being carried out',
-    value: { message: 'This action has no receipt yet: it gets one when it has ended.' },
+    value: { message: 'This action has no receipt yet: it gets one when it is completed.' },
   },
 }
 
 const anotherAccount = wrongField(
   'account_id',
-  'The account_id field must be the ad account of this credential; leave it out.',
+  'The account_id field must be the ad account of this credential; omit it.',
 )
 const takenKey = wrongField(
   'idempotency_key',
-  'The idempotency_key field stands for another proposal of this workspace; choose a new one.',
+  'The idempotency_key field was used for another proposal of this workspace; choose a new one.',
 )
 
 const OF_READING = {

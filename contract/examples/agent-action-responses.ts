@@ -53,13 +53,13 @@ const byPerson = {
   policy_reasons: [
     {
       code: 'suggest_only',
-      message: 'This workspace takes suggestions: a person decides and carries it out.',
+      message: 'This workspace only accepts suggestions: a person decides and makes the change.',
     },
   ],
 }
 const byNobody = {
   policy_decision: 'block',
-  policy_reasons: [{ code: 'already_paused', message: 'It is paused already.' }],
+  policy_reasons: [{ code: 'already_paused', message: 'The entity is already paused.' }],
 }
 const unmoved = {
   policy_version: 0,
@@ -109,7 +109,7 @@ const waiting = {
   batch_id: 12,
   status: 'pending',
   explanation:
-    'It waits for a person, who may decide until 2026-11-24T12:00:00.000Z; read it again later.',
+    'A person can approve or reject it until 2026-11-24T12:00:00.000Z; check again later.',
 }
 
 export const ACTION_41 = { ...proposed41, ...waiting, before: campaign, proposed: raised }
@@ -125,7 +125,7 @@ export const ACTION_43 = {
   batch_id: 13,
   status: 'blocked',
   explanation:
-    'The policy of the workspace blocked it and nothing was changed. policy_reasons has why; ' +
+    'The policy of the workspace blocked it and nothing was changed. See policy_reasons; ' +
     'propose something that the policy allows.',
   before: summer,
   proposed: { ...summer, version: 2 },
@@ -184,7 +184,7 @@ export const DRY_RUN = {
         type: missing.type,
         target_entity: missing.target_entity,
         status: 'dry_run_unavailable',
-        reason: 'The ad account has no such entity; check its type and its number.',
+        reason: 'The ad account has no such entity; check its type and ID.',
       },
     ],
   },
@@ -210,7 +210,7 @@ export const RECEIPT_43 = {
     executed_at: null,
     finished_at: AT,
   },
-  document_sha256: 'c21ee4caf7717b0d8d1634d8609c9f814ad4adba565efc8d6bf7c2b89999b056',
+  document_sha256: 'cd5e8f28d8dad16e2e6a382e85eeebc8b943408a462bfa0e319aa922cce83ad1',
   chain_entry: {
     sequence: 6,
     hash: '2cca9c517dbdbfcc8054adaf86e9f1cf68e7123714e76be7ca5bcab2c7dfd505',

@@ -7,7 +7,7 @@ import type { Reply } from '../../testing/service-under-test.ts'
 
 const DAY_SECONDS = 86_400
 
-it('201 carries out at once what the policy allows, and the batch says so', async test => {
+it('returns 201 after executing allowed actions', async test => {
   const under = await actionsUnderTest(test)
   await allow(under)
   const reply = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
@@ -22,7 +22,7 @@ it('201 carries out at once what the policy allows, and the batch says so', asyn
   assert.equal(receipt.body.document.after.daily_budget_minor, 13_500)
 })
 
-it('401 for every credential but a live execution token of this account', async test => {
+it('returns 401 for anything but an active execution token', async test => {
   const under = await actionsUnderTest(test)
   const { service, token } = under
   const { mcp, management } = await agentTokens(service)
@@ -44,7 +44,7 @@ it('401 for every credential but a live execution token of this account', async 
   assert.equal(await statusOf(token), 401)
 })
 
-it('401 at once when the token is revoked', async test => {
+it('returns 401 immediately after revocation', async test => {
   const under = await actionsUnderTest(test)
   const { client } = under.workspace.owner
   const path = `/browser/workspaces/${under.workspace.workspaceId}/execution-tokens`
@@ -53,7 +53,7 @@ it('401 at once when the token is revoked', async test => {
   assert.equal((await under.ask('GET', '/actions/policy')).status, 401)
 })
 
-it('404 hides what belongs to another ad account of the same workspace', async test => {
+it('returns 404 for data of another ad account of the workspace', async test => {
   const under = await actionsUnderTest(test)
   const adAccountId = await under.addAccount()
   const secret = await under.issueToken({ adAccountId })
@@ -72,7 +72,7 @@ it('404 hides what belongs to another ad account of the same workspace', async t
   assert.equal((await under.ask('GET', '/actions', { secret })).body.actions.length, 1)
 })
 
-it('404 for ids that cannot be, before and after the workspace', async test => {
+it('returns 404 for invalid IDs', async test => {
   const under = await actionsUnderTest(test)
   const { service, token: secret } = under
   for (const id of ['0', '-1', 'x', '1e3', '2147483648', '%00', '1 ']) {
@@ -83,7 +83,7 @@ it('404 for ids that cannot be, before and after the workspace', async test => {
   }
 })
 
-it('422 names every wrong field, those that nobody knows too', async test => {
+it('returns 422 naming every invalid and unknown field', async test => {
   const under = await actionsUnderTest(test)
   const action = { type: 'delete', params: { budget: 1 }, target_entity: { id: 'x' } }
   const body = { actions: [action], ad_account_id: 1, evidence: [], target_source: 'guess' }
@@ -104,7 +104,7 @@ it('422 names every wrong field, those that nobody knows too', async test => {
   assert.deepEqual(reply.body.errors.ad_account_id, ['The ad_account_id field is not known here.'])
 })
 
-it('422 has a bounded answer to a list of countless wrong actions', async test => {
+it('limits the size of a 422 response to many invalid actions', async test => {
   const under = await actionsUnderTest(test)
   const rawBody = `{"actions":[${Array(80_000).fill('{}').join(',')}]}`
   const reply = await under.ask('POST', '/actions/dry-run', { rawBody })
@@ -112,7 +112,7 @@ it('422 has a bounded answer to a list of countless wrong actions', async test =
   assert.ok(reply.text.length < 200_000, `${reply.text.length} bytes`)
 })
 
-it('201 takes the longest proposal there is, in letters of four bytes', async test => {
+it('accepts the longest valid proposal in four-byte characters', async test => {
   const under = await actionsUnderTest(test)
   const actions = Array.from({ length: 25 }, (_, index) => ({
     type: 'pause',
@@ -126,7 +126,7 @@ it('201 takes the longest proposal there is, in letters of four bytes', async te
   assert.equal(reply.status, 201, reply.text.slice(0, 500))
 })
 
-it('422 names a status and a page that cannot be', async test => {
+it('returns 422 naming an invalid status and page', async test => {
   const under = await actionsUnderTest(test)
   for (const [query, field] of [
     ['status=done', 'status'],
@@ -143,7 +143,7 @@ it('422 names a status and a page that cannot be', async test => {
   }
 })
 
-it('200 and 201: of the same proposal sent at once, one is new and all are the same', async test => {
+it('returns 201 to one of many concurrent identical proposals and 200 to the others', async test => {
   const under = await actionsUnderTest(test)
   await allow(under)
   const body = proposalOf(under.entityId(1))
@@ -159,7 +159,7 @@ it('200 and 201: of the same proposal sent at once, one is new and all are the s
   assert.equal(rows[0].version, 2)
 })
 
-it('201 and 422: of other proposals under one key at once, one is kept', async test => {
+it('stores one of many concurrent proposals with one key, and returns 422 to the others', async test => {
   const under = await actionsUnderTest(test)
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, index) => {
@@ -170,7 +170,7 @@ it('201 and 422: of other proposals under one key at once, one is kept', async t
   assert.deepEqual(statusesOf(replies), [201, 422, 422, 422, 422, 422])
 })
 
-it('429 counts what comes from one address, with any token', async test => {
+it('limits requests per address for all tokens', async test => {
   const under = await actionsUnderTest(test, {
     limits: { agentRatePerMinute: 2 },
     monotonicSeconds: () => 1_000,
@@ -184,7 +184,7 @@ it('429 counts what comes from one address, with any token', async test => {
   assert.equal(refused.headers.get('ratelimit-policy'), '"agents";q=2;w=60')
 })
 
-it('notes when a token was last used, not when it was refused', async test => {
+it('records the last use of a token, but not of a refused request', async test => {
   const under = await actionsUnderTest(test)
   const lastUse = async () => {
     const text = 'select last_used_at from execution_tokens'
@@ -194,7 +194,7 @@ it('notes when a token was last used, not when it was refused', async test => {
   assert.equal(await lastUse(), null)
   await under.ask('GET', '/actions')
   const at = under.service.clock.now()
-  await eventually('it is noted', async () => (await lastUse())?.getTime() === at.getTime())
+  await eventually('the use is recorded', async () => (await lastUse())?.getTime() === at.getTime())
 })
 
 function statusesOf(replies: readonly Reply[]): number[] {
@@ -203,7 +203,7 @@ function statusesOf(replies: readonly Reply[]): number[] {
 
 type Under = Awaited<ReturnType<typeof actionsUnderTest>>
 
-/** What is within the limits needs nobody. */
+/** Actions within the limits need no approval. */
 async function allow({ workspace }: Under): Promise<void> {
   const path = `/browser/workspaces/${workspace.workspaceId}/policy`
   const { body } = await workspace.owner.client.call('GET', path)

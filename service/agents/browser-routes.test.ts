@@ -11,7 +11,7 @@ import {
 import type { BrowserClient } from '../../testing/browser-client.ts'
 import { addMember, personUnderTest } from '../../testing/people-under-test.ts'
 
-it('a person finds a proposal in the queue, approves it, and reads what was done', async test => {
+it('lists, approves and executes a proposal, and returns its result', async test => {
   const under = await actionsUnderTest(test)
   const { call } = pagesOf(under)
   await changeMode(under, 'ask')
@@ -41,7 +41,7 @@ it('a person finds a proposal in the queue, approves it, and reads what was done
   assert.equal(receipt.body.document.decision.decided_by, under.workspace.owner.userId)
 })
 
-it('the log is read in parts, verified, and taken away as lines', async test => {
+it('reads the audit log in pages, verifies it and exports it', async test => {
   const under = await actionsUnderTest(test)
   const { call } = pagesOf(under)
   await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
@@ -73,7 +73,7 @@ it('the log is read in parts, verified, and taken away as lines', async test => 
   )
 })
 
-it('403 to another site, whatever it asks', async test => {
+it('returns 403 for cross-site requests', async test => {
   const under = await actionsUnderTest(test)
   const { client } = under.workspace.owner
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
@@ -84,7 +84,7 @@ it('403 to another site, whatever it asks', async test => {
   }
 })
 
-it('404 for a proposal and an action of another workspace, which its owner finds', async test => {
+it('returns 404 for proposals and actions of another workspace', async test => {
   const under = await actionsUnderTest(test)
   const { body } = await under.ask('POST', '/actions', { body: proposalOf('999') })
   const { id, actions } = body.proposal
@@ -99,7 +99,7 @@ it('404 for a proposal and an action of another workspace, which its owner finds
   }
 })
 
-it('409 to the second of two who decide at once, and nothing is done twice', async test => {
+it('returns 409 to the second of two concurrent decisions, and executes once', async test => {
   const under = await actionsUnderTest(test)
   await changeMode(under, 'ask')
   const { body } = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
@@ -117,7 +117,7 @@ it('409 to the second of two who decide at once, and nothing is done twice', asy
   assert.equal(rows[0].version, 2)
 })
 
-it('409 to the second of two who change the policy at once', async test => {
+it('returns 409 to the second of two concurrent policy changes', async test => {
   const under = await actionsUnderTest(test)
   const { call } = pagesOf(under)
   const { policy } = (await call('GET', '/policy')).body
@@ -131,7 +131,7 @@ it('409 to the second of two who change the policy at once', async test => {
   assert.equal((await call('GET', '/policy')).body.policy.version, 1)
 })
 
-it('422 names every wrong field of a decision, a policy and a query', async test => {
+it('returns 422 naming every invalid field of a decision, a policy and a query', async test => {
   const under = await actionsUnderTest(test)
   const { call } = pagesOf(under)
   const { body } = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
@@ -157,7 +157,7 @@ it('422 names every wrong field of a decision, a policy and a query', async test
   assert.deepEqual(Object.keys((await call('POST', path, other)).body.errors), ['action_ids.0'])
 })
 
-/** The dashboard's interface below one workspace, as its owner unless another is given. */
+/** Calls the dashboard API of one workspace, by default as its owner. */
 function pagesOf({ workspace }: ActionsUnderTest, client: BrowserClient = workspace.owner.client) {
   const base = `${BROWSER_PATH}/workspaces/${workspace.workspaceId}`
   return {

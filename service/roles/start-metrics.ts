@@ -1,4 +1,4 @@
-import { countPending } from '../agents/proposals/action-store.ts'
+import { countPending } from '../agents/proposals/open-action-store.ts'
 import { readBacklog, readWaiting } from '../delivery/backlog-store.ts'
 import { readLastDeliveryId } from '../delivery/delivery-id-store.ts'
 import { readRetentionLag } from '../events/partition-store.ts'

@@ -9,7 +9,7 @@ import {
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { readAccountState } from './read-account-state.ts'
 
-it('the state says for what the credential is good, what is allowed, and shows the ads', async test => {
+it('returns the credential, its permissions, the policy and the entities', async test => {
   const { service, principal, workspaceId, adAccountId } = await adAccountUnderTest(test)
   const { database, clock } = service
   const state = await readAccountState({ database, now: clock.now }, principal)
@@ -32,7 +32,7 @@ it('the state says for what the credential is good, what is allowed, and shows t
   assert.deepEqual([policy.version, policy.execution_mode], [0, 'suggest_only'])
 })
 
-it('a hostile name comes through as it is, as data', async test => {
+it('returns a hostile name unchanged, as data', async test => {
   const { service, principal, adAccountId } = await adAccountUnderTest(test)
   const { database, clock } = service
   const context = { database, now: clock.now }
@@ -48,7 +48,7 @@ it('a hostile name comes through as it is, as data', async test => {
   )
 })
 
-it('campaigns and waiting actions of others never appear', async test => {
+it('excludes campaigns and pending actions of other ad accounts', async test => {
   const ours = await adAccountUnderTest(test)
   const { service } = ours
   const theirs = await adAccountOf(service, await service.newTracker())
@@ -68,7 +68,7 @@ it('campaigns and waiting actions of others never appear', async test => {
   assert.ok(state.entities.every(({ id }) => !foreign.has(id)))
 })
 
-it('what has waited too long is not counted as waiting', async test => {
+it('does not count expired approvals as pending', async test => {
   const account = await adAccountUnderTest(test)
   const { service, principal } = account
   const context = { database: service.database, now: service.clock.now }
@@ -79,7 +79,7 @@ it('what has waited too long is not counted as waiting', async test => {
   assert.equal((await readAccountState(context, principal)).pending_actions, 0)
 })
 
-it('an ad account without campaigns is shown empty', async test => {
+it('returns no entities for an ad account without campaigns', async test => {
   const { service, principal } = await adAccountUnderTest(test)
   const { database, clock } = service
   await database.query.deleteFrom('ad_entities').execute()
@@ -87,7 +87,7 @@ it('an ad account without campaigns is shown empty', async test => {
   assert.deepEqual([state.entities, state.entities_omitted], [[], 0])
 })
 
-it('403 without the permission to read', async test => {
+it('returns 403 without the permission to read', async test => {
   const { service, principal } = await adAccountUnderTest(test)
   const context = { database: service.database, now: service.clock.now }
   const blind = { ...principal, permissions: [] }
@@ -96,7 +96,7 @@ it('403 without the permission to read', async test => {
 
 type Account = Awaited<ReturnType<typeof adAccountUnderTest>>
 
-/** A batch whose actions wait for a person for 72 hours. */
+/** A batch with actions that are pending for 72 hours. */
 async function storePending(
   { service, workspaceId, adAccountId, principal }: Account,
   { at, count }: { at: Date; count: number },

@@ -13,7 +13,7 @@ import { provisionDestination } from '../../provisioning/provision-tracker.ts'
 import { saveReport } from '../../reports/reconciliation-store.ts'
 import { EVENTS_READ_MAX, type PerformanceContext, readPerformance } from './read-performance.ts'
 
-it('what is stored stands by name and currency, with what the platform took of it', async test => {
+it('returns stored and accepted events by name and currency', async test => {
   const account = await adAccountUnderTest(test)
   await submitAll(account, [
     { event_id: '1', value_data: { value: '19.95', currency: 'EUR' } },
@@ -43,7 +43,7 @@ it('what is stored stands by name and currency, with what the platform took of i
   assert.deepEqual(performance.platform.events, [])
 })
 
-it('a late event counts on the day on which it happened, and one of before not at all', async test => {
+it('counts a late event on its own day, and excludes earlier days', async test => {
   const account = await adAccountUnderTest(test)
   const times = {
     before: '2026-11-19T23:59:59Z',
@@ -66,7 +66,7 @@ it('a late event counts on the day on which it happened, and one of before not a
   assert.deepEqual(await counts(90), ['2026-08-24', 4, 4])
 })
 
-it('test events are stored and not accepted; lifecycle events are no figures', async test => {
+it('counts test events as stored but not accepted, and no lifecycle events', async test => {
   const account = await adAccountUnderTest(test)
   const { service, tracker } = account
   await service.database.query
@@ -87,7 +87,7 @@ it('test events are stored and not accepted; lifecycle events are no figures', a
   )
 })
 
-it('what two destinations of a tracker took of an event is one accepted event', async test => {
+it('counts an event accepted by two destinations of a tracker once', async test => {
   const account = await adAccountUnderTest(test)
   await addDestination(account)
   await submitAll(account, [{ event_id: '1' }, { event_id: '2' }])
@@ -96,7 +96,7 @@ it('what two destinations of a tracker took of an event is one accepted event', 
   assert.deepEqual([purchase?.stored, purchase?.accepted], [2, 2])
 })
 
-it("the platform's counts are told apart, by day and dataset, whoever sent them", async test => {
+it('returns counts of the platform by day and dataset', async test => {
   const account = await adAccountUnderTest(test)
   const { destinationId } = account.tracker
   const twin = await addDestination(account, destinationId)
@@ -115,7 +115,7 @@ it("the platform's counts are told apart, by day and dataset, whoever sent them"
   ])
 })
 
-it("another workspace's events and reports never appear, nor those of another ad account", async test => {
+it('excludes events and reports of other workspaces and ad accounts', async test => {
   const ours = await adAccountUnderTest(test)
   const { service } = ours
   const theirs = await adAccountOf(service, await service.newTracker())
@@ -134,19 +134,19 @@ it("another workspace's events and reports never appear, nor those of another ad
   const sibling = await read({ ...ours, principal: { ...ours.principal, adAccountId: second } })
   assert.deepEqual([sibling.ledger.events, sibling.platform.events], [[], []])
   assert.match(sibling.ledger.explanation, /^Nothing is known: no destination/)
-  // Ids that do not belong together open nothing.
+  // IDs of different ad accounts return nothing.
   const { workspaceId } = ours.principal
   const mixed = await read({ ...theirs, principal: { ...theirs.principal, workspaceId } })
   assert.deepEqual([mixed.ledger.events, mixed.platform.events], [[], []])
 })
 
-it('an ad account to which nothing was sent has empty figures', async test => {
+it('returns empty figures for an ad account without events', async test => {
   const account = await adAccountUnderTest(test)
   const { ledger, platform } = await read(account)
   assert.deepEqual([ledger.events, platform.events, platform.days_reported], [[], [], 0])
 })
 
-it('rare names are counted together, with what was accepted of them', async test => {
+it('combines rare event names, with their accepted events', async test => {
   const account = await adAccountUnderTest(test)
   const names = Array.from({ length: 102 }, (_, index) => `Name ${index + 1_000}`)
   await submitAll(
@@ -166,7 +166,7 @@ it('rare names are counted together, with what was accepted of them', async test
   })
 })
 
-it('of a busy ad account it begins on a later day, whole, and says so', async test => {
+it('starts on a later day for a busy ad account, and explains it', async test => {
   const account = await adAccountUnderTest(test)
   for (let day = 0; day < 3; day += 1) {
     if (day > 0) account.service.clock.forward(2 * 86_400)
@@ -184,7 +184,7 @@ it('of a busy ad account it begins on a later day, whole, and says so', async te
   assert.deepEqual(await begin(1), ['2026-11-25', 2])
 })
 
-it('422 names what is no number of days, and what is no argument', async test => {
+it('returns 422 naming invalid and unknown arguments', async test => {
   const account = await adAccountUnderTest(test)
   for (const days of [0, 91, 1.5, -1, '7', null, [7], 1e9]) {
     await refused(account, { days }, ['days'])
@@ -197,7 +197,7 @@ it('422 names what is no number of days, and what is no argument', async test =>
   assert.equal((await read(account, null)).since, '2026-11-15')
 })
 
-it('403 without the permission to read', async test => {
+it('returns 403 without the permission to read', async test => {
   const { service, principal } = await adAccountUnderTest(test)
   const context = { database: service.database, now: service.clock.now }
   const blind = { ...principal, permissions: [] }
@@ -237,7 +237,7 @@ async function submitAll(
   for (const { status, text } of replies) assert.equal(status, 202, text)
 }
 
-/** One more destination of the tracker for the ad account, for the dataset of another if named. */
+/** Adds a destination of the tracker for the ad account, optionally with a shared dataset. */
 async function addDestination(
   { service, tracker: { trackerId }, adAccountId }: AdAccountUnderTest,
   twinOf?: string,

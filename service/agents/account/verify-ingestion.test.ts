@@ -10,7 +10,7 @@ import {
 import { addAdAccount } from '../../../testing/people-under-test.ts'
 import { verifySignalIngestion } from './verify-ingestion.ts'
 
-it('each tracker of the ad account stores one event, and once only', async test => {
+it('stores one event for each tracker of the ad account, once', async test => {
   const ours = await adAccountUnderTest(test)
   await adAccountOf(ours.service, await ours.service.newTracker())
   const { trackerId } = ours.tracker
@@ -24,7 +24,7 @@ it('each tracker of the ad account stores one event, and once only', async test 
   assert.equal(await ours.service.deliver(), 0)
 })
 
-it('what says that it was stored is read back', async test => {
+it('reads the stored event back', async test => {
   const ours = await adAccountUnderTest(test)
   const lost = async () => ({ eventId: 'signal-verification', isDuplicate: false })
   const { verifications } = await verify(ours, lost)
@@ -34,7 +34,7 @@ it('what says that it was stored is read back', async test => {
   )
 })
 
-it('an ad account without a tracker verifies nothing, and says so', async test => {
+it('verifies nothing for an ad account without a tracker, and explains it', async test => {
   const ours = await adAccountUnderTest(test)
   const adAccountId = await addAdAccount(ours.service, ours.workspaceId, 'Alone')
   const answer = await verify({ ...ours, principal: { ...ours.principal, adAccountId } })
@@ -42,7 +42,7 @@ it('an ad account without a tracker verifies nothing, and says so', async test =
   assert.match(answer.explanation, /^No tracker delivers for this ad account/)
 })
 
-it('403 without the permission to read', async test => {
+it('returns 403 without the permission to read', async test => {
   const ours = await adAccountUnderTest(test)
   const principal = { ...ours.principal, permissions: [] }
   await assert.rejects(verify({ ...ours, principal }), { name: 'Refusal', status: 403 })
@@ -50,7 +50,7 @@ it('403 without the permission to read', async test => {
 
 type Verified = { eventId: string; isDuplicate: boolean }
 
-/** As the server does it: through the same commits as every other event. */
+/** Uses the same group commit as the server. */
 function verify(
   { service, principal }: AdAccountUnderTest,
   verifyTracker = (trackerId: string) => verifiedOverHttp(service, trackerId),

@@ -12,35 +12,34 @@ import type { Action, ActionTransition } from '../proposals/action.ts'
 import { lockAdAccountShared } from '../proposals/ad-account-store.ts'
 
 /**
- * Where an action goes that a person approves. A person approves what they were shown, by somebody
- * who may still propose it, under the rules of today; where one of these is gone, the approval
- * ends the action instead.
+ * The transition of an action that a person approves. An approval applies to the state that was
+ * shown, to an active proposer and to the current policy; otherwise it ends the action instead.
  */
 export function resolveApproval(
   action: Action,
-  standing: ActionPreconditions,
+  preconditions: ActionPreconditions,
   found: EntityState | null,
 ): ActionTransition {
-  if (hasExpired(action, standing.at)) return { to: 'rejected', outcome: 'expired' }
-  if (standing.failureOutcome !== null) return { to: 'rejected', outcome: standing.failureOutcome }
+  if (hasExpired(action, preconditions.at)) return { to: 'rejected', outcome: 'expired' }
+  if (preconditions.failureOutcome !== null)
+    return { to: 'rejected', outcome: preconditions.failureOutcome }
   if (!isUnchanged(action.before, found)) return { to: 'rejected', outcome: 'stale' }
-  if (reevaluatePolicy(action, standing) === 'block') {
+  if (reevaluatePolicy(action, preconditions) === 'block') {
     return { to: 'blocked', outcome: 'policy_changed' }
   }
-  const isSuggestion = standing.policy.execution_mode === 'suggest_only'
+  const isSuggestion = preconditions.policy.execution_mode === 'suggest_only'
   return { to: isSuggestion ? 'approved_without_execution' : 'executing', outcome: null }
 }
 
-/** An approval has to come before this moment. */
 export function hasExpired({ expiresAt }: Pick<Action, 'expiresAt'>, at: Date): boolean {
   return at >= expiresAt
 }
 
-/** On what an action rests besides the entity itself, at one moment. */
+/** What the execution of an action depends on besides its entity, at one time. */
 export interface ActionPreconditions {
   at: Date
   adAccountId: number
-  /** Why it rests on nothing any more; null while ad account and credential hold. */
+  /** Null while the ad account and the credential of the proposer are active. */
   failureOutcome: Extract<ActionOutcome, 'account_changed' | 'proposer_revoked'> | null
   policy: ActionPolicy
   timeZone: string
@@ -48,27 +47,27 @@ export interface ActionPreconditions {
 }
 
 /**
- * Reads what an action rests on and holds it until the transaction ends. The caller holds the
- * action. All actions of a batch rest on the same.
+ * Reads and locks the preconditions of an action until the transaction ends. All actions of a batch
+ * have the same preconditions. The caller must have locked the action.
  */
 export async function lockPreconditions(
   transaction: Transaction,
   { workspaceId, adAccountId, proposer }: Pick<Action, 'workspaceId' | 'adAccountId' | 'proposer'>,
   at: Date,
 ): Promise<ActionPreconditions> {
-  // The account before the workspace, as proposals do.
+  // Lock the account before the workspace, like proposals, to avoid deadlocks.
   const { isActive, timeZone, currency } = await lockAdAccountShared(transaction, adAccountId)
   const policy = await lockPolicy(transaction, workspaceId)
   const { kind, id } = proposer
-  const isLive = await lockActivePrincipal(transaction, { kind, id, adAccountId }, at)
-  const loss = isActive ? (isLive ? null : 'proposer_revoked') : 'account_changed'
-  return { at, adAccountId, failureOutcome: loss, policy, timeZone, currency }
+  const isProposerActive = await lockActivePrincipal(transaction, { kind, id, adAccountId }, at)
+  const proposerOutcome = isProposerActive ? null : 'proposer_revoked'
+  const failureOutcome = isActive ? proposerOutcome : 'account_changed'
+  return { at, adAccountId, failureOutcome, policy, timeZone, currency }
 }
 
 /**
- * What the policy of this moment says to an action that was judged before. What was used of the day
- * is what it was then: the action has its place in that day since, and others that came after it
- * cannot take it away.
+ * Evaluates an action again with the current policy. Uses the daily usage of the first evaluation,
+ * because later actions cannot use up the share that this action already has.
  */
 export function reevaluatePolicy(
   { type, target, params, before: entity, policyEvidence }: Action,
@@ -82,8 +81,8 @@ export function reevaluatePolicy(
 }
 
 /**
- * Whether an entity is as it was when an action was judged. The version grows with every change;
- * the rest is compared as well, for a platform that forgets to count.
+ * Whether an entity is unchanged since the action was evaluated. Every change increments the version;
+ * the settings are compared as well, in case a platform does not.
  */
 export function isUnchanged(before: EntityState | null, found: EntityState | null): boolean {
   if (before === null || found === null) return false
@@ -95,7 +94,7 @@ export function isUnchanged(before: EntityState | null, found: EntityState | nul
   )
 }
 
-/** Whether two states deliver the same: what an action can change is equal in both. */
+/** Whether everything that an action can change is equal in both states. */
 export function hasSameSettings(one: EntityState, other: EntityState): boolean {
   return one.status === other.status && one.daily_budget_minor === other.daily_budget_minor
 }

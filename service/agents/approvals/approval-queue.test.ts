@@ -15,7 +15,7 @@ const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
 const fitsQueue = ajv.compile(ApprovalQueue)
 const fitsAnswer = ajv.compile(QueuedBatchAnswer)
 
-it('the queue has what waits, the oldest first, a page at a time, and nothing of others', async test => {
+it('returns pages of pending batches of the workspace, oldest first', async test => {
   const { database } = await testStore(test)
   const stage = await agentStage(database)
   await setPolicy(stage, 'ask')
@@ -26,11 +26,11 @@ it('the queue has what waits, the oldest first, a page at a time, and nothing of
     ids.push((await propose(stage, number % 2 === 0 ? RAISE : PAUSE)).batchId)
     stage.clock.forward(60)
   }
-  const visit = { person: stage.owner, workspaceId: stage.workspaceId }
+  const request = { person: stage.owner, workspaceId: stage.workspaceId }
   const body = { decision: 'reject', reason: 'No.' }
-  await decideActions(stage.context, { ...visit, batchId: ids.shift() }, body)
+  await decideActions(stage.context, { ...request, batchId: ids.shift() }, body)
 
-  const queue = await readApprovalQueue(stage.context, visit, {})
+  const queue = await readApprovalQueue(stage.context, request, {})
   assert.ok(fitsQueue(queue), ajv.errorsText(fitsQueue.errors))
   assert.deepEqual(
     queue.batches.map(({ id }) => id),
@@ -38,58 +38,58 @@ it('the queue has what waits, the oldest first, a page at a time, and nothing of
   )
   assert.equal(queue.has_more, false)
   await propose(stage, RAISE)
-  assert.equal((await readApprovalQueue(stage.context, visit, { page: '1' })).has_more, true)
-  assert.equal((await readApprovalQueue(stage.context, visit, { page: '2' })).batches.length, 1)
+  assert.equal((await readApprovalQueue(stage.context, request, { page: '1' })).has_more, true)
+  assert.equal((await readApprovalQueue(stage.context, request, { page: '2' })).batches.length, 1)
   for (const page of ['0', 'x', -1]) {
     await assert.rejects(
-      readApprovalQueue(stage.context, visit, { page }),
+      readApprovalQueue(stage.context, request, { page }),
       error => error instanceof Refusal && error.status === 422,
     )
   }
 })
 
-it('a batch says who may decide on it, and why not', async test => {
+it('tells the reader whether they may decide, and why not', async test => {
   const { database } = await testStore(test)
   const stage = await agentStage(database)
   const { workspaceId, context } = stage
   await setPolicy(stage, 'ask')
   const { batchId } = await propose(stage, RAISE)
-  const seenBy = async (person = stage.owner) => {
+  const readAs = async (person = stage.owner) => {
     const answer = await readQueuedBatch(context, { person, workspaceId, batchId })
     assert.ok(fitsAnswer(answer), ajv.errorsText(fitsAnswer.errors))
     return answer.batch
   }
-  const batch = await seenBy()
+  const batch = await readAs()
   assert.deepEqual([batch.may_decide, batch.may_not_reason], [true, null])
   assert.deepEqual([batch.currency, batch.ad_account_name], ['EUR', 'Shop EU'])
   assert.equal(batch.responsible, 'Ada Example')
-  assert.match(String((await seenBy(stage.responsible)).may_not_reason), /own credential/)
+  assert.match(String((await readAs(stage.responsible)).may_not_reason), /your own credential/)
   const member = await memberOf(stage, 'member')
-  assert.match(String((await seenBy(member)).may_not_reason), /admins decide/)
+  assert.match(String((await readAs(member)).may_not_reason), /admins can decide/)
   stage.clock.forward(72 * 3_600)
-  assert.match(String((await seenBy()).may_not_reason), /time .* is over/)
-  const visit = { person: stage.owner, workspaceId, batchId }
-  await decideActions(context, visit, { decision: 'approve', reason: 'Now.' })
-  assert.match(String((await seenBy()).may_not_reason), /waits .* any more/)
+  assert.match(String((await readAs()).may_not_reason), /approval period has ended/)
+  const request = { person: stage.owner, workspaceId, batchId }
+  await decideActions(context, request, { decision: 'approve', reason: 'Now.' })
+  assert.match(String((await readAs()).may_not_reason), /no pending actions/)
   const stranger = await agentStage(database)
   await assert.rejects(
-    readQueuedBatch(context, { ...visit, person: stranger.owner }),
+    readQueuedBatch(context, { ...request, person: stranger.owner }),
     error => error instanceof Refusal && error.status === 404,
   )
 })
 
-it('a batch names the actions that can only end, because their entity changed since', async test => {
+it('lists stale actions, whose entity changed since the proposal', async test => {
   const { database } = await testStore(test)
   const stage = await agentStage(database)
   const { adAccountId, otherAccountId, workspaceId, context, clock } = stage
   await setPolicy(stage, 'ask')
   const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
-  const visit = { person: stage.owner, workspaceId, batchId }
+  const request = { person: stage.owner, workspaceId, batchId }
   const change = { status: 'paused', at: clock.now() } as const
   await applyExternalChange(database, { adAccountId: otherAccountId, ...ENTITIES[1] }, change)
-  const before = await readQueuedBatch(context, visit)
+  const before = await readQueuedBatch(context, request)
   assert.deepEqual(before.batch.stale_action_ids, [])
   await applyExternalChange(database, { adAccountId, ...ENTITIES[2] }, change)
-  const after = await readQueuedBatch(context, visit)
+  const after = await readQueuedBatch(context, request)
   assert.deepEqual(after.batch.stale_action_ids, [actionIds[1]])
 })

@@ -12,6 +12,7 @@ import { hasPermission } from '../../people/workspace-role.ts'
 import type { Membership } from '../../people/workspace-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
+import { findEntity } from '../policy/ad-platform.ts'
 import { type Action, isFinal } from '../proposals/action.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { toActionView, toProposerView } from '../proposals/action-view.ts'
@@ -27,28 +28,28 @@ import { hasExpired, isUnchanged } from './action-preconditions.ts'
 import { type DecisionRequest, findApprovalDenial } from './decide-actions.ts'
 
 export const BATCHES_PER_PAGE = 20
-/** A page number so high that no workspace has as many batches. */
+/** Higher than any workspace reaches. */
 const PAGE_MAX = 10_000_000
 
 type QueueContext = Pick<ProposalContext, 'database' | 'now' | 'platform'>
 
 /**
- * What waits for a decision in a workspace, those that expire first before the others. Every member
- * may see it. Throws a Refusal: 404, or 422 for a page that cannot be.
+ * Reads the pending proposals of a workspace, those that expire first on top. Every member may read
+ * it. Throws a Refusal: 404, or 422 for an invalid page.
  */
 export async function readApprovalQueue(
   context: QueueContext,
   { person, workspaceId }: Omit<DecisionRequest, 'batchId'>,
-  { page: given = 1 }: { page?: unknown },
+  { page: pageText = 1 }: { page?: unknown },
 ): Promise<ApprovalQueue> {
   const reader = await findReader(context, person, workspaceId)
-  const page = parseRowId(given)
+  const page = parseRowId(pageText)
   if (page === null) {
     throw Refusal.ofFields({ page: ['The page field must be an integer of at least 1.'] })
   }
   const rows = await findQueuedBatches(context.database, reader.workspaceId, {
     offset: (Math.min(page, PAGE_MAX) - 1) * BATCHES_PER_PAGE,
-    // One more than is shown says whether there is another page.
+    // One extra row reveals whether there is another page.
     limit: BATCHES_PER_PAGE + 1,
   })
   const batches: QueuedBatch[] = []
@@ -58,19 +59,18 @@ export async function readApprovalQueue(
   return { batches, page, per_page: BATCHES_PER_PAGE, has_more: rows.length > BATCHES_PER_PAGE }
 }
 
-/** One proposal as the person sees it who decides, also when nothing waits. Throws a 404. */
+/** Reads one proposal in any status, as the deciding person sees it. Throws a 404 refusal. */
 export async function readQueuedBatch(
   context: QueueContext,
   { person, workspaceId, batchId }: DecisionRequest,
 ): Promise<QueuedBatchAnswer> {
   const reader = await findReader(context, person, workspaceId)
-  const name = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
-  const row = await findQueuedBatch(context.database, name)
+  const ref = { workspaceId: reader.workspaceId, batchId: parseRowId(batchId) ?? 0 }
+  const row = await findQueuedBatch(context.database, ref)
   if (!row) throw Refusal.notFound('There is no such proposal in this workspace.')
   return { batch: await toQueuedBatch(context, reader, row) }
 }
 
-/** Who looks at it. */
 interface Reader extends Membership {
   userId: number
 }
@@ -112,15 +112,16 @@ async function toQueuedBatch(
   }
 }
 
-/** Why who looks may not approve it, in a sentence. */
+/** Why the reader may not approve the batch, as a sentence; null if they may. */
 async function findDenialReason(
   { database, now }: QueueContext,
   { role, userId }: Reader,
   { row, actions }: { row: QueuedBatchRow; actions: readonly Action[] },
 ): Promise<string | null> {
-  if (!actions.some(isPending)) return 'Nothing of it waits for a decision any more.'
-  if (hasExpired(row.batch, now())) return 'The time to decide on it is over.'
-  if (!hasPermission(role, 'decide_actions')) return 'Owners and admins decide; ask one of them.'
+  if (!actions.some(isPending)) return 'This proposal has no pending actions.'
+  if (hasExpired(row.batch, now())) return 'The approval period has ended.'
+  if (!hasPermission(role, 'decide_actions'))
+    return 'Only owners and admins can decide; ask one of them.'
   return findApprovalDenial(database, row.batch, { userId, role })
 }
 
@@ -133,39 +134,37 @@ async function findStaleActionIds(
   adAccountId: number,
   actions: readonly Action[],
 ): Promise<number[]> {
-  const waiting = actions.filter(isPending)
-  const targets = waiting.map(({ target }) => target)
+  const pending = actions.filter(isPending)
+  const targets = pending.map(({ target }) => target)
   const entities = await platform.readEntities(database, adAccountId, targets)
-  const isStale = ({ target, before }: Action) => {
-    const found = entities.find(({ type, id }) => type === target.type && id === target.id)
-    return !isUnchanged(before, found ?? null)
-  }
-  return waiting.filter(isStale).map(({ id }) => id)
+  const isStale = ({ target, before }: Action) => !isUnchanged(before, findEntity(entities, target))
+  return pending.filter(isStale).map(({ id }) => id)
 }
 
-/** What is left of an action besides its state. */
+/** Who decided on an action, and its receipt. */
 export interface DecisionRecord {
-  /** The name, as it is now, of the person who decided; null when nobody did, or they are gone. */
+  /** Current name of the person who decided; null without a decision or for a deleted user. */
   decidedBy: string | null
-  /** Null until it has ended. */
+  /** Null until the action is completed. */
   receipt: DecisionReceipt | null
 }
 
-/** The traces of the actions of a batch, at most as many as one proposal holds, by their ids. */
+/** The decision records of the actions of a batch, by action ID. */
 export async function readDecisionRecords(
   context: ProposalContext,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },
 ): Promise<ReadonlyMap<number, DecisionRecord>> {
   const { database } = context
   const actions = await findActionsOfBatch(database, batchId)
-  const people = actions.flatMap(({ decidedBy }) => (decidedBy === null ? [] : [String(decidedBy)]))
-  const actors = people.map(id => ({ type: 'person', id }))
+  const actors = actions.flatMap(({ decidedBy }) =>
+    decidedBy === null ? [] : [{ type: 'person', id: String(decidedBy) }],
+  )
   const names = await findActorNames(database, workspaceId, actors)
-  const traces = new Map<number, DecisionRecord>()
+  const records = new Map<number, DecisionRecord>()
   for (const { id, status, decidedBy } of actions) {
     const scope = { workspaceId, adAccountId: null }
     const receipt = isFinal(status) ? await readReceipt(context, scope, id) : null
-    traces.set(id, { decidedBy: names.get(`person ${decidedBy}`) ?? null, receipt })
+    records.set(id, { decidedBy: names.get(`person ${decidedBy}`) ?? null, receipt })
   }
-  return traces
+  return records
 }

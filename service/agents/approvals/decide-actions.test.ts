@@ -28,7 +28,7 @@ import { decideActions } from './decide-actions.ts'
 const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 const REJECT = { decision: 'reject', reason: 'Not this week.' } as const
 
-async function asking(test: TestContext, options?: Parameters<typeof agentStage>[1]) {
+async function stageInAskMode(test: TestContext, options?: Parameters<typeof agentStage>[1]) {
   const { database } = await testStore(test)
   const stage = await agentStage(database, options)
   await setPolicy(stage, 'ask')
@@ -43,16 +43,16 @@ function decide(
   return decideActions(context, { person, workspaceId, batchId }, body)
 }
 
-function refusedWith(status: number, words = /./) {
+function isRefusal(status: number, message = /./) {
   return (error: unknown) =>
-    error instanceof Refusal && error.status === status && words.test(error.message)
+    error instanceof Refusal && error.status === status && message.test(error.message)
 }
 
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
 const PAUSE = { type: 'pause', entity: 2 } as const
 
-it('an approval begins the execution, a rejection ends the action, and both keep who and why', async test => {
-  const stage = await asking(test)
+it('starts the execution on approval, ends the action on rejection, and stores the decision', async test => {
+  const stage = await stageInAskMode(test)
   const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
   const [first, second] = actionIds
   const part = { ...APPROVE, action_ids: [first] }
@@ -74,12 +74,12 @@ it('an approval begins the execution, a rejection ends the action, and both keep
       ['action.rejected', String(stage.responsible.userId), String(second)],
     ],
   )
-  // What people write stays out of the log, which is kept for good.
+  // The log, which is never deleted, does not contain text that people write.
   assert.doesNotMatch(JSON.stringify(told), /worth it|this week/)
 })
 
-it('in suggest_only an approval says that somebody carries it out elsewhere', async test => {
-  const stage = await asking(test)
+it('approves without execution in suggest_only', async test => {
+  const stage = await stageInAskMode(test)
   await setPolicy(stage, 'suggest_only')
   const { batchId } = await propose(stage, RAISE)
   const [action] = await decide(stage, batchId)
@@ -88,48 +88,48 @@ it('in suggest_only an approval says that somebody carries it out elsewhere', as
   assert.equal((await entityNow(stage, 1)).version, 1)
 })
 
-it('404 for a proposal of another workspace, and for what is no id', async test => {
-  const stage = await asking(test)
+it('returns 404 for a proposal of another workspace, and for an invalid ID', async test => {
+  const stage = await stageInAskMode(test)
   const other = await agentStage(stage.database)
   const { batchId } = await propose(other, RAISE)
   for (const id of [batchId, 0, 'x', 2 ** 40, undefined]) {
-    await assert.rejects(decide(stage, id), refusedWith(404))
+    await assert.rejects(decide(stage, id), isRefusal(404))
   }
-  await assert.rejects(decide(other, batchId, { person: stage.owner }), refusedWith(404))
+  await assert.rejects(decide(other, batchId, { person: stage.owner }), isRefusal(404))
 })
 
-it('403 for a member, and for who answers for the credential while there is another owner', async test => {
-  const stage = await asking(test)
+it('returns 403 for a member, and for the proposer if there is another owner', async test => {
+  const stage = await stageInAskMode(test)
   const { batchId } = await propose(stage, RAISE)
   const member = await memberOf(stage, 'member')
-  await assert.rejects(decide(stage, batchId, { person: member }), refusedWith(403, /role/))
+  await assert.rejects(decide(stage, batchId, { person: member }), isRefusal(403, /role/))
   const own = { person: stage.responsible }
-  await assert.rejects(decide(stage, batchId, own), refusedWith(403, /Your own credential/))
+  await assert.rejects(decide(stage, batchId, own), isRefusal(403, /Your own credential/))
   const admin = await memberOf(stage, 'admin')
   const [action] = await decide(stage, batchId, { person: admin })
   assert.equal(action?.status, 'executing')
 })
 
-it('the only owner may approve what their own credential proposed, also beside an admin', async test => {
-  const stage = await asking(test, { isAlone: true })
+it('lets the only owner approve a proposal of their own credential', async test => {
+  const stage = await stageInAskMode(test, { isAlone: true })
   await memberOf(stage, 'admin')
   const { batchId } = await propose(stage, RAISE)
   const [action] = await decide(stage, batchId)
   assert.equal(action?.status, 'executing')
 })
 
-it('409 says what it is when nothing waits any more', async test => {
-  const stage = await asking(test)
+it('returns 409 with the statuses if nothing is pending', async test => {
+  const stage = await stageInAskMode(test)
   const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
   await decide(stage, batchId, { body: { ...REJECT, action_ids: [actionIds[0]] } })
   const again = { ...APPROVE, action_ids: [actionIds[0]] }
-  await assert.rejects(decide(stage, batchId, { body: again }), refusedWith(409, /rejected/))
+  await assert.rejects(decide(stage, batchId, { body: again }), isRefusal(409, /rejected/))
   const [rest] = await decide(stage, batchId)
   assert.equal(rest?.id, actionIds[1])
 })
 
-it('422 names every wrong field, and each action that is of another proposal', async test => {
-  const stage = await asking(test)
+it('returns 422 naming every invalid field, and each action of another proposal', async test => {
+  const stage = await stageInAskMode(test)
   const { batchId, actionIds } = await propose(stage, RAISE)
   const { actionIds: others } = await propose(stage, PAUSE)
   const fieldsOf = async (body: unknown) => {
@@ -143,46 +143,50 @@ it('422 names every wrong field, and each action that is of another proposal', a
   assert.deepEqual(await fieldsOf(ids), ['action_ids.1'])
 })
 
-it('of two who decide at the same time one decides, and the other gets 409', async test => {
-  const stage = await asking(test)
+it('accepts one of two concurrent decisions and returns 409 to the other', async test => {
+  const stage = await stageInAskMode(test)
   const person = await memberOf(stage, 'admin')
-  for (let turn = 0; turn < 5; turn += 1) {
+  for (let round = 0; round < 5; round += 1) {
     const { batchId, actionIds } = await propose(stage, PAUSE, RAISE)
     const answers = await Promise.allSettled([
       decide(stage, batchId, { body: REJECT }),
-      decide(stage, batchId, { person, body: turn % 2 === 0 ? APPROVE : REJECT }),
+      decide(stage, batchId, { person, body: round % 2 === 0 ? APPROVE : REJECT }),
     ])
-    const [winner] = answers.filter(answer => answer.status === 'fulfilled')
-    const [loser] = answers.filter(answer => answer.status === 'rejected')
-    assert.equal(winner?.value.length, 2)
-    assert.equal(loser?.reason.status, 409)
+    const [accepted] = answers.filter(answer => answer.status === 'fulfilled')
+    const [refused] = answers.filter(answer => answer.status === 'rejected')
+    assert.equal(accepted?.value.length, 2)
+    assert.equal(refused?.reason.status, 409)
     const entries = await entriesOf(stage.database, stage.workspaceId)
     const ofFirst = entries.filter(({ subject }) => subject.id === String(actionIds[0]))
     assert.equal(ofFirst.filter(({ subject }) => subject.type === 'action').length, 2)
   }
 })
 
-/** What is done after the proposal, and how the approval ends it. */
+/** Changes after the proposal, and the resulting status and outcome of an approval. */
 const ENDINGS: Record<string, [(stage: AgentStage) => Promise<unknown>, string, string]> = {
   'after 72 hours': [async stage => stage.clock.forward(72 * 3_600), 'rejected', 'expired'],
-  'of what somebody changed': [changeName, 'rejected', 'stale'],
+  'of a changed entity': [changeName, 'rejected', 'stale'],
   'of a revoked token': [
-    // There is one in its database.
+    // The database has one token.
     stage => revokeWorkspaceToken(stage.context, { ...ownerOf(stage), tokenId: 1 }),
-    ...(['rejected', 'proposer_revoked'] as const),
+    'rejected',
+    'proposer_revoked',
   ],
-  'for whom nobody answers any more': [
+  'for a proposer who is no longer an owner': [
     ({ database, workspaceId, responsible: { userId } }) =>
       updateMemberRole(database, { workspaceId, userId }, 'admin'),
-    ...(['rejected', 'proposer_revoked'] as const),
+    'rejected',
+    'proposer_revoked',
   ],
   'for a disabled ad account': [
     ({ database, ...stage }) => setAdAccountStatus(database, stage, 'disabled'),
-    ...(['rejected', 'account_changed'] as const),
+    'rejected',
+    'account_changed',
   ],
-  'of a type that is not allowed any more': [
+  'of a type that is no longer allowed': [
     stage => setPolicy(stage, 'ask', { allowed_types: ['pause'] }),
-    ...(['blocked', 'policy_changed'] as const),
+    'blocked',
+    'policy_changed',
   ],
 }
 
@@ -196,8 +200,8 @@ function ownerOf({ owner: person, workspaceId }: AgentStage) {
 }
 
 for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
-  it(`an approval ${when} ends the action: ${outcome}`, async test => {
-    const stage = await asking(test)
+  it(`ends the action as ${outcome} on approval ${when}`, async test => {
+    const stage = await stageInAskMode(test)
     const { batchId, actionIds } = await propose(stage, RAISE)
     await change(stage)
     const [action] = await decide(stage, batchId)
@@ -211,17 +215,17 @@ for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
   })
 }
 
-it('what a connection proposed ends when it is revoked or moved to another ad account', async test => {
-  const stage = await asking(test)
+it('ends actions of a connection that was revoked or moved to another ad account', async test => {
+  const stage = await stageInAskMode(test)
   const { context, otherAccountId } = stage
   const outcomeAfter = async (credential: AgentStage, change: () => Promise<void>) => {
     const principal = await principalOf(credential, 'connection')
     const { result } = await submitProposal(context, principal, proposalOf(RAISE))
     await change()
-    const visit = { person: credential.owner, workspaceId: credential.workspaceId }
+    const request = { person: credential.owner, workspaceId: credential.workspaceId }
     const [action] = await decideActions(
       context,
-      { ...visit, batchId: result.proposal.id },
+      { ...request, batchId: result.proposal.id },
       APPROVE,
     )
     return action?.outcome
@@ -240,8 +244,8 @@ it('what a connection proposed ends when it is revoked or moved to another ad ac
   assert.equal(await outcomeAfter(other, revoke), 'proposer_revoked')
 })
 
-it('403 for who loses their role while they decide', async test => {
-  const stage = await asking(test)
+it('returns 403 to a person who loses their role during the decision', async test => {
+  const stage = await stageInAskMode(test)
   const { database, workspaceId, owner } = stage
   const { batchId } = await propose(stage, RAISE)
   const demoted = Promise.withResolvers<void>()
@@ -253,8 +257,8 @@ it('403 for who loses their role while they decide', async test => {
     await demoted.promise
   })
   await isWaiting.promise
-  const refusal = assert.rejects(decide(stage, batchId), refusedWith(403, /role/))
-  // It has been let in by the role of before, and waits for the workspace.
+  const refusal = assert.rejects(decide(stage, batchId), isRefusal(403, /role/))
+  // The first role check passed; the decision waits for the workspace lock.
   await eventually('the decision waits', async () => {
     const { rows } = await database.pool.query(
       `select 1 from pg_stat_activity

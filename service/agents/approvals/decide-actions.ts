@@ -1,4 +1,3 @@
-import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 import { DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
 import type { AuditAction } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -9,6 +8,7 @@ import { hasPermission, type WorkspaceRole } from '../../people/workspace-role.t
 import { countOwners, findMemberRole } from '../../people/workspace-store.ts'
 import { requireRole } from '../../people/workspaces.ts'
 import { parseRowId } from '../../util/row-id.ts'
+import { findEntity } from '../policy/ad-platform.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'
 import { findActionsOfBatch, lockActions } from '../proposals/action-store.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
@@ -20,7 +20,7 @@ import {
   resolveApproval,
 } from './action-preconditions.ts'
 
-/** Who wants to decide on which batch; ids as they came. */
+/** The person and the unparsed IDs of a request about a batch. */
 export interface DecisionRequest {
   person: CurrentPerson
   workspaceId: unknown
@@ -32,35 +32,38 @@ type DecisionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'pla
 const checkDecision = createBodyValidator<DecisionSubmission>(DecisionSubmission, ['reason'])
 
 /**
- * A person decides on the actions of a batch that wait, or on some of them, and is answered with
- * those as they are now. An approval that comes too late, or for what has changed since, ends its
- * action instead. Nothing is carried out here. Throws a Refusal: 403, 404, 409 when nothing waits
- * any more, or 422.
+ * Approves or rejects all or some pending actions of a batch, and returns them. An approval that is
+ * too late or whose preconditions changed ends the action instead. Nothing is executed here. Throws
+ * a Refusal: 403, 404, 409 if nothing is pending, or 422.
  */
 export async function decideActions(
   context: DecisionContext,
-  { person, ...visit }: DecisionRequest,
+  { person, ...ids }: DecisionRequest,
   body: unknown,
 ): Promise<Action[]> {
   const { database, now } = context
-  const intent = { workspaceId: visit.workspaceId, action: 'decide_actions' } as const
+  const intent = { workspaceId: ids.workspaceId, action: 'decide_actions' } as const
   const { workspaceId } = await requireRole(database, person, intent)
   const decision = checkDecision(body)
-  const batchId = parseRowId(visit.batchId) ?? 0
+  const batchId = parseRowId(ids.batchId) ?? 0
   return database.query.transaction().execute(async query => {
-    const named = await selectActionIds({ query }, { workspaceId, batchId }, decision.action_ids)
-    const held = await lockActions({ query }, named)
-    const waiting = held.filter(({ status }) => status === 'pending')
-    const [first] = waiting
-    if (!first) throw nothingPending(held)
-    const standing = await lockPreconditions({ query }, first, now())
-    const order = { decision, userId: person.userId, at: standing.at }
-    await requireDecider({ query }, first, order)
-    return applyDecision({ query }, context, { order, standing, waiting })
+    const actionIds = await selectActionIds(
+      { query },
+      { workspaceId, batchId },
+      decision.action_ids,
+    )
+    const actions = await lockActions({ query }, actionIds)
+    const pending = actions.filter(({ status }) => status === 'pending')
+    const [first] = pending
+    if (!first) throw nothingPending(actions)
+    const preconditions = await lockPreconditions({ query }, first, now())
+    const input = { decision, userId: person.userId, at: preconditions.at }
+    await requireDecider({ query }, first, input)
+    return applyDecision({ query }, context, { input, preconditions, pending })
   })
 }
 
-/** The actions of the batch that a decision is about. */
+/** The selected actions of the batch, by default all of them. */
 async function selectActionIds(
   transaction: Transaction,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },
@@ -80,13 +83,12 @@ async function selectActionIds(
 
 function nothingPending(actions: readonly Action[]): Refusal {
   const statuses = [...new Set(actions.map(({ status }) => status.replaceAll('_', ' ')))]
-  const now = statuses.join(', ')
-  return new Refusal(409, `There is nothing to decide any more: it is ${now}. Load it again.`)
+  return new Refusal(409, `Nothing is pending: ${statuses.join(', ')}. Load the proposal again.`)
 }
 
 /**
- * Asked again while the workspace is held, as roles are changed under a lock of it: an approval by
- * somebody who is no decider any more must not be kept.
+ * Checks the role again under the lock of the workspace, which role changes also take: a person who
+ * lost the role must not approve anything.
  */
 async function requireDecider(
   transaction: Transaction,
@@ -99,8 +101,8 @@ async function requireDecider(
     throw new Refusal(403, 'Your role in this workspace does not allow this; ask an owner.')
   }
   if (decision.decision === 'reject') return
-  const sentence = await findApprovalDenial(transaction, action, { userId, role })
-  if (sentence !== null) throw new Refusal(403, sentence)
+  const denial = await findApprovalDenial(transaction, action, { userId, role })
+  if (denial !== null) throw new Refusal(403, denial)
 }
 
 interface DecisionInput {
@@ -110,46 +112,46 @@ interface DecisionInput {
 }
 
 interface ApplyDecisionInput {
-  order: DecisionInput
-  standing: ActionPreconditions
-  /** Pending, held, and of one ad account. */
-  waiting: readonly Action[]
+  input: DecisionInput
+  preconditions: ActionPreconditions
+  /** Locked actions of one ad account. */
+  pending: readonly Action[]
 }
 
 async function applyDecision(
   transaction: Transaction,
   { audit, platform }: DecisionContext,
-  { order, standing, waiting }: ApplyDecisionInput,
+  { input, preconditions, pending }: ApplyDecisionInput,
 ): Promise<Action[]> {
-  const targets = waiting.map(({ target }) => target)
-  const { adAccountId } = standing
+  const targets = pending.map(({ target }) => target)
+  const { adAccountId } = preconditions
   const entities = await platform.readEntities(transaction, adAccountId, targets)
-  const moved: Action[] = []
-  for (const action of waiting) {
-    const move =
-      order.decision.decision === 'reject'
-        ? toRejection(action, order.at)
-        : resolveApproval(action, standing, findEntity(action, entities))
-    moved.push(
+  const updated: Action[] = []
+  for (const action of pending) {
+    const transition =
+      input.decision.decision === 'reject'
+        ? toRejection(action, input.at)
+        : resolveApproval(action, preconditions, findEntity(entities, action.target))
+    const record = transition.outcome === null ? recordDecision : recordOverrule
+    updated.push(
       await transitionAction(transaction, audit, {
         action,
-        ...move,
-        ...(move.outcome === null ? recordDecision(move, order) : recordOverrule(move, order)),
+        ...transition,
+        ...record(transition, input),
       }),
     )
   }
-  return moved
+  return updated
 }
 
 function toRejection(action: Action, at: Date): ActionTransition {
   return { to: 'rejected', outcome: hasExpired(action, at) ? 'expired' : null }
 }
 
-function findEntity({ target }: Action, entities: readonly EntityState[]): EntityState | null {
-  return entities.find(({ type, id }) => type === target.type && id === target.id) ?? null
-}
-
-type RecordedDecision = Pick<TransitionInput, 'at' | 'actor' | 'audit' | 'details' | 'changes'>
+type RecordedDecision = Pick<
+  TransitionInput,
+  'at' | 'actor' | 'auditAction' | 'details' | 'changes'
+>
 
 function recordDecision(
   { to }: ActionTransition,
@@ -158,27 +160,29 @@ function recordDecision(
   return {
     at,
     actor: { type: 'person', id: String(userId) },
-    audit: to === 'rejected' ? 'action.rejected' : 'action.approved',
+    auditAction: to === 'rejected' ? 'action.rejected' : 'action.approved',
     changes: {
-      ...{ decidedBy: userId, decidedAt: at, decisionReason: decision.reason },
+      decidedBy: userId,
+      decidedAt: at,
+      decisionReason: decision.reason,
       ...(to === 'executing' && { executionStartedAt: at }),
     },
   }
 }
 
-/** The person asked, and the rules ended it: nobody has decided on it. */
+/** Preconditions overruled the person, so the system is the actor and nobody has decided. */
 function recordOverrule(
   { to }: ActionTransition,
   { decision, userId, at }: DecisionInput,
 ): RecordedDecision {
-  const audit: AuditAction = to === 'blocked' ? 'action.blocked' : 'action.rejected'
+  const auditAction: AuditAction = to === 'blocked' ? 'action.blocked' : 'action.rejected'
   const details = { asked_for: decision.decision, asked_by: userId }
-  return { at, actor: { type: 'system', id: null }, audit, details }
+  return { at, actor: { type: 'system', id: null }, auditAction, details }
 }
 
 /**
- * Why somebody may not approve what a credential of theirs proposed, as a sentence; null when they
- * may. Two people see what an agent does, unless there is nobody else who could.
+ * Why a person may not approve a proposal of their own credential, as a sentence; null if they may.
+ * Four-eyes principle, unless the workspace has no other owner.
  */
 export async function findApprovalDenial(
   transaction: Transaction,
@@ -192,4 +196,5 @@ export async function findApprovalDenial(
 }
 
 const OWN_PROPOSAL =
-  'Your own credential proposed this, so somebody else has to approve it; you may reject it.'
+  'You cannot approve a proposal of your own credential. Another owner must approve it; you can ' +
+  'reject it.'

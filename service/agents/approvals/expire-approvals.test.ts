@@ -11,7 +11,7 @@ const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as con
 const PAUSE = { type: 'pause', entity: 2 } as const
 const HOURS_72 = 72 * 3_600
 
-it('an action that nobody decided on expires after 72 hours, once, and others stay', async test => {
+it('expires a pending action once, after 72 hours', async test => {
   const { database } = await testStore(test)
   const stage = await agentStage(database)
   await setPolicy(stage, 'ask')
@@ -40,16 +40,16 @@ it('an action that nobody decided on expires after 72 hours, once, and others st
   )
 })
 
-it('of a decision and the expiry at the same time one ends the action', async test => {
+it('ends the action once under a concurrent decision and expiry', async test => {
   const { database } = await testStore(test)
   const stage = await agentStage(database)
   await setPolicy(stage, 'ask')
   const { batchId } = await propose(stage, PAUSE)
   stage.clock.forward(HOURS_72)
-  const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
+  const request = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
   const body = { decision: 'reject', reason: 'Too late.' }
   await Promise.allSettled([
-    decideActions(stage.context, visit, body),
+    decideActions(stage.context, request, body),
     expireApprovals({ ...stage.context, now: stage.clock.now() }),
   ])
   const [action] = await findActionsOfBatch(database, batchId)

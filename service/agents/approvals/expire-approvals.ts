@@ -5,7 +5,7 @@ import { findExpiredActions } from '../proposals/open-action-store.ts'
 import { transitionAction } from '../proposals/transition-action.ts'
 import { hasExpired } from './action-preconditions.ts'
 
-const ACTIONS_A_RUN_MAX = 100
+const ACTIONS_PER_RUN_MAX = 100
 
 export interface ExpireApprovalsContext {
   database: Database
@@ -14,19 +14,19 @@ export interface ExpireApprovalsContext {
 }
 
 /**
- * Ends actions that nobody decided on in time. Each is a transaction of its own, so that no
- * workspace waits for another. `more`: as many as one call takes were there.
+ * Rejects pending actions whose approval period has ended. Each action has its own transaction, so
+ * that no workspace waits for another. `more` is true if the limit of a run was reached.
  */
 export async function expireApprovals(
-  expiry: ExpireApprovalsContext,
+  context: ExpireApprovalsContext,
 ): Promise<{ expired: number; more: boolean }> {
-  const ids = await findExpiredActions(expiry.database, expiry.now, ACTIONS_A_RUN_MAX)
+  const ids = await findExpiredActions(context.database, context.now, ACTIONS_PER_RUN_MAX)
   let expired = 0
-  for (const id of ids) if (await expireAction(expiry, id)) expired += 1
-  return { expired, more: ids.length === ACTIONS_A_RUN_MAX }
+  for (const id of ids) if (await expireAction(context, id)) expired += 1
+  return { expired, more: ids.length === ACTIONS_PER_RUN_MAX }
 }
 
-/** False: somebody decided on it meanwhile. */
+/** False if the action was decided on in the meantime. */
 function expireAction(
   { database, now, audit }: ExpireApprovalsContext,
   actionId: number,
@@ -36,9 +36,11 @@ function expireAction(
     if (action?.status !== 'pending' || !hasExpired(action, now)) return false
     await transitionAction({ query }, audit, {
       action,
-      ...{ to: 'rejected', outcome: 'expired', at: now },
+      to: 'rejected',
+      outcome: 'expired',
+      at: now,
       actor: { type: 'system', id: null },
-      audit: 'action.rejected',
+      auditAction: 'action.rejected',
     })
     return true
   })

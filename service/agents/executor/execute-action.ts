@@ -55,7 +55,7 @@ export async function executeAction(
     const fail = (outcome: ActionOutcome) =>
       transitionAction(transaction, audit, {
         action,
-        ...{ to: 'failed', outcome, at, actor: SYSTEM, audit: 'action.failed' },
+        ...{ to: 'failed', outcome, at, actor: SYSTEM, auditAction: 'action.failed' },
         details: { policy_version: standing.policy.version },
       })
     const loss =
@@ -74,7 +74,7 @@ export async function executeAction(
     return transitionAction(transaction, audit, {
       action,
       ...{ to: 'executed_pending_verification', outcome: null, at },
-      ...{ actor: SYSTEM, audit: 'action.executed' },
+      ...{ actor: SYSTEM, auditAction: 'action.executed' },
       details: { policy_version: standing.policy.version, version_after: after?.version ?? null },
       changes: { after, executedAt: at },
     })
@@ -110,7 +110,7 @@ async function readUnchangedTarget(
 
 /** What reading back has led to. */
 interface Confirmation extends ActionTransition {
-  audit: AuditAction
+  auditAction: AuditAction
   /** As it is at the end. */
   found: EntityState | null
 }
@@ -153,7 +153,7 @@ async function resolveConfirmation(
   const found = await readTarget(transaction, context, action)
   switch (verifyChange(action, found)) {
     case 'as_proposed':
-      return { to: 'verified', outcome: null, audit: 'action.verified', found }
+      return { to: 'verified', outcome: null, auditAction: 'action.verified', found }
     case 'changed_elsewhere':
       return { ...UNCERTAIN, outcome: 'changed_elsewhere', found }
     case 'not_applied':
@@ -161,7 +161,7 @@ async function resolveConfirmation(
   }
 }
 
-const UNCERTAIN = { to: 'execution_uncertain', audit: 'action.uncertain' } as const
+const UNCERTAIN = { to: 'execution_uncertain', auditAction: 'action.uncertain' } as const
 
 /** Compensation, bound to the version that was read: what somebody else does is never undone. */
 async function rollBack(
@@ -180,9 +180,14 @@ async function rollBack(
     if (!found || !hasSameSettings(found, before)) {
       return { ...UNCERTAIN, outcome: 'not_applied', found }
     }
-    return { to: 'rolled_back', outcome: 'not_applied', audit: 'action.rolled_back', found }
+    return { to: 'rolled_back', outcome: 'not_applied', auditAction: 'action.rolled_back', found }
   }
-  return { to: 'rolled_back', outcome: 'not_applied', audit: 'action.rolled_back', found: expected }
+  return {
+    to: 'rolled_back',
+    outcome: 'not_applied',
+    auditAction: 'action.rolled_back',
+    found: expected,
+  }
 }
 
 async function readTarget(

@@ -15,11 +15,16 @@ import {
   BatchIdInput,
   NoInput,
 } from '@signalbox/contract/agents/tool-inputs.ts'
-import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { submitProposal } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import { dryRunActions } from '../proposals/dry-run-actions.ts'
-import { listActions, readAction, readBatch, readReceipt } from '../proposals/read-actions.ts'
+import {
+  agentScope,
+  listActions,
+  readAction,
+  readBatch,
+  readReceipt,
+} from '../proposals/read-actions.ts'
 import { type AgentTool, READ_ONLY } from './agent-tool.ts'
 
 /** What an agent can read of what was proposed for its ad account, by whomever. */
@@ -39,7 +44,8 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     validatedBy: 'schema',
     annotations: READ_ONLY,
     permission: 'ad-account.read',
-    run: (context, principal, input) => listActions(context, scopeOf(principal), input as object),
+    run: (context, principal, input) =>
+      listActions(context, agentScope(principal), input as object),
   },
   {
     name: 'get_action',
@@ -56,7 +62,7 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     annotations: READ_ONLY,
     permission: 'ad-account.read',
     run: (context, principal, input) =>
-      readAction(context, scopeOf(principal), (input as { action_id: number }).action_id),
+      readAction(context, agentScope(principal), (input as { action_id: number }).action_id),
   },
   {
     name: 'get_action_batch',
@@ -72,7 +78,7 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     annotations: READ_ONLY,
     permission: 'ad-account.read',
     run: (context, principal, input) =>
-      readBatch(context, scopeOf(principal), (input as { batch_id: number }).batch_id),
+      readBatch(context, agentScope(principal), (input as { batch_id: number }).batch_id),
   },
   {
     name: 'get_action_decision_receipt',
@@ -88,7 +94,7 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     annotations: READ_ONLY,
     permission: 'ad-account.read',
     run: (context, principal, input) =>
-      readReceipt(context, scopeOf(principal), (input as { action_id: number }).action_id),
+      readReceipt(context, agentScope(principal), (input as { action_id: number }).action_id),
   },
   {
     name: 'get_action_policy',
@@ -110,11 +116,6 @@ export const ACTION_READ_TOOLS: readonly AgentTool[] = [
     }),
   },
 ]
-
-/** The account never comes from anywhere but the credential. */
-function scopeOf({ workspaceId, adAccountId }: AgentPrincipal) {
-  return { workspaceId, adAccountId }
-}
 
 const ACTION_SYNTAX =
   'An action is one of: increase_budget or decrease_budget, with params.new_daily_budget_minor, ' +

@@ -12,7 +12,7 @@ const MODULES = join(import.meta.dirname, '..', '..', '..', 'node_modules')
 const STABLE = join(MODULES, 'conformance-stable', 'dist', 'index.js')
 const NEXT = join(MODULES, '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
 
-/** How many scenarios and passed checks each suite has; fewer would mean that some were not run. */
+/** Scenarios and passed checks of each suite; fewer would mean that some did not run. */
 const RUNS: readonly [SuiteRun, scenarios: number, checks: number, argumentList: string[]][] = [
   ['0.1.16', 30, 26, [STABLE, 'server']],
   ['2025-11-25', 33, 63, [NEXT, 'server', '--requirements', '2025-11-25']],
@@ -20,7 +20,7 @@ const RUNS: readonly [SuiteRun, scenarios: number, checks: number, argumentList:
 ]
 
 for (const [run, scenarios, checks, argumentList] of RUNS) {
-  it(`the official suite ${run} finds what it expects behind our door`, async test => {
+  it(`passes the official conformance suite ${run}`, async test => {
     const url = await conformanceMount(test)
     const { log, terminal } = await runProgram([...argumentList, '--url', url])
     const results = [...log.matchAll(/^([✓✗]) ([\w-]+): (\d+) passed, (\d+) failed/gm)]

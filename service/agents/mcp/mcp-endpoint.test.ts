@@ -9,7 +9,7 @@ import { sessionCookieName } from '../../people/session-token.ts'
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' }
 
-it('401 with the way to a token, for every credential that is none of ours', async test => {
+it('returns 401 with the metadata URL for an invalid credential', async test => {
   const { service, tokens, send } = await mcpUnderTest(await serviceUnderTest(test))
   const { trackerSecret, publishableKey, forwardingSecret } = service.tracker
   const { body: sandbox } = await service.request('GET', '/api/v1/sandbox/keys', { secret: null })
@@ -18,7 +18,7 @@ it('401 with the way to a token, for every credential that is none of ours', asy
     ...{ trackerSecret, publishableKey, forwardingSecret },
     ...{
       sandbox: sandbox.api_key,
-      nobody: generateToken('execution'),
+      unknownToken: generateToken('execution'),
       session,
       garbage: 'garbage',
     },
@@ -41,7 +41,7 @@ it('401 with the way to a token, for every credential that is none of ours', asy
   }
 })
 
-it('401 as soon as the connection or the token is revoked, in the middle of a talk', async test => {
+it('returns 401 immediately after the connection or token is revoked', async test => {
   const { service, tokens, ask, send } = await mcpUnderTest(await serviceUnderTest(test))
   const tables = { [tokens.mcp]: 'agent_connections', [tokens.execution]: 'execution_tokens' }
   for (const [token, table] of Object.entries(tables)) {
@@ -51,7 +51,7 @@ it('401 as soon as the connection or the token is revoked, in the middle of a ta
   }
 })
 
-it('403 for a Host or an Origin that is not ours, before anybody looks at the token', async test => {
+it('returns 403 for a foreign Host or Origin, before authentication', async test => {
   const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
   const { port } = new URL(service.url)
   const ask = (headers: Record<string, string>) =>
@@ -79,7 +79,7 @@ it('403 for a Host or an Origin that is not ours, before anybody looks at the to
   }
 })
 
-it('403 for the loopback, too, where the public origin is another', async test => {
+it('returns 403 for loopback names if the public origin is not a loopback address', async test => {
   const publicOrigin = 'https://signalbox.example'
   const { service } = await mcpUnderTest(await serviceUnderTest(test, { publicOrigin }))
   const ask = (headers: Record<string, string>) =>
@@ -96,7 +96,7 @@ it('403 for the loopback, too, where the public origin is another', async test =
   assert.equal((await ask({ host })).status, 401)
 })
 
-it('405 for what servers with sessions have, and for every other method', async test => {
+it('returns 405 for GET, DELETE and every other method', async test => {
   const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
   for (const method of ['GET', 'DELETE']) {
     for (const secret of [tokens.mcp, null]) {
@@ -109,7 +109,7 @@ it('405 for what servers with sessions have, and for every other method', async 
   assert.equal((await service.request('PUT', '/mcp', { secret: tokens.mcp })).status, 405)
 })
 
-it('400, 413 and 415 say in JSON-RPC what is wrong with a body', async test => {
+it('returns 400, 413 and 415 as JSON-RPC errors for an invalid body', async test => {
   const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
   const post = (rawBody: string, headers: Record<string, string> = {}) =>
     service.request('POST', '/mcp', {
@@ -138,7 +138,7 @@ it('400, 413 and 415 say in JSON-RPC what is wrong with a body', async test => {
   assert.equal((await post(JSON.stringify(PING), { accept: 'text/html' })).status, 406)
 })
 
-it('200 whatever the request line says, as long as it leads here', async test => {
+it('returns 200 for every form of the request target', async test => {
   const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
   const { host } = new URL(service.url)
   const body = JSON.stringify(PING)
@@ -161,7 +161,7 @@ it('200 whatever the request line says, as long as it leads here', async test =>
   }
 })
 
-it('a caller that hangs up leaves nothing behind', async test => {
+it('releases all resources when a caller disconnects', async test => {
   const { service, tokens, send } = await mcpUnderTest(await serviceUnderTest(test))
   for (let count = 0; count < 5; count += 1) {
     const hangUp = new AbortController()
@@ -178,7 +178,7 @@ it('a caller that hangs up leaves nothing behind', async test => {
   assert.equal(service.logged().includes('"level":"error"'), false)
 })
 
-it('429 with Retry-After for who asks too often, and a preflight is free', async test => {
+it('returns 429 with Retry-After above the rate limit, without counting preflights', async test => {
   const limits = { agentRatePerMinute: 2 }
   const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => 0 })
   const { send } = await mcpUnderTest(service)
@@ -194,7 +194,7 @@ it('429 with Retry-After for who asks too often, and a preflight is free', async
   assertMessage(reply, -32_000, /^Too many requests of agents/)
 })
 
-it('every answer keeps the headers of the doorframe, and pages may read them', async test => {
+it('keeps the security and CORS headers on every response', async test => {
   const { service, send } = await mcpUnderTest(await serviceUnderTest(test))
   const replies = {
     stream: await send(PING),

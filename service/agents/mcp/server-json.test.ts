@@ -12,20 +12,20 @@ const VECTORS = join(import.meta.dirname, 'vectors')
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const server = read(join(ROOT, 'server.json'))
 
-/** As published (vectors/SOURCE.md); `uri` is the one format in it. */
+/** The published schema (vectors/SOURCE.md), whose only format is `uri`. */
 function registryCheck() {
   const schema = read(join(VECTORS, 'server-schema-2025-12-11.json'))
   const ajv = new Ajv({ strict: false, allErrors: true, formats: { uri: URL.canParse } })
   return { check: ajv.compile(schema), id: schema.$id }
 }
 
-it('server.json is what the MCP registry takes', () => {
+it('is valid against the schema of the MCP registry', () => {
   const { check, id } = registryCheck()
   assert.equal(server.$schema, id)
   assert.ok(check(server), JSON.stringify(check.errors))
 })
 
-it('the schema refuses what the registry would refuse', () => {
+it('rejects invalid documents', () => {
   const { check } = registryCheck()
   for (const change of [
     { name: 'signalbox' },
@@ -39,7 +39,7 @@ it('the schema refuses what the registry would refuse', () => {
   }
 })
 
-it('server.json says the version of the server, and where people find theirs', () => {
+it('contains the server version and the documentation URL', () => {
   assert.equal(server.version, MCP_SERVER_VERSION)
   const [remote] = server.remotes
   const { placeholder } = remote.variables.mcp_url

@@ -25,7 +25,7 @@ const TOOLS = [
 const MORE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
 const SILLY = { type: 'increase_budget', entity: 1, budgetMinor: 1 } as const
 
-it('every tool answers as its output schema says, and as text the same', async test => {
+it('returns structured content that matches the output schema, and the same as text', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   const { result } = await mcp.ask('tools/list')
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
@@ -61,7 +61,7 @@ it('every tool answers as its output schema says, and as text the same', async t
   }
 })
 
-it('every tool answers what was asked', async test => {
+it('returns the requested data from every tool', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   const { adAccountId, workspaceId } = mcp.tokens.workspace
   const { content: state } = await mcp.call('get_account_state')
@@ -84,7 +84,7 @@ it('every tool answers what was asked', async test => {
   assert.equal(policy.policy.execution_mode, 'suggest_only')
 })
 
-it('a proposal is kept once, and read as it is now', async test => {
+it('stores a proposal once and returns its current state', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   const body = proposalOf(MORE)
   const { content: first } = await mcp.call('propose-actions', body)
@@ -106,7 +106,7 @@ it('a proposal is kept once, and read as it is now', async test => {
   assert.match(receipt.text, /Next step: /)
 })
 
-it('get_account_state comes first, for each credential, and again after an hour', async test => {
+it('requires get_account_state first for each credential, and again after an hour', async test => {
   const mcp = await mcpUnderTest(await serviceUnderTest(test))
   const { tokens, service } = mcp
   const others = TOOLS.filter(name => name !== 'get_account_state')
@@ -135,7 +135,7 @@ it('get_account_state comes first, for each credential, and again after an hour'
   assert.match(late.text, /within the last hour/)
 })
 
-it('an argument that nobody asked for is refused by its name, and so is a wrong one', async test => {
+it('names unknown and invalid arguments', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   const smuggled = { ad_account_id: 1, workspace_id: 1 }
   const given: Record<string, object> = {
@@ -169,7 +169,7 @@ it('an argument that nobody asked for is refused by its name, and so is a wrong 
   }
 })
 
-it('what belongs to another workspace is not found, whoever asks', async test => {
+it('does not find data of another workspace', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   const { content } = await mcp.call('propose-actions', proposalOf(SILLY))
   const stranger = { token: (await agentTokens(mcp.service)).mcp }
@@ -189,7 +189,7 @@ it('what belongs to another workspace is not found, whoever asks', async test =>
   assert.deepEqual(listed.actions, [])
 })
 
-it('a token of tier Read reads, and is told that it may not propose', async test => {
+it('lets a Read token read, and refuses its proposals with an explanation', async test => {
   const mcp = await mcpUnderTest(await serviceUnderTest(test))
   const token = await tokenOf(mcp, 'read')
   assert.equal((await mcp.call('get_account_state', {}, { token })).isError, false)
@@ -206,7 +206,7 @@ it('a token of tier Read reads, and is told that it may not propose', async test
   }
 })
 
-it('a mistake of ours is logged and answered calmly', async test => {
+it('logs an internal error and returns a generic message', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   await mcp.service.database.pool.query('alter table agent_policies rename to gone')
   const answer = await mcp.call('get_action_policy')
@@ -217,13 +217,13 @@ it('a mistake of ours is logged and answered calmly', async test => {
   assert.match(mcp.service.logged(), /tool call failed/)
 })
 
-it('a tool that there is not is an error of the protocol', async test => {
+it('returns a protocol error for an unknown tool', async test => {
   const mcp = await mcpUnderTest(await serviceUnderTest(test))
   const { error } = await mcp.ask('tools/call', { name: 'drop_tables', arguments: {} })
   assert.equal(error.code, -32_602)
 })
 
-/** With the account read. */
+/** After get_account_state. */
 async function ready(service: McpUnderTest['service']): Promise<McpUnderTest> {
   const mcp = await mcpUnderTest(service)
   await mcp.call('get_account_state')

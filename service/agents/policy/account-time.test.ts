@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { isWithinQuietHours, startOfAccountDay } from './account-time.ts'
 
-/** In Berlin, where it is one hour later in November. */
+/** In Berlin, which is UTC+1 in November. */
 function isQuietAt(from: string, until: string, time: string): boolean {
   return isWithinQuietHours({ from, until }, new Date(`2026-11-21T${time}.000Z`), 'Europe/Berlin')
 }
 
-it('quiet hours begin with their first minute and end before their last one', () => {
+it('includes the first minute of quiet hours and excludes the last', () => {
   assert.equal(isQuietAt('13:00', '15:30', '11:59:59'), false)
   assert.equal(isQuietAt('13:00', '15:30', '12:00:00'), true)
   assert.equal(isQuietAt('13:00', '15:30', '14:29:59'), true)
   assert.equal(isQuietAt('13:00', '15:30', '14:30:00'), false)
 })
 
-it('quiet hours go over midnight when they end earlier than they begin', () => {
+it('spans midnight if quiet hours end earlier than they begin', () => {
   assert.equal(isQuietAt('22:00', '06:00', '20:59:59'), false)
   assert.equal(isQuietAt('22:00', '06:00', '21:00:00'), true)
   assert.equal(isQuietAt('22:00', '06:00', '23:00:00'), true)
@@ -22,7 +22,7 @@ it('quiet hours go over midnight when they end earlier than they begin', () => {
   assert.equal(isQuietAt('22:00', '06:00', '05:00:00'), false)
 })
 
-it('quiet hours until midnight end there, and equal minutes are the whole day', () => {
+it('ends at midnight, and treats equal times as the whole day', () => {
   assert.equal(isQuietAt('22:00', '00:00', '22:59:59'), true)
   assert.equal(isQuietAt('22:00', '00:00', '23:00:00'), false)
   for (const time of ['00:00:00', '07:00:00', '12:34:56']) {
@@ -30,7 +30,7 @@ it('quiet hours until midnight end there, and equal minutes are the whole day', 
   }
 })
 
-it('the hour that the clock shows twice is quiet both times', () => {
+it('covers both occurrences of the repeated hour', () => {
   const quiet = { from: '02:00', until: '03:00' }
   for (const at of ['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z']) {
     assert.equal(isWithinQuietHours(quiet, new Date(at), 'Europe/Berlin'), true)
@@ -63,13 +63,13 @@ const BEGINNINGS = [
   ['far west', 'Pacific/Pago_Pago', '2026-11-21T10:59:59.999Z', '2026-11-20T11:00:00.000Z'],
 ] as const
 
-it('a day begins when the clock of its place does', () => {
+it('starts the day at the local start of day', () => {
   for (const [name, timeZone, at, start] of BEGINNINGS) {
     assert.equal(startOfAccountDay(new Date(at), timeZone).toISOString(), start, name)
   }
 })
 
-it('every moment of two years lies less than 26 hours after the beginning of its day', () => {
+it('starts the day less than 26 hours ago at any time of two years', () => {
   const from = Date.parse('2026-01-01T00:00:00.000Z')
   const hour = 3_600_000
   for (const timeZone of [

@@ -3,8 +3,8 @@ import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
 export type QuietHours = NonNullable<PolicyLimits['quiet_hours']>
 
 /**
- * Whether the clock of a place stands within quiet hours: from their first minute until the first
- * one after, over midnight where `until` is the earlier one. Two equal minutes are the whole day.
+ * Whether the local time is within quiet hours. `from` is inclusive, `until` exclusive; they span
+ * midnight if `until` is earlier, and the whole day if both are equal.
  */
 export function isWithinQuietHours(
   { from, until }: QuietHours,
@@ -12,12 +12,11 @@ export function isWithinQuietHours(
   timeZone: string,
 ): boolean {
   const minute = minuteOfDay(at, timeZone)
-  // Two digits each, so that the order of the texts is the order of the minutes.
+  // HH:MM compares as text.
   if (from < until) return from <= minute && minute < until
   return from <= minute || minute < until
 }
 
-/** HH:MM, from 00:00 to 23:59. */
 function minuteOfDay(at: Date, timeZone: string): string {
   return new Intl.DateTimeFormat('en-GB', {
     timeZone,
@@ -28,13 +27,12 @@ function minuteOfDay(at: Date, timeZone: string): string {
 }
 
 const HOUR_MILLISECONDS = 3_600_000
-/** No day is that long, whatever its time zone does to its clocks. */
+/** Longer than any local day, including those with a time zone change. */
 const DAY_HOURS_MAX = 48
 
 /**
- * The moment at which the day of `at` begins in an IANA time zone. It is found by looking at the
- * clock of that place and not by counting hours, because a day there may have 23, 24 or 25 of them,
- * and may begin at one o'clock where midnight is left out.
+ * When the local day of `at` begins in an IANA time zone. Searches by local date instead of
+ * counting hours, because a local day can have 23, 24 or 25 hours and can begin at 01:00.
  */
 export function startOfAccountDay(at: Date, timeZone: string): Date {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' })

@@ -3,35 +3,40 @@ import type { Transaction } from '../../db/database.ts'
 
 export interface EntityRef {
   type: EntityType
-  /** The platform's number, in digits. */
+  /** The platform's ID, in digits. */
   id: string
 }
 
-/** One change, bound to the state that was looked at. */
+/** A change that applies only to an expected version. */
 export interface EntityChange {
-  /** As it was read; with any other version nothing is changed. */
+  /** The state that was read; the change fails if the version differs. */
   expected: EntityState
-  /** As it shall be. */
   wanted: EntityState
   at: Date
 }
 
 /**
- * What the rooms of agents need of whoever holds the campaigns. The one that there is, is simulated
- * and lives in the store (service/agents/executor/), so that a change and its entry in the audit
- * log are one transaction.
+ * The ad platform as agents need it. The only implementation is simulated and uses our database
+ * (service/agents/executor/).
  */
 export interface AdPlatform {
-  /** Entities as they are now, in the order asked for; those that are not there are left out. */
+  /** Current entities in the requested order, without those that do not exist. */
   readEntities(
     transaction: Transaction,
     adAccountId: number,
-    names: readonly EntityRef[],
+    refs: readonly EntityRef[],
   ): Promise<EntityState[]>
-  /** False: it is not as expected any more, and nothing was changed. */
+  /** False if the entity is no longer as expected; nothing is changed then. */
   changeEntity(
     transaction: Transaction,
     adAccountId: number,
     change: EntityChange,
   ): Promise<boolean>
+}
+
+export function findEntity(
+  entities: readonly EntityState[],
+  { type, id }: EntityRef,
+): EntityState | null {
+  return entities.find(entity => entity.type === type && entity.id === id) ?? null
 }

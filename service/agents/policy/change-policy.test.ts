@@ -26,13 +26,13 @@ async function stageOf(test: TestContext) {
   return { ...stage, change, read: () => readPolicy(database, workspaceId) }
 }
 
-it('a workspace begins with suggestions and narrow limits', async test => {
+it('starts with suggest_only and narrow limits', async test => {
   const { read } = await stageOf(test)
   assert.deepEqual(await read(), DEFAULT_POLICY)
   assert.equal(DEFAULT_POLICY.execution_mode, 'suggest_only')
 })
 
-it('an owner replaces the policy as a whole, and it is one version on', async test => {
+it('replaces the whole policy and increments its version', async test => {
   const { change, read, clock } = await stageOf(test)
   const changed = await change(BODY)
   const expected = {
@@ -47,7 +47,7 @@ it('an owner replaces the policy as a whole, and it is one version on', async te
   assert.deepEqual(await read(), second)
 })
 
-it('the log has what the policy was before and after, and who changed it', async test => {
+it('audits the policy before and after, and the person who changed it', async test => {
   const { change, database, workspaceId, owner, clock } = await stageOf(test)
   await change(BODY)
   const [entry, ...others] = await entriesOf(database, workspaceId, 'policy.changed')
@@ -67,7 +67,7 @@ it('the log has what the policy was before and after, and who changed it', async
   )
 })
 
-it('409 when the policy is not the one that was shown, and nothing changes', async test => {
+it('returns 409 for an outdated version, and changes nothing', async test => {
   const { change, read, database, workspaceId } = await stageOf(test)
   await change(BODY)
   for (const version of [0, 2]) {
@@ -77,7 +77,7 @@ it('409 when the policy is not the one that was shown, and nothing changes', asy
   assert.equal((await entriesOf(database, workspaceId, 'policy.changed')).length, 1)
 })
 
-it('409 for all but one of many who change the same policy at once', async test => {
+it('returns 409 for all but one of many concurrent changes', async test => {
   const { change, read, database, workspaceId } = await stageOf(test)
   for (const version of [0, 1]) {
     const tries = Array.from({ length: 8 }, () => change({ ...BODY, version }))
@@ -91,7 +91,7 @@ it('409 for all but one of many who change the same policy at once', async test 
   assert.equal((await entriesOf(database, workspaceId, 'policy.changed')).length, 2)
 })
 
-it('403 for who is no owner, and 404 for who does not belong there', async test => {
+it('returns 403 unless the person is an owner, and 404 unless they are a member', async test => {
   const stage = await stageOf(test)
   for (const role of ['admin', 'member'] as const) {
     const person = await memberOf(stage, role)
@@ -102,7 +102,7 @@ it('403 for who is no owner, and 404 for who does not belong there', async test 
   assert.equal((await stage.read()).version, 0)
 })
 
-it('422 names every wrong field', async test => {
+it('returns 422 naming every invalid field', async test => {
   const { change, read } = await stageOf(test)
   const wrong = {
     version: '0',
@@ -140,7 +140,7 @@ it('422 names every wrong field', async test => {
   assert.equal((await read()).version, 0)
 })
 
-it('a change that cannot be written down does not happen', async test => {
+it('changes nothing if the audit entry cannot be written', async test => {
   const { change, read, database } = await stageOf(test)
   await refuseEntries(database)
   await assert.rejects(change(BODY), /audit_entries/)

@@ -14,7 +14,7 @@ export interface PolicyContext {
   audit: AuditTrail
 }
 
-/** Who asks, and where; the workspace may come from a path. */
+/** The person and the unparsed workspace ID of a request. */
 export interface PolicyRequest {
   person: CurrentPerson
   workspaceId: unknown
@@ -23,8 +23,8 @@ export interface PolicyRequest {
 const checkBody = createBodyValidator<PolicySubmission>(PolicySubmission)
 
 /**
- * Replaces the policy of a workspace, with its entry in the log. Throws a Refusal: 403, 404, 422
- * with every wrong field, or 409 when the policy that was shown is not the one that holds.
+ * Replaces the policy of a workspace and appends an audit entry. Throws a Refusal: 403, 404, 422
+ * with every invalid field, or 409 if the submitted version is outdated.
  */
 export async function changePolicy(
   context: PolicyContext,
@@ -34,18 +34,18 @@ export async function changePolicy(
   const intent = { workspaceId: given, action: 'change_policy' } as const
   const { workspaceId } = await requireRole(context.database, person, intent)
   const submission = parseSubmission(body)
-  const order = { workspaceId, personId: person.userId, submission }
+  const input = { workspaceId, personId: person.userId, submission }
   return context.database.query
     .transaction()
-    .execute(query => replacePolicy({ query }, context, order))
+    .execute(query => replacePolicy({ query }, context, input))
 }
 
 function parseSubmission(body: unknown): PolicySubmission {
   const submission = checkBody(body)
   const { quiet_hours } = submission.limits
   if (quiet_hours === null || quiet_hours.from !== quiet_hours.until) return submission
-  const sentence = 'The quiet hours end where they begin: choose another minute, or none (null).'
-  throw Refusal.ofFields({ 'limits.quiet_hours.until': [sentence] })
+  const message = 'The quiet hours must end at another time than they start, or be null for none.'
+  throw Refusal.ofFields({ 'limits.quiet_hours.until': [message] })
 }
 
 interface PolicyChangeInput {
@@ -70,7 +70,9 @@ async function replacePolicy(
   }
   await savePolicy(transaction, { ...after, workspaceId, changedBy: personId, changedAt: at })
   await audit.append(transaction, {
-    ...{ workspaceId, at, action: 'policy.changed' },
+    workspaceId,
+    at,
+    action: 'policy.changed',
     actor: { type: 'person', id: String(personId) },
     subject: { type: 'policy', id: String(workspaceId) },
     details: { before: toAuditedPolicy(before), after: toAuditedPolicy(after) },
@@ -78,7 +80,7 @@ async function replacePolicy(
   return { ...after, changed_at: at.toISOString() }
 }
 
-/** The same types are the same list. */
+/** Sorts the types, so that equal sets are equal lists. */
 function sortAllowedTypes(limits: PolicySubmission['limits']): PolicySubmission['limits'] {
   const { allowed_types } = limits
   return { ...limits, allowed_types: ACTION_TYPES.filter(type => allowed_types.includes(type)) }
@@ -91,6 +93,6 @@ function toAuditedPolicy({ version, execution_mode, limits }: PolicySubmission) 
 function policyConflict(): Refusal {
   return new Refusal(
     409,
-    'Somebody changed the policy since it was shown to you: read it again and repeat your change.',
+    'The policy changed after you loaded it. Load it again and repeat your change.',
   )
 }

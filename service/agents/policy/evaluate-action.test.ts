@@ -26,10 +26,12 @@ interface Case {
   used?: [changedMinor: number, actionCount: number]
 }
 
-function groundsOf({ mode = 'auto_with_limits', limits = {}, entity, used = [0, 0] }: Case) {
-  const grounds: PolicyInput = {
+function policyInput({ mode = 'auto_with_limits', limits = {}, entity, used = [0, 0] }: Case) {
+  const input: PolicyInput = {
     policy: {
-      ...{ version: 3, execution_mode: mode, changed_at: null },
+      version: 3,
+      execution_mode: mode,
+      changed_at: null,
       limits: { ...NO_LIMITS, ...limits },
     },
     entity: entity === null ? null : { ...CAMPAIGN, ...entity },
@@ -37,7 +39,7 @@ function groundsOf({ mode = 'auto_with_limits', limits = {}, entity, used = [0, 
     account: { currency: 'EUR', timeZone: 'Europe/Berlin' },
     at: NOON,
   }
-  return grounds
+  return input
 }
 
 type Type = CandidateAction['type']
@@ -47,25 +49,25 @@ function actionOf(type: Type, budget?: number, target: EntityState['type'] = 'ca
   return { type, target: { type: target, id: '901' }, params } satisfies CandidateAction
 }
 
-/** What is decided, and by which codes. */
-function verdict(action: CandidateAction, given: Case = {}): string {
-  const { decision, reasons } = evaluateAction(action, groundsOf(given))
+/** The decision and its reason codes. */
+function decide(action: CandidateAction, given: Case = {}): string {
+  const { decision, reasons } = evaluateAction(action, policyInput(given))
   return [decision, ...reasons.map(({ code }) => code)].join(' ')
 }
 
 const TO_12_000 = actionOf('increase_budget', 12_000)
 
-it('in auto_with_limits every type within all limits is allowed', () => {
-  assert.equal(verdict(TO_12_000), 'allow within_limits')
-  assert.equal(verdict(actionOf('decrease_budget', 1)), 'allow within_limits')
-  assert.equal(verdict(actionOf('pause')), 'allow within_limits')
-  assert.equal(verdict(actionOf('resume'), { entity: { status: 'paused' } }), 'allow within_limits')
+it('allows every type within all limits in auto_with_limits', () => {
+  assert.equal(decide(TO_12_000), 'allow within_limits')
+  assert.equal(decide(actionOf('decrease_budget', 1)), 'allow within_limits')
+  assert.equal(decide(actionOf('pause')), 'allow within_limits')
+  assert.equal(decide(actionOf('resume'), { entity: { status: 'paused' } }), 'allow within_limits')
 })
 
-it('in the other modes a person decides, whatever is within the limits', () => {
+it('requires approval in the other modes, even within the limits', () => {
   for (const mode of ['suggest_only', 'ask'] as const) {
     for (const action of [TO_12_000, actionOf('decrease_budget', 9_999), actionOf('pause')]) {
-      assert.equal(verdict(action, { mode }), `require_approval ${mode}`)
+      assert.equal(decide(action, { mode }), `require_approval ${mode}`)
     }
   }
 })
@@ -100,11 +102,11 @@ const BLOCKED: [string, CandidateAction, Case][] = [
   ],
 ]
 
-it('what cannot or may not be is blocked in every mode, by that reason alone', () => {
+it('blocks impossible and disallowed actions in every mode, for that reason alone', () => {
   for (const mode of EXECUTION_MODES) {
     for (const [codes, action, given] of BLOCKED) {
       const limits = { change_minor_max: 0, ...given.limits }
-      assert.equal(verdict(action, { ...given, limits, mode }), `block ${codes}`)
+      assert.equal(decide(action, { ...given, limits, mode }), `block ${codes}`)
     }
   }
 })
@@ -153,53 +155,53 @@ const EXCEEDED: [string, CandidateAction, Case][] = [
   ],
 ]
 
-it('a limit that is exceeded asks for a person, and is named in every mode', () => {
+it('requires approval for an exceeded limit, and names it in every mode', () => {
   for (const [codes, action, given] of EXCEEDED) {
-    assert.equal(verdict(action, given), `require_approval ${codes}`)
+    assert.equal(decide(action, given), `require_approval ${codes}`)
     for (const mode of ['suggest_only', 'ask'] as const) {
-      assert.equal(verdict(action, { ...given, mode }), `require_approval ${mode} ${codes}`)
+      assert.equal(decide(action, { ...given, mode }), `require_approval ${mode} ${codes}`)
     }
   }
 })
 
-it('a limit that is met exactly is not exceeded', () => {
+it('allows an action that meets a limit exactly', () => {
   const limits = {
     ...{ change_percent_max: 20, change_minor_max: 2_000 },
     ...{ daily_total_minor_max: 10_000, actions_per_day_max: 5 },
   }
-  assert.equal(verdict(TO_12_000, { limits, used: [8_000, 4] }), 'allow within_limits')
+  assert.equal(decide(TO_12_000, { limits, used: [8_000, 4] }), 'allow within_limits')
   assert.equal(
-    verdict(actionOf('decrease_budget', 8_000), { limits, used: [8_000, 4] }),
+    decide(actionOf('decrease_budget', 8_000), { limits, used: [8_000, 4] }),
     'allow within_limits',
   )
 })
 
-it('a percentage is compared before it is rounded', () => {
+it('compares a percentage before rounding', () => {
   const entity = { daily_budget_minor: 2_000_000_000 }
   const limits = { change_percent_max: 1 }
   const most = actionOf('increase_budget', 2_020_000_000)
-  assert.equal(verdict(most, { entity, limits }), 'allow within_limits')
+  assert.equal(decide(most, { entity, limits }), 'allow within_limits')
   const tooMuch = actionOf('increase_budget', 2_020_000_001)
-  assert.equal(verdict(tooMuch, { entity, limits }), 'require_approval change_percent_exceeded')
-  const { evidence } = evaluateAction(tooMuch, groundsOf({ entity, limits }))
+  assert.equal(decide(tooMuch, { entity, limits }), 'require_approval change_percent_exceeded')
+  const { evidence } = evaluateAction(tooMuch, policyInput({ entity, limits }))
   assert.equal(evidence.change_percent, 1.01)
 })
 
-it('limits of money do not hold back what moves no money', () => {
+it('ignores limits on amounts for actions that change no budget', () => {
   const limits = { change_percent_max: 0, change_minor_max: 0, daily_total_minor_max: 0 }
-  assert.equal(verdict(actionOf('pause'), { limits, used: [5_000, 1] }), 'allow within_limits')
+  assert.equal(decide(actionOf('pause'), { limits, used: [5_000, 1] }), 'allow within_limits')
 })
 
-it('in quiet hours nothing runs without a person; elsewhere a person decides anyway', () => {
+it('requires approval in quiet hours', () => {
   const limits = { quiet_hours: { from: '13:00', until: '13:01' } }
-  assert.equal(verdict(TO_12_000, { limits }), 'require_approval quiet_hours')
-  assert.equal(verdict(TO_12_000, { limits, mode: 'ask' }), 'require_approval ask')
+  assert.equal(decide(TO_12_000, { limits }), 'require_approval quiet_hours')
+  assert.equal(decide(TO_12_000, { limits, mode: 'ask' }), 'require_approval ask')
   const over = { quiet_hours: { from: '13:01', until: '13:00' } }
-  assert.equal(verdict(TO_12_000, { limits: over }), 'allow within_limits')
+  assert.equal(decide(TO_12_000, { limits: over }), 'allow within_limits')
 })
 
-it('the evidence has everything that the decision was made from', () => {
-  const { evidence, changeMinor } = evaluateAction(TO_12_000, groundsOf({ used: [8_000, 4] }))
+it('returns the input of the decision as evidence', () => {
+  const { evidence, changeMinor } = evaluateAction(TO_12_000, policyInput({ used: [8_000, 4] }))
   assert.equal(changeMinor, 2_000)
   assert.deepEqual(evidence, {
     policy_version: 3,
@@ -212,39 +214,41 @@ it('the evidence has everything that the decision was made from', () => {
   })
 })
 
-it('the proposed state is the one before with the change, one version on', () => {
+it('proposes the current state with the change and the next version', () => {
   const changes = [
     [actionOf('pause'), { status: 'paused' }],
     [TO_12_000, { daily_budget_minor: 12_000 }],
     [actionOf('decrease_budget', 10_001), { daily_budget_minor: 10_001 }],
   ] as const
   for (const [action, change] of changes) {
-    const { before, proposed } = evaluateAction(action, groundsOf({}))
+    const { before, proposed } = evaluateAction(action, policyInput({}))
     assert.deepEqual(before, CAMPAIGN)
     assert.deepEqual(proposed, { ...CAMPAIGN, ...change, version: 8 })
   }
-  const { before, proposed } = evaluateAction(TO_12_000, groundsOf({ entity: null }))
+  const { before, proposed } = evaluateAction(TO_12_000, policyInput({ entity: null }))
   assert.deepEqual([before, proposed], [null, null])
 })
 
-it('reasons are sentences with the figures that a person needs', () => {
+it('writes amounts and limits into the reasons', () => {
   const limits = {
-    ...{ change_percent_max: 10, change_minor_max: 1_500 },
-    ...{ daily_total_minor_max: 9_000, actions_per_day_max: 4 },
+    change_percent_max: 10,
+    change_minor_max: 1_500,
+    daily_total_minor_max: 9_000,
+    actions_per_day_max: 4,
   }
-  const { reasons } = evaluateAction(TO_12_000, groundsOf({ limits, used: [8_000, 4] }))
+  const { reasons } = evaluateAction(TO_12_000, policyInput({ limits, used: [8_000, 4] }))
   assert.deepEqual(
     reasons.map(({ message }) => message),
     [
-      'It moves the daily budget by 20 %; the policy allows 10 % at once.',
-      'It moves the daily budget by €20.00; the policy allows €15.00 at once.',
-      'With it €100.00 would be moved today; the policy allows €90.00 a day.',
-      'It would be action number 5 of today; the policy allows 4 a day.',
+      'It changes the daily budget by 20%; the policy allows 10% per action.',
+      'It changes the daily budget by €20.00; the policy allows €15.00 per action.',
+      'Budget changes of today would total €100.00; the policy allows €90.00 per day.',
+      'It would be action 5 of today; the policy allows 4 per day.',
     ],
   )
 })
 
-it('every code is reached by one of the cases here', () => {
+it('covers every reason code', () => {
   const cases: [CandidateAction, Case][] = [
     ...[...BLOCKED, ...EXCEEDED].map(
       ([, action, given]) => [action, given] as [CandidateAction, Case],
@@ -255,7 +259,7 @@ it('every code is reached by one of the cases here', () => {
     [TO_12_000, { limits: { quiet_hours: { from: '00:00', until: '00:00' } } }],
   ]
   const reached = cases.flatMap(([action, given]) =>
-    evaluateAction(action, groundsOf(given)).reasons.map(({ code }) => code),
+    evaluateAction(action, policyInput(given)).reasons.map(({ code }) => code),
   )
   assert.deepEqual([...new Set(reached)].sort(), [...POLICY_REASON_CODES].sort())
 })

@@ -11,26 +11,24 @@ import { isWithinQuietHours } from './account-time.ts'
 import type { EntityRef } from './ad-platform.ts'
 import { APPROVAL_REASONS, BLOCK_REASONS, WITHIN_LIMITS } from './policy-reasons.ts'
 
-/** What somebody wants to do. */
 export interface CandidateAction {
   type: ActionType
   target: EntityRef
   params: ActionSubmission['params']
 }
 
-/** What was begun in the ad account on this day of its time zone, before the action. */
+/** Actions that were started in the ad account on its current local day. */
 export interface DayUsage {
-  /** The sum of what budgets were moved by, up or down, in minor units. */
+  /** The sum of absolute budget changes, in minor units. */
   changedMinor: number
   actionCount: number
 }
 
-/** Everything that a decision is made from. */
 export interface PolicyInput {
   policy: ActionPolicy
-  /** As it is now; null: the ad account has no such entity. */
+  /** Current state; null if the ad account has no such entity. */
   entity: EntityState | null
-  /** With the earlier actions of the same proposal that are not blocked. */
+  /** Includes earlier actions of the same proposal that are not blocked. */
   usedToday: DayUsage
   account: { currency: string; timeZone: string }
   at: Date
@@ -42,42 +40,43 @@ export interface Evaluation {
   reasons: PolicyReason[]
   evidence: PolicyEvidence
   before: EntityState | null
-  /** As it would be, whatever the decision; null where there is no such entity. */
+  /** The state after the change, regardless of the decision; null if there is no such entity. */
   proposed: EntityState | null
   changeMinor: number
 }
 
 /**
- * What the policy of a workspace says to one action (docs/decisions/0019). What cannot or may not
- * be is blocked in every mode; the rest needs a person, unless the mode is auto_with_limits and the
- * action is within all limits. A stricter limit never makes the decision milder.
+ * Evaluates one action against the policy of its workspace (docs/decisions/0019). Impossible and
+ * disallowed actions are blocked in every mode. Others require approval, unless the mode is
+ * auto_with_limits and the action is within all limits. A stricter limit never makes the decision
+ * more permissive.
  */
-export function evaluateAction(action: CandidateAction, grounds: PolicyInput): Evaluation {
-  const move = computeBudgetChange(action.params, grounds.entity)
-  const blocking = blockingReasons(action, grounds)
-  const reserved = blocking.length > 0 ? [] : approvalReasons(action, move, grounds)
-  const { decision, reasons } = combineReasons(blocking, reserved)
-  const { entity } = grounds
+export function evaluateAction(action: CandidateAction, input: PolicyInput): Evaluation {
+  const change = computeBudgetChange(action.params, input.entity)
+  const blocking = blockingReasons(action, input)
+  const approval = blocking.length > 0 ? [] : approvalReasons(action, change, input)
+  const { decision, reasons } = combineReasons(blocking, approval)
+  const { entity } = input
   return {
     decision,
     reasons,
-    evidence: buildEvidence(move, grounds),
+    evidence: buildEvidence(change, input),
     before: entity,
     proposed: entity && proposedState(action, entity),
-    changeMinor: move.changeMinor,
+    changeMinor: change.changeMinor,
   }
 }
 
 function combineReasons(
   blocking: PolicyReason[],
-  reserved: PolicyReason[],
+  approval: PolicyReason[],
 ): Pick<Evaluation, 'decision' | 'reasons'> {
   if (blocking.length > 0) return { decision: 'block', reasons: blocking }
-  if (reserved.length > 0) return { decision: 'require_approval', reasons: reserved }
+  if (approval.length > 0) return { decision: 'require_approval', reasons: approval }
   return { decision: 'allow', reasons: [WITHIN_LIMITS] }
 }
 
-/** Why it cannot or may not be, whoever says yes. */
+/** Why the action is impossible or disallowed, even with approval. */
 function blockingReasons(action: CandidateAction, { policy, entity }: PolicyInput): PolicyReason[] {
   const isAllowed = policy.limits.allowed_types.includes(action.type)
   const forbidden = isAllowed ? [] : [BLOCK_REASONS.typeNotAllowed(action.type)]
@@ -85,7 +84,7 @@ function blockingReasons(action: CandidateAction, { policy, entity }: PolicyInpu
   return impossible ? [...forbidden, impossible] : forbidden
 }
 
-/** Why the change makes no sense for the entity as it is. */
+/** Why the change is impossible in the current state of the entity. */
 function findImpossibility(
   { type, target, params }: CandidateAction,
   { status, daily_budget_minor: budget }: EntityState,
@@ -99,29 +98,30 @@ function findImpossibility(
     case 'decrease_budget': {
       if (target.type === 'ad_account') return BLOCK_REASONS.accountWithoutBudget()
       if (budget === null) return BLOCK_REASONS.noDailyBudget()
-      const wanted = params.new_daily_budget_minor ?? budget
-      if (type === 'increase_budget') return wanted > budget ? null : BLOCK_REASONS.notAnIncrease()
-      return wanted < budget ? null : BLOCK_REASONS.notADecrease()
+      const newBudget = params.new_daily_budget_minor ?? budget
+      if (type === 'increase_budget')
+        return newBudget > budget ? null : BLOCK_REASONS.notAnIncrease()
+      return newBudget < budget ? null : BLOCK_REASONS.notADecrease()
     }
   }
 }
 
-/** Why a person decides; none of them: it may be carried out at once. */
+/** Why a person must approve; empty if the action may be executed immediately. */
 function approvalReasons(
   { target }: CandidateAction,
-  move: BudgetChange,
-  grounds: PolicyInput,
+  change: BudgetChange,
+  input: PolicyInput,
 ): PolicyReason[] {
-  const { policy, account, at } = grounds
+  const { policy, account, at } = input
   const { quiet_hours } = policy.limits
   const isAuto = policy.execution_mode === 'auto_with_limits'
-  const rests =
+  const isQuiet =
     isAuto && quiet_hours !== null && isWithinQuietHours(quiet_hours, at, account.timeZone)
   return [
     ...modeReasons(policy.execution_mode),
     ...(target.type === 'ad_account' ? [APPROVAL_REASONS.wholeAccount()] : []),
-    ...exceededLimits(move, grounds),
-    ...(rests ? [APPROVAL_REASONS.quietHours(quiet_hours)] : []),
+    ...exceededLimits(change, input),
+    ...(isQuiet ? [APPROVAL_REASONS.quietHours(quiet_hours)] : []),
   ]
 }
 
@@ -129,7 +129,7 @@ function modeReasons(mode: ExecutionMode): PolicyReason[] {
   return mode === 'auto_with_limits' ? [] : [APPROVAL_REASONS[mode]()]
 }
 
-/** Money limits are asked only of what moves money. */
+/** Limits on amounts apply only to budget changes. */
 function exceededLimits(
   { changeMinor, changePercent, exceedsPercent }: BudgetChange,
   { policy, usedToday, account: { currency } }: PolicyInput,
@@ -170,7 +170,7 @@ function buildEvidence(
   }
 }
 
-/** One version on, as every change leaves it. */
+/** The state after the change; every change increments the version. */
 function proposedState({ type, params }: CandidateAction, entity: EntityState): EntityState {
   const version = entity.version + 1
   switch (type) {
@@ -186,13 +186,12 @@ function proposedState({ type, params }: CandidateAction, entity: EntityState): 
   }
 }
 
-/** How far an action moves a daily budget. */
 interface BudgetChange {
-  /** Up or down, in minor units; 0 where no budget moves. */
+  /** Absolute, in minor units; 0 if the action changes no budget. */
   changeMinor: number
-  /** Of what it was, rounded up to hundredths, so that what is too much never reads as enough. */
+  /** Of the current budget, rounded up to hundredths so that an excess never reads as the limit. */
   changePercent: number | null
-  /** Compared in whole numbers, without rounding. */
+  /** Compares integers, without rounding. */
   exceedsPercent: (percentMax: number) => boolean
 }
 
@@ -204,12 +203,12 @@ const NO_BUDGET_CHANGE: BudgetChange = {
 const PERCENT = 100
 
 function computeBudgetChange(
-  { new_daily_budget_minor: wanted }: ActionSubmission['params'],
+  { new_daily_budget_minor: newBudget }: ActionSubmission['params'],
   entity: EntityState | null,
 ): BudgetChange {
   const budget = entity?.daily_budget_minor ?? null
-  if (wanted === undefined || budget === null) return NO_BUDGET_CHANGE
-  const changeMinor = Math.abs(wanted - budget)
+  if (newBudget === undefined || budget === null) return NO_BUDGET_CHANGE
+  const changeMinor = Math.abs(newBudget - budget)
   return {
     changeMinor,
     changePercent: Math.ceil((changeMinor * PERCENT * PERCENT) / budget) / PERCENT,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { formatAmount, formatMinorUnits, parseMinorUnits } from './format-amount.ts'
 
-it('writes an amount with as many digits as its currency has', () => {
+it('formats an amount with the digits of its currency', () => {
   assert.equal(formatAmount(5_000, 'EUR'), '€50.00')
   assert.equal(formatAmount(5_000, 'JPY'), 'JP¥5,000')
   assert.equal(formatAmount(5_000, 'KWD').replace(/\s/, ' '), 'KWD 5.000')
@@ -10,13 +10,13 @@ it('writes an amount with as many digits as its currency has', () => {
   assert.equal(formatAmount(2_147_483_647, 'USD'), 'US$21,474,836.47')
 })
 
-it('gives a difference its sign', () => {
+it('adds a sign to a change', () => {
   assert.equal(formatAmount(1_000, 'EUR', true), '+€10.00')
   assert.equal(formatAmount(-1_000, 'EUR', true), '-€10.00')
   assert.equal(formatAmount(0, 'EUR', true), '€0.00')
 })
 
-it('what stands in a form is read back as it was', () => {
+it('parses a formatted amount', () => {
   for (const digits of [0, 2, 3]) {
     for (const minor of [0, 1, 10, 999, 5_000, 2_147_483_647]) {
       assert.equal(
@@ -30,7 +30,7 @@ it('what stands in a form is read back as it was', () => {
   assert.equal(parseMinorUnits('50.5', 2), 5_050)
 })
 
-it('takes nothing that could be meant as another amount', () => {
+it('rejects ambiguous amounts', () => {
   for (const text of [
     '1,000',
     '1.000,00',

@@ -1,6 +1,6 @@
 /**
- * An amount as people read it, with the sign where it is a difference: `€50.00`, `+€10.00`. The
- * point is put by hand, so that no amount goes through a fraction that binary cannot hold.
+ * Formats an amount for people, with a sign if it is a change: `€50.00`, `+€10.00`. Minor units
+ * are converted to decimal text, never to a binary fraction.
  */
 export function formatAmount(minor: number, currency: string, isChange = false): string {
   const format = new Intl.NumberFormat(LOCALE, {
@@ -15,13 +15,13 @@ export function formatAmount(minor: number, currency: string, isChange = false):
 
 const LOCALE = 'en-GB'
 
-/** How many digits a currency has after the point, by ISO 4217 as ICU knows it. */
+/** Digits after the decimal point of a currency (ISO 4217, from ICU). */
 export function minorUnitDigits(currency: string): number {
   const format = new Intl.NumberFormat(LOCALE, { style: 'currency', currency })
   return format.resolvedOptions().maximumFractionDigits ?? 0
 }
 
-/** Minor units as a plain decimal, as it stands in a form: `5000` with two digits is `50.00`. */
+/** Formats minor units as a plain decimal for a form: `5000` with two digits is `50.00`. */
 export function formatMinorUnits(minor: number, digits: number): string {
   const sign = minor < 0 ? '-' : ''
   const text = String(Math.abs(minor)).padStart(digits + 1, '0')
@@ -30,8 +30,8 @@ export function formatMinorUnits(minor: number, digits: number): string {
 }
 
 /**
- * What `formatDecimal` writes, read back; null for everything else. No comma: in some countries it
- * groups thousands, and a limit must not be a thousand times what was meant.
+ * Parses the output of `formatMinorUnits`; null for anything else. Rejects commas: some locales use
+ * them to group thousands, and a limit must not become a thousand times larger.
  */
 export function parseMinorUnits(text: string, digits: number): number | null {
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d{1,3}))?$/.exec(text) ?? []

@@ -55,13 +55,13 @@ function randomStep({ pick, integer }: SeededChoices): Plan['steps'][number] {
   }
 }
 
-/** As a proposal is judged: each action counts those before it that are not blocked. */
-function judge({ steps, mode, limits, usedToday, at }: Plan): Evaluation[] {
+/** Like a proposal: each action counts the earlier ones that are not blocked. */
+function evaluatePlan({ steps, mode, limits, usedToday, at }: Plan): Evaluation[] {
   const policy = { version: 1, execution_mode: mode, limits, changed_at: null }
   let used = usedToday
   return steps.map(({ action, entity }) => {
-    const grounds = { policy, entity, usedToday: used, account: ACCOUNT, at }
-    const evaluation = evaluateAction(action, grounds)
+    const input = { policy, entity, usedToday: used, account: ACCOUNT, at }
+    const evaluation = evaluateAction(action, input)
     if (evaluation.decision !== 'block') {
       const changedMinor = used.changedMinor + evaluation.changeMinor
       used = { changedMinor, actionCount: used.actionCount + 1 }
@@ -71,39 +71,41 @@ function judge({ steps, mode, limits, usedToday, at }: Plan): Evaluation[] {
 }
 
 for (const seed of testSeeds([1, 2, 3])) {
-  it(`what is allowed never exceeds a limit, alone or summed up (seed ${seed})`, () => {
+  it(`never allows actions that exceed a limit, alone or together (seed ${seed})`, () => {
     const choices = seededChoices(seed)
     let allowedCount = 0
     for (let round = 0; round < ROUNDS; round += 1) {
       const plan = randomPlan(choices)
-      allowedCount += allowedWithinLimits(plan, judge(plan))
+      allowedCount += allowedWithinLimits(plan, evaluatePlan(plan))
     }
-    // A gate that never opens keeps every limit.
+    // A policy that allows nothing would pass, too.
     assert.ok(allowedCount > ROUNDS / 20, String(allowedCount))
   })
 
-  it(`a stricter limit never makes a decision milder (seed ${seed})`, () => {
+  it(`never decides more permissively under a stricter limit (seed ${seed})`, () => {
     const choices = seededChoices(seed)
     let changedCount = 0
     for (let round = 0; round < ROUNDS; round += 1) {
       const plan = randomPlan(choices)
       const stricter = { ...plan, limits: stricterLimits(plan.limits, choices) }
-      const [before, after] = [judge(plan), judge(stricter)].map(list => list.map(strictness))
-      before?.forEach((was, at) => {
-        assert.ok((after?.[at] ?? 0) >= was, JSON.stringify({ plan, stricter, at }))
-        if ((after?.[at] ?? 0) > was) changedCount += 1
+      const [before, after] = [evaluatePlan(plan), evaluatePlan(stricter)].map(list =>
+        list.map(strictness),
+      )
+      before?.forEach((strictnessBefore, at) => {
+        assert.ok((after?.[at] ?? 0) >= strictnessBefore, JSON.stringify({ plan, stricter, at }))
+        if ((after?.[at] ?? 0) > strictnessBefore) changedCount += 1
       })
     }
     assert.ok(changedCount > ROUNDS / 100, String(changedCount))
   })
 
-  it(`no mode is milder than auto_with_limits, and only that one allows (seed ${seed})`, () => {
+  it(`allows only in auto_with_limits, the most permissive mode (seed ${seed})`, () => {
     const choices = seededChoices(seed)
     for (let round = 0; round < ROUNDS; round += 1) {
       const plan = { ...randomPlan(choices), mode: 'auto_with_limits' as const }
-      const auto = judge(plan).map(strictness)
+      const auto = evaluatePlan(plan).map(strictness)
       for (const mode of ['suggest_only', 'ask'] as const) {
-        judge({ ...plan, mode }).forEach((evaluation, at) => {
+        evaluatePlan({ ...plan, mode }).forEach((evaluation, at) => {
           assert.notEqual(evaluation.decision, 'allow')
           assert.ok(strictness(evaluation) >= (auto[at] ?? 0))
         })
@@ -112,12 +114,12 @@ for (const seed of testSeeds([1, 2, 3])) {
   })
 }
 
-/** How many of the plan were allowed; each of them is looked at. */
-function allowedWithinLimits(plan: Plan, judged: Evaluation[]): number {
+/** Checks every allowed action of a plan and returns their number. */
+function allowedWithinLimits(plan: Plan, evaluations: Evaluation[]): number {
   const { limits, usedToday } = plan
   let { changedMinor, actionCount } = usedToday
   let allowedCount = 0
-  judged.forEach(({ decision, changeMinor, before, proposed }, at) => {
+  evaluations.forEach(({ decision, changeMinor, before, proposed }, at) => {
     if (decision !== 'allow') return
     const { action } = plan.steps[at] as Plan['steps'][number]
     const place = JSON.stringify({ plan, at })
@@ -150,8 +152,8 @@ function strictness({ decision }: Evaluation): number {
 }
 
 /**
- * Some of the limits made stricter. The allowed types stay in sums over a batch: an action that is
- * blocked takes nothing from those after it.
+ * Makes some limits stricter. Keeps the allowed types: a blocked action does not count towards the
+ * limits of later ones.
  */
 function stricterLimits(limits: PolicyLimits, { integer, chance }: SeededChoices): PolicyLimits {
   const lower = (max: number | null) => {
@@ -168,14 +170,16 @@ function stricterLimits(limits: PolicyLimits, { integer, chance }: SeededChoices
   }
 }
 
-it('with fewer allowed types no decision about a single action becomes milder', () => {
+it('never decides more permissively with fewer allowed types', () => {
   const choices = seededChoices(4)
   for (let round = 0; round < ROUNDS; round += 1) {
     const plan = randomPlan(choices)
     const single = { ...plan, steps: plan.steps.slice(0, 1) }
     const allowed_types = plan.limits.allowed_types.slice(1)
     const fewer = { ...single, limits: { ...plan.limits, allowed_types } }
-    const [before, after] = [judge(single), judge(fewer)].map(list => list.map(strictness))
+    const [before, after] = [evaluatePlan(single), evaluatePlan(fewer)].map(list =>
+      list.map(strictness),
+    )
     assert.ok((after?.[0] ?? 0) >= (before?.[0] ?? 0), JSON.stringify(fewer))
   }
 })

@@ -2,7 +2,7 @@ import type { ActionType, PolicyReason } from '@signalbox/contract/agents/action
 import type { QuietHours } from './account-time.ts'
 import { formatAmount } from './format-amount.ts'
 
-/** Why the policy decides as it does. Codes stay; sentences may be reworded. */
+/** Reasons of policy decisions. Codes are stable; messages may be reworded. */
 export const POLICY_REASON_CODES = [
   'within_limits',
   'type_not_allowed',
@@ -28,67 +28,66 @@ function reason(code: PolicyReasonCode, message: string): PolicyReason {
   return { code, message }
 }
 
-/** Nothing that was changed by hand since makes these possible: the action is blocked. */
+/** The action is blocked; approval cannot make it possible. */
 export const BLOCK_REASONS = {
   typeNotAllowed: (type: ActionType) =>
     reason('type_not_allowed', `The policy of this workspace does not allow ${type}.`),
   entityNotFound: () =>
-    reason('entity_not_found', 'The ad account has no such entity; check its type and its number.'),
-  alreadyPaused: () => reason('already_paused', 'It is paused already.'),
-  alreadyActive: () => reason('already_active', 'It is active already.'),
+    reason('entity_not_found', 'The ad account has no such entity; check its type and ID.'),
+  alreadyPaused: () => reason('already_paused', 'The entity is already paused.'),
+  alreadyActive: () => reason('already_active', 'The entity is already active.'),
   accountWithoutBudget: () =>
     reason(
       'account_without_budget',
-      'An ad account has no daily budget of its own; name a campaign or an ad set.',
+      'An ad account has no daily budget; target a campaign or an ad set.',
     ),
   noDailyBudget: () =>
     reason(
       'no_daily_budget',
-      'It has no daily budget of its own; change the budget where it is kept.',
+      'The entity has no daily budget; target the campaign or ad set that has it.',
     ),
   notAnIncrease: () =>
-    reason('not_an_increase', 'The new daily budget is not higher than the one that it has.'),
+    reason('not_an_increase', 'The new daily budget is not higher than the current one.'),
   notADecrease: () =>
-    reason('not_a_decrease', 'The new daily budget is not lower than the one that it has.'),
+    reason('not_a_decrease', 'The new daily budget is not lower than the current one.'),
 } as const
 
-/** A person has to decide. */
+/** The action requires approval. */
 export const APPROVAL_REASONS = {
   suggest_only: () =>
     reason(
       'suggest_only',
-      'This workspace takes suggestions: a person decides and carries it out.',
+      'This workspace only accepts suggestions: a person decides and makes the change.',
     ),
-  ask: () => reason('ask', 'In this workspace a person decides on every action.'),
-  wholeAccount: () =>
-    reason('whole_account', 'It concerns the whole ad account, so that a person decides.'),
+  ask: () => reason('ask', 'This workspace requires approval for every action.'),
+  wholeAccount: () => reason('whole_account', 'The action affects the whole ad account.'),
   changePercent: (percent: number, percentMax: number) =>
     reason(
       'change_percent_exceeded',
-      `It moves the daily budget by ${percent} %; the policy allows ${percentMax} % at once.`,
+      `It changes the daily budget by ${percent}%; the policy allows ${percentMax}% per action.`,
     ),
   changeAmount: ({ sum, max, currency }: MoneyLimit) =>
     reason(
       'change_amount_exceeded',
-      `It moves the daily budget by ${formatAmount(sum, currency)}; the policy allows ` +
-        `${formatAmount(max, currency)} at once.`,
+      `It changes the daily budget by ${formatAmount(sum, currency)}; the policy allows ` +
+        `${formatAmount(max, currency)} per action.`,
     ),
   dailyTotal: ({ sum, max, currency }: MoneyLimit) =>
     reason(
       'daily_total_exceeded',
-      `With it ${formatAmount(sum, currency)} would be moved today; the policy allows ` +
-        `${formatAmount(max, currency)} a day.`,
+      `Budget changes of today would total ${formatAmount(sum, currency)}; the policy allows ` +
+        `${formatAmount(max, currency)} per day.`,
     ),
   actionsPerDay: (count: number, countMax: number) =>
     reason(
       'actions_per_day_exceeded',
-      `It would be action number ${count} of today; the policy allows ${countMax} a day.`,
+      `It would be action ${count} of today; the policy allows ${countMax} per day.`,
     ),
   quietHours: ({ from, until }: QuietHours) =>
     reason(
       'quiet_hours',
-      `From ${from} until ${until}, in the time zone of the ad account, nothing runs without a ` +
-        'person.',
+      `Quiet hours are from ${from} until ${until} in the time zone of the ad account; every ` +
+        'action requires approval then.',
     ),
 } as const
 
@@ -98,4 +97,7 @@ export interface MoneyLimit {
   currency: string
 }
 
-export const WITHIN_LIMITS = reason('within_limits', 'It is within every limit of the policy.')
+export const WITHIN_LIMITS = reason(
+  'within_limits',
+  'The action is within every limit of the policy.',
+)

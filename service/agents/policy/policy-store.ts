@@ -6,7 +6,7 @@ import type {
 } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 
-/** What every workspace begins with: agents suggest, and people do. */
+/** The initial policy of every workspace: agents suggest, people act. */
 export const DEFAULT_POLICY: ActionPolicy = {
   version: 0,
   execution_mode: 'suggest_only',
@@ -21,7 +21,6 @@ export const DEFAULT_POLICY: ActionPolicy = {
   changed_at: null,
 }
 
-/** How a workspace lets its agents act, at this moment. */
 export async function readPolicy(
   transaction: Transaction,
   workspaceId: number,
@@ -30,8 +29,8 @@ export async function readPolicy(
 }
 
 /**
- * The same for a decision that is written down: the policy stays as it is until the transaction
- * ends, so that no entry of the log decides by a policy that an entry before it has replaced.
+ * Reads the policy and locks it until the transaction ends, so that no decision in the audit log
+ * uses a policy that an earlier entry has replaced.
  */
 export async function lockPolicy(
   transaction: Transaction,
@@ -41,7 +40,7 @@ export async function lockPolicy(
   return readPolicy(transaction, workspaceId)
 }
 
-/** Null: the policy that all begin with was never changed. */
+/** Null if the workspace still has the default policy. */
 async function findPolicy(
   { query }: Transaction,
   workspaceId: number,
@@ -55,7 +54,7 @@ async function findPolicy(
   return {
     version: row.version,
     execution_mode: row.execution_mode as ExecutionMode,
-    // jsonb comes as a value; the types of the tables say what goes in, text.
+    // jsonb is parsed on reading; the table types describe the text that is written.
     limits: row.limits as unknown as PolicyLimits,
     changed_at: row.changed_at.toISOString(),
   }
@@ -67,7 +66,7 @@ interface PolicyChange extends Pick<ActionPolicy, 'version' | 'execution_mode' |
   changedAt: Date
 }
 
-/** The caller holds the policy (`lockPolicyForChange`). */
+/** The caller must have locked the policy (`lockPolicyForChange`). */
 export async function savePolicy({ query }: Transaction, change: PolicyChange): Promise<void> {
   await query
     .insertInto('agent_policies')
@@ -92,8 +91,8 @@ export async function savePolicy({ query }: Transaction, change: PolicyChange): 
 }
 
 /**
- * Until the transaction ends the policy is not changed; others may hold it in the same way. The row
- * of the workspace is what is locked, because a policy that was never changed has no row.
+ * A shared lock on the policy until the transaction ends. Locks the workspace row, because a
+ * default policy has no row.
  */
 async function lockPolicyForRead({ query }: Transaction, workspaceId: number): Promise<void> {
   await query
@@ -104,7 +103,7 @@ async function lockPolicyForRead({ query }: Transaction, workspaceId: number): P
     .executeTakeFirstOrThrow()
 }
 
-/** Waits for every decision that is under way, and keeps others from beginning one. */
+/** Waits for concurrent decisions, and blocks new ones until the transaction ends. */
 export async function lockPolicyForChange(
   { query }: Transaction,
   workspaceId: number,

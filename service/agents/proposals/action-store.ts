@@ -3,7 +3,6 @@ import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { Action, NewAction } from './action.ts'
 
-/** One action of a workspace, or null. */
 export async function findAction(
   transaction: Transaction,
   { workspaceId, actionId }: { workspaceId: number; actionId: number },
@@ -15,7 +14,7 @@ export async function findAction(
   return row ? toAction(row) : null
 }
 
-/** The actions of one batch, in their order. */
+/** The actions of one batch, ordered by position. */
 export async function findActionsOfBatch(
   transaction: Transaction,
   batchId: number,
@@ -29,15 +28,15 @@ export async function findActionsOfBatch(
 
 export interface ActionPageQuery {
   workspaceId: number
-  /** Null: of every ad account of the workspace. */
+  /** Null for every ad account of the workspace. */
   adAccountId: number | null
-  /** Null: in every status. */
+  /** Null for every status. */
   status: Action['status'] | null
   offset: number
   limit: number
 }
 
-/** A part of the actions of a workspace, the newest first. */
+/** A page of actions of a workspace, newest first. */
 export async function findActionsPage(
   transaction: Transaction,
   { workspaceId, adAccountId, status, offset, limit }: ActionPageQuery,
@@ -56,7 +55,7 @@ export async function findActionsPage(
 }
 
 /**
- * Actions by id, held until the transaction ends; lock these before anything is written to the log.
+ * Locks actions until the transaction ends. Lock them before the first append to the audit log.
  */
 export async function lockActions(
   transaction: Transaction,
@@ -71,7 +70,7 @@ export async function lockActions(
   return rows.map(toAction)
 }
 
-/** Every action with its batch; conditions are the caller's. */
+/** Selects actions with their batch; the caller adds conditions. */
 function selectActions({ query }: Transaction) {
   return query
     .selectFrom('agent_actions')
@@ -86,7 +85,7 @@ function selectActions({ query }: Transaction) {
     ])
 }
 
-/** Stores a new action and returns its id. Only `createAction` calls it. */
+/** Stores a new action and returns its ID. Only `createAction` calls it. */
 export async function insertAction(
   { query }: Transaction,
   batchId: number,
@@ -122,7 +121,7 @@ export async function insertAction(
   return id
 }
 
-/** Writes a moved action over the row that still has the status it came from. */
+/** Updates an action if it still has the status `from`; false otherwise. */
 export async function updateAction(
   { query }: Transaction,
   action: Action,
@@ -149,19 +148,7 @@ export async function updateAction(
   return found !== undefined
 }
 
-/** How many actions wait for a person: of one ad account, or of all there are. */
-export async function countPending({ query }: Transaction, adAccountId?: number): Promise<number> {
-  const pending = query.selectFrom('agent_actions').where('status', '=', 'pending')
-  const { count } = await (adAccountId === undefined
-    ? pending
-    : pending.where('ad_account_id', '=', adAccountId)
-  )
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
-}
-
-/** What was begun in an ad account since a moment: the sum of its changes, and how many. */
+/** The sum and the number of actions that were started in an ad account since a given time. */
 export async function findUsageSince(
   { query }: Transaction,
   adAccountId: number,
@@ -184,7 +171,7 @@ type ActionRow = Selectable<Tables['agent_actions']> &
     'proposer_kind' | 'proposer_id' | 'proposer_name' | 'person_id' | 'expires_at'
   >
 
-/** A row of `selectActions`. What the check of the table allows is what the types say. */
+/** Maps a row of `selectActions`. Table constraints guarantee the union types. */
 export function toAction(row: ActionRow): Action {
   return {
     id: row.id,
@@ -227,7 +214,7 @@ export function toAction(row: ActionRow): Action {
   }
 }
 
-/** jsonb comes from PostgreSQL as a value; the types of the tables say what goes in, text. */
+/** jsonb is parsed on reading; the table types describe the text that is written. */
 function parseJsonColumn(column: string | null): unknown {
   return column
 }

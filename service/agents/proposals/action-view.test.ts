@@ -6,7 +6,7 @@ import { explainAction } from './action-view.ts'
 
 const expiresAt = new Date('2026-11-24T12:00:00.000Z')
 
-it('every status and every outcome has whole sentences of its own', () => {
+it('explains every status and outcome in distinct sentences', () => {
   const seen = new Set<string>()
   for (const status of ACTION_STATUSES) {
     const outcomes = isFinal(status) ? [null, ...ACTION_OUTCOMES] : [null]
@@ -20,7 +20,7 @@ it('every status and every outcome has whole sentences of its own', () => {
   }
 })
 
-it('what waits says until when', () => {
+it('includes the end of the approval period for a pending action', () => {
   const text = explainAction({ status: 'pending', outcome: null, expiresAt })
   assert.match(text, /2026-11-24T12:00:00\.000Z/)
 })

@@ -7,7 +7,7 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { Action, ActionProposer } from './action.ts'
 
-/** An action as agents and people are shown it. Who decided stays in the log and the receipt. */
+/** The public view of an action. Only the audit log and the receipt name the person who decided. */
 export function toActionView(action: Action): AgentAction {
   return {
     id: action.id,
@@ -48,7 +48,7 @@ function formatOptionalTime(at: Date | null): string | null {
   return at?.toISOString() ?? null
 }
 
-/** What happened to an action and what comes next, in words of ours alone. */
+/** Explains to an agent what happened to an action and what to do next; contains no stored text. */
 export function explainAction({
   status,
   outcome,
@@ -56,7 +56,7 @@ export function explainAction({
 }: Pick<Action, 'status' | 'outcome' | 'expiresAt'>): string {
   if (status === 'pending') {
     const until = expiresAt.toISOString()
-    return `It waits for a person, who may decide until ${until}; read it again later.`
+    return `A person can approve or reject it until ${until}; check again later.`
   }
   if (outcome !== null) return `${STATUS_TEXTS[status]} ${OUTCOME_TEXTS[outcome]}`
   return `${STATUS_TEXTS[status]} ${NEXT_STEPS[status]}`
@@ -66,41 +66,41 @@ type DecidedStatus = Exclude<ActionStatus, 'pending'>
 
 const STATUS_TEXTS: Record<DecidedStatus, string> = {
   rejected: 'It was rejected and nothing was changed.',
-  approved_without_execution: 'A person approved it, and nothing was changed here.',
-  executing: 'It is being carried out.',
-  executed_pending_verification: 'It was carried out and is being read back.',
-  verified: 'It was carried out, and reading it back showed the proposed state.',
-  failed: 'It was not carried out: nothing was changed.',
-  execution_uncertain: 'It was carried out, and reading it back showed something else.',
-  rolled_back: 'It did not take effect as proposed, and the state from before was put back.',
+  approved_without_execution: 'A person approved it; Signalbox does not execute it.',
+  executing: 'It is being executed.',
+  executed_pending_verification: 'It was executed and is being verified.',
+  verified: 'It was executed, and the entity has the proposed state.',
+  failed: 'It was not executed: nothing was changed.',
+  execution_uncertain: 'It was executed, but the entity has another state than proposed.',
+  rolled_back: 'It did not take effect as proposed, and the previous state was restored.',
   blocked: 'The policy of the workspace blocked it and nothing was changed.',
 }
 
-const READ_STATE_AGAIN = 'Read the account state again, and propose anew if it is still wanted.'
+const READ_STATE_AGAIN = 'Read the account state again, and propose it again if it is still wanted.'
 
-/** What comes next where the status says why. */
+/** For statuses that need no outcome to explain them. */
 const NEXT_STEPS: Record<DecidedStatus, string> = {
-  rejected: 'decision_reason has why; do not propose it again unless a person asks for it.',
-  approved_without_execution: 'The workspace takes suggestions only: a person carries it out.',
-  executing: 'Read it again in a moment.',
-  executed_pending_verification: 'Read it again in a moment.',
-  verified: 'Nothing is left to do.',
+  rejected: 'See decision_reason; do not propose it again unless a person asks for it.',
+  approved_without_execution: 'This workspace only accepts suggestions: a person makes the change.',
+  executing: 'Check again in a moment.',
+  executed_pending_verification: 'Check again in a moment.',
+  verified: 'No further action is needed.',
   failed: READ_STATE_AGAIN,
-  execution_uncertain: 'A person has to look at the ad account; do not try again by yourself.',
-  rolled_back: 'A person should look at why before it is proposed again.',
-  blocked: 'policy_reasons has why; propose something that the policy allows.',
+  execution_uncertain: 'A person must check the ad account; do not retry by yourself.',
+  rolled_back: 'A person should find out why before it is proposed again.',
+  blocked: 'See policy_reasons; propose something that the policy allows.',
 }
 
 const OUTCOME_TEXTS: Record<ActionOutcome, string> = {
-  expired: `Nobody decided in time. ${READ_STATE_AGAIN}`,
-  stale: `The entity was changed after this was proposed. ${READ_STATE_AGAIN}`,
+  expired: `The approval period ended without a decision. ${READ_STATE_AGAIN}`,
+  stale: `The entity changed after the proposal. ${READ_STATE_AGAIN}`,
   proposer_revoked:
-    'The credential that proposed it was revoked, has expired or belongs to another ad account.',
-  policy_changed: 'The policy was changed after this was proposed: read it before proposing anew.',
-  account_changed: 'The ad account was disabled after this was proposed.',
+    'The credential that proposed it was revoked, expired, or belongs to another ad account.',
+  policy_changed: 'The policy changed after the proposal: read it before you propose again.',
+  account_changed: 'The ad account was disabled after the proposal.',
   not_applied:
-    'The platform did not apply the change. A person should look before it is tried again.',
+    'The platform did not apply the change. A person should find out why before a retry.',
   changed_elsewhere:
-    'Somebody else changed the entity meanwhile. A person has to look at the ad account; do not ' +
-    'try again by yourself.',
+    'The entity was changed elsewhere in the meantime. A person must check the ad account; do ' +
+    'not retry by yourself.',
 }

@@ -11,12 +11,12 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 
-/** One proposed change, with everything that happened to it. */
+/** One proposed change with its history. */
 export interface Action extends NewAction {
   id: number
   batchId: number
   outcome: ActionOutcome | null
-  /** Read after the execution. */
+  /** State read after the execution. */
   after: EntityState | null
   decidedBy: number | null
   decidedAt: Date | null
@@ -25,11 +25,11 @@ export interface Action extends NewAction {
   finishedAt: Date | null
   updatedAt: Date
   proposer: ActionProposer
-  /** Until then a person may decide. */
+  /** When the approval period ends. */
   expiresAt: Date
 }
 
-/** As it is when it was judged, before it has an id. */
+/** An evaluated action that is not stored yet. */
 export interface NewAction {
   position: number
   workspaceId: number
@@ -42,12 +42,11 @@ export interface NewAction {
   policyDecision: PolicyDecision
   policyReasons: readonly PolicyReason[]
   policyEvidence: PolicyEvidence
-  /** Null: the ad account has no such entity. */
+  /** Null if the ad account has no such entity. */
   before: EntityState | null
   proposed: EntityState | null
-  /** How much a day the budget moves, in minor units; 0 for no budget. */
+  /** Absolute change of the daily budget, in minor units; 0 if it does not change. */
   changeMinor: number
-  /** Set when it begins to be carried out. */
   executionStartedAt: Date | null
   createdAt: Date
 }
@@ -61,8 +60,8 @@ export interface ActionProposer {
 }
 
 /**
- * Every move that an action's status can make; `docs/states.md` is the picture. A status without
- * moves is final and has a receipt.
+ * Every transition of an action's status; `docs/states.md` has the diagram. A status without
+ * transitions is final and has a receipt.
  */
 export const ACTION_TRANSITIONS = {
   pending: ['rejected', 'approved_without_execution', 'executing', 'blocked'],
@@ -77,14 +76,12 @@ export const ACTION_TRANSITIONS = {
   blocked: [],
 } as const satisfies Record<ActionStatus, readonly ActionStatus[]>
 
-/** How an action is born, by what the policy says. */
 export const INITIAL_STATUS_BY_DECISION = {
   require_approval: 'pending',
   allow: 'executing',
   block: 'blocked',
 } as const satisfies Record<PolicyDecision, ActionStatus>
 
-/** An action is born in one of these. */
 export const INITIAL_ACTION_STATUSES: readonly ActionStatus[] = Object.values(
   INITIAL_STATUS_BY_DECISION,
 )
@@ -101,13 +98,12 @@ function nextStatuses(status: ActionStatus): readonly ActionStatus[] {
   return ACTION_TRANSITIONS[status]
 }
 
-/** Where an action goes, and why. */
 export interface ActionTransition {
   to: ActionStatus
   outcome: ActionOutcome | null
 }
 
-/** Who proposes when this credential does, by the name that it has at this moment. */
+/** The proposer that a credential stands for, with its current name. */
 export function toProposer(principal: AgentPrincipal): ActionProposer {
   const { kind, personId } = principal
   return kind === 'connection'

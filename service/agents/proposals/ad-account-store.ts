@@ -1,17 +1,16 @@
 import type { Transaction } from '../../db/database.ts'
 
-/** What a decision needs of an ad account. */
 export interface AdAccountSettings {
   adAccountId: number
   currency: string
-  /** IANA; its days begin in it. */
+  /** IANA name; daily limits use its local day. */
   timeZone: string
 }
 
 /**
- * Holds the row of an active ad account until the transaction ends, so that the proposals for it
- * are judged one after the other and each counts what those before it have begun. Rows that only
- * refer to the account are not kept waiting. Null: it is not active, or not of this workspace.
+ * Locks an active ad account until the transaction ends. This serializes proposals, so that daily
+ * limits count earlier ones. Rows that only reference the account are not blocked. Null if the
+ * account is not active or not in this workspace.
  */
 export async function lockActiveAdAccount(
   { query }: Transaction,
@@ -29,15 +28,15 @@ export async function lockActiveAdAccount(
 }
 
 interface LockedAdAccount {
-  /** It and its workspace are active. */
+  /** The ad account and its workspace are active. */
   isActive: boolean
   timeZone: string
   currency: string
 }
 
 /**
- * The ad account and its workspace as they are, and as they stay until the transaction ends: who
- * disables one of them waits for what is being done with it.
+ * A shared lock on an ad account and its workspace until the transaction ends; disabling either of
+ * them waits for it.
  */
 export async function lockAdAccountShared(
   { query }: Transaction,

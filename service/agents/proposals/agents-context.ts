@@ -5,19 +5,19 @@ import type { Database } from '../../db/database.ts'
 import type { ServiceLogger } from '../../http/service-app.ts'
 import type { AdPlatform } from '../policy/ad-platform.ts'
 
-/** What the routes of agents work with. */
+/** Dependencies of the agent routes. */
 export interface AgentsContext extends ProposalContext {
   logger: ServiceLogger
   limits: RequestLimits
-  /** Other origins whose pages may call the MCP server. */
+  /** Additional origins whose pages may call the MCP server. */
   mcpOrigins: readonly string[]
   auditKeys: AuditKeys
   onTouchError: (err: unknown) => void
-  /** verifySignalIngestion for one tracker, through the same group commit as everything else. */
+  /** Stores a verification event for one tracker, through the normal group commit. */
   verifyTracker: (trackerId: string) => Promise<{ eventId: string; isDuplicate: boolean }>
 }
 
-/** What every verb about actions works with. */
+/** Dependencies of the operations on actions. */
 export interface ProposalContext {
   database: Database
   now: () => Date

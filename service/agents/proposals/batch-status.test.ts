@@ -22,7 +22,7 @@ const ALONE: Record<ActionStatus, BatchStatus> = {
   blocked: 'blocked',
 }
 
-it('a batch of one has the status that follows from its action', () => {
+it('derives the status of a batch of one from its action', () => {
   for (const status of ACTION_STATUSES) assert.equal(deriveBatchStatus([status]), ALONE[status])
 })
 
@@ -42,14 +42,14 @@ const TOGETHER: [BatchStatus, ...ActionStatus[]][] = [
   ['blocked', 'blocked', 'blocked'],
 ]
 
-it('of several actions what is open comes first, then what was done, then what was not', () => {
+it('ranks open actions over executed ones, and those over the rest', () => {
   for (const [expected, ...statuses] of TOGETHER) {
     assert.equal(deriveBatchStatus(statuses), expected, statuses.join(' '))
     assert.equal(deriveBatchStatus(statuses.reverse()), expected, statuses.join(' '))
   }
 })
 
-it('a batch is open exactly while one of its actions is, and every status can be reached', () => {
+it('is open exactly while an action is open, and reaches every status', () => {
   const reached = new Set<BatchStatus>()
   for (const one of ACTION_STATUSES) {
     for (const other of ACTION_STATUSES) {

@@ -5,7 +5,7 @@ import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { ActionProposer } from './action.ts'
 
-/** One submission of an agent: what its actions have in common. */
+/** One proposal: what its actions have in common. */
 export interface Batch extends NewBatch {
   id: number
 }
@@ -13,18 +13,18 @@ export interface Batch extends NewBatch {
 export interface NewBatch {
   workspaceId: number
   adAccountId: number
-  /** Of the workspace; a repeated one is the same batch. */
+  /** Unique in the workspace. */
   idempotencyKey: string
-  /** Of what was submitted, to tell the same from something else under the same key. */
+  /** Digest of the submission; distinguishes a retry from another proposal with the same key. */
   contentSha256: Buffer
   rationale: string
   provenance: EvidenceProvenance
   proposer: ActionProposer
   policyVersion: number
-  /** The strictest of its actions. */
+  /** The strictest decision of its actions. */
   policyDecision: PolicyDecision
   createdAt: Date
-  /** Until then a person may decide. */
+  /** When the approval period ends. */
   expiresAt: Date
 }
 
@@ -60,8 +60,8 @@ export async function findBatchByKey(
 }
 
 /**
- * The id of the new batch. Null: its key was taken, perhaps at this moment by another transaction,
- * for whose end this one has waited then.
+ * Returns the ID of the new batch, or null if its idempotency key exists. Waits for a concurrent
+ * transaction that is inserting the same key.
  */
 export async function insertBatch({ query }: Transaction, batch: NewBatch): Promise<number | null> {
   const row = await query
@@ -89,7 +89,7 @@ export async function insertBatch({ query }: Transaction, batch: NewBatch): Prom
   return row?.id ?? null
 }
 
-/** What the checks of the table allow is what the types say; jsonb comes as a value. */
+/** Table constraints guarantee the union types; jsonb is parsed on reading. */
 function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
   return {
     id: row.id,
@@ -115,16 +115,16 @@ function toBatch(row: Selectable<Tables['agent_batches']>): Batch {
   }
 }
 
-/** A batch with what a person wants to know of it. */
+/** A batch with names for display. */
 export interface QueuedBatchRow {
   batch: Batch
   adAccountName: string
   currency: string
-  /** The name of who answers for the credential. */
+  /** Name of the person responsible for the credential. */
   responsible: string
 }
 
-/** Batches of a workspace with something to decide, those that expire first before the others. */
+/** Batches of a workspace with pending actions, those that expire first on top. */
 export async function findQueuedBatches(
   transaction: Transaction,
   workspaceId: number,
@@ -147,7 +147,7 @@ export async function findQueuedBatches(
   return rows.map(toQueuedBatchRow)
 }
 
-/** One batch, whether it waits or not; null when the workspace has no such batch. */
+/** One batch of the workspace in any status, or null. */
 export async function findQueuedBatch(
   transaction: Transaction,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },
@@ -175,6 +175,6 @@ function toQueuedBatchRow(row: QueueSelection): QueuedBatchRow {
     batch: toBatch(row),
     adAccountName: row.ad_account_name,
     currency: row.currency,
-    responsible: row.responsible ?? 'somebody who is gone',
+    responsible: row.responsible ?? 'a former user',
   }
 }

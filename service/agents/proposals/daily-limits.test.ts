@@ -16,7 +16,7 @@ import { openDatabase } from '../../db/database.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { proposeActions } from './propose-actions.ts'
 
-/** An hour before the day ends in Berlin, where the ad accounts of the stage are. */
+/** An hour before the end of the day in Berlin, the time zone of the ad accounts. */
 const LATE = '2026-11-21T22:00:00.000Z'
 const HOUR = 3_600
 const AT_ONCE = 24
@@ -45,7 +45,7 @@ const by = (minor: number): ProposedChange => ({
   ...{ type: 'increase_budget', entity: 1, budgetMinor: 10_000 + minor },
 })
 
-it('the total of a day counts what was begun on it, up and down', async test => {
+it('counts increases and decreases of the day towards its total', async test => {
   const { stage, codes } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(600)), ['within_limits'])
@@ -56,7 +56,7 @@ it('the total of a day counts what was begun on it, up and down', async test => 
   assert.deepEqual(await codes({ type: 'pause', entity: 3 }), ['within_limits'])
 })
 
-it('the actions of a day are counted, also those that move no money', async test => {
+it('counts actions without a budget change towards the daily number', async test => {
   const { stage, codes } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { actions_per_day_max: 2 })
   const pause = { type: 'pause', entity: 3 } as const
@@ -65,7 +65,7 @@ it('the actions of a day are counted, also those that move no money', async test
   assert.deepEqual(await codes(by(1)), ['actions_per_day_exceeded'])
 })
 
-it('the earlier actions of a proposal count, except those that are blocked', async test => {
+it('counts earlier actions of a proposal, except blocked ones', async test => {
   const { stage, propose, codes } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', {
     ...{ daily_total_minor_max: 1_000, actions_per_day_max: 2, change_minor_max: 800 },
@@ -91,7 +91,7 @@ it('the earlier actions of a proposal count, except those that are blocked', asy
   )
 })
 
-it('a day is one of the time zone of the ad account', async test => {
+it('uses the time zone of the ad account', async test => {
   const { stage, codes, clock } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
@@ -101,11 +101,11 @@ it('a day is one of the time zone of the ad account', async test => {
   // Midnight in Berlin.
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
   clock.forward(HOUR)
-  // Midnight in UTC, where nothing begins.
+  // Midnight in UTC does not start a day.
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
 })
 
-it('the day of 25 hours has one total', async test => {
+it('has one total for a day of 25 hours', async test => {
   const { stage, codes, clock } = await stageOf(test, { startAt: '2026-10-24T22:00:00.000Z' })
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
@@ -115,7 +115,7 @@ it('the day of 25 hours has one total', async test => {
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
 })
 
-it('many proposals at once never get beyond the total of a day, nor beyond its count', async test => {
+it('keeps the daily limits under concurrent proposals', async test => {
   const { stage, propose, database, workspaceId, clock } = await stageOf(test)
   const limits = [
     [{ daily_total_minor_max: 5_000 }, 7],
@@ -137,7 +137,7 @@ it('many proposals at once never get beyond the total of a day, nor beyond its c
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
-it('each ad account has a day of its own, also when both are used at once', async test => {
+it('counts each ad account separately, also concurrently', async test => {
   const { stage, propose, otherAccountId, adAccountId } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_400 })
   const other = await executionPrincipal(stage, { account: otherAccountId })
@@ -150,7 +150,7 @@ it('each ad account has a day of its own, also when both are used at once', asyn
   }
 })
 
-it('a policy that is changed meanwhile holds for every decision that is written after it', async test => {
+it('applies a concurrently changed policy to every later decision', async test => {
   const { stage, propose, database, workspaceId } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits')
   const tries = Array.from({ length: AT_ONCE }, (_, at) =>

@@ -32,23 +32,23 @@ async function stageOf(test: TestContext) {
 
 const onlyActions = ({ actions }: ReturnType<typeof proposalOf>) => ({ actions })
 
-/** What the server notes by itself, such as what it has seen of a table, we do not store. */
+/** Excludes statistics that the server collects by itself. */
 function rowsOf(dump: Dump): string[] {
   return dump.filter(line => !line.startsWith('pg_catalog.')).sort()
 }
 
-it('a dry run keeps nothing at all', async test => {
+it('stores nothing', async test => {
   const { stage, dryRun, database } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits')
   const before = rowsOf(await dumpDatabase(database))
   assert.equal((await dryRun(onlyActions(proposalOf(...CHANGES)))).length, CHANGES.length)
   assert.deepEqual(rowsOf(await dumpDatabase(database)), before)
-  // The same search sees what a real proposal leaves behind.
+  // The same comparison detects a real proposal.
   await proposeActions(stage.context, await principalOf(stage), proposalOf(...CHANGES))
   assert.notDeepEqual(rowsOf(await dumpDatabase(database)), before)
 })
 
-it('a dry run says what proposing the same decides then', async test => {
+it('returns the decisions of the same proposal', async test => {
   const { stage, dryRun, context, principal } = await stageOf(test)
   for (const mode of EXECUTION_MODES) {
     for (const limits of [{}, { daily_total_minor_max: 1_500 }, { actions_per_day_max: 1 }]) {
@@ -70,7 +70,7 @@ it('a dry run says what proposing the same decides then', async test => {
   }
 })
 
-it('a dry run shows the state before and the one that is proposed', async test => {
+it('returns the current and the proposed state', async test => {
   const { stage, dryRun } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits')
   const [raise] = await dryRun(onlyActions(proposalOf(...CHANGES)))
@@ -80,7 +80,7 @@ it('a dry run shows the state before and the one that is proposed', async test =
   assert.deepEqual({ ...proposed, daily_budget_minor: 10_000, version: 1 }, before)
 })
 
-it('an entity that is not there has no diff, and a sentence says why', async test => {
+it('returns a reason instead of a diff for a missing entity', async test => {
   const { dryRun, context, principal } = await stageOf(test)
   const body = proposalOf({ type: 'pause', entity: 1 })
   const target_entity = { type: 'campaign', id: '404' }
@@ -88,14 +88,14 @@ it('an entity that is not there has no diff, and a sentence says why', async tes
   assert.deepEqual(await dryRun({ actions }), [
     {
       ...{ type: 'pause', target_entity, status: 'dry_run_unavailable' },
-      reason: 'The ad account has no such entity; check its type and its number.',
+      reason: 'The ad account has no such entity; check its type and ID.',
     },
   ])
   const proposed = await proposeActions(context, principal, { ...body, actions })
   assert.equal(proposed.actions[0]?.status, 'blocked')
 })
 
-it('403 without the permission to propose, and 422 with every wrong field', async test => {
+it('returns 403 without the permission, and 422 naming every invalid field', async test => {
   const { stage, dryRun, otherAccountId } = await stageOf(test)
   const { actions } = proposalOf(...CHANGES)
   const reader = await executionPrincipal(stage, { tier: 'read' })

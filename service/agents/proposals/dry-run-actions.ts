@@ -6,9 +6,9 @@ import { type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
 import { validateDryRun } from './validate-proposal.ts'
 
 /**
- * What proposeActions would decide at this moment, and what would change. The transaction may only
- * read, so that nothing can be kept of it. Throws a Refusal: 403 without the permission to propose,
- * 422 with every wrong field.
+ * Evaluates actions like proposeActions and returns the decisions and changes, without storing
+ * anything: the transaction is read-only. Throws a Refusal: 403 without the permission to propose,
+ * 422 with every invalid field.
  */
 export async function dryRunActions(
   { database, platform, now }: ProposalContext,
@@ -23,8 +23,8 @@ export async function dryRunActions(
     .setAccessMode('read only')
     .execute(async query => {
       const policy = await readPolicy({ query }, principal.workspaceId)
-      const order = { submissions, account: principal, policy, at: now() }
-      return evaluateActions({ query }, platform, order)
+      const input = { submissions, account: principal, policy, at: now() }
+      return evaluateActions({ query }, platform, input)
     })
   return { dry_run: { actions: evaluated.map(toDryRunAction) } }
 }
@@ -39,7 +39,8 @@ function toDryRunAction({ submission, evaluation }: EvaluatedAction): DryRunActi
     return { type, target_entity, status: 'dry_run_unavailable', reason }
   }
   return {
-    ...{ type, target_entity },
+    type,
+    target_entity,
     status: 'evaluated',
     policy_decision: decision,
     policy_reasons: reasons,

@@ -2,7 +2,7 @@ import type { ActionSubmission } from '@signalbox/contract/agents/actions.ts'
 import type { ActionPolicy } from '@signalbox/contract/agents/policy.ts'
 import type { Transaction } from '../../db/database.ts'
 import { startOfAccountDay } from '../policy/account-time.ts'
-import type { AdPlatform } from '../policy/ad-platform.ts'
+import { type AdPlatform, findEntity } from '../policy/ad-platform.ts'
 import { type DayUsage, type Evaluation, evaluateAction } from '../policy/evaluate-action.ts'
 import { INITIAL_STATUS_BY_DECISION, type NewAction } from './action.ts'
 import { findUsageSince } from './action-store.ts'
@@ -22,9 +22,9 @@ export interface EvaluatedAction {
 }
 
 /**
- * Judges the actions of one proposal in their order, by the entities as they are and by what was
- * begun in the ad account today. Each action counts those before it as if they were carried out,
- * except the blocked ones, so that many small changes get no further than a large one.
+ * Evaluates the actions of one proposal in order, against the current entities and the usage of the
+ * local day. Each action counts the earlier ones that are not blocked as executed, so that many
+ * small changes cannot exceed the limit of a large one.
  */
 export async function evaluateActions(
   transaction: Transaction,
@@ -38,9 +38,8 @@ export async function evaluateActions(
   const evaluated: EvaluatedAction[] = []
   for (const submission of submissions) {
     const { type, params, target_entity: target } = submission
-    const entity = entities.find(found => found.type === target.type && found.id === target.id)
-    const grounds = { policy, entity: entity ?? null, usedToday, account, at }
-    const evaluation = evaluateAction({ type, target, params }, grounds)
+    const input = { policy, entity: findEntity(entities, target), usedToday, account, at }
+    const evaluation = evaluateAction({ type, target, params }, input)
     evaluated.push({ submission, evaluation })
     if (evaluation.decision !== 'block') usedToday = addUsage(usedToday, evaluation.changeMinor)
   }
@@ -51,7 +50,7 @@ function addUsage({ changedMinor, actionCount }: DayUsage, changeMinor: number):
   return { changedMinor: changedMinor + changeMinor, actionCount: actionCount + 1 }
 }
 
-/** An action of a batch as it is when it was judged. What the policy allows begins at once. */
+/** Builds an evaluated action. An allowed action starts executing immediately. */
 export function buildNewAction(
   { workspaceId, adAccountId, createdAt }: Batch,
   position: number,

@@ -37,12 +37,13 @@ const KEY_TAKEN = {
   status: 422,
   errors: {
     idempotency_key: [
-      'The idempotency_key field stands for another proposal of this workspace; choose a new one.',
+      'The idempotency_key field was used for another proposal of this workspace; ' +
+        'choose a new one.',
     ],
   },
 }
 
-it('the same key with the same content is the saved proposal, however it is written', async test => {
+it('returns the stored proposal for the same key and equivalent content', async test => {
   const { propose, adAccountId, submitted, clock } = await stageOf(test)
   const body = proposalOf(RAISE, PAUSE)
   const first = await propose(body)
@@ -55,7 +56,7 @@ it('the same key with the same content is the saved proposal, however it is writ
   assert.equal((await submitted()).length, 1)
 })
 
-it('the saved proposal is answered as it is by now, whatever the policy says today', async test => {
+it('returns the current state of the stored proposal after a policy change', async test => {
   const { stage, propose } = await stageOf(test)
   const body = proposalOf(RAISE)
   const first = await propose(body)
@@ -66,7 +67,7 @@ it('the saved proposal is answered as it is by now, whatever the policy says tod
   assert.equal(anew.actions[0]?.status, 'executing')
 })
 
-it('422 on the key when anything else is different', async test => {
+it('returns 422 on the key if anything else differs', async test => {
   const { propose, submitted } = await stageOf(test)
   const body = proposalOf(RAISE)
   await propose(body)
@@ -83,7 +84,7 @@ it('422 on the key when anything else is different', async test => {
   assert.equal((await submitted()).length, 1)
 })
 
-it('422 on the key for another credential and for another ad account', async test => {
+it('returns 422 on the key for another credential or ad account', async test => {
   const { stage, propose, otherAccountId, submitted } = await stageOf(test)
   const body = proposalOf(RAISE)
   await propose(body)
@@ -96,7 +97,7 @@ it('422 on the key for another credential and for another ad account', async tes
   assert.equal((await submitted()).length, 1)
 })
 
-it('the same key in another workspace is another proposal', async test => {
+it('accepts the same key in another workspace', async test => {
   const { propose, database } = await stageOf(test)
   const other = await agentStage(database)
   const body = proposalOf(RAISE)
@@ -106,7 +107,7 @@ it('the same key in another workspace is another proposal', async test => {
   assert.notEqual(first.batch.id, second.batch.id)
 })
 
-it('of many who send the same at once one keeps it, and all get it', async test => {
+it('stores one of many concurrent identical proposals and returns it to all', async test => {
   const { propose, submitted, database, workspaceId, clock } = await stageOf(test)
   const body = proposalOf(RAISE, PAUSE)
   const proposals = await Promise.all(Array.from({ length: AT_ONCE }, () => propose(body)))
@@ -121,7 +122,7 @@ it('of many who send the same at once one keeps it, and all get it', async test 
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
-it('of many who send different things under one key at once one keeps it, the others 422', async test => {
+it('stores one of many concurrent proposals with one key; the others get 422', async test => {
   const { propose, submitted } = await stageOf(test)
   const body = proposalOf(RAISE)
   const tries = Array.from({ length: AT_ONCE }, (_, at) =>
@@ -136,13 +137,13 @@ it('of many who send different things under one key at once one keeps it, the ot
   assert.equal((await submitted()).length, 1)
 })
 
-it('a key is one proposal also when two ad accounts send it at once', async test => {
+it('stores one proposal if two ad accounts use a key concurrently', async test => {
   const { stage, principal, propose, otherAccountId, submitted } = await stageOf(test)
   const other = await executionPrincipal(stage, { account: otherAccountId })
   const rounds = 6
   for (let round = 0; round < rounds; round += 1) {
     const body = proposalOf(RAISE)
-    // They hold different ad accounts, so only the key itself keeps them apart.
+    // They lock different ad accounts, so only the key serializes them.
     const results = await Promise.allSettled(
       [principal, other, principal, other].map(by => propose(body, by)),
     )

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 
-/** Actions that still wait although their time to be decided on is over, the oldest first. */
+/** Pending actions whose approval period has ended, oldest first. */
 export async function findExpiredActions(
   { query }: Transaction,
   at: Date,
@@ -18,7 +18,7 @@ export async function findExpiredActions(
   return rows.map(({ id }) => id)
 }
 
-/** Actions that were left halfway before this moment, the oldest first. */
+/** Actions whose execution was interrupted and last updated before `before`, oldest first. */
 export async function findUnfinishedActions(
   { query }: Transaction,
   before: Date,
@@ -36,7 +36,7 @@ export async function findUnfinishedActions(
   return rows.map(({ id }) => id)
 }
 
-/** Actions of an ad account on which a person may still decide at this moment. */
+/** Counts the actions of an ad account that a person can still approve at `at`. */
 export async function countOpenApprovals(
   { query }: Transaction,
   { workspaceId, adAccountId }: { workspaceId: number; adAccountId: number },
@@ -50,6 +50,21 @@ export async function countOpenApprovals(
     .where('action.ad_account_id', '=', adAccountId)
     .where('action.status', '=', 'pending')
     .where('batch.expires_at', '>', at)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/**
+ * Counts pending actions of one ad account, or of all. Unlike `countOpenApprovals`, includes those
+ * whose approval period has ended until a job expires them.
+ */
+export async function countPending({ query }: Transaction, adAccountId?: number): Promise<number> {
+  const pending = query.selectFrom('agent_actions').where('status', '=', 'pending')
+  const { count } = await (adAccountId === undefined
+    ? pending
+    : pending.where('ad_account_id', '=', adAccountId)
+  )
+    .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }

@@ -10,7 +10,7 @@ interface SavedProposal {
   actions: readonly Action[]
 }
 
-/** The answer to who proposed, with the actions as they are by now. */
+/** The response to a proposal, with the current state of its actions. */
 export function toProposalResult(
   { publicOrigin }: Pick<ProposalContext, 'publicOrigin'>,
   { batch, actions }: SavedProposal,
@@ -35,7 +35,7 @@ export function toProposalResult(
   }
 }
 
-/** Those of the actions that the decision about the whole comes from, each once. */
+/** The distinct reasons of the actions that determine the decision of the batch. */
 function collectReasons({ batch, actions }: SavedProposal): PolicyReason[] {
   const deciding = actions.filter(action => action.policyDecision === batch.policyDecision)
   const reasons = deciding.flatMap(action => action.policyReasons)
@@ -56,7 +56,7 @@ function toProposedAction(action: Action): ProposalResult['proposal']['actions']
   }
 }
 
-/** A batch as it is now, with everything that happened to its actions. */
+/** A batch with the current state of its actions. */
 export function toBatchView(
   { publicOrigin }: Pick<ProposalContext, 'publicOrigin'>,
   { batch, actions }: SavedProposal,
@@ -81,12 +81,11 @@ export function toBatchView(
 }
 
 /**
- * The status of a batch, which follows from those of its actions and is stored nowhere
- * (`docs/states.md`). What is still open comes first, then what was done, what went wrong, and what
- * a person or the policy said no to.
+ * Derives the status of a batch from its actions (`docs/states.md`); it is not stored. Precedence:
+ * open actions, then executed, failed, approved as a suggestion, rejected and blocked ones.
  */
 export function deriveBatchStatus(statuses: readonly ActionStatus[]): BatchStatus {
-  const some = (...wanted: ActionStatus[]) => statuses.some(status => wanted.includes(status))
+  const some = (...matches: ActionStatus[]) => statuses.some(status => matches.includes(status))
   if (some('pending')) return 'pending_approval'
   if (some('executing', 'executed_pending_verification')) return 'executing'
   if (some('verified')) {
@@ -97,12 +96,12 @@ export function deriveBatchStatus(statuses: readonly ActionStatus[]): BatchStatu
   return some('rejected') ? 'rejected' : 'blocked'
 }
 
-/** Where people see everything that waits in a workspace. */
+/** The page with all pending approvals of a workspace. */
 function approvalQueueUrl(origin: string, workspaceId: number): string {
   return `${origin}/workspaces/${workspaceId}/approvals`
 }
 
-/** Where they see one batch and decide on it. */
+/** The page where a person decides on one batch. */
 function inboxUrl(
   origin: string,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },

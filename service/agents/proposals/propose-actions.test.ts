@@ -34,7 +34,7 @@ async function stageOf(test: TestContext) {
   return { ...stage, principal, propose, count, stage }
 }
 
-it('403 without the permission to propose, and nothing is kept', async test => {
+it('returns 403 without the permission to propose, and stores nothing', async test => {
   const { stage, propose, count } = await stageOf(test)
   const reader = await executionPrincipal(stage, { tier: 'read' })
   await assert.rejects(propose(proposalOf(RAISE), reader), { status: 403 })
@@ -42,13 +42,13 @@ it('403 without the permission to propose, and nothing is kept', async test => {
   assert.equal(await count('agent_batches'), 0)
 })
 
-it('422 for another ad account, also one of the same workspace', async test => {
+it('returns 422 for another ad account of the same workspace', async test => {
   const { propose, otherAccountId, adAccountId, count } = await stageOf(test)
   const other = propose({ ...proposalOf(RAISE), account_id: otherAccountId })
   await assert.rejects(other, {
     status: 422,
     errors: {
-      account_id: ['The account_id field must be the ad account of this credential; leave it out.'],
+      account_id: ['The account_id field must be the ad account of this credential; omit it.'],
     },
   })
   assert.equal(await count('agent_batches'), 0)
@@ -56,7 +56,7 @@ it('422 for another ad account, also one of the same workspace', async test => {
   assert.equal(batch.adAccountId, adAccountId)
 })
 
-it('403 when the ad account was disabled after the credential was looked at', async test => {
+it('returns 403 if the ad account was disabled after authentication', async test => {
   const { propose, database, adAccountId, count } = await stageOf(test)
   await database.pool.query(`update ad_accounts set status = 'disabled' where id = $1`, [
     adAccountId,
@@ -65,7 +65,7 @@ it('403 when the ad account was disabled after the credential was looked at', as
   assert.equal(await count('agent_batches'), 0)
 })
 
-it('what the policy leaves to a person waits for 72 hours', async test => {
+it('keeps an action that requires approval pending for 72 hours', async test => {
   const { propose, clock, workspaceId, adAccountId, database } = await stageOf(test)
   const body = proposalOf(RAISE, PAUSE)
   const { batch, actions, isNew } = await propose(body)
@@ -95,7 +95,7 @@ it('what the policy leaves to a person waits for 72 hours', async test => {
   assert.deepEqual([pause?.before?.status, pause?.proposed?.status], ['active', 'paused'])
 })
 
-it('what the policy allows is executing from now on, and what cannot be is blocked', async test => {
+it('stores allowed actions as executing and impossible ones as blocked', async test => {
   const { stage, propose, clock, database } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
   const { batch, actions } = await propose(proposalOf(PAUSE, RAISE, IMPOSSIBLE))
@@ -118,7 +118,7 @@ it('what the policy allows is executing from now on, and what cannot be is block
   )
 })
 
-it('the log has the proposal and then each action with what was decided', async test => {
+it('audits the proposal, then each action with its decision', async test => {
   const { stage, propose, database, workspaceId, principal, clock } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
   const before = await entriesOf(database, workspaceId)
@@ -161,7 +161,7 @@ it('the log has the proposal and then each action with what was decided', async 
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
-it('a proposal that cannot be written down is not kept', async test => {
+it('stores nothing if the audit entry cannot be written', async test => {
   const { propose, database, count } = await stageOf(test)
   await refuseEntries(database)
   await assert.rejects(propose(proposalOf(RAISE, IMPOSSIBLE)), /audit_entries/)
@@ -170,7 +170,7 @@ it('a proposal that cannot be written down is not kept', async test => {
   }
 })
 
-it('words of an agent are kept and answered as they came, and the log has none of them', async test => {
+it('stores and returns the text of an agent unchanged, and never in the audit log', async test => {
   const { context, propose, database, workspaceId } = await stageOf(test)
   const hostile = `<script>alert(1)</script> "; drop table agent_actions; -- \u202e {{7*7}} 😀`
   const body = proposalOf(IMPOSSIBLE)
@@ -188,7 +188,7 @@ it('words of an agent are kept and answered as they came, and the log has none o
   assert.doesNotMatch(JSON.stringify(await entriesOf(database, workspaceId)), /script/)
 })
 
-it('evidence is kept with the moment at which the credential used that tool', async test => {
+it('stores evidence with the time at which the credential used the tool', async test => {
   const { propose, principal, stage, database, clock } = await stageOf(test)
   const readAt = clock.now()
   await recordToolUse(database, principal, 'get_account_state', readAt)
@@ -208,7 +208,7 @@ it('evidence is kept with the moment at which the credential used that tool', as
   })
 })
 
-it('the answer leads to the place where a person decides', async test => {
+it('returns the URL of the approval page', async test => {
   const { context, propose, workspaceId, adAccountId, principal } = await stageOf(test)
   const { batch, actions } = await propose(proposalOf(RAISE, PAUSE))
   const { proposal } = toProposalResult(context, { batch, actions })
@@ -224,7 +224,8 @@ it('the answer leads to the place where a person decides', async test => {
       policy_reasons: [
         {
           code: 'suggest_only',
-          message: 'This workspace takes suggestions: a person decides and carries it out.',
+          message:
+            'This workspace only accepts suggestions: a person decides and makes the change.',
         },
       ],
       approval_required: true,
@@ -241,7 +242,7 @@ it('the answer leads to the place where a person decides', async test => {
   )
 })
 
-it('a connection proposes in its own name', async test => {
+it('names the connection as the proposer', async test => {
   const { stage, propose, database, workspaceId } = await stageOf(test)
   const connection = await principalOf(stage, 'connection')
   const { actions } = await propose(proposalOf(RAISE), connection)
@@ -252,7 +253,7 @@ it('a connection proposes in its own name', async test => {
   assert.deepEqual(entry?.actor, { type: 'connection', id: String(id) })
 })
 
-it('entities of another ad account are not there, whatever their numbers', async test => {
+it('does not find entities of another ad account', async test => {
   const { stage, propose, database, otherAccountId } = await stageOf(test)
   await database.pool.query(
     `update ad_entities set id = '999' where ad_account_id = $1 and id = $2`,
@@ -271,7 +272,7 @@ it('entities of another ad account are not there, whatever their numbers', async
   assert.equal(own.actions[0]?.status, 'pending')
 })
 
-it('422 when more would wait than anybody reads, until some are decided', async test => {
+it('returns 422 for too many pending actions, until some are decided', async test => {
   const { propose, database } = await stageOf(test)
   const proposed = (key: number) => ({ ...proposalOf(RAISE, PAUSE), idempotency_key: `k${key}` })
   for (let key = 0; key < PENDING_ACTIONS_MAX / 2; key += 1) await propose(proposed(key))

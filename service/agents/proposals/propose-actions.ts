@@ -7,11 +7,12 @@ import { Refusal } from '../../http/refusal.ts'
 import { type AgentPrincipal, requirePermission } from '../../oauth/authenticate-agent.ts'
 import { lockPolicy } from '../policy/policy-store.ts'
 import { type Action, type ActionProposer, toProposer } from './action.ts'
-import { countPending, findActionsOfBatch } from './action-store.ts'
+import { findActionsOfBatch } from './action-store.ts'
 import { lockActiveAdAccount } from './ad-account-store.ts'
 import type { ProposalContext } from './agents-context.ts'
 import { type Batch, findBatchByKey, insertBatch, type NewBatch } from './batch-store.ts'
 import { buildNewAction, type EvaluatedAction, evaluateActions } from './evaluate-actions.ts'
+import { countPending } from './open-action-store.ts'
 import { findToolUses } from './tool-use-store.ts'
 import { createAction } from './transition-action.ts'
 import { validateProposal } from './validate-proposal.ts'
@@ -20,22 +21,21 @@ export interface Proposal {
   batch: Batch
   /** In the order of the submission. */
   actions: Action[]
-  /** False: the same was proposed under the same key before, and this is what became of it. */
+  /** False for a retry with the same idempotency key; the actions then have their current state. */
   isNew: boolean
 }
 
-/** How long a person may decide (decisions, section 10). */
+/** The approval period. */
 const APPROVAL_HOURS = 72
 const HOUR_MILLISECONDS = 3_600_000
 
-/** So many actions of one ad account may wait: more nobody reads, and a queue is easily flooded. */
+/** Limits pending actions of one ad account, so that a proposer cannot flood the queue. */
 export const PENDING_ACTIONS_MAX = 200
 
 /**
- * Judges what an agent proposes and keeps it, with its entries in the log, in one transaction. What
- * the policy allows is kept as executing: who calls carries it out afterwards. Throws a Refusal:
- * 403 without the permission, 422 with every wrong field, or for a key that stands for something
- * else.
+ * Evaluates a proposal and stores it with its audit entries in one transaction. Allowed actions are
+ * stored as executing; the caller executes them afterwards. Throws a Refusal: 403 without the
+ * permission, 422 with every invalid field or for an idempotency key of another proposal.
  */
 export async function proposeActions(
   context: ProposalContext,
@@ -49,8 +49,8 @@ export async function proposeActions(
     proposer,
     adAccountId: principal.adAccountId,
   })
-  const order = { principal, proposer, submission, contentSha256 }
-  return context.database.query.transaction().execute(query => propose({ query }, context, order))
+  const input = { principal, proposer, submission, contentSha256 }
+  return context.database.query.transaction().execute(query => propose({ query }, context, input))
 }
 
 interface ProposalInput {
@@ -63,50 +63,53 @@ interface ProposalInput {
 async function propose(
   transaction: Transaction,
   context: ProposalContext,
-  order: ProposalInput,
+  input: ProposalInput,
 ): Promise<Proposal> {
-  const { workspaceId } = order.principal
-  const account = await lockActiveAdAccount(transaction, order.principal)
-  if (!account) throw new Refusal(403, 'The ad account of this credential is not active any more.')
-  const saved = await findSavedProposal(transaction, order)
+  const { workspaceId } = input.principal
+  const account = await lockActiveAdAccount(transaction, input.principal)
+  if (!account) throw new Refusal(403, 'The ad account of this credential is no longer active.')
+  const saved = await findSavedProposal(transaction, input)
   if (saved) return saved
-  // Taken under the lock: the day that is counted is the day in which it is written down.
+  // Read the clock under the lock, so that usage is counted on the day that is recorded.
   const at = context.now()
   const policy = await lockPolicy(transaction, workspaceId)
-  const submissions = order.submission.actions
+  const submissions = input.submission.actions
   const evaluated = await evaluateActions(transaction, context.platform, {
-    ...{ submissions, account, policy, at },
+    submissions,
+    account,
+    policy,
+    at,
   })
   await requireQueueCapacity(transaction, account.adAccountId, evaluated)
-  const batch = await buildBatch(transaction, order, {
+  const batch = await buildBatch(transaction, input, {
     evaluated,
     policyVersion: policy.version,
     at,
   })
   const id = await insertBatch(transaction, batch)
   if (id !== null) return saveProposal(transaction, context, { batch: { ...batch, id }, evaluated })
-  // Another ad account of the workspace took the key while this one was judged.
-  const other = await findSavedProposal(transaction, order)
+  // Another ad account of the workspace used the key in the meantime.
+  const other = await findSavedProposal(transaction, input)
   if (other) return other
-  throw new Error('a key was taken and is not there')
+  throw new Error('the batch of a conflicting idempotency key is missing')
 }
 
-/** The account is held, so that nobody else fills the place that is found. */
+/** The locked ad account prevents concurrent proposals from exceeding the limit. */
 async function requireQueueCapacity(
   transaction: Transaction,
   adAccountId: number,
   evaluated: readonly EvaluatedAction[],
 ): Promise<void> {
-  const waiting = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
-  if (waiting.length === 0) return
-  if ((await countPending(transaction, adAccountId)) + waiting.length <= PENDING_ACTIONS_MAX) return
-  const sentence =
-    `The actions field asks for a person, and ${PENDING_ACTIONS_MAX} actions of this ad account ` +
-    'may wait at most; wait until some are decided.'
-  throw Refusal.ofFields({ actions: [sentence] })
+  const pending = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
+  if (pending.length === 0) return
+  if ((await countPending(transaction, adAccountId)) + pending.length <= PENDING_ACTIONS_MAX) return
+  const message =
+    'The actions field requires approval, and this ad account can have at most ' +
+    `${PENDING_ACTIONS_MAX} pending actions; wait until some are decided.`
+  throw Refusal.ofFields({ actions: [message] })
 }
 
-/** What this key stands for already, if anything. */
+/** The proposal that was stored with this idempotency key, if any. */
 async function findSavedProposal(
   transaction: Transaction,
   { principal: { workspaceId }, submission, contentSha256 }: ProposalInput,
@@ -119,18 +122,18 @@ async function findSavedProposal(
 }
 
 function idempotencyConflict(): Refusal {
-  const sentence =
-    'The idempotency_key field stands for another proposal of this workspace; choose a new one.'
-  return Refusal.ofFields({ idempotency_key: [sentence] })
+  const message =
+    'The idempotency_key field was used for another proposal of this workspace; choose a new one.'
+  return Refusal.ofFields({ idempotency_key: [message] })
 }
 
-/** The same content from the same credential for the same ad account has the same digest. */
+/** Digest of the content, credential and ad account; equal for retries. */
 function computeContentDigest(
   { idempotency_key: _, account_id: __, ...content }: ProposalSubmission,
   { proposer, adAccountId }: { proposer: ActionProposer; adAccountId: number },
 ): Buffer {
-  const by = { type: proposer.kind, id: proposer.id }
-  const text = canonicalJson({ content, proposed_by: by, ad_account_id: adAccountId })
+  const proposedBy = { type: proposer.kind, id: proposer.id }
+  const text = canonicalJson({ content, proposed_by: proposedBy, ad_account_id: adAccountId })
   return hash('sha256', text, 'buffer')
 }
 
@@ -162,7 +165,7 @@ interface EvaluatedProposal {
   at: Date
 }
 
-/** Kept with the batch, because the tool may be used again before anybody looks. */
+/** Stores the time of use with the batch, because the tool may be used again before a review. */
 function buildProvenance({ source_tool, fields_used, action_index }: Evidence, uses: Uses) {
   return {
     source_tool,
@@ -178,7 +181,7 @@ function strictestDecision(decisions: readonly PolicyDecision[]): PolicyDecision
   return decisions.includes('require_approval') ? 'require_approval' : 'allow'
 }
 
-/** The entries of the log come last: the chain of the workspace is held from the first one on. */
+/** Appends audit entries last: the first one locks the chain of the workspace. */
 async function saveProposal(
   transaction: Transaction,
   { audit }: ProposalContext,
@@ -186,7 +189,9 @@ async function saveProposal(
 ): Promise<Proposal> {
   const { id: batchId, workspaceId, proposer, createdAt: at, expiresAt } = batch
   await audit.append(transaction, {
-    ...{ workspaceId, at, action: 'proposal.submitted' },
+    workspaceId,
+    at,
+    action: 'proposal.submitted',
     actor: { type: proposer.kind, id: String(proposer.id) },
     subject: { type: 'batch', id: String(batchId) },
     details: {
@@ -198,8 +203,8 @@ async function saveProposal(
     },
   })
   const actions: Action[] = []
-  for (const [position, each] of evaluated.entries()) {
-    const action = buildNewAction(batch, position, each)
+  for (const [position, evaluatedAction] of evaluated.entries()) {
+    const action = buildNewAction(batch, position, evaluatedAction)
     actions.push(await createAction(transaction, audit, { batchId, action, proposer, expiresAt }))
   }
   return { batch, actions, isNew: true }

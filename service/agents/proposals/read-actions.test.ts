@@ -39,7 +39,7 @@ async function stageOf(test: TestContext) {
   return { ...stage, stage, propose, scope, foreign }
 }
 
-it('the actions of an ad account are listed with the newest first, page by page', async test => {
+it('lists the actions of an ad account page by page, newest first', async test => {
   const { context, propose, scope } = await stageOf(test)
   const ids: number[] = []
   for (let count = 0; count <= ACTIONS_PER_PAGE; count += 1) {
@@ -63,7 +63,7 @@ it('the actions of an ad account are listed with the newest first, page by page'
   assert.deepEqual((await listActions(context, scope, { page: 2_147_483_647 })).actions, [])
 })
 
-it('a list is of one status, and of one ad account or of the workspace', async test => {
+it('filters actions by status, ad account and workspace', async test => {
   const { stage, context, propose, scope, otherAccountId, workspaceId } = await stageOf(test)
   const { actions: own } = await propose([RAISE, IMPOSSIBLE])
   const other = await executionPrincipal(stage, { account: otherAccountId })
@@ -82,7 +82,7 @@ it('a list is of one status, and of one ad account or of the workspace', async t
   assert.deepEqual(await idsOf(whole, 'pending'), [foreign, raise])
 })
 
-it('422 for a status or a page that cannot be', async test => {
+it('returns 422 for an invalid status or page', async test => {
   const { context, scope } = await stageOf(test)
   const wrong = [
     [{ status: 'done' }, ['status']],
@@ -103,24 +103,34 @@ it('422 for a status or a page that cannot be', async test => {
   }
 })
 
-it('an action is answered with everything that happened to it', async test => {
+it('returns an action with its history', async test => {
   const { context, propose, scope, clock } = await stageOf(test)
   const { batch, actions } = await propose([RAISE])
   const id = actions[0]?.id ?? 0
   for (const given of [id, String(id)]) {
     const { action } = await readAction(context, scope, given)
     const at = clock.now().toISOString()
+    const expiresAt = batch.expiresAt.toISOString()
     const { before, proposed, policy_evidence, policy_reasons, proposed_by, ...rest } = action
     assert.deepEqual(rest, {
-      ...{ id, batch_id: batch.id, type: 'increase_budget', status: 'pending', outcome: null },
+      id,
+      batch_id: batch.id,
+      type: 'increase_budget',
+      status: 'pending',
+      outcome: null,
       target_entity: { type: 'campaign', id: '901', name: null },
       params: { new_daily_budget_minor: 11_000 },
       rationale: 'It sells.',
-      explanation: `It waits for a person, who may decide until ${batch.expiresAt.toISOString()}; read it again later.`,
+      explanation: `A person can approve or reject it until ${expiresAt}; check again later.`,
       policy_decision: 'require_approval',
-      ...{ after: null, decided_at: null, decision_reason: null },
-      ...{ executed_at: null, finished_at: null },
-      ...{ expires_at: batch.expiresAt.toISOString(), created_at: at, updated_at: at },
+      after: null,
+      decided_at: null,
+      decision_reason: null,
+      executed_at: null,
+      finished_at: null,
+      expires_at: expiresAt,
+      created_at: at,
+      updated_at: at,
     })
     assert.equal(policy_evidence.change_minor, 1_000)
     assert.equal(policy_reasons[0]?.code, 'suggest_only')
@@ -129,7 +139,7 @@ it('an action is answered with everything that happened to it', async test => {
   }
 })
 
-it('a batch is answered with its actions and the status that follows from them', async test => {
+it('returns a batch with its actions and derived status', async test => {
   const { context, propose, scope } = await stageOf(test)
   const { batch, actions } = await propose([RAISE, IMPOSSIBLE])
   const { batch: read } = await readBatch(context, scope, String(batch.id))
@@ -147,7 +157,7 @@ it('a batch is answered with its actions and the status that follows from them',
   )
 })
 
-it('the receipt of an action that ended is the document that the chain names', async test => {
+it('returns the receipt that the audit entry names', async test => {
   const { context, propose, scope, database, workspaceId } = await stageOf(test)
   const { actions } = await propose([IMPOSSIBLE])
   const id = actions[0]?.id ?? 0
@@ -169,16 +179,16 @@ it('the receipt of an action that ended is the document that the chain names', a
   })
 })
 
-it('404 for the receipt of an action that has not ended', async test => {
+it('returns 404 for the receipt of an open action', async test => {
   const { context, propose, scope } = await stageOf(test)
   const { actions } = await propose([RAISE])
   await assert.rejects(readReceipt(context, scope, actions[0]?.id), {
     status: 404,
-    message: 'This action has no receipt yet: it gets one when it has ended.',
+    message: 'This action has no receipt yet: it gets one when it is completed.',
   })
 })
 
-it('404 for what belongs to another ad account or workspace, as for what is not there', async test => {
+it('returns 404 for actions and batches of another ad account or workspace', async test => {
   const { context, propose, scope, foreign } = await stageOf(test)
   const { batch, actions } = await propose([IMPOSSIBLE])
   const id = actions[0]?.id

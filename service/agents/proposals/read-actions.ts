@@ -7,6 +7,7 @@ import type {
 } from '@signalbox/contract/agents/proposals.ts'
 import { FieldErrorList } from '../../http/field-errors.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { parseRowId } from '../../util/row-id.ts'
 import type { Action } from './action.ts'
 import { findAction, findActionsOfBatch, findActionsPage } from './action-store.ts'
@@ -16,23 +17,29 @@ import { findBatch } from './batch-store.ts'
 import { toBatchView } from './proposal-view.ts'
 import { findReceipt, toReceiptView } from './receipt-store.ts'
 
-/** Whose actions are read: those of one ad account, or (null) of the whole workspace. */
+/** The actions that a reader may see. */
 export interface ReadScope {
   workspaceId: number
+  /** Null for every ad account of the workspace. */
   adAccountId: number | null
 }
 
-/** As they came from a query or from arguments. */
+/** An agent sees the one ad account of its credential. */
+export function agentScope({ workspaceId, adAccountId }: AgentPrincipal): ReadScope {
+  return { workspaceId, adAccountId }
+}
+
+/** Unparsed, from a query string or tool arguments. */
 export interface ActionQuery {
   status?: unknown
   page?: unknown
 }
 
 export const ACTIONS_PER_PAGE = 25
-/** A page number so high that no workspace has as many actions. */
+/** Higher than any workspace reaches. */
 const PAGE_MAX = 10_000_000
 
-/** Newest first. Throws a 422 refusal for a status or a page that cannot be. */
+/** Lists actions, newest first. Throws a 422 refusal for an invalid status or page. */
 export async function listActions(
   { database }: ProposalContext,
   scope: ReadScope,
@@ -40,9 +47,10 @@ export async function listActions(
 ): Promise<ActionList> {
   const { status, page } = parseQuery(query)
   const found = await findActionsPage(database, {
-    ...{ ...scope, status },
+    ...scope,
+    status,
     offset: (page - 1) * ACTIONS_PER_PAGE,
-    // One more than is shown says whether there is another page.
+    // One extra row reveals whether there is another page.
     limit: ACTIONS_PER_PAGE + 1,
   })
   return {
@@ -57,18 +65,18 @@ function parseQuery({ status, page = 1 }: ActionQuery): {
   status: ActionStatus | null
   page: number
 } {
-  const faults = new FieldErrorList()
-  const known = ACTION_STATUSES.find(one => one === status) ?? null
-  if (status !== undefined && known === null) {
-    faults.add('status', `The status field must be one of: ${ACTION_STATUSES.join(', ')}.`)
+  const errors = new FieldErrorList()
+  const knownStatus = ACTION_STATUSES.find(known => known === status) ?? null
+  if (status !== undefined && knownStatus === null) {
+    errors.add('status', `The status field must be one of: ${ACTION_STATUSES.join(', ')}.`)
   }
   const number = parseRowId(page)
-  if (number === null) faults.add('page', 'The page field must be an integer of at least 1.')
-  if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
-  return { status: known, page: Math.min(number ?? 1, PAGE_MAX) }
+  if (number === null) errors.add('page', 'The page field must be an integer of at least 1.')
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
+  return { status: knownStatus, page: Math.min(number ?? 1, PAGE_MAX) }
 }
 
-/** One action. Throws a 404 refusal for what the scope does not have. */
+/** Reads one action. Throws a 404 refusal if it is not in the scope. */
 export async function readAction(
   { database }: ProposalContext,
   scope: ReadScope,
@@ -77,20 +85,20 @@ export async function readAction(
   return { action: toActionView(await findActionInScope(database, scope, actionId)) }
 }
 
-/** One batch with its actions. Throws a 404 refusal for what the scope does not have. */
+/** Reads one batch with its actions. Throws a 404 refusal if it is not in the scope. */
 export async function readBatch(
   context: ProposalContext,
   scope: ReadScope,
   batchId: unknown,
 ): Promise<ActionBatch> {
   const { database } = context
-  const name = { workspaceId: scope.workspaceId, batchId: parseRowId(batchId) ?? 0 }
-  const batch = await findBatch(database, name)
+  const ref = { workspaceId: scope.workspaceId, batchId: parseRowId(batchId) ?? 0 }
+  const batch = await findBatch(database, ref)
   if (!batch || !isInScope(scope, batch)) throw Refusal.notFound('There is no such batch.')
   return toBatchView(context, { batch, actions: await findActionsOfBatch(database, batch.id) })
 }
 
-/** What can be shown of an action that has ended. Throws a 404 refusal until then. */
+/** Reads the receipt of a completed action. Throws a 404 refusal until it is completed. */
 export async function readReceipt(
   { database }: ProposalContext,
   scope: ReadScope,
@@ -99,7 +107,7 @@ export async function readReceipt(
   const action = await findActionInScope(database, scope, actionId)
   const receipt = await findReceipt(database, { ...scope, actionId: action.id })
   if (receipt) return toReceiptView(action, receipt)
-  throw Refusal.notFound('This action has no receipt yet: it gets one when it has ended.')
+  throw Refusal.notFound('This action has no receipt yet: it gets one when it is completed.')
 }
 
 async function findActionInScope(

@@ -28,7 +28,7 @@ export async function insertReceipt({ query }: Transaction, receipt: Receipt): P
     .execute()
 }
 
-/** Null: the action has not ended, or the workspace has no such action. */
+/** Null if the action is not completed or not in the workspace. */
 export async function findReceipt(
   { query }: Transaction,
   { workspaceId, actionId }: { workspaceId: number; actionId: number },
@@ -56,7 +56,7 @@ interface ReceiptDocument {
   documentSha256: Buffer
 }
 
-/** What can be shown of an action that has ended; nothing in it changes later. */
+/** Builds the receipt of a completed action; its content is immutable. */
 export function buildReceiptDocument(action: Action): ReceiptDocument {
   const document = canonicalJson({
     action_id: action.id,
@@ -88,7 +88,7 @@ export function buildReceiptDocument(action: Action): ReceiptDocument {
   return { document, documentSha256: hash('sha256', document, 'buffer') }
 }
 
-/** A receipt as it is shown: the document itself, its digest, and where the chain names it. */
+/** The public view of a receipt: the document, its digest and its entry in the audit log. */
 export function toReceiptView(
   { status }: Pick<Action, 'status'>,
   receipt: Receipt,
@@ -105,7 +105,7 @@ export function toReceiptView(
   }
 }
 
-/** `none`: nothing was carried out; `not_needed`: it was, and as proposed. */
+/** `none`: the action was not executed. `not_needed`: it was executed as proposed. */
 function toRecoveryDisposition(
   status: ActionStatus,
 ): DecisionReceipt['disposition']['recovery_disposition'] {

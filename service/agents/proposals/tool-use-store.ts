@@ -2,7 +2,7 @@ import type { Transaction } from '../../db/database.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { toProposer } from './action.ts'
 
-/** Notes when a credential used a tool; an earlier moment never replaces a later one. */
+/** Records when a credential last used a tool; never replaces a later time with an earlier one. */
 export async function recordToolUse(
   { query }: Transaction,
   principal: AgentPrincipal,
@@ -22,7 +22,7 @@ export async function recordToolUse(
     .execute()
 }
 
-/** The tools that a credential used since a moment, and when last. */
+/** The tools that a credential used since a given time, with the time of the last use. */
 export async function findToolUses(
   { query }: Transaction,
   principal: AgentPrincipal,

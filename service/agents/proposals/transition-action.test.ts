@@ -23,38 +23,38 @@ async function stageOf(test: TestContext) {
   const name = { workspaceId, actionId: action.id }
   const inTransaction = <Result>(work: (transaction: Transaction) => Promise<Result>) =>
     database.query.transaction().execute(query => work({ query }))
-  const move = (order: Partial<TransitionInput> & { to: ActionStatus }) =>
+  const transition = (input: Partial<TransitionInput> & { to: ActionStatus }) =>
     inTransaction(async transaction => {
       const [locked] = await lockActions(transaction, [action.id])
-      if (!locked) throw new Error('it is gone')
-      const rest = {
+      if (!locked) throw new Error('the action is missing')
+      const defaults = {
         outcome: null,
         at: clock.now(),
         actor: SYSTEM,
-        audit: 'action.failed',
+        auditAction: 'action.failed',
       } as const
-      return transitionAction(transaction, context.audit, { ...rest, ...order, action: locked })
+      return transitionAction(transaction, context.audit, { ...defaults, ...input, action: locked })
     })
   const setStatus = (status: ActionStatus) =>
     database.pool.query('update agent_actions set status = $2 where id = $1', [action.id, status])
-  return { ...stage, batch, action, name, inTransaction, move, setStatus }
+  return { ...stage, batch, action, name, inTransaction, transition, setStatus }
 }
 
 const SYSTEM = { type: 'system', id: null } as const
 
-it('no move outside the table can be made, and an action walks along it', async test => {
-  const { move, setStatus, database, name } = await stageOf(test)
+it('makes every transition of the table and rejects all others', async test => {
+  const { transition, setStatus, database, name } = await stageOf(test)
   for (const from of ACTION_STATUSES) {
     for (const to of ACTION_STATUSES) {
       if (canTransition(from, to)) continue
       await setStatus(from)
-      await assert.rejects(move({ to }), {
-        message: `an action does not move from ${from} to ${to}`,
+      await assert.rejects(transition({ to }), {
+        message: `an action does not transition from ${from} to ${to}`,
       })
       assert.equal((await findAction(database, name))?.status, from)
     }
   }
-  // A receipt is kept for good, so that one action ends once; the other endings have their tests.
+  // Receipts are immutable, so an action ends once; other tests cover the other final statuses.
   for (const [from, to] of [
     ['pending', 'executing'],
     ['executing', 'executed_pending_verification'],
@@ -62,18 +62,18 @@ it('no move outside the table can be made, and an action walks along it', async 
   ] as const) {
     assert.ok((ACTION_TRANSITIONS[from] as readonly string[]).includes(to))
     await setStatus(from)
-    assert.equal((await move({ to })).status, to)
+    assert.equal((await transition({ to })).status, to)
     assert.equal((await findAction(database, name))?.status, to)
   }
 })
 
-it('a move writes the row, its entry and, at the end, its receipt', async test => {
-  const { move, database, name, workspaceId, clock, owner, action } = await stageOf(test)
+it('writes the row, its audit entry and, for a final status, its receipt', async test => {
+  const { transition, database, name, workspaceId, clock, owner, action } = await stageOf(test)
   clock.forward(60)
   const at = clock.now()
   const actor = { type: 'person', id: String(owner.userId) } as const
   const decision = { decidedBy: owner.userId, decidedAt: at, decisionReason: 'Not this week.' }
-  const moved = await move({
+  const moved = await transition({
     ...{ to: 'rejected', actor, audit: 'action.rejected', changes: decision },
     details: { decided: true },
   })
@@ -97,37 +97,37 @@ it('a move writes the row, its entry and, at the end, its receipt', async test =
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
-it('an action that somebody else has moved is not moved, and nothing is written', async test => {
+it('writes nothing if the action changed concurrently', async test => {
   const { inTransaction, action, context, database, workspaceId, name, clock } = await stageOf(test)
   const entries = await entriesOf(database, workspaceId)
   const stale = { ...action, status: 'executing' as const }
-  const order = { to: 'failed', outcome: null, at: clock.now(), actor: SYSTEM } as const
-  const moving = inTransaction(transaction =>
+  const input = { to: 'failed', outcome: null, at: clock.now(), actor: SYSTEM } as const
+  const transitioning = inTransaction(transaction =>
     transitionAction(transaction, context.audit, {
-      ...order,
-      audit: 'action.failed',
+      ...input,
+      auditAction: 'action.failed',
       action: stale,
     }),
   )
-  await assert.rejects(moving, /was moved by somebody else/)
+  await assert.rejects(transitioning, /changed concurrently/)
   assert.deepEqual(await entriesOf(database, workspaceId), entries)
   assert.deepEqual(await findAction(database, name), action)
 })
 
-it('an action is born only as its decision says', async test => {
+it('creates an action only in the status of its decision', async test => {
   const { inTransaction, action, batch, context } = await stageOf(test)
   const { proposer, expiresAt, id: batchId } = batch
   for (const status of ACTION_STATUSES) {
     if (status === 'pending') continue
-    const order = { batchId, proposer, expiresAt, action: { ...action, position: 1, status } }
-    const keeping = inTransaction(transaction => createAction(transaction, context.audit, order))
-    await assert.rejects(keeping, {
-      message: `an action is not born ${status} by the decision require_approval`,
+    const input = { batchId, proposer, expiresAt, action: { ...action, position: 1, status } }
+    const creation = inTransaction(transaction => createAction(transaction, context.audit, input))
+    await assert.rejects(creation, {
+      message: `the decision require_approval does not create an action that is ${status}`,
     })
   }
 })
 
-it('what is final has no way on, and everything else has', () => {
+it('has no transition from a final status', () => {
   const final = ACTION_STATUSES.filter(isFinal)
   assert.deepEqual(final.sort(), [
     ...['approved_without_execution', 'blocked', 'execution_uncertain', 'failed'],

@@ -13,47 +13,44 @@ import {
 import { insertAction, updateAction } from './action-store.ts'
 import { buildReceiptDocument, insertReceipt } from './receipt-store.ts'
 
-/** What the move writes beside the status, and who made it. */
 export interface TransitionInput extends ActionTransition {
   at: Date
   actor: AuditActor
-  /** How the log calls it. */
-  audit: AuditAction
+  auditAction: AuditAction
   details?: AuditDetails
-  /** Columns that this move fills. */
+  /** Columns that the transition sets. */
   changes?: Partial<
     Pick<
       Action,
-      | ('after' | 'executionStartedAt' | 'executedAt')
-      | ('decidedBy' | 'decidedAt' | 'decisionReason')
+      'after' | 'executionStartedAt' | 'executedAt' | 'decidedBy' | 'decidedAt' | 'decisionReason'
     >
   >
 }
 
 /**
- * The one way in which an action's status changes: the row, its entry in the log and, when it ends,
- * its receipt are written together. The caller holds the row (`lockActions`); a move that is not in
- * the table is a bug and throws.
+ * The only function that changes the status of an action. Writes the row, its audit entry and, for
+ * a final status, its receipt. The caller must have locked the row (`lockActions`). Throws on a
+ * transition that is not in the table, which is a bug.
  */
 export async function transitionAction(
   transaction: Transaction,
   audit: AuditTrail,
-  { action, ...order }: TransitionInput & { action: Action },
+  { action, ...input }: TransitionInput & { action: Action },
 ): Promise<Action> {
-  const { to, outcome, at, changes } = order
+  const { to, outcome, at, changes } = input
   if (!canTransition(action.status, to)) {
-    throw new Error(`an action does not move from ${action.status} to ${to}`)
+    throw new Error(`an action cannot go from ${action.status} to ${to}`)
   }
   const finishedAt = isFinal(to) ? at : null
-  const moved: Action = { ...action, ...changes, status: to, outcome, finishedAt, updatedAt: at }
-  if (!(await updateAction(transaction, moved, action.status))) {
-    throw new Error(`action ${action.id} was moved by somebody else; it was not locked`)
+  const updated: Action = { ...action, ...changes, status: to, outcome, finishedAt, updatedAt: at }
+  if (!(await updateAction(transaction, updated, action.status))) {
+    throw new Error(`action ${action.id} changed concurrently; it was not locked`)
   }
-  await recordTransition(transaction, audit, { ...order, action: moved })
-  return moved
+  await recordTransition(transaction, audit, { ...input, action: updated })
+  return updated
 }
 
-/** Stores an action that was judged just now, with its first entry, and its receipt if it ended. */
+/** Stores an evaluated action with its first audit entry, and its receipt if it is final. */
 export async function createAction(
   transaction: Transaction,
   audit: AuditTrail,
@@ -61,24 +58,30 @@ export async function createAction(
 ): Promise<Action> {
   const { createdAt: at, status, policyDecision, policyEvidence, policyReasons } = action
   if (status !== INITIAL_STATUS_BY_DECISION[policyDecision]) {
-    throw new Error(`an action is not born ${status} by the decision ${policyDecision}`)
+    throw new Error(`the decision ${policyDecision} does not create an action that is ${status}`)
   }
   const id = await insertAction(transaction, batchId, action)
-  const kept: Action = {
+  const created: Action = {
     ...action,
     ...UNDECIDED,
-    ...{ id, batchId, proposer, expiresAt, updatedAt: at },
+    id,
+    batchId,
+    proposer,
+    expiresAt,
+    updatedAt: at,
     finishedAt: isFinal(status) ? at : null,
   }
   await recordTransition(transaction, audit, {
-    ...{ action: kept, at, audit: INITIAL_AUDIT_ACTIONS[policyDecision] },
+    action: created,
+    at,
+    auditAction: INITIAL_AUDIT_ACTIONS[policyDecision],
     actor: { type: proposer.kind, id: String(proposer.id) },
     details: {
       policy_version: policyEvidence.policy_version,
       reason_codes: policyReasons.map(({ code }) => code),
     },
   })
-  return kept
+  return created
 }
 
 export interface NewActionInput {
@@ -103,26 +106,28 @@ const UNDECIDED = {
   executedAt: null,
 } as const
 
-type RecordedTransition = Pick<TransitionInput, 'at' | 'actor' | 'audit' | 'details'> & {
+type RecordedTransition = Pick<TransitionInput, 'at' | 'actor' | 'auditAction' | 'details'> & {
   action: Action
 }
 
 async function recordTransition(
   transaction: Transaction,
-  trail: AuditTrail,
-  { action, at, actor, audit, details = {} }: RecordedTransition,
+  audit: AuditTrail,
+  { action, at, actor, auditAction, details = {} }: RecordedTransition,
 ): Promise<void> {
   const { id: actionId, workspaceId, status, outcome, batchId } = action
   const receipt = isFinal(status) ? buildReceiptDocument(action) : null
-  const entry = await trail.append(transaction, {
+  const entry = await audit.append(transaction, {
     workspaceId,
     at,
     actor,
-    action: audit,
+    action: auditAction,
     subject: { type: 'action', id: String(actionId) },
     details: {
       ...details,
-      ...{ batch_id: batchId, status, outcome },
+      batch_id: batchId,
+      status,
+      outcome,
       ...(receipt && { document_sha256: receipt.documentSha256.toString('hex') }),
     },
   })

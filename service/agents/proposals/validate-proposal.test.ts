@@ -24,30 +24,30 @@ function proposal(changes: object = {}, action: object = {}) {
   }
 }
 
-/** The fields that a body is refused for; none: it is taken. */
-function faultsOf(
+/** The invalid fields of a body. */
+function invalidFields(
   body: unknown,
-  read: (given: unknown, account: number) => unknown = validateProposal,
+  validate: (body: unknown, account: number) => unknown = validateProposal,
 ) {
   try {
-    read(body, ACCOUNT)
+    validate(body, ACCOUNT)
     return []
   } catch (error) {
     const { status, errors = {} } = error as Refusal
     assert.equal(status, 422)
-    for (const sentence of Object.values(errors).flat()) assert.match(sentence, /^The .*\.$/)
+    for (const message of Object.values(errors).flat()) assert.match(message, /^The .*\.$/)
     return Object.keys(errors).sort()
   }
 }
 
-it('a proposal within every limit is taken as it is', () => {
+it('returns a valid proposal unchanged', () => {
   const body = proposal({ account_id: ACCOUNT, rationale: '😀'.repeat(4_000) })
   assert.deepEqual(validateProposal(body, ACCOUNT), body)
   const rest = { idempotency_key: '😀'.repeat(64) }
-  assert.deepEqual(faultsOf(proposal(rest, { rationale: '😀'.repeat(2_000) })), [])
+  assert.deepEqual(invalidFields(proposal(rest, { rationale: '😀'.repeat(2_000) })), [])
 })
 
-const WRONG: [string, object, object?][] = [
+const INVALID: [string, object, object?][] = [
   ['account_id', { account_id: ACCOUNT + 1 }],
   ['account_id', { account_id: '12' }],
   ['account_id', { account_id: null }],
@@ -113,17 +113,17 @@ const WRONG: [string, object, object?][] = [
   ],
 ]
 
-it('422 names the field that is wrong', () => {
-  for (const [field, changes, action] of WRONG) {
+it('returns 422 naming the invalid field', () => {
+  for (const [field, changes, action] of INVALID) {
     assert.deepEqual(
-      faultsOf(proposal(changes, action)),
+      invalidFields(proposal(changes, action)),
       [field],
       JSON.stringify([changes, action]),
     )
   }
 })
 
-it('422 names every wrong field at once', () => {
+it('returns 422 naming every invalid field', () => {
   const body = {
     ...proposal({ account_id: 99, rationale: '\0', evidence: [{ fields_used: ['\0'] }, 'see'] }),
     actions: [
@@ -132,7 +132,7 @@ it('422 names every wrong field at once', () => {
       { ...proposal().actions[0], rationale: '\0' },
     ],
   }
-  assert.deepEqual(faultsOf(body), [
+  assert.deepEqual(invalidFields(body), [
     'account_id',
     'actions.0.params.new_daily_budget_minor',
     'actions.0.rationale',
@@ -146,53 +146,53 @@ it('422 names every wrong field at once', () => {
   ])
 })
 
-it('422 for a member that nobody has named, also where another account could hide', () => {
-  assert.deepEqual(faultsOf(proposal({ workspace_id: 1 })), ['workspace_id'])
-  assert.deepEqual(faultsOf(proposal({}, { account_id: 1 })), ['actions.0.account_id'])
-  assert.deepEqual(faultsOf(proposal({}, { params: { new_daily_budget_minor: 5, cap: 1 } })), [
+it('returns 422 for unknown fields, including other account IDs', () => {
+  assert.deepEqual(invalidFields(proposal({ workspace_id: 1 })), ['workspace_id'])
+  assert.deepEqual(invalidFields(proposal({}, { account_id: 1 })), ['actions.0.account_id'])
+  assert.deepEqual(invalidFields(proposal({}, { params: { new_daily_budget_minor: 5, cap: 1 } })), [
     'actions.0.params.cap',
   ])
   const target_entity = { type: 'campaign', id: '901', ad_account_id: 1 }
-  assert.deepEqual(faultsOf(proposal({}, { target_entity })), [
+  assert.deepEqual(invalidFields(proposal({}, { target_entity })), [
     'actions.0.target_entity.ad_account_id',
   ])
 })
 
-it('422 names each action whose entity an action before it names', () => {
+it('returns 422 naming each action with the entity of an earlier one', () => {
   const [action] = proposal().actions
   const other = { ...action, target_entity: { type: 'ad_set', id: '901' } }
   const again = { ...action, target_entity: { type: 'campaign', id: '901', name: 'Autumn' } }
   const actions = [action, other, again, action]
-  assert.deepEqual(faultsOf(proposal({ actions })), [
+  assert.deepEqual(invalidFields(proposal({ actions })), [
     'actions.2.target_entity',
     'actions.3.target_entity',
   ])
 })
 
-it('25 actions are taken, and 26 are not', () => {
+it('accepts 25 actions and rejects 26', () => {
   const actions = Array.from({ length: 26 }, (_, at) => ({
     ...proposal().actions[0],
     target_entity: { type: 'ad', id: String(at + 1) },
   }))
-  assert.deepEqual(faultsOf(proposal({ actions: actions.slice(1) })), [])
-  assert.deepEqual(faultsOf(proposal({ actions })), ['actions'])
+  assert.deepEqual(invalidFields(proposal({ actions: actions.slice(1) })), [])
+  assert.deepEqual(invalidFields(proposal({ actions })), ['actions'])
 })
 
-it('422 for a body that is no object', () => {
-  for (const body of [[], 'pause', 7, true]) assert.deepEqual(faultsOf(body), ['body'])
+it('returns 422 for a body that is not an object', () => {
+  for (const body of [[], 'pause', 7, true]) assert.deepEqual(invalidFields(body), ['body'])
   for (const body of [null, undefined]) {
     const members = ['actions', 'evidence', 'idempotency_key', 'rationale', 'target_source']
-    assert.deepEqual(faultsOf(body), members)
+    assert.deepEqual(invalidFields(body), members)
   }
 })
 
-it('a dry run takes actions alone, by the same rules', () => {
+it('validates a dry run by the same rules, without other fields', () => {
   const { actions } = proposal()
-  assert.deepEqual(faultsOf({ actions, account_id: ACCOUNT }, validateDryRun), [])
-  assert.deepEqual(faultsOf({ actions: [...actions, ...actions], account_id: 1 }, validateDryRun), [
-    'account_id',
-    'actions.1.target_entity',
-  ])
+  assert.deepEqual(invalidFields({ actions, account_id: ACCOUNT }, validateDryRun), [])
+  assert.deepEqual(
+    invalidFields({ actions: [...actions, ...actions], account_id: 1 }, validateDryRun),
+    ['account_id', 'actions.1.target_entity'],
+  )
   const members = ['evidence', 'idempotency_key', 'rationale', 'target_source']
-  assert.deepEqual(faultsOf(proposal(), validateDryRun), members)
+  assert.deepEqual(invalidFields(proposal(), validateDryRun), members)
 })
