@@ -143,7 +143,7 @@ it('returns 422 naming an invalid status and page', async test => {
   }
 })
 
-it('returns 201 to one of many concurrent identical proposals and 200 to the others', async test => {
+it('returns 201 to one of many concurrent identical proposals, else 200', async test => {
   const under = await actionsUnderTest(test)
   await allow(under)
   const body = proposalOf(under.entityId(1))
@@ -159,7 +159,7 @@ it('returns 201 to one of many concurrent identical proposals and 200 to the oth
   assert.equal(rows[0].version, 2)
 })
 
-it('stores one of many concurrent proposals with one key, and returns 422 to the others', async test => {
+it('stores one of many concurrent proposals with one key, else returns 422', async test => {
   const under = await actionsUnderTest(test)
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, index) => {

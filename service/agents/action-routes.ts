@@ -12,28 +12,35 @@ import { submitProposal } from './executor/execution-triggers.ts'
 import { readPolicy } from './policy/policy-store.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'
 import { dryRunActions } from './proposals/dry-run-actions.ts'
-import { listActions, readAction, readBatch, readReceipt } from './proposals/read-actions.ts'
+import {
+  agentScope,
+  listActions,
+  type ReadScope,
+  readAction,
+  readBatch,
+  readReceipt,
+} from './proposals/read-actions.ts'
 import { ACCOUNT_MISMATCH } from './proposals/validate-proposal.ts'
 
-/** The routes of actions for execution tokens: the verbs of the MCP tools, over REST. */
+/** REST routes for execution tokens: the same operations as the MCP tools. */
 export function agentActionRoutes(app: ServiceApp, context: AgentsContext): void {
   if (context.limits.agents) limitAddresses(app, context.limits.agents)
   app.addHook('onRequest', requireExecutionToken(context))
-  // After the guard, so that nobody unknown learns which workspaces there are.
+  // After authentication, so that unauthenticated callers cannot probe workspaces.
   app.addHook('onRequest', async ({ agent, params }) => requireOwnWorkspace(agent, params))
   proposalRoutes(app, context)
   readingRoutes(app, context)
   policyRoute(app, context)
 }
 
-interface PathNames {
+interface PathParams {
   workspace: string
   action: string
   batch: string
 }
 
 function requireOwnWorkspace(agent: AgentPrincipal, params: unknown): void {
-  const { workspace } = params as PathNames
+  const { workspace } = params as PathParams
   if (parseRowId(workspace) === agent.workspaceId) return
   throw Refusal.notFound('This token has no such workspace.')
 }
@@ -63,28 +70,30 @@ function readingRoutes(app: ServiceApp, context: AgentsContext): void {
     async handler({ agent, query }, reply) {
       const { status, page, account_id: accountId } = query as Record<string, unknown>
       requireOwnAccount(agent, accountId)
-      return reply.code(200).send(await listActions(context, scopeOf(agent), { status, page }))
+      return reply
+        .code(200)
+        .send(await listActions(context, requireReadScope(agent), { status, page }))
     },
   })
   app.route({
     ...operations.getAction,
     async handler({ agent, params }, reply) {
-      const { action } = params as unknown as PathNames
-      return reply.code(200).send(await readAction(context, scopeOf(agent), action))
+      const { action } = params as unknown as PathParams
+      return reply.code(200).send(await readAction(context, requireReadScope(agent), action))
     },
   })
   app.route({
     ...operations.getActionDecisionReceipt,
     async handler({ agent, params }, reply) {
-      const { action } = params as unknown as PathNames
-      return reply.code(200).send(await readReceipt(context, scopeOf(agent), action))
+      const { action } = params as unknown as PathParams
+      return reply.code(200).send(await readReceipt(context, requireReadScope(agent), action))
     },
   })
   app.route({
     ...operations.getActionBatch,
     async handler({ agent, params }, reply) {
-      const { batch } = params as unknown as PathNames
-      return reply.code(200).send(await readBatch(context, scopeOf(agent), batch))
+      const { batch } = params as unknown as PathParams
+      return reply.code(200).send(await readBatch(context, requireReadScope(agent), batch))
     },
   })
 }
@@ -99,13 +108,12 @@ function policyRoute(app: ServiceApp, { database }: AgentsContext): void {
   })
 }
 
-/** What the token may read: the actions of its one ad account. */
-function scopeOf(agent: AgentPrincipal) {
+function requireReadScope(agent: AgentPrincipal): ReadScope {
   requirePermission(agent, 'ad-account.read')
-  return { workspaceId: agent.workspaceId, adAccountId: agent.adAccountId }
+  return agentScope(agent)
 }
 
-function requireOwnAccount({ adAccountId }: AgentPrincipal, given: unknown): void {
-  if (given === undefined || parseRowId(given) === adAccountId) return
+function requireOwnAccount({ adAccountId }: AgentPrincipal, accountId: unknown): void {
+  if (accountId === undefined || parseRowId(accountId) === adAccountId) return
   throw Refusal.ofFields({ account_id: [ACCOUNT_MISMATCH] })
 }

@@ -17,7 +17,7 @@ import { readPolicy } from './policy/policy-store.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'
 import { listActions, type ReadScope, readReceipt } from './proposals/read-actions.ts'
 
-/** The dashboard's interface to approvals, policy and audit: the verbs of the pages, as JSON. */
+/** The JSON API of the dashboard for approvals, the policy and the audit log. */
 export function actionBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
   app.register(
     async api => {
@@ -53,7 +53,7 @@ function policyRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.getPolicy,
     async handler(request) {
-      const { workspaceId } = await scopeOf(context, request)
+      const { workspaceId } = await requireReadScope(context, request)
       return { policy: await readPolicy(context.database, workspaceId) }
     },
   })
@@ -69,7 +69,7 @@ function actionRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.listAgentActions,
     async handler(request) {
-      const scope = await scopeOf(context, request)
+      const scope = await requireReadScope(context, request)
       const { status, page } = request.query as Record<string, unknown>
       return listActions(context, scope, { status, page })
     },
@@ -77,38 +77,40 @@ function actionRoutes(app: ServiceApp, context: AgentsContext): void {
   app.route({
     ...operations.getActionReceipt,
     async handler(request) {
-      const scope = await scopeOf(context, request)
-      return readReceipt(context, scope, (request.params as PathNames).action)
+      const scope = await requireReadScope(context, request)
+      return readReceipt(context, scope, (request.params as PathParams).action)
     },
   })
 }
 
-/** Of a path; each route has those that it names. */
-interface PathNames {
+/** Each route has a subset of these. */
+interface PathParams {
   workspace: string
   batch: string
   action: string
 }
 
-interface Asking {
+interface SignedInRequest {
   person: CurrentPerson
   params: unknown
 }
 
-function toRequestScope({ person, params }: Asking) {
-  const { workspace, batch } = params as PathNames
+function toRequestScope({ person, params }: SignedInRequest) {
+  const { workspace, batch } = params as PathParams
   return { person, workspaceId: workspace, batchId: batch }
 }
 
-/** Every action of the workspace, for who belongs to it. */
-async function scopeOf({ database }: AgentsContext, asking: Asking): Promise<ReadScope> {
-  const { person, workspaceId: given } = toRequestScope(asking)
+/** Members may read every action of their workspace. */
+async function requireReadScope(
+  { database }: AgentsContext,
+  request: SignedInRequest,
+): Promise<ReadScope> {
+  const { person, workspaceId: given } = toRequestScope(request)
   const intent = { workspaceId: given, action: 'read' } as const
   const { workspaceId } = await requireRole(database, person, intent)
   return { workspaceId, adAccountId: null }
 }
 
-/** The log of a workspace for who may read it, below the guard of sessions. */
 function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
   const { database, auditKeys, now } = context
   app.route({
@@ -139,7 +141,7 @@ function auditBrowserRoutes(app: ServiceApp, context: AgentsContext): void {
 
 async function requireReadableWorkspace(
   { database }: AgentsContext,
-  { person, params }: Asking,
+  { person, params }: SignedInRequest,
 ): Promise<number> {
   const { workspace } = params as { workspace: string }
   const intent = { workspaceId: workspace, action: 'read_audit' } as const
@@ -152,50 +154,50 @@ const ENTRIES_MAX = 200
 const SUBJECT_CHARACTERS_MAX = 100
 
 /**
- * Which entries a query asks for: `before`, `action`, `subject_type`, `subject_id`, `limit`. Throws
- * a 422 refusal with every wrong one.
+ * Parses the query parameters `before`, `action`, `subject_type`, `subject_id` and `limit`. Throws
+ * a 422 refusal with every invalid one.
  */
 function parseAuditFilter(query: unknown): AuditQuery {
-  const given = query as Record<string, unknown>
-  const faults = new FieldErrorList()
+  const params = query as Record<string, unknown>
+  const errors = new FieldErrorList()
   const filter = {
-    before: parseCount(faults, 'before', given.before),
-    action: parseChoice(faults, 'action', { text: given.action, words: AUDIT_ACTIONS }),
-    subjectType: parseChoice(faults, 'subject_type', {
-      text: given.subject_type,
-      words: AUDIT_SUBJECT_TYPES,
+    before: parseCount(errors, 'before', params.before),
+    action: parseChoice(errors, 'action', { text: params.action, options: AUDIT_ACTIONS }),
+    subjectType: parseChoice(errors, 'subject_type', {
+      text: params.subject_type,
+      options: AUDIT_SUBJECT_TYPES,
     }),
-    subjectId: parseSubjectId(faults, given.subject_id),
-    limit: Math.min(parseCount(faults, 'limit', given.limit) ?? LIMIT_DEFAULT, ENTRIES_MAX),
+    subjectId: parseSubjectId(errors, params.subject_id),
+    limit: Math.min(parseCount(errors, 'limit', params.limit) ?? LIMIT_DEFAULT, ENTRIES_MAX),
   }
-  if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
   return filter
 }
 
-function parseCount(faults: FieldErrorList, field: string, text: unknown): number | undefined {
+function parseCount(errors: FieldErrorList, field: string, text: unknown): number | undefined {
   if (text === undefined) return undefined
   const number = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0
   if (number >= 1) return number
-  faults.add(field, `The ${field} field must be an integer of at least 1.`)
+  errors.add(field, `The ${field} field must be an integer of at least 1.`)
   return undefined
 }
 
 function parseChoice(
-  faults: FieldErrorList,
+  errors: FieldErrorList,
   field: string,
-  { text, words }: { text: unknown; words: readonly string[] },
+  { text, options }: { text: unknown; options: readonly string[] },
 ): string | undefined {
   if (text === undefined) return undefined
-  const known = words.find(one => one === text)
+  const known = options.find(option => option === text)
   if (known === undefined)
-    faults.add(field, `The ${field} field must be one of: ${words.join(', ')}.`)
+    errors.add(field, `The ${field} field must be one of: ${options.join(', ')}.`)
   return known
 }
 
-function parseSubjectId(faults: FieldErrorList, text: unknown): string | undefined {
+function parseSubjectId(errors: FieldErrorList, text: unknown): string | undefined {
   if (text === undefined) return undefined
-  addTextError(faults, 'subject_id', text)
+  addTextError(errors, 'subject_id', text)
   if (typeof text === 'string' && text.length <= SUBJECT_CHARACTERS_MAX) return text
-  faults.add('subject_id', `The subject_id field has at most ${SUBJECT_CHARACTERS_MAX} characters.`)
+  errors.add('subject_id', `The subject_id field has at most ${SUBJECT_CHARACTERS_MAX} characters.`)
   return undefined
 }

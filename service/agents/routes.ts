@@ -9,7 +9,7 @@ import { auditPageRoutes } from './pages/audit-page-routes.ts'
 import { policyPageRoutes } from './pages/policy-page-routes.ts'
 import type { AgentsContext } from './proposals/agents-context.ts'
 
-/** Everything by which agents propose, people decide, and both see what became of it. */
+/** Every route for agents, and for people who review them. */
 export function agentsRoutes(app: ServiceApp, context: AgentsContext): void {
   mcpRoutes(app, context)
   app.register(async api => agentActionRoutes(api, context), { prefix: BASE_PATH })
@@ -17,7 +17,7 @@ export function agentsRoutes(app: ServiceApp, context: AgentsContext): void {
   agentPageRoutes(app, context)
 }
 
-/** The pages where people decide, set the policy and read the log. */
+/** Pages for approvals, the policy and the audit log. */
 function agentPageRoutes(app: ServiceApp, context: AgentsContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)

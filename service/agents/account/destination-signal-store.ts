@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
 
-/** The newest event of each tracker; a verification proves nothing of arrivals and is left out. */
+/** The time of the newest event of each tracker, excluding verification events. */
 export async function findLastEvents(
   { pool }: Database,
   trackerIds: readonly string[],
@@ -19,46 +19,45 @@ export async function findLastEvents(
   return found
 }
 
-/** What the deliveries of one destination say of it. */
 export interface DestinationSignals {
   destinationId: string
   lastAcceptedAt: Date | null
-  /** By status, of live deliveries. */
+  /** Live deliveries by status. */
   deliveries: Record<string, number>
-  /** Since when the one that has waited longest is due; null when none is. */
+  /** Due time of the oldest due delivery; null if none is due. */
   oldestDueAt: Date | null
-  /** The newest score as decimal text. */
+  /** The newest event match quality, as decimal text. */
   matchQuality: string | null
-  /** Sentences for people, without names that callers gave (reports/alert.ts). */
+  /** Sentences for people, without names that callers chose (reports/alert.ts). */
   alerts: string[]
 }
 
 interface DestinationPairs {
-  /** Pairs of the same length: whose destination. */
+  /** Parallel arrays: the tracker of each destination. */
   trackerIds: readonly string[]
   destinationIds: readonly string[]
 }
 
-/** Of a tracker: the newest deliveries and requests that are looked at. */
+/** Limits of deliveries and attempts read per tracker, newest first. */
 const DELIVERIES_MAX = 20_000
 const ATTEMPTS_MAX = 10_000
 
-/** All signs of all lanes, a statement each; each part reads a bounded range of an index. */
+/** Runs one statement per destination; each subquery reads a bounded index range. */
 export async function findDestinationSignals(
   { pool }: Database,
   { trackerIds, destinationIds }: DestinationPairs,
   { now, since }: { now: Date; since: Date },
 ): Promise<DestinationSignals[]> {
-  const signs: DestinationSignals[] = []
+  const signals: DestinationSignals[] = []
   for (const [index, trackerId] of trackerIds.entries()) {
     const destinationId = destinationIds[index] as string
     const { rows } = await pool.query({
-      name: 'find-lane-signs',
+      name: 'find-destination-signals',
       text: DESTINATION_SIGNALS,
       values: [trackerId, destinationId, now, since],
     })
     const [row] = rows
-    signs.push({
+    signals.push({
       destinationId,
       lastAcceptedAt: row.last_accepted_at,
       deliveries: row.deliveries ?? {},
@@ -67,7 +66,7 @@ export async function findDestinationSignals(
       alerts: row.sentences ?? [],
     })
   }
-  return signs
+  return signals
 }
 
 const OF_DESTINATION = 'tracker_id = $1::uuid and destination_id = $2::uuid'
@@ -103,13 +102,15 @@ const DESTINATION_SIGNALS = `
       where ${OF_DESTINATION} and next_attempt_at <= $3::timestamptz
       order by next_attempt_at limit 1
     ) as oldest_due_at,
-    (select score from emq_snapshots where ${OF_DESTINATION} order by measured_on desc limit 1) as score,
+    (
+      select score from emq_snapshots where ${OF_DESTINATION} order by measured_on desc limit 1
+    ) as score,
     (
       select array_agg(sentence order by raised_at, id) from alerts
       where ${OF_DESTINATION} and resolved_at is null
     ) as sentences`
 
-/** A destination that delivers for one ad account, with its tracker. */
+/** A destination that is bound to an ad account, with its tracker. */
 export interface BoundDestination {
   trackerId: string
   trackerName: string
@@ -121,7 +122,6 @@ export interface BoundDestination {
   testModeUntil: Date | null
 }
 
-/** Destinations that one read looks at. */
 const DESTINATIONS_MAX = 50
 
 interface AdAccountScope {
@@ -129,7 +129,7 @@ interface AdAccountScope {
   adAccountId: number
 }
 
-/** The destinations of a workspace that are bound to the ad account, by tracker. */
+/** The destinations of a workspace that are bound to the ad account, ordered by tracker. */
 export async function findBoundDestinations(
   { pool }: Database,
   { workspaceId, adAccountId }: AdAccountScope,

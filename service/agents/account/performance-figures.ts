@@ -6,8 +6,8 @@ import type { EventFigure, ReportedDay } from './performance-store.ts'
 type LedgerEvents = Performance['ledger']['events']
 
 /**
- * What was stored, what of it the platform took, and the revenue in each currency, by name. Names
- * that the ledger's figures put together are put together in the platform's answers as well.
+ * Stored events, accepted events and revenue by currency, for each event name. Names that the
+ * stored figures combine are combined in the accepted ones as well.
  */
 export function buildEventFigures(
   figures: readonly EventFigure[],
@@ -22,14 +22,14 @@ export function buildEventFigures(
   }
   const acceptedOfStored = new Map<string, number>()
   for (const [name, count] of accepted) {
-    const place = stored.has(name) ? name : OTHER_NAMES
-    acceptedOfStored.set(place, (acceptedOfStored.get(place) ?? 0) + count)
+    const key = stored.has(name) ? name : OTHER_NAMES
+    acceptedOfStored.set(key, (acceptedOfStored.get(key) ?? 0) + count)
   }
   return combineCountsByName([stored, acceptedOfStored]).map(
-    ({ name, counts: [stored = 0, taken = 0] }) => ({
+    ({ name, counts: [stored = 0, accepted = 0] }) => ({
       event_name: name,
       stored,
-      accepted: taken,
+      accepted,
       revenue: revenue.get(name) ?? [],
     }),
   )
@@ -73,18 +73,18 @@ export function buildPlatformFigures(
   }
 }
 
-/** Event names that an answer tells apart; callers and the platform choose them. */
+/** Limit of distinct event names in a result; callers and the platform choose names. */
 export const NAMES_MAX = 100
 
 interface NameCounts {
   name: string
-  /** One of each column, in their order. */
+  /** One count per column. */
   counts: number[]
 }
 
 /**
- * Columns of counts by name as rows, the largest first, those that have most in an earlier column
- * before the others. What is beyond the limit is one row at the end.
+ * Combines columns of counts by name into rows, largest first; earlier columns take precedence.
+ * Names beyond the limit become one row at the end.
  */
 function combineCountsByName(columns: readonly ReadonlyMap<string, number>[]): NameCounts[] {
   const names = new Set(columns.flatMap(column => [...column.keys()]))

@@ -8,7 +8,7 @@ interface DayCount {
   events: number
 }
 
-/** How many events of these trackers came in on each UTC day, the newest first. */
+/** Events of these trackers by UTC day of receipt, newest first. */
 export async function countReceivedByDay(
   { pool }: Database,
   trackerIds: readonly string[],
@@ -26,25 +26,25 @@ export async function countReceivedByDay(
 
 export interface EventFigure {
   eventName: string
-  /** Null: events without an amount, or with one in no currency. */
+  /** Null for events without an amount or currency. */
   currency: string | null
   events: number
-  /** Decimal text; null when none of them has an amount. */
+  /** Decimal text; null if no event has an amount. */
   amount: string | null
 }
 
 interface EventFigureQuery {
   trackerIds: readonly string[]
-  /** The beginning of the first day. */
+  /** Start of the first day. */
   since: Date
-  /** Event names that are told apart; the rarer ones are one. */
+  /** Limit of distinct event names; rarer ones are combined. */
   namesMax: number
 }
 
 /**
- * Conversions that happened since a moment, by name and currency. Nothing is received before it has
- * happened, so each tracker is one range of the index by receipt, and what came in late, of days
- * before, is left out of it.
+ * Conversions that occurred since a given time, by name and currency. An event is never received
+ * before it occurs, so each tracker reads one range of the index by receipt time. Late events of
+ * earlier days are filtered out.
  */
 export async function sumConversions(
   { pool }: Database,
@@ -59,14 +59,14 @@ export async function sumConversions(
                and event_time >= $2::timestamptz
                and coalesce(event_class, 'conversion') = 'conversion'
              group by event_name, value_currency
-           ), places as (
-             select event_name, row_number() over (order by sum(events) desc, event_name) as place
+           ), ranks as (
+             select event_name, row_number() over (order by sum(events) desc, event_name) as rank
              from figures group by event_name
            )
            select
-             case when place <= $3::integer then event_name else '${OTHER_NAMES}' end as event_name,
+             case when rank <= $3::integer then event_name else '${OTHER_NAMES}' end as event_name,
              value_currency, sum(events)::bigint as events, sum(amount)::text as amount
-           from figures join places using (event_name)
+           from figures join ranks using (event_name)
            group by 1, 2 order by 1, 2`,
     values: [arrayLiteral(trackerIds), since, namesMax],
   })
@@ -79,7 +79,7 @@ export async function sumConversions(
 }
 
 interface AcceptedQuery {
-  /** Pairs of the same length: whose destination; each is asked for with a statement of its own. */
+  /** Parallel arrays: the tracker of each destination. Each destination is one statement. */
   trackerIds: readonly string[]
   destinationIds: readonly string[]
   /** UTC day, YYYY-MM-DD. */
@@ -87,8 +87,8 @@ interface AcceptedQuery {
 }
 
 /**
- * Live events that happened since a day and that the platform took, by name, from the kept counts.
- * What several destinations of one tracker took counts once.
+ * Accepted live events that occurred since a given day, by name, from the stored counts. An event
+ * that several destinations of a tracker accepted counts once.
  */
 export async function countAcceptedByName(
   database: Database,
@@ -114,10 +114,9 @@ export async function countAcceptedByName(
   return total
 }
 
-/** What one destination took, by name. */
 async function countAcceptedByDestination(
   { pool }: Database,
-  lane: { trackerId: string; destinationId: string; sinceDay: string },
+  query: { trackerId: string; destinationId: string; sinceDay: string },
 ): Promise<{ name: string; accepted: number }[]> {
   const { rows } = await pool.query({
     name: 'count-accepted-by-name',
@@ -125,12 +124,12 @@ async function countAcceptedByDestination(
            where tracker_id = $1::uuid and destination_id = $2::uuid
              and sent_on >= $3::date and event_on >= $3::date
            group by event_name having sum(accepted) > 0`,
-    values: [lane.trackerId, lane.destinationId, lane.sinceDay],
+    values: [query.trackerId, query.destinationId, query.sinceDay],
   })
   return rows
 }
 
-/** What both sides counted on one UTC day for one destination, by event name. */
+/** Counts of the platform and of ours on one UTC day for one destination, by event name. */
 export interface ReportedDay {
   destinationId: string
   day: string
@@ -139,17 +138,17 @@ export interface ReportedDay {
 }
 
 interface ReportedDaysQuery {
-  /** Pairs of the same length: whose destination. */
+  /** Parallel arrays: the tracker of each destination. */
   trackerIds: readonly string[]
   destinationIds: readonly string[]
-  /** UTC days, YYYY-MM-DD; both belong to the span. */
+  /** UTC days, YYYY-MM-DD, inclusive. */
   since: string
   until: string
 }
 
 /**
- * The days of which the platform gave its counts. The counts are taken apart here, not in SQL,
- * which stumbles over an escaped NUL in a name.
+ * The days for which the platform reported counts. They are parsed here, because SQL operators fail
+ * on an escaped NUL in a name.
  */
 export async function findReportedDays(
   { pool }: Database,
@@ -158,11 +157,11 @@ export async function findReportedDays(
   const { rows } = await pool.query({
     name: 'find-reported-days',
     text: `select report.destination_id, report.report_date, report.event_counts
-           from unnest($1::uuid[], $2::uuid[]) lane(tracker_id, destination_id)
+           from unnest($1::uuid[], $2::uuid[]) destination(tracker_id, destination_id)
            cross join lateral (
              select * from reconciliation_reports
-             where reconciliation_reports.tracker_id = lane.tracker_id
-               and reconciliation_reports.destination_id = lane.destination_id
+             where reconciliation_reports.tracker_id = destination.tracker_id
+               and reconciliation_reports.destination_id = destination.destination_id
                and report_date between $3::date and $4::date and status <> 'unavailable'
            ) report`,
     values: [arrayLiteral(trackerIds), arrayLiteral(destinationIds), since, until],

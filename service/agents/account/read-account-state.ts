@@ -6,8 +6,8 @@ import type { ProposalContext } from '../proposals/agents-context.ts'
 import { countOpenApprovals } from '../proposals/open-action-store.ts'
 
 /**
- * get_account_state: for what the credential is good, what the workspace lets agents do, and the
- * simulated ads as they are now. Throws a 403 without the permission.
+ * get_account_state: the credential, the policy of its workspace and the current entities of its ad
+ * account. Throws a 403 refusal without the permission.
  */
 export async function readAccountState(
   { database, now }: Pick<ProposalContext, 'database' | 'now'>,

@@ -14,7 +14,7 @@ import {
   sumConversions,
 } from './performance-store.ts'
 
-/** Events that one answer reads. Of a busier ad account it begins on a later day, and says so. */
+/** Limit of events that one call reads. A busier ad account starts on a later day. */
 export const EVENTS_READ_MAX = 2_000_000
 
 const checkArguments = createBodyValidator<PerformanceInput>(PerformanceInput)
@@ -24,32 +24,32 @@ export interface PerformanceContext extends Pick<ProposalContext, 'database' | '
 }
 
 /**
- * get_performance: what the ledger holds of the last days, and what the platform says of them, told
- * apart. Of the trackers that deliver for the credential's ad account. Throws a 422 on the
- * arguments and a 403 without the permission.
+ * get_performance: stored events and platform reports of the last days, for the trackers that
+ * deliver to the ad account of the credential. Throws a 422 refusal for invalid arguments and a 403
+ * without the permission.
  */
 export async function readPerformance(
   { database, now, eventsReadMax = EVENTS_READ_MAX }: PerformanceContext,
   principal: AgentPrincipal,
-  given: unknown,
+  input: unknown,
 ): Promise<Performance> {
   requirePermission(principal, 'ad-account.read')
-  const { days = PERFORMANCE_DAYS } = checkArguments(given)
+  const { days = PERFORMANCE_DAYS } = checkArguments(input)
   const at = now()
   const until = subtractDays(at, 0)
-  const asked = subtractDays(at, days - 1)
+  const requested = subtractDays(at, days - 1)
   const destinations = await findBoundDestinations(database, principal)
-  const lanes = toDestinationPairs(destinations)
-  const since = await firstDay(database, lanes, { asked, until, eventsReadMax })
+  const pairs = toDestinationPairs(destinations)
+  const since = await firstDay(database, pairs, { requested, until, eventsReadMax })
   const span = { since, until }
-  const reported = await findReportedDays(database, { ...lanes, ...span })
+  const reported = await findReportedDays(database, { ...pairs, ...span })
   return {
     ad_account_id: principal.adAccountId,
     ...span,
     ledger: {
       source: 'signalbox_ledger',
-      explanation: ledgerExplanation(destinations.length, since === asked ? null : since),
-      events: await ledgerEvents(database, lanes, since),
+      explanation: ledgerExplanation(destinations.length, since === requested ? null : since),
+      events: await ledgerEvents(database, pairs, since),
     },
     platform: {
       source: 'platform_reports',
@@ -71,29 +71,29 @@ function toDestinationPairs(destinations: readonly BoundDestination[]): Destinat
   }
 }
 
-async function ledgerEvents(database: Database, lanes: DestinationPairs, sinceDay: string) {
-  const trackerIds = [...new Set(lanes.trackerIds)]
+async function ledgerEvents(database: Database, pairs: DestinationPairs, sinceDay: string) {
+  const trackerIds = [...new Set(pairs.trackerIds)]
   const since = toDaySpan(sinceDay).from
   const figures = await sumConversions(database, { trackerIds, since, namesMax: NAMES_MAX })
-  return buildEventFigures(figures, await countAcceptedByName(database, { ...lanes, sinceDay }))
+  return buildEventFigures(figures, await countAcceptedByName(database, { ...pairs, sinceDay }))
 }
 
-/** The first of the days asked for from which on not too much has come in; today is always read. */
+/** The first requested day from which the number of events is within the limit, or today. */
 async function firstDay(
   database: Database,
   { trackerIds }: DestinationPairs,
-  { asked, until, eventsReadMax }: { asked: string; until: string; eventsReadMax: number },
+  { requested, until, eventsReadMax }: { requested: string; until: string; eventsReadMax: number },
 ): Promise<string> {
   let total = 0
   for (const { day, events } of await countReceivedByDay(
     database,
     [...new Set(trackerIds)],
-    asked,
+    requested,
   )) {
     total += events
     if (total > eventsReadMax) return day < until ? subtractDays(toDaySpan(day).from, -1) : until
   }
-  return asked
+  return requested
 }
 
 function ledgerExplanation(destinationCount: number, cutTo: string | null): string {

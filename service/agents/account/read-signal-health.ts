@@ -12,8 +12,8 @@ import {
 const DAY_MILLISECONDS = 86_400_000
 
 /**
- * get_signal_health: whether events arrive and get through to the credential's ad account, and what
- * to do where they do not. Throws a 403 without the permission.
+ * get_signal_health: whether events are received and delivered to the ad account of the credential,
+ * and what to do about problems. Throws a 403 refusal without the permission.
  */
 export async function readSignalHealth(
   { database, now }: Pick<ProposalContext, 'database' | 'now'>,
@@ -23,11 +23,11 @@ export async function readSignalHealth(
   const readAt = now()
   const destinations = await findBoundDestinations(database, principal)
   const trackerIds = destinations.map(({ trackerId }) => trackerId)
-  const lanes = { trackerIds, destinationIds: destinations.map(({ id }) => id) }
+  const pairs = { trackerIds, destinationIds: destinations.map(({ id }) => id) }
   const lastEvents = await findLastEvents(database, [...new Set(trackerIds)])
   const since = new Date(readAt.getTime() - DAY_MILLISECONDS)
-  const signs = await findDestinationSignals(database, lanes, { now: readAt, since })
-  const view = { destinations, lastEvents, signs, readAt }
+  const signals = await findDestinationSignals(database, pairs, { now: readAt, since })
+  const view = { destinations, lastEvents, signals, readAt }
   const findings = destinations.length === 0 ? [NOT_CONNECTED] : collectFindings(view)
   return {
     ad_account_id: principal.adAccountId,
@@ -39,21 +39,21 @@ export async function readSignalHealth(
 }
 
 const NOT_CONNECTED =
-  'No destination of this workspace delivers for this ad account: ask whoever runs this ' +
-  'installation to connect a tracker and its dataset to it.'
+  'No destination of this workspace delivers for this ad account: ask the operator of ' +
+  'this installation to connect a tracker and its dataset to it.'
 
 interface SignalView {
   destinations: readonly BoundDestination[]
   lastEvents: ReadonlyMap<string, Date>
-  signs: readonly DestinationSignals[]
+  signals: readonly DestinationSignals[]
   readAt: Date
 }
 
-function collectFindings({ destinations, lastEvents, signs, readAt }: SignalView): string[] {
+function collectFindings({ destinations, lastEvents, signals, readAt }: SignalView): string[] {
   return [...byTracker(destinations)].flatMap(([trackerId, bound]) => {
     const lastEventAt = lastEvents.get(trackerId) ?? null
     const ofDestinations = bound.flatMap(destination =>
-      destinationFindings(destination, signalsOfDestination(signs, destination), readAt),
+      destinationFindings(destination, signalsOfDestination(signals, destination), readAt),
     )
     return [...trackerFindings({ trackerId, lastEventAt }, readAt), ...ofDestinations]
   })
@@ -62,7 +62,7 @@ function collectFindings({ destinations, lastEvents, signs, readAt }: SignalView
 function toTrackers({
   destinations,
   lastEvents,
-  signs,
+  signals,
   readAt,
 }: SignalView): SignalHealth['trackers'] {
   return [...byTracker(destinations)].map(([id, bound]) => ({
@@ -70,7 +70,10 @@ function toTrackers({
     name: bound[0]?.trackerName ?? '',
     last_event_at: lastEvents.get(id)?.toISOString() ?? null,
     destinations: bound.map(destination => {
-      const { lastAcceptedAt, deliveries, matchQuality } = signalsOfDestination(signs, destination)
+      const { lastAcceptedAt, deliveries, matchQuality } = signalsOfDestination(
+        signals,
+        destination,
+      )
       return {
         id: destination.id,
         status: destination.status,
@@ -89,15 +92,14 @@ function byTracker(destinations: readonly BoundDestination[]): Map<string, Bound
 }
 
 function signalsOfDestination(
-  signs: readonly DestinationSignals[],
+  signals: readonly DestinationSignals[],
   { id }: BoundDestination,
 ): DestinationSignals {
-  const found = signs.find(({ destinationId }) => destinationId === id)
-  if (!found) throw new Error('a destination that was found has no signs')
+  const found = signals.find(({ destinationId }) => destinationId === id)
+  if (!found) throw new Error('a destination has no signals')
   return found
 }
 
-/** A tracker, or a destination of one, as its findings are judged. */
 interface TrackerSignals {
   trackerId: string
   lastEventAt: Date | null
@@ -106,12 +108,12 @@ interface TrackerSignals {
 const SILENT_HOURS_MAX = 24
 const WAITING_HOURS_MAX = 1
 const HOUR_MILLISECONDS = 3_600_000
-/** Fewer of a hundred are single faulty events. */
+/** A lower share is a few invalid events. */
 const FAILED_PERCENT_MIN = 1
 
 /**
- * What is wrong with a tracker, a sentence each that says what to do. Names that people gave stay
- * out of these sentences: who reads them may be a program that takes words for orders.
+ * Problems of a tracker, one sentence each with what to do. Sentences never contain names that
+ * people chose, because a reading model could take them as instructions.
  */
 function trackerFindings({ trackerId, lastEventAt }: TrackerSignals, now: Date): string[] {
   if (lastEventAt === null) {
@@ -124,22 +126,21 @@ function trackerFindings({ trackerId, lastEventAt }: TrackerSignals, now: Date):
   if (silentHours < SILENT_HOURS_MAX) return []
   return [
     `Tracker ${trackerId} has stored nothing for ${Math.floor(silentHours)} hours: ask a ` +
-      'person to look whether the shop still sends its events.',
+      'person to check whether the shop still sends its events.',
   ]
 }
 
-/** The same for a destination. */
 function destinationFindings(
   { id, status, testModeUntil }: BoundDestination,
-  signs: DestinationSignals,
+  signals: DestinationSignals,
   now: Date,
 ): string[] {
   const findings: string[] = []
   const isActive = status === 'active'
   if (!isActive) {
     findings.push(
-      `Destination ${id} is inactive, and its deliveries wait; status_reason holds the words of ` +
-        'the platform: ask whoever runs this installation to set a new credential.',
+      `Destination ${id} is inactive, and its deliveries wait; status_reason has the message of ` +
+        'the platform: ask the operator of this installation to set a new credential.',
     )
   }
   if (testModeUntil !== null && testModeUntil > now) {
@@ -148,14 +149,14 @@ function destinationFindings(
         'not count: ask a person to switch test mode off when the test is over.',
     )
   }
-  const waitingHours = signs.oldestDueAt === null ? 0 : hoursBetween(signs.oldestDueAt, now)
+  const waitingHours = signals.oldestDueAt === null ? 0 : hoursBetween(signals.oldestDueAt, now)
   if (isActive && waitingHours >= WAITING_HOURS_MAX) {
     findings.push(
       `Deliveries of destination ${id} have been due for ${Math.floor(waitingHours)} hours: ask ` +
-        'whoever runs this installation whether a worker runs and reaches the platform.',
+        'the operator of this installation whether a worker runs and reaches the platform.',
     )
   }
-  return [...findings, ...failedFindings(id, signs.deliveries), ...signs.alerts]
+  return [...findings, ...failedFindings(id, signals.deliveries), ...signals.alerts]
 }
 
 function failedFindings(id: string, deliveries: Record<string, number>): string[] {
@@ -165,7 +166,7 @@ function failedFindings(id: string, deliveries: Record<string, number>): string[
   if (failed === 0 || failed * 100 < all * FAILED_PERCENT_MIN) return []
   return [
     `Of ${all} deliveries of destination ${id} in the last 24 hours ${failed} failed: ask a ` +
-      'person to read the explanation of one of these events, mend the cause and replay them.',
+      'person to read the explanation of one of these events, fix the cause and replay them.',
   ]
 }
 

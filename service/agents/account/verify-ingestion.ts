@@ -5,14 +5,13 @@ import type { ProposalContext } from '../proposals/agents-context.ts'
 import { findBoundDestinations } from './destination-signal-store.ts'
 
 export interface VerificationContext extends Pick<ProposalContext, 'database'> {
-  /** verifySignalIngestion for one tracker. */
+  /** Stores a verification event for one tracker. */
   verifyTracker: (trackerId: string) => Promise<{ eventId: string; isDuplicate: boolean }>
 }
 
 /**
- * verify_signal_ingestion: writes one event without identity to each tracker that delivers for the
- * credential's ad account, as verifySignalIngestion does, and reads it back. Throws a 403 without
- * the permission.
+ * verify_signal_ingestion: stores one event without identity for each tracker that delivers to the
+ * ad account of the credential, and reads it back. Throws a 403 refusal without the permission.
  */
 export async function verifySignalIngestion(
   { database, verifyTracker }: VerificationContext,
@@ -38,9 +37,9 @@ export async function verifySignalIngestion(
 }
 
 const NOTHING_TO_VERIFY =
-  'No tracker delivers for this ad account, so nothing was verified: get_signal_health says what ' +
-  'to do.'
+  'No tracker delivers for this ad account, so nothing was verified: call get_signal_health for ' +
+  'what to do.'
 
 const EXPLANATION =
-  'The ledger takes events of these trackers. That is no evidence that real events arrive, and ' +
-  'nothing was sent to the platform: get_signal_health says when the last real one came.'
+  'Events of these trackers can be stored. This does not prove that real events arrive, and ' +
+  'nothing was sent to the platform: get_signal_health has the time of the last real event.'

@@ -81,8 +81,8 @@ export function reevaluatePolicy(
 }
 
 /**
- * Whether an entity is unchanged since the action was evaluated. Every change increments the version;
- * the settings are compared as well, in case a platform does not.
+ * Whether an entity is unchanged since the action was evaluated. Every change increments the
+ * version; the settings are compared as well, in case a platform does not.
  */
 export function isUnchanged(before: EntityState | null, found: EntityState | null): boolean {
   if (before === null || found === null) return false

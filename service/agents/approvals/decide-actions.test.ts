@@ -51,7 +51,7 @@ function isRefusal(status: number, message = /./) {
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
 const PAUSE = { type: 'pause', entity: 2 } as const
 
-it('starts the execution on approval, ends the action on rejection, and stores the decision', async test => {
+it('executes on approval, ends the action on rejection, and stores the decision', async test => {
   const stage = await stageInAskMode(test)
   const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)
   const [first, second] = actionIds
@@ -104,7 +104,7 @@ it('returns 403 for a member, and for the proposer if there is another owner', a
   const member = await memberOf(stage, 'member')
   await assert.rejects(decide(stage, batchId, { person: member }), isRefusal(403, /role/))
   const own = { person: stage.responsible }
-  await assert.rejects(decide(stage, batchId, own), isRefusal(403, /Your own credential/))
+  await assert.rejects(decide(stage, batchId, own), isRefusal(403, /your own credential/))
   const admin = await memberOf(stage, 'admin')
   const [action] = await decide(stage, batchId, { person: admin })
   assert.equal(action?.status, 'executing')

@@ -11,13 +11,13 @@ import { readSignalHealth } from '../account/read-signal-health.ts'
 import { verifySignalIngestion } from '../account/verify-ingestion.ts'
 import { type AgentTool, READ_ONLY } from './agent-tool.ts'
 
-/** How long the answer of the first tool counts as known, for each credential. */
+/** How long a call of the first tool permits other calls with the same credential. */
 export const ACCOUNT_STATE_SECONDS = 3_600
 
-/** The tool that has to come before every other one. */
+/** The tool that an agent must call before every other one. */
 export const FIRST_TOOL = 'get_account_state'
 
-/** What an agent can learn of its one ad account. */
+/** Tools that read the one ad account of a credential. */
 export const ACCOUNT_TOOLS: readonly AgentTool[] = [
   {
     name: FIRST_TOOL,

@@ -27,7 +27,7 @@ import {
 } from '../proposals/read-actions.ts'
 import { type AgentTool, READ_ONLY } from './agent-tool.ts'
 
-/** What an agent can read of what was proposed for its ad account, by whomever. */
+/** Tools that read the actions of the ad account, of every proposer. */
 export const ACTION_READ_TOOLS: readonly AgentTool[] = [
   {
     name: 'list_actions',
@@ -123,7 +123,7 @@ const ACTION_SYNTAX =
   'with params {}. target_entity is {type, id} as get_account_state names it. At most 25 ' +
   'actions, and at most one for each entity. '
 
-/** How an agent asks for changes. It never makes them. */
+/** Tools that propose changes; no tool makes changes directly. */
 export const PROPOSAL_TOOLS: readonly AgentTool[] = [
   {
     name: 'dry_run_actions',
@@ -138,7 +138,7 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'what the person you work for asked for.',
     input: DryRunSubmission,
     output: DryRunResult,
-    validatedBy: 'verb',
+    validatedBy: 'operation',
     annotations: READ_ONLY,
     permission: 'actions.propose',
     run: (context, principal, input) => dryRunActions(context, principal, input),
@@ -161,7 +161,7 @@ export const PROPOSAL_TOOLS: readonly AgentTool[] = [
       'often than once a minute. Do not propose again what was rejected or blocked.',
     input: ProposalSubmission,
     output: ProposalResult,
-    validatedBy: 'verb',
+    validatedBy: 'operation',
     annotations: {
       readOnlyHint: false,
       destructiveHint: true,

@@ -4,18 +4,18 @@ import type { Permission } from '../../oauth/permissions.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 
 /**
- * One thing that an agent can do over MCP. The words are for a model that has never seen us; they
- * are all written here, so that nothing from the store can ever stand among them.
+ * An MCP tool. Its description addresses a model without prior knowledge. All texts are constants,
+ * so that no stored text can appear in them.
  */
 export interface AgentTool {
   name: string
   title: string
   /** What it does, when to use it, its limits, and what not to do. */
   description: string
-  /** JSON Schema, strict: a member that it does not name is refused. */
+  /** JSON Schema without additional properties. */
   input: object
-  /** By whom arguments are held to it: a verb may have rules of its own, and names all faults. */
-  validatedBy: 'schema' | 'verb'
+  /** Who validates the arguments: operations with more rules name all errors themselves. */
+  validatedBy: 'schema' | 'operation'
   /** JSON Schema of the structured content. */
   output: object
   annotations: ToolAnnotations
@@ -23,16 +23,16 @@ export interface AgentTool {
   run: (context: AgentsContext, principal: AgentPrincipal, input: unknown) => Promise<object>
 }
 
-/** Hints about what a call does (MCP, Tool annotations). */
+/** Hints about the effects of a call (MCP, Tool annotations). */
 interface ToolAnnotations {
   readOnlyHint: boolean
   destructiveHint: boolean
   idempotentHint: boolean
-  /** False everywhere: no tool reaches anything outside of the one ad account. */
+  /** Always false: every tool is limited to the one ad account. */
   openWorldHint: false
 }
 
-/** Of a tool that only reads. */
+/** For tools that only read. */
 export const READ_ONLY: ToolAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -40,30 +40,30 @@ export const READ_ONLY: ToolAnnotations = {
   openWorldHint: false,
 }
 
-/** What a tool call answers (MCP, Tool result). */
+/** The result of a call (MCP, Tool result). */
 export interface ToolResult {
   content: { type: 'text'; text: string }[]
   structuredContent?: Record<string, unknown>
   isError?: true
 }
 
-/** The answer as structured content, and the same as text for clients that read only that. */
+/** Structured content, and the same as text for clients that read only text. */
 export function toToolResult(result: object): ToolResult {
   const text = JSON.stringify(result)
   const structuredContent = result as Record<string, unknown>
   return { content: [{ type: 'text', text }], structuredContent }
 }
 
-/** A "no" with what to do next, in words for a model. */
-export function toToolError(sentence: string, nextStep: string): ToolResult {
-  return { content: [{ type: 'text', text: `${sentence}\nNext step: ${nextStep}` }], isError: true }
+/** An error with the next step for a model. */
+export function toToolError(message: string, nextStep: string): ToolResult {
+  return { content: [{ type: 'text', text: `${message}\nNext step: ${nextStep}` }], isError: true }
 }
 
-/** A refusal of a verb; every wrong argument has a line of its own. */
+/** A refusal of an operation; every invalid argument has its own line. */
 export function toRefusalResult({ status, message, errors, headers }: Refusal): ToolResult {
-  const faults = Object.values(errors ?? {}).flat()
-  const sentence = faults.length > 0 ? ['Refused.', ...faults].join('\n- ') : message
-  return toToolError(sentence, nextStepOf(status, headers['retry-after']))
+  const details = Object.values(errors ?? {}).flat()
+  const text = details.length > 0 ? ['Refused.', ...details].join('\n- ') : message
+  return toToolError(text, nextStepOf(status, headers['retry-after']))
 }
 
 function nextStepOf(status: number, retrySeconds: string | undefined): string {

@@ -14,7 +14,7 @@ import {
   toToolResult,
 } from './agent-tool.ts'
 
-/** Every tool, in the order in which an agent meets them (decisions, section 10). */
+/** Every tool, in the order of `tools/list`. */
 export const AGENT_TOOLS: readonly AgentTool[] = [
   ...ACCOUNT_TOOLS,
   ...PROPOSAL_TOOLS,
@@ -24,24 +24,24 @@ export const AGENT_TOOLS: readonly AgentTool[] = [
 interface ToolCall {
   tool: AgentTool
   principal: AgentPrincipal
-  /** The arguments, as they came. */
+  /** Unvalidated arguments. */
   input: unknown
   requestId: string
 }
 
 /**
- * One tool call from its arguments to its answer. Whatever goes wrong is an answer too, with the
- * next step in it: a model can act on that, and cannot on a broken protocol. What is a mistake of
- * ours is logged.
+ * Runs one tool call. Errors are results with a next step, because a model can act on them but not
+ * on protocol errors. Internal errors are logged.
  */
 export async function callTool(context: AgentsContext, call: ToolCall): Promise<ToolResult> {
-  const { tool, principal, input: given } = call
+  const { tool, principal, input: rawInput } = call
   try {
     requirePermission(principal, tool.permission)
-    const input = tool.validatedBy === 'schema' ? INPUT_VALIDATORS.get(tool.name)?.(given) : given
+    const input =
+      tool.validatedBy === 'schema' ? INPUT_VALIDATORS.get(tool.name)?.(rawInput) : rawInput
     if (!(await hasRecentAccountState(context, call))) return ACCOUNT_STATE_REQUIRED
     const result = await tool.run(context, principal, input)
-    // Only what was answered counts as read: it can be evidence of a proposal.
+    // Only successful calls count as read: they can be evidence of a proposal.
     await recordToolUse(context.database, principal, tool.name, context.now())
     return toToolResult(result)
   } catch (error) {
@@ -58,7 +58,7 @@ const ACCOUNT_STATE_REQUIRED = toToolError(
   `call ${FIRST_TOOL} without arguments, read its answer, then send this call again.`,
 )
 
-/** Whoever acts must have seen the account, its currency and its rules not long ago. */
+/** An agent must know the current account, currency and policy before it acts. */
 async function hasRecentAccountState(
   { database, now }: AgentsContext,
   { tool, principal }: ToolCall,

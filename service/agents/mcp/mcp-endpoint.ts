@@ -12,49 +12,48 @@ import { type AgentPrincipal, requireAgentToken } from '../../oauth/authenticate
 import { CORS_HEADERS, corsPreflightHeaders, toOauthError } from '../../oauth/oauth-responses.ts'
 import { handleMcpRequest, type McpEra, type McpToolServer } from './mcp-server.ts'
 
-/** Who calls, as the guard has found out. */
+/** The authenticated caller. */
 export interface McpCaller {
   principal: AgentPrincipal
   requestId: string
 }
 
-/** What the door needs, whichever tools are behind it. */
+/** Options of the endpoint, independent of its tools. */
 interface McpEndpoint {
   url: string
   database: Database
   now: () => Date
   publicOrigin: () => string
   limits: Pick<RequestLimits, 'agents'>
-  /** Other origins whose pages may call. */
+  /** Additional origins whose pages may call. */
   mcpOrigins: readonly string[]
   onTouchError: (err: unknown) => void
-  /** The server that answers one request of this caller. */
+  /** Creates the server for one request of this caller. */
   makeServer: (caller: McpCaller, era: McpEra) => McpToolServer
 }
 
 /**
- * Serves an MCP server behind our own door: where the request comes from, how many there are, whose
- * token it is, how large it is. The doorframe's headers stay, because its reply answers, too.
+ * Mounts an MCP server behind our own checks of origin, rate, token and body size. Responses are
+ * sent through Fastify, so that they keep the headers of the service.
  */
-export function mountMcpEndpoint(app: ServiceApp, door: McpEndpoint): void {
+export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
   app.register(async mcp => {
     setErrorFormat(mcp)
-    rejectForeignOrigins(mcp, door)
-    if (door.limits.agents) limitAddresses(mcp, door.limits.agents)
-    const onRequest = requireAgentToken(door, 'mcp')
+    rejectForeignOrigins(mcp, endpoint)
+    if (endpoint.limits.agents) limitAddresses(mcp, endpoint.limits.agents)
+    const onRequest = requireAgentToken(endpoint, 'mcp')
     const config = { credential: 'agent' } as const
     const options = { config, bodyLimit: PROPOSAL_BYTES_MAX, onRequest }
-    mcp.post(door.url, options, async ({ headers, body, agent, id }, reply) => {
+    mcp.post(endpoint.url, options, async ({ headers, body, agent, id }, reply) => {
       if (body === undefined) throw new Refusal(400, 'The body is empty.')
-      if (Array.isArray(body)) throw new Refusal(400, ONE_MESSAGE)
+      if (Array.isArray(body)) throw new Refusal(400, NO_BATCHES)
       const signal = abortSignalOf(reply.raw)
       const caller = { principal: agent, requestId: id }
-      const answered = await handleMcpRequest(era => door.makeServer(caller, era), {
+      const { response, errors } = await handleMcpRequest(era => endpoint.makeServer(caller, era), {
         headers,
         body,
         signal,
       })
-      const { response, errors } = answered
       if (response.status === 500) {
         mcp.log.error({ err: errors[0], request_id: id }, 'the MCP server failed')
       }
@@ -64,17 +63,17 @@ export function mountMcpEndpoint(app: ServiceApp, door: McpEndpoint): void {
       }
       return reply.send(response.body && Readable.fromWeb(response.body as ReadableStream))
     })
-    serveOtherMethods(mcp, door.url)
+    serveOtherMethods(mcp, endpoint.url)
   })
 }
 
-/** Who may keep the answer, and whether the connection stays, is said by the doorframe. */
+/** The service sets these headers itself. */
 const OWN_HEADERS = new Set(['cache-control', 'connection'])
 
-/** Each request is limited; a list of a thousand calls in one would not be. */
-const ONE_MESSAGE = 'Send one message a request; lists of messages are not served here.'
+/** Rate limits count requests, which a batch of calls would bypass. */
+const NO_BATCHES = 'Send one message per request; batches are not supported.'
 
-/** Streams and sessions of older revisions, which a server without sessions does not have. */
+/** Answers the methods of MCP sessions, which this server does not have. */
 function serveOtherMethods(mcp: ServiceApp, url: string): void {
   const config = { credential: 'none' } as const
   const refuse = async () => {
@@ -112,12 +111,12 @@ function setErrorFormat(mcp: ServiceApp): void {
   })
 }
 
-/** A preflight passes: the request after it is judged, with an answer that the page can read. */
+/** Preflights pass; the actual request is rejected with a response that the page can read. */
 function rejectForeignOrigins(mcp: ServiceApp, { publicOrigin, mcpOrigins }: McpEndpoint): void {
   mcp.addHook('onRequest', async ({ method, headers }) => {
-    const fault =
-      method === 'OPTIONS' ? null : findOriginProblem(headers, publicOrigin(), mcpOrigins)
-    if (fault !== null) throw new Refusal(403, fault)
+    if (method === 'OPTIONS') return
+    const problem = findOriginProblem(headers, publicOrigin(), mcpOrigins)
+    if (problem !== null) throw new Refusal(403, problem)
   })
 }
 
@@ -126,45 +125,42 @@ interface ClosableResponse {
   on(event: 'close', listener: () => void): unknown
 }
 
-/** Aborted when the connection closes before the answer has left. */
+/** Aborts if the connection closes before the response was sent. */
 function abortSignalOf(raw: ClosableResponse): AbortSignal {
-  const hangUp = new AbortController()
+  const controller = new AbortController()
   raw.on('close', () => {
-    if (!raw.writableFinished) hangUp.abort()
+    if (!raw.writableFinished) controller.abort()
   })
-  return hangUp.signal
+  return controller.signal
 }
 
-/** Where a request says it was sent to, and from which page. */
 interface OriginHeaders {
   host?: string | undefined
   origin?: string | undefined
 }
 
-/** As WHATWG URL writes them. */
+/** As the WHATWG URL parser serializes them. */
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
- * What is wrong with where a request comes from, as a sentence; null when nothing is. A page that
- * was made to resolve to our address (DNS rebinding) names another Host or sends another Origin
- * than ours (MCP, Streamable HTTP, Security Warning). Only pages send an Origin. In development,
- * where we are at a loopback address ourselves, every name and port of the loopback passes.
- * `welcome` are origins of other pages that an operator trusts.
+ * Why the Host or Origin of a request is not allowed, as a sentence; null if it is. This prevents
+ * DNS rebinding (MCP, Streamable HTTP, Security Warning). Only browsers send an Origin. If our own
+ * origin is a loopback address, as in development, every loopback name and port is allowed.
  */
 function findOriginProblem(
   { host, origin }: OriginHeaders,
   publicOrigin: string,
-  welcome: readonly string[],
+  trustedOrigins: readonly string[],
 ): string | null {
   const own = new URL(publicOrigin)
-  const asked = URL.parse(`http://${host ?? ''}`)
-  if (!asked || !(asked.hostname === own.hostname || isLoopbackPeer(asked, own))) {
+  const target = URL.parse(`http://${host ?? ''}`)
+  if (!target || !(target.hostname === own.hostname || isLoopbackPeer(target, own))) {
     return `This server is at ${publicOrigin}; send requests there, with that Host.`
   }
   if (origin === undefined) return null
   const page = URL.parse(origin)
-  const isWelcome = page && [own.origin, ...welcome].includes(page.origin)
-  if (isWelcome || (page && isLoopbackPeer(page, own))) return null
+  const isTrusted = page && [own.origin, ...trustedOrigins].includes(page.origin)
+  if (isTrusted || (page && isLoopbackPeer(page, own))) return null
   return 'Pages of this origin may not use the MCP server; its operator can add it.'
 }
 
@@ -176,7 +172,7 @@ function isLoopbackPeer({ hostname }: URL, own: URL): boolean {
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 const INTERNAL_ERROR = -32_603
-/** Of the range that is left to servers: the door says no, whatever the message. */
+/** From the range for server-defined errors. */
 const REFUSED = -32_000
 
 interface McpErrorResponse {
@@ -186,8 +182,8 @@ interface McpErrorResponse {
 }
 
 /**
- * What was thrown before the library took over. A missing or dead token is OAuth's business (RFC
- * 6750), everything else is an error of JSON-RPC whose id nobody could know.
+ * The response to an error outside the MCP library: an OAuth error for a missing or invalid token
+ * (RFC 6750), otherwise a JSON-RPC error without a message ID.
  */
 function toMcpError(error: Error, target: string, bodyBytesMax: number): McpErrorResponse {
   const { status, message, headers } = toRefusal(error, target, bodyBytesMax)

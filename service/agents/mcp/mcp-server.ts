@@ -6,12 +6,12 @@ import {
 } from '@modelcontextprotocol/server'
 import type { AgentTool, ToolResult } from './agent-tool.ts'
 
-/** One request, its body read already. */
+/** A request with its parsed body. */
 export interface McpRequest {
   headers: object
   /** Not undefined. */
   body: unknown
-  /** Ends when whoever asked hangs up. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal
 }
 
@@ -19,16 +19,16 @@ type Incoming = Parameters<typeof toWebRequest>[0]
 
 export interface McpResponse {
   response: Response
-  /** What the library reported on the way; of interest when it answered 500. */
+  /** Errors that the library reported; relevant for status 500. */
   errors: readonly Error[]
 }
 
-/** 2025: the revisions with a handshake; 2026: every request says all of itself. */
+/** 2025: revisions with a handshake. 2026: self-contained requests. */
 export type McpEra = 2025 | 2026
 
 /**
- * Answers one request of Streamable HTTP, without sessions: each request gets a server of its own,
- * so that any process can answer any request, and a revoked token opens nothing a moment later.
+ * Handles one request of stateless Streamable HTTP. Each request has its own server, so that any
+ * process can answer it and a revoked token takes effect immediately.
  */
 export async function handleMcpRequest(
   makeServer: (era: McpEra) => McpToolServer,
@@ -40,7 +40,7 @@ export async function handleMcpRequest(
   const { fetch: answer } = createMcpHandler(({ era }) => makeServer(ERAS[era]), {
     onerror: error => void errors.push(error),
   })
-  // The target that was written may be a whole URL, and nobody behind this line looks at it.
+  // The request target may be an absolute URL; nothing below uses it.
   const incoming = { method: 'POST', url: '/', headers } as Incoming
   const request = await toWebRequest(incoming, body, { signal })
   return { response: await answer(request, { parsedBody: body }), errors }
@@ -49,9 +49,8 @@ export async function handleMcpRequest(
 const ERAS = { legacy: 2025, modern: 2026 } as const
 
 /**
- * A stream that waits for news would outlive a revocation and hold up a stop, and the tools of a
- * release never change: the library would open one, so it is answered here as a method that does
- * not exist.
+ * Rejects subscriptions as an unknown method, because the library would open a stream. A stream
+ * would outlive a revocation and delay a shutdown, and the tools of a release never change.
  */
 function refuseSubscription(body: unknown): Response | null {
   const { method, id } = Object(body) as { method?: unknown; id?: unknown }
@@ -64,7 +63,6 @@ function refuseSubscription(body: unknown): Response | null {
 /** JSON-RPC 2.0, section 5.1. */
 const METHOD_NOT_FOUND = -32_601
 
-/** A server for one request, made but not connected yet. */
 export type McpToolServer = McpServer
 
 export interface ToolServerOptions {
@@ -74,10 +72,9 @@ export interface ToolServerOptions {
   /** For the model, before it sees the tools. */
   instructions: string
   tools: readonly AgentTool[]
-  call: (tool: AgentTool, given: unknown) => Promise<ToolResult>
+  call: (tool: AgentTool, input: unknown) => Promise<ToolResult>
 }
 
-/** A server that has these tools and nothing else. */
 export function createToolServer(options: ToolServerOptions): McpToolServer {
   const { tools, call, instructions, ...identity } = options
   const server = new McpServer(identity, {
@@ -91,19 +88,19 @@ export function createToolServer(options: ToolServerOptions): McpToolServer {
       inputSchema: toStandardSchema(tool.input),
       outputSchema: toStandardSchema(tool.output),
     }
-    server.registerTool(name, { title, description, annotations, ...schemas }, async given => ({
-      ...(await call(tool, given)),
+    server.registerTool(name, { title, description, annotations, ...schemas }, async input => ({
+      ...(await call(tool, input)),
     }))
   }
   return server
 }
 
-/** The list is the same for everybody until the next release. */
+/** The list is constant until the next release. */
 const LIST_MILLISECONDS = 300_000
 
 /**
- * A schema that clients are shown. The library does not check with it: `callTool` does, in
- * sentences that name every wrong argument, and tests check what we answer.
+ * A schema for clients. The library does not validate with it: `callTool` does, naming every
+ * invalid argument, and tests validate the results.
  */
 function toStandardSchema(schema: object): StandardSchemaWithJSON {
   const json = () => schema as Record<string, unknown>

@@ -5,7 +5,7 @@ import { AGENT_TOOLS, callTool } from './call-tool.ts'
 import { type McpCaller, mountMcpEndpoint } from './mcp-endpoint.ts'
 import { createToolServer } from './mcp-server.ts'
 
-/** The MCP server (spec: OAuth and MCP endpoints). */
+/** The MCP endpoint. */
 export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
   mountMcpEndpoint(app, {
     ...context,
@@ -14,7 +14,7 @@ export function mcpRoutes(app: ServiceApp, context: AgentsContext): void {
   })
 }
 
-/** Of the tools and their words; server.json says the same (decisions, section 10). */
+/** The version of the tools and their descriptions; server.json has the same. */
 export const MCP_SERVER_VERSION = '0.3.0'
 
 /** The MCP server for one request of this caller. */
@@ -25,7 +25,7 @@ function createSignalboxServer(context: AgentsContext, caller: McpCaller) {
     version: MCP_SERVER_VERSION,
     instructions: INSTRUCTIONS,
     tools: AGENT_TOOLS,
-    call: (tool, given) => callTool(context, { tool, input: given, ...caller }),
+    call: (tool, input) => callTool(context, { tool, input, ...caller }),
   })
 }
 

@@ -25,7 +25,7 @@ const TOOLS = [
 const MORE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as const
 const SILLY = { type: 'increase_budget', entity: 1, budgetMinor: 1 } as const
 
-it('returns structured content that matches the output schema, and the same as text', async test => {
+it('returns content that matches the output schema, and the same as text', async test => {
   const mcp = await ready(await serviceUnderTest(test))
   const { result } = await mcp.ask('tools/list')
   const ajv = new Ajv2020({ strict: false, validateFormats: false })

@@ -276,8 +276,8 @@ it('returns 422 for too many pending actions, until some are decided', async tes
   const { propose, database } = await stageOf(test)
   const proposed = (key: number) => ({ ...proposalOf(RAISE, PAUSE), idempotency_key: `k${key}` })
   for (let key = 0; key < PENDING_ACTIONS_MAX / 2; key += 1) await propose(proposed(key))
-  const sentence = /^The actions field asks for a person, and 200 actions .+ wait at most/
-  await assert.rejects(propose(proposed(500)), { status: 422, message: sentence })
+  const message = /^The actions field requires approval, .+ at most 200 pending actions/
+  await assert.rejects(propose(proposed(500)), { status: 422, message })
   assert.equal((await propose(proposed(7))).isNew, false)
   assert.equal((await propose(proposalOf(IMPOSSIBLE))).batch.policyDecision, 'block')
   await database.pool.query(`update agent_actions set status = 'rejected' where batch_id = 1`)

@@ -49,7 +49,7 @@ it('makes every transition of the table and rejects all others', async test => {
       if (canTransition(from, to)) continue
       await setStatus(from)
       await assert.rejects(transition({ to }), {
-        message: `an action does not transition from ${from} to ${to}`,
+        message: `an action cannot go from ${from} to ${to}`,
       })
       assert.equal((await findAction(database, name))?.status, from)
     }
@@ -73,25 +73,37 @@ it('writes the row, its audit entry and, for a final status, its receipt', async
   const at = clock.now()
   const actor = { type: 'person', id: String(owner.userId) } as const
   const decision = { decidedBy: owner.userId, decidedAt: at, decisionReason: 'Not this week.' }
-  const moved = await transition({
-    ...{ to: 'rejected', actor, audit: 'action.rejected', changes: decision },
+  const updated = await transition({
+    to: 'rejected',
+    actor,
+    auditAction: 'action.rejected',
+    changes: decision,
     details: { decided: true },
   })
-  assert.deepEqual(moved, {
-    ...{ ...action, ...decision, status: 'rejected', finishedAt: at, updatedAt: at },
+  assert.deepEqual(updated, {
+    ...action,
+    ...decision,
+    status: 'rejected',
+    finishedAt: at,
+    updatedAt: at,
   })
-  assert.deepEqual(await findAction(database, name), moved)
+  assert.deepEqual(await findAction(database, name), updated)
   const receipt = await findReceipt(database, name)
   assert.ok(receipt)
   const [entry] = await entriesOf(database, workspaceId, 'action.rejected')
   assert.deepEqual(entry?.details, {
-    ...{ decided: true, batch_id: action.batchId, status: 'rejected', outcome: null },
+    decided: true,
+    batch_id: action.batchId,
+    status: 'rejected',
+    outcome: null,
     document_sha256: receipt.documentSha256.toString('hex'),
   })
   assert.deepEqual([entry?.actor, entry?.sequence], [actor, receipt.sequence])
   const document = JSON.parse(receipt.document)
   assert.deepEqual(document.decision, {
-    ...{ decided_by: owner.userId, decided_at: at.toISOString(), reason: 'Not this week.' },
+    decided_by: owner.userId,
+    decided_at: at.toISOString(),
+    reason: 'Not this week.',
   })
   const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: at })
   assert.equal(chain.is_intact, true, chain.finding)
