@@ -187,21 +187,24 @@ it('starts on a later day for a busy ad account, and explains it', async test =>
 it('returns 422 naming invalid and unknown arguments', async test => {
   const account = await adAccountUnderTest(test)
   for (const days of [0, 91, 1.5, -1, '7', null, [7], 1e9]) {
-    await refused(account, { days }, ['days'])
+    await assertRefused(account, { days }, ['days'])
   }
-  await refused(account, { ad_account_id: 2 }, ['ad_account_id'])
-  await refused(account, { days: 0, account_id: 1, workspace_id: 1 }, [
+  await assertRefused(account, { ad_account_id: 2 }, ['ad_account_id'])
+  await assertRefused(account, { days: 0, account_id: 1, workspace_id: 1 }, [
     ...['account_id', 'days', 'workspace_id'],
   ])
-  await refused(account, [], ['body'])
+  await assertRefused(account, [], ['body'])
   assert.equal((await read(account, null)).since, '2026-11-15')
 })
 
 it('returns 403 without the permission to read', async test => {
   const { service, principal } = await adAccountUnderTest(test)
   const context = { database: service.database, now: service.clock.now }
-  const blind = { ...principal, permissions: [] }
-  await assert.rejects(readPerformance(context, blind, {}), { name: 'Refusal', status: 403 })
+  const withoutPermission = { ...principal, permissions: [] }
+  await assert.rejects(readPerformance(context, withoutPermission, {}), {
+    name: 'Refusal',
+    status: 403,
+  })
 })
 
 const LIFECYCLE = {
@@ -214,15 +217,15 @@ const LIFECYCLE = {
 
 function read(
   { service, principal }: Pick<AdAccountUnderTest, 'service' | 'principal'>,
-  given: unknown = {},
+  input: unknown = {},
   changes: Partial<PerformanceContext> = {},
 ) {
   const context = { database: service.database, now: service.clock.now, ...changes }
-  return readPerformance(context, principal, given)
+  return readPerformance(context, principal, input)
 }
 
-async function refused(account: AdAccountUnderTest, given: unknown, fields: string[]) {
-  await assert.rejects(read(account, given), error => {
+async function assertRefused(account: AdAccountUnderTest, input: unknown, fields: string[]) {
+  await assert.rejects(read(account, input), error => {
     const { status, errors } = error as { status: number; errors: object }
     assert.deepEqual([status, Object.keys(errors).toSorted()], [422, fields])
     return true
@@ -240,24 +243,24 @@ async function submitAll(
 /** Adds a destination of the tracker for the ad account, optionally with a shared dataset. */
 async function addDestination(
   { service, tracker: { trackerId }, adAccountId }: AdAccountUnderTest,
-  twinOf?: string,
+  sharedDatasetOf?: string,
 ): Promise<string> {
   const { database, clock, delivery } = service
   const { credentialKeys } = delivery
   const request = { trackerId, at: clock.now(), credentialKeys }
   const destinationId = await provisionDestination(database, request)
   await bindDestination(database, { trackerId, destinationId, adAccountId })
-  if (twinOf) {
+  if (sharedDatasetOf) {
     await database.pool.query(
       `update destinations set config = (select config from destinations where id = $2)
        where id = $1`,
-      [destinationId, twinOf],
+      [destinationId, sharedDatasetOf],
     )
   }
   return destinationId
 }
 
-interface Told {
+interface ReportInput {
   destinationId: string
   day: string
   meta: Record<string, number>
@@ -265,14 +268,21 @@ interface Told {
   status?: 'explained' | 'unavailable'
 }
 
-function report({ service, tracker: { trackerId } }: AdAccountUnderTest, told: Told) {
-  const { destinationId, day, meta, accepted = {}, status = 'explained' } = told
+function report({ service, tracker: { trackerId } }: AdAccountUnderTest, input: ReportInput) {
+  const { destinationId, day, meta, accepted = {}, status = 'explained' } = input
   const bucket = { count: 0, basis: 'measured', explanation: 'None.' } as const
   return saveReport(service.database, {
-    ...{ trackerId, destinationId, day, madeAt: service.clock.now() },
+    trackerId,
+    destinationId,
+    day,
+    madeAt: service.clock.now(),
     reconciliation: {
-      ...{ acceptedCount: 0, metaCount: 0, eventCounts: { accepted, meta } },
-      ...{ unexplainedResidual: 0, status, buckets: { pending: bucket } as never },
+      acceptedCount: 0,
+      platformCount: 0,
+      eventCounts: { accepted, meta },
+      unexplainedResidual: 0,
+      status,
+      buckets: { pending: bucket } as never,
     },
-  } as never)
+  })
 }
