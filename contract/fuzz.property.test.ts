@@ -5,12 +5,12 @@ import { documentOperations, routesBeside } from '../testing/fuzz/document-opera
 import { type FuzzStory, fuzzCallers } from '../testing/fuzz/fuzz-callers.ts'
 import { newFuzzCast } from '../testing/fuzz/fuzz-cast.ts'
 import { type ProcessFootprint, processFootprint } from '../testing/fuzz/process-footprint.ts'
-import { testSeeds } from '../testing/seeded-choices.ts'
+import { isShortRun, testSeeds } from '../testing/seeded-choices.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../testing/service-under-test.ts'
 import { platformTargetOf, revokeToken } from '../testing/simulator-controls.ts'
 
 const OWN_SEED = 20_261_121
-const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? 20_000)
+const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? (isShortRun() ? 2_000 : 20_000))
 const CALLERS = 16
 /** Callers whose platform takes nothing from them. */
 const REFUSED_CALLERS = 2

@@ -6,7 +6,10 @@ import { it } from 'node:test'
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-const code = globSync('service/**/*.ts', { cwd: root, exclude: path => path.endsWith('.test.ts') })
+const code = globSync('{service,embedded-postgres}/**/*.ts', {
+  cwd: root,
+  exclude: path => path.endsWith('.test.ts'),
+})
   .map(read)
   .join('\n')
 

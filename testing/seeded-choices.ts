@@ -27,12 +27,17 @@ export function seededChoices(seed: number): SeededChoices {
 }
 
 /**
- * The seeds that a test runs with: its own, which never change, or the one that a person names in
- * SIGNALBOX_TEST_SEED to see a failure again or to look further.
+ * The seeds of a property test: all of its own in a full run and for a single file, the first one in
+ * `npm test`, or the one that SIGNALBOX_TEST_SEED names to repeat a failure.
  */
 export function testSeeds(ownSeeds: readonly number[]): readonly number[] {
   const named = process.env.SIGNALBOX_TEST_SEED
-  if (named === undefined || named === '') return ownSeeds
+  if (named === undefined || named === '') return isShortRun() ? ownSeeds.slice(0, 1) : ownSeeds
   if (/^\d{1,9}$/.test(named)) return [Number(named)]
   throw new RangeError('SIGNALBOX_TEST_SEED must be a whole number of at most nine digits.')
+}
+
+/** Whether this is `npm test`, which runs a small part of each long proof. */
+export function isShortRun(): boolean {
+  return process.env.SIGNALBOX_TEST_EXTENT === 'short'
 }

@@ -60,8 +60,9 @@ function parseValue({ variable, isSecret, parse }: Setting<unknown>, text: strin
 /** With half of an OAuth client, only the person who signs in would see an error. */
 function requireWholeClient(provider: string, clientId?: string, clientSecret?: string): void {
   if ((clientId === undefined) === (clientSecret === undefined)) return
-  const name = `SIGNALBOX_${provider}_CLIENT`
-  throw new SettingsError(`Set both ${name}_ID and ${name}_SECRET, or neither.`)
+  const id = `SIGNALBOX_${provider}_CLIENT_ID`
+  const secret = `SIGNALBOX_${provider}_CLIENT_SECRET`
+  throw new SettingsError(`Set both ${id} and ${secret}, or neither.`)
 }
 
 const DAYS_PER_MONTH_MIN = 28

@@ -1,0 +1,47 @@
+// Runs alone: coverage counts what every other test of the process runs, too.
+import assert from 'node:assert/strict'
+import { Session } from 'node:inspector/promises'
+import { it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { samplePurchase } from '../testing/sample-purchase.ts'
+import { serviceUnderTest } from '../testing/service-under-test.ts'
+
+/** A reader follows one event through this many files of `service/`, and no more. */
+const FILES_TO_COMMIT_MAX = 50
+const FILES_TO_PLATFORM_MAX = 28
+
+const SERVICE = `${pathToFileURL(import.meta.dirname)}/`
+
+it('an event crosses few files on its way to the commit and on to the platform', async test => {
+  const service = await serviceUnderTest(test)
+  await service.submit(samplePurchase({ event_id: 'warm-up' }))
+  await service.deliver()
+
+  const toCommit = await filesThatRun(() => service.submit(samplePurchase()))
+  const toPlatform = await filesThatRun(() => service.deliver())
+
+  test.diagnostic(`${toCommit.length} files to the commit, ${toPlatform.length} to the platform`)
+  assert.ok(toCommit.includes('ingestion/routes.ts'))
+  assert.ok(toPlatform.includes('platforms/meta/client.ts'))
+  assert.ok(toCommit.length <= FILES_TO_COMMIT_MAX, toCommit.join('\n'))
+  assert.ok(toPlatform.length <= FILES_TO_PLATFORM_MAX, toPlatform.join('\n'))
+})
+
+/** The files of which a named function runs during `act`, by V8's own coverage. */
+async function filesThatRun(act: () => Promise<unknown>): Promise<string[]> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await session.post('Profiler.takePreciseCoverage')
+  await act()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  session.disconnect()
+  return result
+    .filter(({ url }) => url.startsWith(SERVICE))
+    .filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName && (ranges[0]?.count ?? 0) > 0),
+    )
+    .map(({ url }) => url.slice(SERVICE.length))
+    .sort()
+}
