@@ -5,6 +5,7 @@ import type { EventRecord } from '../service/events/event-record.ts'
 import { draftEvent, type EventDraft } from '../service/ingestion/event-draft.ts'
 import { planEvent } from '../service/ingestion/plan-event.ts'
 import { formatEventKey } from '../service/ingestion/store.ts'
+import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 import { buildPurchaseBody, createPurchaseMarks } from './purchase-request.ts'
 
 interface PurchaseDraftRequest {
@@ -15,6 +16,7 @@ interface PurchaseDraftRequest {
   at: Date
 }
 
+const PLATFORMS = createOfflinePlatforms()
 const CAPTURED_MILLISECONDS_AGO = 3_600_000
 
 /** The purchase that the load generator would send as its `count`th, as acceptance drafts it. */
@@ -33,6 +35,7 @@ export function createPurchaseDraft({
     receivedAt: at,
     eventTime: at,
     decision: decideConsent(submission, { receivedAt: at, eventTime: at, identityPresent: true }),
+    platforms: PLATFORMS,
   })
 }
 

@@ -76,18 +76,24 @@ export function createPurchaseCommitter(database: Database) {
   })
 }
 
+const NO_IDENTITY = { digests: {}, plain: {} }
+
 /** The bodies that a worker would send for these events, in requests of `batchEvents`. */
 export async function buildRequestBodies(
   database: Database,
   lanes: readonly StoredTracker[],
   batchEvents: number,
 ): Promise<string[]> {
+  const platform = createOfflinePlatforms().default
   const bodies: string[] = []
   for (const { trackerId, eventIds } of lanes) {
     for (let first = 0; first < eventIds.length; first += batchEvents) {
       const ids = eventIds.slice(first, first + batchEvents)
       const events = await findEventsById(database, trackerId, ids)
-      bodies.push(JSON.stringify(metaPayload(events.map(toOutboundEvent), null)))
+      const outbound = events.map(event =>
+        toOutboundEvent(event, event.payload ?? NO_IDENTITY, platform),
+      )
+      bodies.push(JSON.stringify(metaPayload(outbound, null)))
     }
   }
   return bodies

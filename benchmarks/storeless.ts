@@ -13,6 +13,7 @@ import type { CommitOutcome } from '../service/ingestion/commit-events.ts'
 import type { EventDraft } from '../service/ingestion/event-draft.ts'
 import { GroupCommit } from '../service/ingestion/group-commit.ts'
 import { ingestionRoutes } from '../service/ingestion/routes.ts'
+import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 
 /** The defaults of SIGNALBOX_COMMIT_EVENTS_MAX and SIGNALBOX_INGEST_QUEUE_MAX. */
 const COMMIT_EVENTS_MAX = 1_000
@@ -31,6 +32,7 @@ guardRoutes(app, authenticateFrom(new Map([[digestOf(secret), someTracker()]])))
 app.register(
   async api =>
     ingestionRoutes(api, {
+      platforms: createOfflinePlatforms(),
       commits: new GroupCommit<EventDraft, CommitOutcome>({
         commit: async drafts => drafts.map(() => ({ isNew: true })),
         itemsMax: COMMIT_EVENTS_MAX,

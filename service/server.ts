@@ -181,14 +181,15 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   documentRoutes(app, { contractKeys, securityContact, now, publicOrigin })
   app.register(
     async api => {
-      ingestionRoutes(api, { commits, now, publicOrigin, skipWaitingDeliveries: stopWaiting })
+      const acceptance = { commits, platforms, skipWaitingDeliveries: stopWaiting }
+      ingestionRoutes(api, { ...acceptance, now, publicOrigin })
       const replays = { onTestModeSwitched, onQueued: announce }
       deliveryRoutes(api, { database, audit, platforms, now, testModeSeconds, ...replays })
       testPurchaseRoutes(api, { delivery })
       reportRoutes(api, { database, now, publicOrigin })
       erasureRoutes(api, { database, now, audit, erasureKey })
       const sandbox = { sandboxKeySecret: masterKey, limit: limits.sandbox }
-      sandboxRoutes(api, { now, publicOrigin, ...sandbox })
+      sandboxRoutes(api, { now, publicOrigin, platforms, ...sandbox })
     },
     { prefix: BASE_PATH },
   )
@@ -206,9 +207,10 @@ function touchErrorTeller(logger: ServiceLogger) {
 }
 
 function agentsContext(options: ServerOptions, { commits, limits, audit, auditKeys }: RoomParts) {
-  const { database, now, publicOrigin, logger, mcpOrigins } = options
+  const { database, now, publicOrigin, logger, mcpOrigins, platforms } = options
   const onTouchError = touchErrorTeller(logger)
-  const verifyTracker = (trackerId: string) => verifyIngestion({ commits }, { trackerId }, now())
+  const verifyTracker = (trackerId: string) =>
+    verifyIngestion({ commits, platforms }, { trackerId }, now())
   const parts = { logger, limits, audit, auditKeys, onTouchError, verifyTracker }
   return { database, now, publicOrigin, mcpOrigins, platform: simulatedPlatform, ...parts }
 }

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { guardRoutes } from '../service/access/guard-routes.ts'
 import { createLogger } from '../service/http/logger.ts'
 import { createServiceApp } from '../service/http/service-app.ts'
+import { createOfflinePlatforms } from '../service/platforms/registry.ts'
 import { sandboxRoutes } from '../service/sandbox/routes.ts'
 import { noteAnswer } from './reached-answers.ts'
 import type { Reply } from './service-under-test.ts'
@@ -44,6 +45,7 @@ export async function sandboxUnderTest(
   app.register(
     async api =>
       sandboxRoutes(api, {
+        platforms: createOfflinePlatforms(),
         sandboxKeySecret,
         now: now ?? clock.now,
         publicOrigin: () => SANDBOX_PUBLIC_ORIGIN,

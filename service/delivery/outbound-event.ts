@@ -1,13 +1,16 @@
 import type { StoredEvent } from '../events/store.ts'
-import { extractFbclid } from '../identity/click-ids.ts'
-import type { OutboundEvent } from '../platforms/platform.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { OutboundEvent, Platform } from '../platforms/platform.ts'
 
 /**
- * A stored event as an adapter sends it. Where the event has no click id of its own, the one that
- * the visitor's session saw with consent before it is joined to it (decisions section 4).
+ * A stored event as a platform sends it. Where the event has no click ID of its own, the one that
+ * the visitor's session saw with consent before it is joined to it.
  */
-export function toOutboundEvent(event: StoredEvent): OutboundEvent {
-  const payload = event.payload
+export function toOutboundEvent(
+  event: StoredEvent,
+  { digests, plain }: PlatformIdentity,
+  platform: Pick<Platform, 'joinClickIds'>,
+): OutboundEvent {
   const value = (event.valueData ?? {}) as { contents?: unknown; num_items?: unknown }
   return {
     eventId: event.eventId,
@@ -15,8 +18,8 @@ export function toOutboundEvent(event: StoredEvent): OutboundEvent {
     eventTime: clampEventTime(event),
     actionSource: event.actionSource,
     eventSource: event.eventSource,
-    digests: payload?.digests ?? {},
-    plain: { ...payload?.plain, ...joinedIds(event) },
+    digests,
+    plain: { ...plain, ...joinedClickIds(event, platform) },
     valueAmount: event.valueAmount,
     valueCurrency: event.valueCurrency,
     orderId: event.orderId,
@@ -34,35 +37,24 @@ export function clampEventTime({
   return new Date(Math.min(Number(eventTime), Number(createdAt)))
 }
 
-/** The clock that names the time of the event may be so far behind ours, which saw the click. */
-const CLOCKS_APART_MILLISECONDS_MAX = 300_000
-
-/** Click and browser id, the event's own or from an earlier visit of the same person. */
-function joinedIds(event: StoredEvent): Record<string, string> {
-  if (event.attributionJoin !== 'allowed') return {}
-  const fbc = joinedFbc(event)
-  const fbp = event.payload?.clickIds.fbp ?? event.session?.clickIds.fbp
-  return { ...(fbc !== undefined && { fbc }), ...(fbp !== undefined && { fbp }) }
+function joinedClickIds(
+  { attributionJoin, payload, session, eventTime }: StoredEvent,
+  platform: Pick<Platform, 'joinClickIds'>,
+): Record<string, string> {
+  if (attributionJoin !== 'allowed') return {}
+  const own = payload?.clickIds ?? {}
+  return platform.joinClickIds({ own, seen: session?.clickIds ?? {}, eventTime })
 }
 
 /**
- * The click that led here. One that the session saw before keeps the time at which it was first
- * seen; one that it saw only after the event led somewhere else.
+ * The identity that acceptance made of the event for a platform; null when it made none, because
+ * no destination of the platform was there or no plug-in of it was installed.
  */
-function joinedFbc({ payload, session, eventTime }: StoredEvent): string | undefined {
-  const own = payload?.clickIds.fbc
-  const seen = session?.clickIds.fbc
-  if (seen === undefined) return own
-  if (own !== undefined)
-    return extractFbclid(own) === extractFbclid(seen) ? earlier(own, seen) : own
-  return clickedAt(seen) <= Number(eventTime) + CLOCKS_APART_MILLISECONDS_MAX ? seen : undefined
-}
-
-function earlier(first: string, second: string): string {
-  return clickedAt(second) < clickedAt(first) ? second : first
-}
-
-/** The creation time inside an fbc: `fb.<index>.<ms>.<fbclid>`. */
-function clickedAt(fbc: string): number {
-  return Number(fbc.split('.')[2])
+export function findPlatformIdentity(
+  { digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
+  { name }: Platform,
+  defaultName: string,
+): PlatformIdentity | null {
+  if (name === defaultName) return { digests, plain }
+  return platforms && Object.hasOwn(platforms, name) ? (platforms[name] ?? null) : null
 }

@@ -6,7 +6,7 @@ import { findWithdrawals } from '../events/suppression-store.ts'
 import type { Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { toOutboundEvent } from './outbound-event.ts'
+import { findPlatformIdentity, toOutboundEvent } from './outbound-event.ts'
 import {
   type Settlement,
   settleUnsent,
@@ -21,7 +21,7 @@ export async function reviewDeliveries(
   context: BatchContext,
   batch: ClaimedBatch,
 ): Promise<OutboundDelivery[]> {
-  const { database, platform, now } = context
+  const { database, platform, platforms, now } = context
   const { destination, claimed, events } = batch
   const withdrawnAt = await findBatchWithdrawals(database, batch)
   const at = now()
@@ -32,6 +32,7 @@ export async function reviewDeliveries(
       withdrawnAt: event ? withdrawnAt(event) : null,
       hasTestCode: destination.testCode !== null,
       platform,
+      defaultPlatform: platforms.default.name,
       at,
     })
   })
@@ -57,6 +58,7 @@ interface ReviewInput {
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
+  defaultPlatform: string
   at: Date
 }
 
@@ -66,7 +68,7 @@ export const WINDOW_MARGIN_SECONDS = 60
 /** Looks at a claimed delivery once more, at the moment of sending: may it still leave? */
 function reviewDelivery(
   delivery: ClaimedDelivery,
-  { event, withdrawnAt, hasTestCode, platform, at }: ReviewInput,
+  { event, withdrawnAt, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
   const fails = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
@@ -87,7 +89,11 @@ function reviewDelivery(
   // Without a code the platform would count it as live.
   if (delivery.isTest && !hasTestCode) return fails('failed:permanent', 'no_test_code')
 
-  const outbound = toOutboundEvent(event)
+  const identity = findPlatformIdentity(event.payload, platform, defaultPlatform)
+  // Raw values never reach the disk, so no identity can be made of the event any more.
+  if (!identity) return fails('failed:permanent', 'no_platform_identity')
+
+  const outbound = toOutboundEvent(event, identity, platform)
   const error = platform.validateEvent(outbound)
   if (error) return fails('failed:permanent', 'refused_before_sending', error)
   return { send: { id: delivery.id, event: outbound }, settle: null }

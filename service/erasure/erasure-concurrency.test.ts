@@ -12,8 +12,11 @@ import { openDatabase } from '../db/database.ts'
 import { DestinationRouteCache } from '../delivery/destination-route-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { createErasureKeyProvider } from './erasure-key-store.ts'
 import { processDeletionRequest } from './routes.ts'
+
+const PLATFORMS = createOfflinePlatforms()
 
 const PEOPLE = 12
 const WRITERS = 6
@@ -132,7 +135,7 @@ function groupOf(service: ServiceUnderTest, { email, person, writer, group }: Gr
     }) as unknown as EventSubmission
     const moment = { receivedAt, eventTime: receivedAt }
     const decision = decideConsent(submission, { ...moment, identityPresent: true })
-    return draftEvent(submission, { trackerId, eventId, decision, ...moment })
+    return draftEvent(submission, { platforms: PLATFORMS, trackerId, eventId, decision, ...moment })
   })
 }
 

@@ -1,3 +1,4 @@
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { COLUMN_DICTIONARIES, DictionaryCodec } from './dictionary-codec.ts'
 import type { EventRecord, IdentityPayload } from './event-record.ts'
 
@@ -48,14 +49,21 @@ export function decodeValueData(row: {
 }
 
 /** Digests as base64url, and 0 for a click ID that is also in the column of click IDs. */
-export function encodeUserData({ digests, plain, clickIds }: IdentityPayload): string {
-  const encoded: Record<string, string | 0> = {}
-  for (const [key, value] of Object.entries(plain)) {
-    encoded[key] = value === clickIds[key] ? 0 : value
+export function encodeUserData({ clickIds, platforms, ...identity }: IdentityPayload): string {
+  const encoded: EncodedUserData = encodePlatformIdentity(identity, clickIds)
+  if (platforms) {
+    encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
   }
-  return USER_DATA_CODEC.encode(
-    JSON.stringify({ digests: recodeDigests(digests, encodeDigest), plain: encoded }),
-  )
+  return USER_DATA_CODEC.encode(JSON.stringify(encoded))
+}
+
+function encodePlatformIdentity(
+  { digests, plain }: PlatformIdentity,
+  clickIds: Record<string, string>,
+): EncodedIdentity {
+  const kept: Record<string, string | 0> = {}
+  for (const [key, value] of Object.entries(plain)) kept[key] = value === clickIds[key] ? 0 : value
+  return { digests: recodeDigests(digests, encodeDigest), plain: kept }
 }
 
 export function encodeClickIds({ clickIds }: IdentityPayload): string {
@@ -65,14 +73,24 @@ export function encodeClickIds({ clickIds }: IdentityPayload): string {
 export function decodeIdentity(row: {
   user_data: unknown
   click_ids: unknown
-}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds'> {
+}): Pick<IdentityPayload, 'digests' | 'plain' | 'clickIds' | 'platforms'> {
   const clickIds = CLICK_IDS_CODEC.decode(row.click_ids) as Record<string, string>
-  const userData = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
-  const plain: Record<string, string> = {}
-  for (const [key, value] of Object.entries(userData.plain ?? {})) {
-    plain[key] = value === 0 ? (clickIds[key] as string) : value
+  const { platforms, ...identity } = USER_DATA_CODEC.decode(row.user_data) as EncodedUserData
+  const decoded = { ...decodePlatformIdentity(identity, clickIds), clickIds }
+  if (!platforms) return decoded
+  const others = mapMembers(platforms, one => decodePlatformIdentity(one, clickIds))
+  return { ...decoded, platforms: others }
+}
+
+function decodePlatformIdentity(
+  { digests = {}, plain = {} }: EncodedIdentity,
+  clickIds: Record<string, string>,
+): PlatformIdentity {
+  const decoded: Record<string, string> = {}
+  for (const [key, value] of Object.entries(plain)) {
+    decoded[key] = value === 0 ? (clickIds[key] as string) : value
   }
-  return { digests: recodeDigests(userData.digests ?? {}, decodeDigest), plain, clickIds }
+  return { digests: recodeDigests(digests, decodeDigest), plain: decoded }
 }
 
 export function decodeDigests(userData: unknown): Record<string, string[]> {
@@ -80,9 +98,21 @@ export function decodeDigests(userData: unknown): Record<string, string[]> {
   return recodeDigests(digests, decodeDigest)
 }
 
-interface EncodedUserData {
+interface EncodedIdentity {
   digests?: Record<string, string[]>
   plain?: Record<string, string | 0>
+}
+
+/** Without `platforms` as long as the tracker has destinations of the default platform alone. */
+interface EncodedUserData extends EncodedIdentity {
+  platforms?: Record<string, EncodedIdentity>
+}
+
+function mapMembers<From, To>(
+  members: Record<string, From>,
+  map: (member: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, map(one)]))
 }
 
 /** Query and fragment of the page URL; the rest is stored longer, with the event. */

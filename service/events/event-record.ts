@@ -1,4 +1,5 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { EventSpace } from './event-ref.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
@@ -62,6 +63,11 @@ export interface IdentityPayload {
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>
+  /**
+   * Beside the digests of the default platform, those of other platforms that the tracker had a
+   * destination of, by the name of the platform.
+   */
+  platforms?: Record<string, PlatformIdentity>
   /** The page URL with its query and fragment, if it has any. */
   pageUrl?: string
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, hash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { pseudonymizeVisitorId } from '../identity/identifier-digest.ts'
-import { normalizeUserData } from '../identity/normalize-user-data.ts'
+import { normalizeMetaUserData } from '../platforms/meta/normalize-identity.ts'
 import {
   digestVisitorId,
   indexKey,
@@ -68,7 +68,7 @@ function applies(
   withdrawn: string,
   event: { visitorId?: string; userData?: Record<string, unknown> },
 ): boolean {
-  const { digests } = normalizeUserData(event.userData)
+  const { digests } = normalizeMetaUserData(event.userData)
   const visitorId = event.visitorId === undefined ? null : pseudonymizeVisitorId(event.visitorId)
   const keys = listVisitorKeys({ visitorId, digests })
   const person = { visitorId: pseudonymizeVisitorId(withdrawn), digests: {} }

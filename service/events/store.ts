@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
 import { queryByTracker } from '../db/tracker-sharding.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import {
   COLUMN_DEFAULTS,
   decodeConsent,
@@ -56,6 +57,8 @@ export interface StoredPayload {
   digests: Record<string, string[]>
   plain: Record<string, string>
   clickIds: Record<string, string>
+  /** As in IdentityPayload. */
+  platforms?: Record<string, PlatformIdentity>
 }
 
 export interface StoredSession {

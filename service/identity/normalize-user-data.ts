@@ -7,21 +7,54 @@ import {
   MEMBERS_MAX,
   recordDropped,
 } from './dropped-fields.ts'
-import { HASHED_FIELD_RULES, type HashedKey, isUnsupportedHash } from './hashed-fields.ts'
 import {
   EMPTY_DIGEST,
   hashIdentifier,
+  looksLikeUnsupportedHash,
   normalizeText,
   parseSuppliedDigest,
 } from './identifier-digest.ts'
-import { PLAIN_FIELD_RULES } from './plain-fields.ts'
-import { findUserDataKey, type UserDataKey } from './user-data-keys.ts'
+import { normalizeCountry } from './identifier-formats.ts'
+import {
+  findUserDataKey,
+  type HashedKey,
+  type PlainKey,
+  type UserDataKey,
+} from './user-data-keys.ts'
 
-export interface NormalizedIdentity {
-  /** Wire key -> lower-case SHA-256 digests, without repeats and never the digest of "". */
+export interface HashedFieldRule {
+  /** Returns the exact text to hash, or null when the value cannot be made right. */
+  normalize: (prepared: string, country: string | null) => string | null
+  reason: DropReason
+  /** These fields also take whole numbers; in the others a number is a mistake of the caller. */
+  acceptsNumbers?: true
+  /** An MD5, SHA-1 or SHA-512 may be a value of this field. In the others it matches no one. */
+  acceptsOtherHashes?: true
+}
+
+export interface PlainFieldRule {
+  /** Returns what is kept, or null when the value cannot be right. */
+  normalize: (text: string) => string | null
+  reason: DropReason
+  /** Numeric IDs also come as JSON numbers; an address or a user agent never does. */
+  acceptsNumbers?: true
+}
+
+/** The fields that a platform takes, one rule for each. What has no rule is left out silently. */
+export interface FieldRules {
+  hashed: Partial<Record<HashedKey, HashedFieldRule>>
+  plain: Partial<Record<PlainKey, PlainFieldRule>>
+}
+
+/** A person as one platform may know them: nothing raw but what it takes unhashed. */
+export interface PlatformIdentity {
+  /** Key of the platform -> digests, without repeats and never the digest of "". */
   digests: Record<string, string[]>
-  /** Wire key -> what may travel unhashed: address, user agent, fbc, fbp and opaque ids. */
+  /** Key of the platform -> what travels unhashed: address, user agent, click and opaque IDs. */
   plain: Record<string, string>
+}
+
+export interface NormalizedIdentity extends PlatformIdentity {
   dropped: DroppedField[]
 }
 
@@ -37,15 +70,14 @@ type ValueResult = { kept: string } | { reason: DropReason }
 const VALUE_CHARACTERS_MAX = 512
 
 /**
- * Turns what a caller sent as `user_data` into what may be kept: digests by Meta's written rules
- * (HASHED_FIELD_RULES), the few unhashed values that Meta asks for (PLAIN_FIELD_RULES), and a record of what
- * was left out and why. It never throws and never loses the event: a bad value costs only
- * itself. Names that are accepted: user-data-keys.ts. Null members count as absent.
- *
- * Source: decisions section 4; Meta, Customer Information Parameters.
+ * Turns what a caller sent as `user_data` into what may be kept by the rules of a platform:
+ * digests, the few values that it takes unhashed, and a record of what was left out and why. It
+ * never throws and never loses the event: a bad value costs only itself. Names that are accepted:
+ * user-data-keys.ts. Null members count as absent.
  */
 export function normalizeUserData(
   userData: Record<string, unknown> | undefined,
+  rules: FieldRules,
 ): NormalizedIdentity {
   const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped: [] }
   const members = selectKnownMembers(userData, identity.dropped)
@@ -53,7 +85,7 @@ export function normalizeUserData(
   for (const member of members) {
     const { name, values } = member
     for (let index = 0; index < values.length && index < FIELD_VALUES_MAX; index += 1) {
-      const reason = addValue(identity, member, { value: values[index], country })
+      const reason = addValue(identity, member, { value: values[index], country, rules })
       if (reason === null) continue
       const place = values.length > 1 ? `[${index}]` : ''
       recordDropped(identity.dropped, `user_data.${name}${place}`, reason)
@@ -90,46 +122,56 @@ function findCountry(members: UserDataMember[]): string | null {
     if (meaning.kind !== 'hashed' || meaning.key !== 'country') continue
     const [value] = values
     if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) continue
-    const country = HASHED_FIELD_RULES.country.normalize(normalizeText(value), null)
+    const country = normalizeCountry(normalizeText(value))
     if (country !== null) return country
   }
   return null
 }
 
-/** Judges one value and files it when it passes. Returns why not, when it does not. */
+interface ValueInput {
+  value: unknown
+  country: string | null
+  rules: FieldRules
+}
+
+/** Adds one value when it passes. Returns the reason when it does not. */
 function addValue(
   identity: NormalizedIdentity,
   { meaning }: UserDataMember,
-  { value, country }: { value: unknown; country: string | null },
+  input: ValueInput,
 ): DropReason | null {
-  if (value === null || value === undefined) return null
-  const judgement =
+  if (input.value === null || input.value === undefined) return null
+  const result =
     meaning.kind === 'plain'
-      ? normalizePlainValue(identity.plain, meaning, value)
-      : hashValue(meaning, value, country)
-  return 'reason' in judgement ? judgement.reason : storeValue(identity, meaning, judgement)
+      ? normalizePlainValue(identity.plain, meaning, input)
+      : hashValue(meaning, input)
+  if (result === null) return null
+  return 'reason' in result ? result.reason : storeValue(identity, meaning, result)
 }
 
+/** Null when the platform does not take the field. */
 function normalizePlainValue(
   plain: NormalizedIdentity['plain'],
   { key }: UserDataKey & { kind: 'plain' },
-  value: unknown,
-): ValueResult {
-  const { normalize: accept, reason, acceptsNumbers: takesNumbers = false } = PLAIN_FIELD_RULES[key]
+  { value, rules }: ValueInput,
+): ValueResult | null {
+  const rule = rules.plain[key]
+  if (!rule) return null
   if (plain[key] !== undefined) return { reason: DROP_REASONS.oneOnly }
-  const text = toText(value, takesNumbers)
+  const text = toText(value, rule.acceptsNumbers)
   if (typeof text !== 'string') return text
-  const kept = accept(text)
-  return kept === null ? { reason } : { kept }
+  const kept = rule.normalize(text)
+  return kept === null ? { reason: rule.reason } : { kept }
 }
 
+/** Null when the platform does not take the field. */
 function hashValue(
   { key, digestOnly }: UserDataKey & { kind: 'hashed' },
-  value: unknown,
-  country: string | null,
-): ValueResult {
-  const { normalize, reason, acceptsNumbers: takesNumbers = false } = HASHED_FIELD_RULES[key]
-  const text = toText(value, takesNumbers)
+  { value, country, rules }: ValueInput,
+): ValueResult | null {
+  const rule = rules.hashed[key]
+  if (!rule) return null
+  const text = toText(value, rule.acceptsNumbers)
   if (typeof text !== 'string') return text
   if (text.length > VALUE_CHARACTERS_MAX) return { reason: DROP_REASONS.tooLong }
 
@@ -140,19 +182,21 @@ function hashValue(
 
   const prepared = normalizeText(text)
   if (prepared === '') return { reason: DROP_REASONS.empty }
-  if (isUnsupportedHash(key, prepared)) return { reason: DROP_REASONS.otherHash }
-  const normalized = normalize(prepared, country)
-  return normalized === null ? { reason } : { kept: hashIdentifier(normalized) }
+  if (!rule.acceptsOtherHashes && looksLikeUnsupportedHash(prepared)) {
+    return { reason: DROP_REASONS.otherHash }
+  }
+  const normalized = rule.normalize(prepared, country)
+  return normalized === null ? { reason: rule.reason } : { kept: hashIdentifier(normalized) }
 }
 
-function toText(value: unknown, takesNumbers: boolean): string | { reason: DropReason } {
+function toText(value: unknown, acceptsNumbers = false): string | { reason: DropReason } {
   if (typeof value === 'string') return value
-  if (typeof value !== 'number' || !takesNumbers) return { reason: DROP_REASONS.wrongKind }
+  if (typeof value !== 'number' || !acceptsNumbers) return { reason: DROP_REASONS.wrongKind }
   if (!Number.isSafeInteger(value) || value < 0) return { reason: DROP_REASONS.unsafeInteger }
   return String(value)
 }
 
-/** Files what passed; two names of one field share its limit. Returns why not, when it does not. */
+/** Adds what passed; two names of one field share its limit. Returns the reason when it is full. */
 function storeValue(
   { digests, plain }: NormalizedIdentity,
   meaning: UserDataKey,

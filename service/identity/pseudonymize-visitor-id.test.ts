@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
+import { normalizeMetaUserData } from '../platforms/meta/normalize-identity.ts'
 import { pseudonymizeVisitorId } from './identifier-digest.ts'
-import { normalizeUserData } from './normalize-user-data.ts'
 
 it('keeps a pseudonymous id exactly as it is', () => {
   for (const id of ['v_7Kx', ' Padded ', 'GA1.2.1234.5678', '16505551212', '+abc', '100%', ''])
@@ -10,7 +10,7 @@ it('keeps a pseudonymous id exactly as it is', () => {
 })
 
 it('turns an e-mail address into the digest that em would have', () => {
-  const [em] = normalizeUserData({ em: 'john@example.com' }).digests.em ?? []
+  const [em] = normalizeMetaUserData({ em: 'john@example.com' }).digests.em ?? []
   for (const id of [
     'john@example.com',
     ' John@Example.COM',
@@ -21,13 +21,13 @@ it('turns an e-mail address into the digest that em would have', () => {
 })
 
 it('turns an international phone number into the digest that ph would have', () => {
-  const [ph] = normalizeUserData({ ph: '+16505551212' }).digests.ph ?? []
+  const [ph] = normalizeMetaUserData({ ph: '+16505551212' }).digests.ph ?? []
   for (const id of ['+16505551212', '+1 (650) 555-1212', ' +1.650.555.1212', '%2B16505551212'])
     assert.equal(pseudonymizeVisitorId(id), `sha256:${ph}`)
 })
 
 it('agrees with ph about a trunk zero in brackets', () => {
-  const [ph] = normalizeUserData({ ph: '+4930901820' }).digests.ph ?? []
+  const [ph] = normalizeMetaUserData({ ph: '+4930901820' }).digests.ph ?? []
   assert.equal(pseudonymizeVisitorId('+49 (0)30 901820'), `sha256:${ph}`)
 })
 

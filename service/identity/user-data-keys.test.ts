@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { findIdentityMember, hasSufficientMatchKeys } from './user-data-keys.ts'
+import { findIdentityMember } from './user-data-keys.ts'
 
 it('names the first member that carries identity, valid or not', () => {
   const cases = [
@@ -30,33 +30,4 @@ it('sees no identity in nothing', () => {
 it('leaves unknown members out, since they are never kept', () => {
   const hostile = JSON.parse('{"__proto__": "x", "constructor": "x", "emial": "a@example.com"}')
   assert.equal(findIdentityMember(hostile), null)
-})
-
-it('refuses every key set that lies within one that Meta calls too broad', () => {
-  for (const keys of [
-    [],
-    ['client_user_agent'],
-    ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
-    ['country', 'zp'],
-    ['db', 'client_user_agent'],
-    ['db'],
-    ['fn', 'ge'],
-    ['ln', 'ge'],
-    ['ln'],
-  ])
-    assert.equal(hasSufficientMatchKeys(keys), false, keys.join())
-})
-
-it('accepts a key set as soon as it lies within none of them', () => {
-  for (const keys of [
-    ['em'],
-    ['external_id'],
-    ['client_ip_address'],
-    ['fbp', 'client_user_agent'],
-    ['fn', 'ln'],
-    ['db', 'ge'],
-    ['fn', 'zp'],
-    ['db', 'client_user_agent', 'country'],
-  ])
-    assert.equal(hasSufficientMatchKeys(keys), true, keys.join())
 })

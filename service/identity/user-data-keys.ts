@@ -1,7 +1,20 @@
 import { MEMBERS_MAX } from './dropped-fields.ts'
-import type { HashedKey } from './hashed-fields.ts'
 
-/** The keys of Meta's `user_data` that are sent as they are (Customer Information Parameters). */
+/** The keys of `user_data` whose values leave this service only as digests. */
+export type HashedKey =
+  | 'em'
+  | 'ph'
+  | 'fn'
+  | 'ln'
+  | 'ge'
+  | 'db'
+  | 'ct'
+  | 'st'
+  | 'zp'
+  | 'country'
+  | 'external_id'
+
+/** The keys of `user_data` that are sent as they are, to the platforms that take them. */
 export type PlainKey =
   | 'client_ip_address'
   | 'client_user_agent'
@@ -23,7 +36,7 @@ export type UserDataKey =
   | { kind: 'hashed'; key: HashedKey; digestOnly: boolean }
 
 /**
- * The names under which callers send each hashed field; the first is Meta's wire key. Case, - and
+ * The names under which callers send each hashed field; the first is the key itself. Case, - and
  * _ do not count, so `firstName` and `first-name` are `first_name`. With `hashed_` or `sha256_`
  * before a name, or `_hash`, `_hashed` or `_sha256` after it, the value must be a digest already.
  */
@@ -94,10 +107,10 @@ function normalizeKeyName(name: string): string {
 /**
  * Names the first member of `user_data` that carries identity, as a dotted path, or null when
  * none does. Consent asks it ("is identity present?"), and so does the rule that an event on
- * legitimate interest carries no identity (decisions section 3).
+ * legitimate interest carries no identity.
  *
  * Every known key counts, the address and the user agent too, since both are personal data. A
- * value need not be valid: whoever sends a broken e-mail address meant to send a person. Null,
+ * value need not be valid: a broken e-mail address was meant to name a person. Null,
  * blank text and empty lists carry nothing, and unknown members are never kept, so they do not
  * count.
  */
@@ -114,21 +127,4 @@ function hasValue(value: unknown): boolean {
   return values.some(
     one => typeof one === 'number' || (typeof one === 'string' && one.trim() !== ''),
   )
-}
-
-/** Key sets too broad to point at a person. Meta refuses them since v13 (100/2804050). */
-const INSUFFICIENT_KEY_SETS = [
-  ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
-  ['db', 'client_user_agent'],
-  ['fn', 'ge'],
-  ['ln', 'ge'],
-].map(keys => new Set(keys))
-
-/**
- * Whether these `user_data` keys are enough for Meta to look for a person at all: the keys must
- * not all lie within one of the too-broad sets ("Best Practices - Conversions API"). One refused
- * event costs its whole batch, so this is asked before sending. No keys at all are not enough.
- */
-export function hasSufficientMatchKeys(keys: string[]): boolean {
-  return !INSUFFICIENT_KEY_SETS.some(tooBroad => keys.every(key => tooBroad.has(key)))
 }

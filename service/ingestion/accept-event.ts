@@ -3,6 +3,7 @@ import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import type { TrackerIdentity } from '../access/store.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import type { EventSpace } from '../events/event-ref.ts'
+import type { Platforms } from './accept-identity.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import type { CommitQueue } from './group-commit.ts'
@@ -10,6 +11,7 @@ import { validateSubmission } from './validate-submission.ts'
 
 export interface AcceptanceContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
+  platforms: Platforms
   /** A visitor withdrew: what still waits for them must not leave. */
   skipWaitingDeliveries: (visitor: {
     trackerId: string
@@ -19,6 +21,7 @@ export interface AcceptanceContext {
 }
 
 interface EventRequest {
+  platforms: Platforms
   tracker: TrackerIdentity
   /** Null when a tracker secret brought it. */
   browser: BrowserCaller | null
@@ -57,6 +60,7 @@ export function prepareEvent(request: EventRequest): PreparedEvent {
     receivedAt,
     eventTime,
     decision,
+    platforms: request.platforms,
     edge: browser?.edge ?? null,
   })
   return { draft, bodyBytes, warnings: decision.warnings }
@@ -90,14 +94,20 @@ const VERIFICATION_SUBMISSION = {
  * to the ledger. It is no evidence of a real arrival and is delivered nowhere (spec).
  */
 export async function verifyIngestion(
-  { commits }: Pick<AcceptanceContext, 'commits'>,
+  { commits, platforms }: Pick<AcceptanceContext, 'commits' | 'platforms'>,
   { trackerId }: Pick<TrackerIdentity, 'trackerId'>,
   receivedAt: Date,
 ): Promise<{ eventId: string; isDuplicate: boolean }> {
   const eventId = VERIFICATION_EVENT_ID
   const moment = { receivedAt, eventTime: receivedAt, identityPresent: false }
   const decision = decideConsent(VERIFICATION_SUBMISSION, moment)
-  const draft = draftEvent(VERIFICATION_SUBMISSION, { trackerId, eventId, decision, ...moment })
+  const draft = draftEvent(VERIFICATION_SUBMISSION, {
+    ...moment,
+    trackerId,
+    eventId,
+    decision,
+    platforms,
+  })
   const { isNew } = await commits.submit(draft)
   return { eventId, isDuplicate: !isNew }
 }

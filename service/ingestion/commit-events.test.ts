@@ -5,9 +5,12 @@ import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { DestinationRouteCache } from '../delivery/destination-route-store.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { type CommitOutcome, createEventCommitter } from './commit-events.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { GroupCommit } from './group-commit.ts'
+
+const PLATFORMS = createOfflinePlatforms()
 
 /** SQLSTATE: PostgreSQL takes no NUL in text. The checks at the border never let one through. */
 const NUL_IN_TEXT = '22021'
@@ -121,5 +124,5 @@ function draftOf(service: ServiceUnderTest, eventId: string, event_name: string)
   const moment = { receivedAt, eventTime: receivedAt }
   const decision = decideConsent(body, { ...moment, identityPresent: true })
   const { trackerId } = service.tracker
-  return draftEvent(body, { trackerId, eventId, decision, ...moment })
+  return draftEvent(body, { platforms: PLATFORMS, trackerId, eventId, decision, ...moment })
 }

@@ -4,14 +4,14 @@ import type { ConsentDecision, ConsentSignals } from '../consent/consent-decisio
 import { buildConsentRecord, type ConsentRecord } from '../consent/consent-record.ts'
 import type { EventNotes } from '../events/event-record.ts'
 import type { EventSpace } from '../events/event-ref.ts'
-import { type ResolvedClickIds, resolveClickIds } from '../identity/click-ids.ts'
+import { selectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS } from '../identity/dropped-fields.ts'
-import { HASHED_FIELD_RULES } from '../identity/hashed-fields.ts'
 import { normalizeText, pseudonymizeVisitorId } from '../identity/identifier-digest.ts'
-import { normalizeUserData } from '../identity/normalize-user-data.ts'
+import { isPlaceholder } from '../identity/identifier-formats.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
+import { acceptIdentity, type Platforms } from './accept-identity.ts'
 import { digestBody } from './body-digest.ts'
-import { normalizeEdgeIdentity } from './validate-submission.ts'
 
 /**
  * An accepted submission with its identity hashed, before it is known who withdrew consent. It
@@ -33,6 +33,8 @@ export interface EventDraft {
   visitorId: string | null
   digests: Record<string, string[]>
   plain: Record<string, string>
+  /** The identity for every other platform, by its name. */
+  platforms: Record<string, PlatformIdentity>
   clickIds: Record<string, string>
   eventSource: string | null
   consent: Record<string, unknown>
@@ -57,6 +59,7 @@ export interface DraftInput {
   receivedAt: Date
   eventTime: Date
   decision: ConsentDecision
+  platforms: Platforms
   /** What a trusted edge saw of the browser. It is no part of the body that is compared. */
   edge?: EdgeClient | null
 }
@@ -84,13 +87,13 @@ const KNOWN_MEMBERS = new Set([
 export function draftEvent(body: EventSubmission, grounds: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = grounds
   const { edge = null } = grounds
-  const identity = normalizeUserData(body.user_data)
-  const seen = edge === null ? null : normalizeEdgeIdentity(edge)
-  const clicks = resolveClickIds({
-    clickIds: body.click_ids,
+  const clicks = selectClickIds(body.click_ids)
+  const identity = acceptIdentity(grounds.platforms, {
     userData: body.user_data,
+    clickIds: clicks.clickIds,
     eventSource: body.event_source,
     observedAt: receivedAt,
+    edge,
   })
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
   const consent = buildConsentRecord(body)
@@ -110,13 +113,13 @@ export function draftEvent(body: EventSubmission, grounds: DraftInput): EventDra
     decision,
     visitorId,
     digests: identity.digests,
-    plain: seen === null ? identity.plain : { ...identity.plain, ...seen.plain },
-    clickIds: mergeClickIds(clicks),
+    plain: identity.plain,
+    platforms: identity.platforms,
+    clickIds: identity.clickIds,
     eventSource: source?.url ?? null,
     consent: buildStoredConsent(consent, decision),
     notes: {
       dropped: identity.dropped.concat(
-        seen?.dropped ?? [],
         clicks.dropped,
         toDroppedFields(
           source?.scrubbed ?? [],
@@ -143,13 +146,6 @@ function draftOrder(value: NonNullable<EventSubmission['value_data']>): OrderDra
   }
 }
 
-/** In the object that `resolveClickIds` has made for us. */
-function mergeClickIds({ clickIds, fbc, fbp }: ResolvedClickIds): Record<string, string> {
-  if (fbc !== null) clickIds.fbc = fbc
-  if (fbp !== null) clickIds.fbp = fbp
-  return clickIds
-}
-
 function toDroppedFields(
   places: string[],
   fieldOf: (place: string) => string,
@@ -164,8 +160,7 @@ function toDroppedFields(
  */
 function resolveVisitorId(visitorId = ''): string | null {
   const prepared = normalizeText(visitorId)
-  const isFilled =
-    prepared !== '' && HASHED_FIELD_RULES.external_id.normalize(prepared, null) !== null
+  const isFilled = prepared !== '' && !isPlaceholder(prepared)
   return isFilled ? pseudonymizeVisitorId(visitorId) : null
 }
 

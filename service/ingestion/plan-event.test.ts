@@ -4,8 +4,11 @@ import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { type PlanInput, planEvent } from './plan-event.ts'
+
+const PLATFORMS = createOfflinePlatforms()
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00.000Z')
 const LATER = new Date('2026-11-28T12:00:00.000Z')
@@ -172,5 +175,11 @@ function draftOf(body: EventSubmission): EventDraft {
   const moment = { receivedAt: RECEIVED_AT, eventTime: RECEIVED_AT }
   const decision = decideConsent(body, { ...moment, identityPresent: true })
   const eventId = body.event_id ?? 'evt_1'
-  return draftEvent(body, { trackerId: TRACKER_ID, eventId, decision, ...moment })
+  return draftEvent(body, {
+    platforms: PLATFORMS,
+    trackerId: TRACKER_ID,
+    eventId,
+    decision,
+    ...moment,
+  })
 }

@@ -5,6 +5,7 @@ import type { DestinationRoute } from '../delivery/destination-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { ErasureState } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
 
@@ -31,7 +32,10 @@ export function planEvent(
   grounds: PlanInput,
 ): { entry: EventRecord; deliveries: PlannedDelivery[] } {
   const verdict = decideDisposition(draft, grounds)
-  const entry = buildEventRecord(draft, verdict, buildAssumptions(draft, grounds))
+  const entry = buildEventRecord(draft, verdict, {
+    ...buildAssumptions(draft, grounds),
+    routes: grounds.routes,
+  })
   const erased = findErasedDigests(grounds)
   return {
     entry: erased.size === 0 ? entry : stripIdentity(entry, erased),
@@ -80,7 +84,7 @@ function buildAssumptions(
 function buildEventRecord(
   draft: EventDraft,
   verdict: EventDisposition,
-  { assumedNotWithdrawn, assumedNotErased }: Assumptions,
+  { assumedNotWithdrawn, assumedNotErased, routes }: Assumptions & Pick<PlanInput, 'routes'>,
 ): EventRecord {
   const { decision, eventTime, receivedAt, order } = draft
   const page = stripQueryAndFragment(draft.eventSource)
@@ -109,7 +113,7 @@ function buildEventRecord(
     consent: JSON.stringify(overrideStoredConsent(draft, verdict)),
     notes: draft.notes,
     bodyDigest: selectBodyDigest(draft),
-    payload: buildPayload(draft, page),
+    payload: buildPayload(draft, page, routes),
     session: isGranted ? buildSession(draft) : null,
     withdrawnKeys: draft.eventName === 'consent_withdrawal' ? listWithdrawalKeys(draft) : [],
     assumedNotWithdrawn,
@@ -156,10 +160,20 @@ function selectBodyDigest(draft: EventDraft): Buffer {
   return mayStoreIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
 }
 
-function buildPayload(draft: EventDraft, page: string | null): IdentityPayload | null {
+function buildPayload(
+  draft: EventDraft,
+  page: string | null,
+  routes: readonly DestinationRoute[],
+): IdentityPayload | null {
   if (!mayStoreIdentity(draft)) return null
   const { visitorId, digests, plain, clickIds, eventSource } = draft
   const payload: IdentityPayload = { visitorId, digests, plain, clickIds }
+  const others = routes.filter(({ platform }) => Object.hasOwn(draft.platforms, platform))
+  if (others.length > 0) {
+    payload.platforms = Object.fromEntries(
+      others.map(({ platform }) => [platform, draft.platforms[platform] as PlatformIdentity]),
+    )
+  }
   if (eventSource !== null && eventSource !== page) payload.pageUrl = eventSource
   return payload
 }

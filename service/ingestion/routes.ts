@@ -31,6 +31,7 @@ export function ingestionRoutes(
     ...createEvent,
     async handler(request, reply) {
       const checked = prepareEvent({
+        platforms: context.platforms,
         tracker: request.tracker,
         browser: request.browser,
         body: request.body,

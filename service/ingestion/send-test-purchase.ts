@@ -11,12 +11,14 @@ import {
   isTestModeOn,
 } from '../delivery/destination-resource.ts'
 import { findDestination } from '../delivery/destination-store.ts'
-import type { EventRecord } from '../events/event-record.ts'
+import type { EventRecord, IdentityPayload } from '../events/event-record.ts'
 import { type EventRef, SPACE_NUMBERS } from '../events/event-ref.ts'
 import { createBodyValidator } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { hashIdentifier } from '../identity/identifier-digest.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
+import { acceptIdentity } from './accept-identity.ts'
 import { digestBody } from './body-digest.ts'
 import { insertEvents } from './store.ts'
 
@@ -46,7 +48,9 @@ export async function sendTestPurchase(
   if (!isTestModeOn(destination, at)) throw new Refusal(422, TEST_MODE_OFF_MESSAGE)
 
   const eventId = `test_${generateUuidV7(at)}`
-  const entry = buildTestPurchaseRecord(submission, { trackerId, eventId, at })
+  const { platform } = destination
+  const payload = buildTestPayload(context.platforms, { platform, eventId, at })
+  const entry = buildTestPurchaseRecord(submission, { trackerId, eventId, at, payload })
   const id = await reserveDeliveryIds(database, trackerId, 1)
   const delivery = {
     trackerId,
@@ -61,7 +65,6 @@ export async function sendTestPurchase(
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
   }
   await insertEvents(database, [entry], [delivery])
-  const { platform } = destination
   await deliverNow(context, { trackerId, destinationId, platform, createdAt: at, id })
   const place = { eventId, createdAt: at, space: SPACE_NUMBERS[entry.space] }
   return readOutcome(database, trackerId, place)
@@ -87,6 +90,7 @@ interface TestPurchaseRecordInput {
   trackerId: string
   eventId: string
   at: Date
+  payload: IdentityPayload
 }
 
 /**
@@ -96,7 +100,7 @@ interface TestPurchaseRecordInput {
  */
 function buildTestPurchaseRecord(
   { value = VALUE_DEFAULT, currency = CURRENCY_DEFAULT, order_id }: TestPurchaseSubmission,
-  { trackerId, eventId, at }: TestPurchaseRecordInput,
+  { trackerId, eventId, at, payload }: TestPurchaseRecordInput,
 ): EventRecord {
   const orderId = order_id ?? `signalbox-${eventId}`
   const valueCurrency = currency.toUpperCase()
@@ -125,14 +129,26 @@ function buildTestPurchaseRecord(
     consent: JSON.stringify({ decision: { outcome: 'granted', reason: 'names_no_person' } }),
     notes: { dropped: [], unknownMembers: [] },
     bodyDigest: digestBody(body, { trackerId, eventId }),
-    payload: {
-      visitorId: null,
-      digests: { external_id: [hashIdentifier(eventId)] },
-      plain: {},
-      clickIds: {},
-    },
+    payload,
     session: null,
     withdrawnKeys: [],
     assumedNotWithdrawn: [],
   }
+}
+
+/** No person: the one identifier is the digest of the event's own ID, for the destination. */
+function buildTestPayload(
+  registry: PlatformRegistry,
+  { platform, eventId, at }: { platform: string; eventId: string; at: Date },
+): IdentityPayload {
+  const { digests, plain, clickIds, platforms } = acceptIdentity(registry, {
+    userData: { external_id: hashIdentifier(eventId) },
+    clickIds: {},
+    eventSource: undefined,
+    observedAt: at,
+    edge: null,
+  })
+  const payload: IdentityPayload = { visitorId: null, digests, plain, clickIds }
+  const other = platforms[platform]
+  return other ? { ...payload, platforms: { [platform]: other } } : payload
 }

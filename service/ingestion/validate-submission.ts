@@ -3,12 +3,11 @@ import {
   EventSubmission,
   LIFECYCLE_EVENT_NAMES,
 } from '@signalbox/contract/submissions.ts'
-import type { BrowserCaller, EdgeClient } from '../access/authenticate-browser.ts'
+import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
 import { compileBodySchema } from '../http/body-schema.ts'
 import { addSchemaErrors, addTextError, FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
-import { type NormalizedIdentity, normalizeUserData } from '../identity/normalize-user-data.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
 import { parseEventTime } from './event-time.ts'
@@ -216,20 +215,4 @@ function addEdgeFieldErrors(faults: FieldErrorList, userData: unknown): void {
         'the browser come from the trusted edge alone.',
     )
   }
-}
-
-/** What a trusted edge saw, by the same rules as what a caller with a secret may send. */
-export function normalizeEdgeIdentity(
-  edge: EdgeClient | null,
-): Omit<NormalizedIdentity, 'digests'> {
-  if (edge === null) return { plain: {}, dropped: [] }
-  const { plain, dropped } = normalizeUserData({
-    client_ip_address: edge.ipAddress,
-    client_user_agent: edge.userAgent,
-  })
-  const noted = dropped.map(({ field, reason }) => ({
-    field: `${field.replace('user_data.', '')} (edge)`,
-    reason,
-  }))
-  return { plain, dropped: noted }
 }

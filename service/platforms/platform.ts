@@ -1,3 +1,6 @@
+import type { DroppedField } from '../identity/dropped-fields.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+
 /** An event as an adapter needs it: identity only as digests, money as text. */
 export interface OutboundEvent {
   eventId: string
@@ -48,6 +51,12 @@ export interface Platform<Target = unknown> {
   parseTarget(config: TargetConfig): Target | null
   /** How long after it happened the platform still takes an event. */
   windowSeconds(actionSource: string): number
+  /** Makes what the platform matches people by. Nothing raw may be left in the answer. */
+  normalizeIdentity(submitted: SubmittedIdentity): AcceptedIdentity
+  /** Identifiers to add from the click IDs of an event and of its visitor's session. */
+  joinClickIds(seen: SeenClickIds): Record<string, string>
+  /** Whether the platform would look for a person at all, as far as the event alone tells. */
+  canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
   /** Why the platform would refuse this event, before it costs its batch; null when fine. */
   validateEvent(event: OutboundEvent): SendError | null
   /** Sends one batch. Never throws: what goes wrong on the way is an outcome. */
@@ -60,10 +69,39 @@ export interface Platform<Target = unknown> {
   ): Promise<DayCounts | Unavailable>
   /** The platform's view of the identifiers that it receives, by event name. Never throws. */
   readMatchQuality(credentials: Credentials<Target>): Promise<MatchQuality | Unavailable>
+  /** The identifiers that help the match, the heaviest first, for advice. */
+  readonly matchKeys: readonly MatchKey[]
   /** A new code for test events, for a destination that has none. */
   createTestCode(): string
   /** A new destination and token at the platform's simulator. */
   createSimulatorDestination(): { config: TargetConfig; accessToken: string }
+}
+
+/** Identity as a caller sent it. It lives only while the request is read. */
+export interface SubmittedIdentity {
+  userData: Record<string, unknown> | undefined
+  /** Known click IDs, each in its form. */
+  clickIds: Record<string, string>
+  /** The URL of the event as submitted. */
+  eventSource: string | undefined
+  observedAt: Date
+}
+
+/** Identity as it may be stored. */
+export interface AcceptedIdentity extends PlatformIdentity {
+  /** The click IDs of the event, with what the platform makes of them. */
+  clickIds: Record<string, string>
+  /** What was left out and why, never a value. */
+  dropped: DroppedField[]
+}
+
+/** Click IDs as they were stored; none where consent does not allow the join. */
+export interface SeenClickIds {
+  /** Those of the event. */
+  own: Record<string, string>
+  /** Those that the visitor's session saw with consent. */
+  seen: Record<string, string>
+  eventTime: Date
 }
 
 /**
@@ -152,6 +190,15 @@ export interface DayCounts {
   counts: Record<string, number>
   /** An hour had exactly as many names as the platform lists, so rarer ones may be missing. */
   isTruncated: boolean
+}
+
+/** An identifier that callers may send. */
+export interface MatchKey {
+  key: string
+  /** How a shop sends it. */
+  from: string
+  /** No shop has it of every visitor: most never say who they are. */
+  enoughPercent: number
 }
 
 /** How well one identifier of an event name matches people, as the platform sees it. */

@@ -68,6 +68,11 @@ function permanentSentences({ statusReason }: StoredDelivery, words: string): st
   switch (statusReason) {
     case 'payload_expired':
       return ['Not sent: the identity payload of the event is gone, so nothing could be matched.']
+    case 'no_platform_identity':
+      return [
+        'Not sent: the event was accepted without identifiers for this platform, which are made ' +
+          'only at acceptance. Events from after the destination was connected have them.',
+      ]
     case 'no_test_code':
       return [
         'Not sent: it is a test event and the destination has no test_event_code, without which ' +

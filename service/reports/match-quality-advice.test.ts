@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { MATCH_KEYS } from '../platforms/meta/match-keys.ts'
 import type { KeyQuality } from '../platforms/platform.ts'
 import { computeMatchCoverage } from './match-quality.ts'
 import { buildMatchAdvice } from './match-quality-advice.ts'
@@ -23,7 +24,11 @@ const ALL = {
 /** Of a hundred events so many carried each key. */
 function advise(keys: Record<string, number>, seen: KeyQuality[] = [], eventName = 'Purchase') {
   const events = [{ eventName, score: 5, eventCount: null, keys: seen }]
-  return buildMatchAdvice(events, computeMatchCoverage([{ eventName, events: 100, keys }]))
+  return buildMatchAdvice(
+    events,
+    computeMatchCoverage([{ eventName, events: 100, keys }]),
+    MATCH_KEYS,
+  )
 }
 
 function seenKey(key: string, coveragePercent: number, possibleGainPercent: number | null = null) {
@@ -58,7 +63,7 @@ it('believes the platform where it says what a key would bring', () => {
 it('advises nothing where nothing is missing, nor for names that only others send', () => {
   assert.deepEqual(advise(ALL), [])
   const events = [{ eventName: 'Lead', score: 5, eventCount: null, keys: [] }]
-  assert.deepEqual(buildMatchAdvice(events, []), [])
+  assert.deepEqual(buildMatchAdvice(events, [], MATCH_KEYS), [])
 })
 
 it('says when a key is lost between us and the platform', () => {
@@ -75,7 +80,9 @@ it('does not compare a handful of events', () => {
   const coverage = computeMatchCoverage([
     { eventName: 'Lead', events: 19, keys: { ...ALL, em: 19 } },
   ])
-  assert.ok(buildMatchAdvice(events, coverage).every(({ kind }) => kind === 'send_more'))
+  assert.ok(
+    buildMatchAdvice(events, coverage, MATCH_KEYS).every(({ kind }) => kind === 'send_more'),
+  )
 })
 
 it('keeps a name that a caller gave on one short line', () => {

@@ -1,4 +1,4 @@
-import type { EventQuality } from '../platforms/platform.ts'
+import type { EventQuality, MatchKey } from '../platforms/platform.ts'
 import type { Alert } from './alert-store.ts'
 import type { EventNameCoverage, MatchAssessment } from './match-quality.ts'
 
@@ -13,38 +13,6 @@ interface MatchAdvice {
   possible_gain_percent: number | null
 }
 
-interface MatchKey {
-  key: string
-  /** How a shop sends it. */
-  from: string
-  /** Nobody can bring all of them: most visitors never say who they are. */
-  enoughPercent: number
-}
-
-/**
- * The keys by what they usually weigh, the heaviest first (Meta, Best Practices for Conversions
- * API, "Customer information parameters": email, phone, click id and external id before the rest).
- */
-const MATCH_KEYS: readonly MatchKey[] = [
-  { key: 'em', from: '`user_data.em`', enoughPercent: 80 },
-  { key: 'ph', from: '`user_data.ph`', enoughPercent: 50 },
-  {
-    key: 'fbc',
-    from: '`user_data.fbc`, or the whole address of the page as `event_source`',
-    enoughPercent: 0.1,
-  },
-  { key: 'external_id', from: '`user_data.external_id`', enoughPercent: 80 },
-  { key: 'fbp', from: '`user_data.fbp` (the cookie _fbp)', enoughPercent: 60 },
-  { key: 'client_ip_address', from: '`user_data.client_ip_address`', enoughPercent: 90 },
-  { key: 'client_user_agent', from: '`user_data.client_user_agent`', enoughPercent: 90 },
-  { key: 'fn', from: '`user_data.fn`', enoughPercent: 50 },
-  { key: 'ln', from: '`user_data.ln`', enoughPercent: 50 },
-  { key: 'zp', from: '`user_data.zp`', enoughPercent: 50 },
-  { key: 'ct', from: '`user_data.ct`', enoughPercent: 50 },
-  { key: 'st', from: '`user_data.st`', enoughPercent: 50 },
-  { key: 'country', from: '`user_data.country`', enoughPercent: 50 },
-]
-
 const NAMES_MAX = 20
 /** Fewer than that, and the share is chance. */
 const EVENTS_COMPARED_MIN = 20
@@ -55,17 +23,24 @@ const NAME_CHARACTERS_MAX = 60
 export function buildMatchAdvice(
   events: readonly EventQuality[],
   coverage: readonly EventNameCoverage[],
+  matchKeys: readonly MatchKey[],
 ): MatchAdvice[] {
   const qualities = new Map(events.map(event => [event.eventName, event]))
   return coverage.slice(0, NAMES_MAX).flatMap(ours => {
     const quality = qualities.get(ours.event_name)
-    return quality ? [...lostKeys(quality, ours), ...missingKey(quality, ours)] : []
+    return quality
+      ? [...lostKeys(quality, ours, matchKeys), ...missingKey(quality, ours, matchKeys)]
+      : []
   })
 }
 
-function lostKeys({ keys }: EventQuality, ours: EventNameCoverage): MatchAdvice[] {
+function lostKeys(
+  { keys }: EventQuality,
+  ours: EventNameCoverage,
+  matchKeys: readonly MatchKey[],
+): MatchAdvice[] {
   if (ours.events < EVENTS_COMPARED_MIN) return []
-  return MATCH_KEYS.flatMap(({ key }) => {
+  return matchKeys.flatMap(({ key }) => {
     const seen = keys.find(quality => quality.key === key)?.coveragePercent
     const sent = ours.keys[key] ?? 0
     if (seen === undefined || sent - seen < LOST_POINTS_MIN) return []
@@ -79,9 +54,13 @@ function lostKeys({ keys }: EventQuality, ours: EventNameCoverage): MatchAdvice[
 }
 
 /** The one key that would bring most: as the platform says, else by its usual weight. */
-function missingKey({ keys }: EventQuality, ours: EventNameCoverage): MatchAdvice[] {
+function missingKey(
+  { keys }: EventQuality,
+  ours: EventNameCoverage,
+  matchKeys: readonly MatchKey[],
+): MatchAdvice[] {
   const sent = (key: string) => ours.keys[key] ?? 0
-  const missing = MATCH_KEYS.filter(({ key, enoughPercent }) => sent(key) < enoughPercent)
+  const missing = matchKeys.filter(({ key, enoughPercent }) => sent(key) < enoughPercent)
   const gainOf = (key: string) =>
     keys.find(quality => quality.key === key)?.possibleGainPercent ?? 0
   const [best] = missing.toSorted((a, b) => gainOf(b.key) - gainOf(a.key))

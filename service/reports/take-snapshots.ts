@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { findDestination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
-import type { MatchQuality, Unavailable } from '../platforms/platform.ts'
+import type { MatchKey, MatchQuality, Unavailable } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { subtractDays } from '../util/calendar-day.ts'
 import {
@@ -173,8 +173,7 @@ async function takeSnapshot(
   const nextReadAt = addSeconds(now, RETRY_SECONDS_MIN)
   if (!(await claimReading(database, lane, { at: now, nextReadAt }))) return 'busy'
   const read = await readQuality(context, lane)
-  const snapshot =
-    'cause' in read ? read : await assessSnapshot(context, lane, { quality: read, now })
+  const snapshot = 'cause' in read ? read : await assessSnapshot(context, lane, { ...read, now })
   if ('cause' in snapshot) {
     const { cause, sentence, waitSeconds } = snapshot
     const seconds = Math.min(Math.max(waitSeconds, RETRY_SECONDS_MIN), RETRY_SECONDS_MAX)
@@ -190,7 +189,7 @@ async function takeSnapshot(
 async function readQuality(
   { database, platforms, credentialKeys }: SnapshotContext,
   { trackerId, destinationId }: SnapshotTarget,
-): Promise<MatchQuality | NoReading> {
+): Promise<QualityReading | NoReading> {
   const destination = await findDestination(database, trackerId, destinationId)
   const opened =
     destination && openCredential(credentialKeys, destinationId, destination.sealedCredential)
@@ -199,19 +198,20 @@ async function readQuality(
   if (!platform) return NO_PLUG_IN
   const target = platform.parseTarget(destination.config)
   if (target === null) return INVALID_CONFIGURATION
-  return platform.readMatchQuality({ target, accessToken: opened.credential })
+  const quality = await platform.readMatchQuality({ target, accessToken: opened.credential })
+  return quality.kind === 'unavailable' ? quality : { quality, matchKeys: platform.matchKeys }
 }
 
-interface QualityRead {
+interface QualityReading {
   quality: MatchQuality
-  now: Date
+  matchKeys: readonly MatchKey[]
 }
 
 /** Makes the snapshot of what was read, and raises or resolves what it says. */
 async function assessSnapshot(
   context: SnapshotContext,
   lane: SnapshotTarget,
-  { quality, now }: QualityRead,
+  { quality, matchKeys, now }: QualityReading & { now: Date },
 ): Promise<NewSnapshot | NoReading> {
   const { database } = context
   const today = subtractDays(now, 0)
@@ -231,7 +231,7 @@ async function assessSnapshot(
     score: assessment.score,
     weekOverWeekChange: assessment.weekOverWeekChange,
     alerted: raised.length > 0,
-    platformResponse: buildPlatformResponse(quality, { ...span, coverage }),
+    platformResponse: buildPlatformResponse(quality, { ...span, coverage }, matchKeys),
     measuredAt: now,
   }
 }
@@ -240,8 +240,9 @@ async function assessSnapshot(
 function buildPlatformResponse(
   { answer, events }: MatchQuality,
   ours: { from: string; until: string; coverage: EventNameCoverage[] },
+  matchKeys: readonly MatchKey[],
 ): string {
-  const signalbox = { ...ours, advice: buildMatchAdvice(events, ours.coverage) }
+  const signalbox = { ...ours, advice: buildMatchAdvice(events, ours.coverage, matchKeys) }
   const text = JSON.stringify({ ...answer, signalbox })
   if (text.length <= ANSWER_CHARACTERS_MAX) return text
   return JSON.stringify({ signalbox: { ...signalbox, answer_left_out: true } })

@@ -11,12 +11,15 @@ import { type AddressLimit, limitAddresses } from '../access/address-limits.ts'
 import { Refusal } from '../http/refusal.ts'
 import { readBearerToken } from '../http/request-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
+import type { Platforms } from '../ingestion/accept-identity.ts'
 import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-keys.ts'
 import { validateEvent } from './validate-event.ts'
 
 export interface SandboxContext {
   /** What sandbox keys are derived from; processes that share it take each other's keys. */
   sandboxKeySecret: Buffer
+  /** They normalize identity as production does; none is contacted. */
+  platforms: Platforms
   now: () => Date
   publicOrigin: () => string
   /** Left out or null: whoever comes may ask as often as it likes. */
@@ -64,7 +67,8 @@ function keyRoutes(
   })
 }
 
-function validationRoute(app: ServiceApp, keys: SandboxKeys, { now }: SandboxContext): void {
+function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxContext): void {
+  const { now, platforms } = context
   app.route({
     ...validateSandboxEvent,
     // Before the body is read, as on every route with a credential.
@@ -74,7 +78,9 @@ function validationRoute(app: ServiceApp, keys: SandboxKeys, { now }: SandboxCon
     },
     async handler({ body, headers }, reply) {
       const idempotencyKey = headers['idempotency-key'] as string | undefined
-      return reply.code(200).send(validateEvent({ body, idempotencyKey, receivedAt: now() }))
+      return reply
+        .code(200)
+        .send(validateEvent({ platforms, body, idempotencyKey, receivedAt: now() }))
     },
   })
 }

@@ -25,11 +25,13 @@ const PROGRAM = `
   import { guardRoutes } from ${moduleAt('service/access/guard-routes.ts')}
   import { createServiceApp } from ${moduleAt('service/http/service-app.ts')}
   import { createLogger } from ${moduleAt('service/http/logger.ts')}
+  import { createOfflinePlatforms } from ${moduleAt('service/platforms/registry.ts')}
   import { sandboxRoutes } from ${moduleAt('service/sandbox/routes.ts')}
 
   const app = createServiceApp(createLogger('silent'))
   guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
   sandboxRoutes(app, {
+    platforms: createOfflinePlatforms(),
     sandboxKeySecret: Buffer.alloc(32, 7),
     now: () => new Date(),
     publicOrigin: () => 'https://signalbox.example',

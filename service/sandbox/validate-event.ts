@@ -1,9 +1,10 @@
 import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
-import { hasSufficientMatchKeys } from '../identity/user-data-keys.ts'
+import type { Platforms } from '../ingestion/accept-identity.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
 
 interface SandboxEventInput {
+  platforms: Platforms
   body: unknown
   idempotencyKey: string | undefined
   receivedAt: Date
@@ -17,6 +18,7 @@ const SANDBOX_TRACKER_ID = 'sandbox'
  * of it. Throws the same 422 refusal.
  */
 export function validateEvent({
+  platforms,
   body,
   idempotencyKey,
   receivedAt,
@@ -24,7 +26,12 @@ export function validateEvent({
   const isBasisAssumed = isBasisMissing(body)
   const given = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
   const { submission, ...checked } = validateSubmission(given, { idempotencyKey, receivedAt })
-  const draft = draftEvent(submission, { trackerId: SANDBOX_TRACKER_ID, receivedAt, ...checked })
+  const draft = draftEvent(submission, {
+    trackerId: SANDBOX_TRACKER_ID,
+    platforms,
+    receivedAt,
+    ...checked,
+  })
   return {
     sandbox: true,
     accepted: true,
@@ -32,7 +39,7 @@ export function validateEvent({
     status: 'validated',
     persisted: false,
     provider_delivery: false,
-    message: buildEventMessage(draft, { isBasisAssumed }),
+    message: buildEventMessage(draft, { platforms, isBasisAssumed }),
   }
 }
 
@@ -46,6 +53,7 @@ const DROPPED_NAMED_MAX = 5
 const DAY_MILLISECONDS = 86_400_000
 
 interface EventMessageOptions {
+  platforms: Platforms
   /** The body had no `consent_basis`, and consent was taken for it. */
   isBasisAssumed: boolean
 }
@@ -54,10 +62,13 @@ interface EventMessageOptions {
  * What production would do with a valid event, and why: for whoever wires up a shop. It names
  * places and reasons, never a value that was sent.
  */
-function buildEventMessage(draft: EventDraft, { isBasisAssumed }: EventMessageOptions): string {
+function buildEventMessage(
+  draft: EventDraft,
+  { platforms, isBasisAssumed }: EventMessageOptions,
+): string {
   return [
     isBasisAssumed ? BASIS_ASSUMED : 'Valid.',
-    describeDelivery(draft),
+    describeDelivery(draft, platforms),
     describeAge(draft),
     describeHashed(draft),
     describeDropped(draft),
@@ -72,11 +83,11 @@ function buildEventMessage(draft: EventDraft, { isBasisAssumed }: EventMessageOp
 const BASIS_ASSUMED =
   'Valid, with consent_basis "consent" assumed: production refuses an event without it.'
 
-function describeDelivery(draft: EventDraft): string {
+function describeDelivery(draft: EventDraft, platforms: Platforms): string {
   const { decision } = draft
   switch (decision.outcome) {
     case 'granted':
-      return canMatchPerson(draft)
+      return platforms.default.canMatchPerson(draft, draft.clickIds)
         ? "Production would store it and deliver it to the tracker's destinations."
         : 'Production would store it, but as it stands a platform would refuse it: its user_data ' +
             'holds too little to match a person, so add an e-mail, phone or external_id.'
@@ -91,12 +102,6 @@ function describeDelivery(draft: EventDraft): string {
     case 'denied':
       return ''
   }
-}
-
-/** The keys with which a delivery goes out, but for a click that an earlier visit has left. */
-function canMatchPerson({ digests, plain, clickIds }: EventDraft): boolean {
-  const cookies = ['fbc', 'fbp'].filter(name => Object.hasOwn(clickIds, name))
-  return hasSufficientMatchKeys([...Object.keys(digests), ...Object.keys(plain), ...cookies])
 }
 
 function listSignals({ decision }: EventDraft): string {

@@ -1,7 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
 import { classifyTransportError, noAnswer, readMetaAnswer } from './answer.ts'
+import { joinClickCookies } from './click-cookies.ts'
 import { type MetaOptions, readResponseText } from './graph-api.ts'
+import { canMatchPerson, MATCH_KEYS } from './match-keys.ts'
+import { normalizeMetaIdentity } from './normalize-identity.ts'
 import { metaPayload } from './payload.ts'
 import { retryAfterSeconds, usageWaitSeconds } from './rate-limit-headers.ts'
 import { metaReports } from './reports/client.ts'
@@ -24,9 +27,13 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
       DAY_SECONDS *
       (actionSource === 'physical_store' ? WINDOW_DAYS.physical_store : WINDOW_DAYS.default),
     parseTarget: parseMetaTarget,
+    normalizeIdentity: normalizeMetaIdentity,
+    joinClickIds: joinClickCookies,
+    canMatchPerson,
     validateEvent: validateMetaEvent,
     send: (connection, events) => sendBatch(options, connection, events),
     ...metaReports(options),
+    matchKeys: MATCH_KEYS,
     createTestCode,
     createSimulatorDestination,
   }

@@ -3,10 +3,9 @@ import { it } from 'node:test'
 import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import fc from 'fast-check'
-import { HASHED_FIELD_RULES } from '../../identity/hashed-fields.ts'
-import { PLAIN_FIELD_RULES } from '../../identity/plain-fields.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
+import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './field-rules.ts'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const CONNECTION = {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { normalizeBirthDate, normalizeCountry, normalizeEmail } from './hashed-fields.ts'
-import { normalizeUserData } from './normalize-user-data.ts'
+import { normalizeBirthDate, normalizeCountry, normalizeEmail } from './identifier-formats.ts'
 
 it('an e-mail address needs one @, a dotted domain and nothing around it', () => {
   for (const whole of ['a@b.co', "o'neil+tag@mail.example.com", 'josé@bücher.de', '"a@b"@c.de'])
@@ -58,34 +57,4 @@ it('every region that Intl knows by an assigned code is a country, and nothing e
     [],
   )
   assert.equal(normalizeCountry('constructor'), null)
-})
-
-it('a ZIP+4 is cut only where it is one', () => {
-  const zip = (country: string, zp: string) => normalizeUserData({ country, zp }).digests.zp
-  assert.deepEqual(zip('US', '94035-1234'), zip('US', '94035'))
-  assert.deepEqual(zip('SA', '12345-6789'), zip('SA', '123456789'))
-  assert.notDeepEqual(zip('SA', '12345-6789'), zip('SA', '12345'))
-})
-
-it('the country of the event completes its phone numbers, wherever it stands', () => {
-  const { digests } = normalizeUserData({ ph: '06 12 34 56 78', country_code: 'FR' })
-  assert.deepEqual(digests.ph, normalizeUserData({ ph: '+33612345678' }).digests.ph)
-})
-
-it('a country that is already a digest completes nothing', () => {
-  const country = normalizeUserData({ country: 'fr' }).digests.country
-  const { digests, dropped } = normalizeUserData({ ph: '0612345678', country })
-  assert.deepEqual(digests, { country })
-  assert.deepEqual(
-    dropped.map(({ field }) => field),
-    ['user_data.ph'],
-  )
-})
-
-it('a name or place without a letter is dropped, not hashed as ""', () => {
-  for (const key of ['fn', 'ln', 'ct', 'st']) {
-    for (const text of ['--', '😀', '123', '\u0301', '\u0000']) {
-      assert.deepEqual(normalizeUserData({ [key]: text }).digests, {})
-    }
-  }
 })

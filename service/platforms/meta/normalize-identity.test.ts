@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { DROP_REASONS, DROPPED_FIELDS_MAX } from './dropped-fields.ts'
-import { HASHED_FIELD_RULES, type HashedKey, isUnsupportedHash } from './hashed-fields.ts'
+import { DROP_REASONS, DROPPED_FIELDS_MAX } from '../../identity/dropped-fields.ts'
 import {
   EMPTY_DIGEST,
   hashIdentifier,
+  looksLikeUnsupportedHash,
   normalizeText,
   parseSuppliedDigest,
-} from './identifier-digest.ts'
-import { normalizeUserData } from './normalize-user-data.ts'
+} from '../../identity/identifier-digest.ts'
+import type { HashedKey } from '../../identity/user-data-keys.ts'
+import { HASHED_FIELD_RULES } from './field-rules.ts'
+import { normalizeMetaUserData } from './normalize-identity.ts'
 import vectors from './vectors/meta-hash-vectors.json' with { type: 'json' }
 
-// A copy of ../shared/vectors/meta-hash-vectors.json; see vectors/README.md.
+// See vectors/README.md.
 
 const DIGEST = hashIdentifier('someone')
 
@@ -21,7 +23,7 @@ describe("Meta's written rules", () => {
     const outcome = row.doc_sha256 === null ? 'is dropped' : `hashes ${row.doc_normalized}`
 
     it(`${key} ${JSON.stringify(row.input)} ${outcome}`, () => {
-      const { digests, dropped } = normalizeUserData({ [key]: row.input })
+      const { digests, dropped } = normalizeMetaUserData({ [key]: row.input })
       assert.deepEqual(digests, row.doc_sha256 === null ? {} : { [key]: [row.doc_sha256] })
       assert.deepEqual(
         dropped.map(({ field }) => field),
@@ -29,7 +31,9 @@ describe("Meta's written rules", () => {
       )
 
       const prepared = normalizeText(row.input)
-      const isHash = parseSuppliedDigest(prepared) !== null || isUnsupportedHash(key, prepared)
+      const isHash =
+        parseSuppliedDigest(prepared) !== null ||
+        (key !== 'external_id' && looksLikeUnsupportedHash(prepared))
       const text =
         prepared === '' || isHash ? null : HASHED_FIELD_RULES[key].normalize(prepared, null)
       assert.equal(text, row.doc_normalized)
@@ -40,7 +44,7 @@ describe("Meta's written rules", () => {
     const published = vectors.filter(row => row.meta_published_sha256 !== undefined)
     assert.equal(published.length, 7)
     for (const row of published) {
-      const { digests } = normalizeUserData({ [row.field]: row.input })
+      const { digests } = normalizeMetaUserData({ [row.field]: row.input })
       assert.deepEqual(digests[row.field], [row.meta_published_sha256])
     }
   })
@@ -48,33 +52,41 @@ describe("Meta's written rules", () => {
 
 describe('hashed values from the caller', () => {
   it('keeps a digest of any case, lower-cased, and does not hash it again', () => {
-    const { digests, dropped } = normalizeUserData({ em: DIGEST.toUpperCase(), ph: ` ${DIGEST} ` })
+    const { digests, dropped } = normalizeMetaUserData({
+      em: DIGEST.toUpperCase(),
+      ph: ` ${DIGEST} `,
+    })
     assert.deepEqual(digests, { em: [DIGEST], ph: [DIGEST] })
     assert.deepEqual(dropped, [])
   })
 
   it('keeps the bare digest of the Parameter Builder form', () => {
     for (const suffix of ['AQ', 'Ag', 'Aw', 'BA', 'BQ', 'Bg', 'AQMBAgEA']) {
-      assert.deepEqual(normalizeUserData({ em: `${DIGEST}.${suffix}` }).digests, { em: [DIGEST] })
+      assert.deepEqual(normalizeMetaUserData({ em: `${DIGEST}.${suffix}` }).digests, {
+        em: [DIGEST],
+      })
     }
   })
 
   it('drops a digest with a suffix that the Parameter Builder does not make', () => {
     for (const suffix of ['', 'XX', 'AQAQ', 'com']) {
-      const { digests, dropped } = normalizeUserData({ em: `${DIGEST}.${suffix}` })
+      const { digests, dropped } = normalizeMetaUserData({ em: `${DIGEST}.${suffix}` })
       assert.deepEqual(digests, {})
       assert.deepEqual(dropped, [{ field: 'user_data.em', reason: DROP_REASONS.email }])
     }
   })
 
   it('drops the digest of an empty value', () => {
-    const { digests, dropped } = normalizeUserData({ em: EMPTY_DIGEST.toUpperCase() })
+    const { digests, dropped } = normalizeMetaUserData({ em: EMPTY_DIGEST.toUpperCase() })
     assert.deepEqual(digests, {})
     assert.deepEqual(dropped, [{ field: 'user_data.em', reason: DROP_REASONS.emptyDigest }])
   })
 
   it('drops MD5 and SHA-1 in a name instead of hashing them as a name', () => {
-    const { digests, dropped } = normalizeUserData({ fn: DIGEST.slice(32), ln: DIGEST.slice(24) })
+    const { digests, dropped } = normalizeMetaUserData({
+      fn: DIGEST.slice(32),
+      ln: DIGEST.slice(24),
+    })
     assert.deepEqual(digests, {})
     assert.deepEqual(
       dropped.map(({ reason }) => reason),
@@ -83,7 +95,7 @@ describe('hashed values from the caller', () => {
   })
 
   it('takes only digests in a field that is named as hashed', () => {
-    const { digests, dropped } = normalizeUserData({
+    const { digests, dropped } = normalizeMetaUserData({
       hashed_email: DIGEST,
       phone_hash: DIGEST,
       sha256_first_name: 'Mary',
@@ -105,11 +117,11 @@ describe('names, lists and kinds', () => {
       postal_code: '94035',
       date_of_birth: '1997-02-16',
     }
-    assert.deepEqual(normalizeUserData(friendly).digests, normalizeUserData(wire).digests)
+    assert.deepEqual(normalizeMetaUserData(friendly).digests, normalizeMetaUserData(wire).digests)
   })
 
   it('joins two names of one field and keeps each digest once', () => {
-    const { digests } = normalizeUserData({
+    const { digests } = normalizeMetaUserData({
       em: ['a@example.com', 'A@EXAMPLE.COM '],
       email: ['b@example.com', hashIdentifier('a@example.com')],
     })
@@ -120,7 +132,7 @@ describe('names, lists and kinds', () => {
 
   it('reads ten values of a list and records that there were more', () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `p${index}@example.com`)
-    const { digests, dropped } = normalizeUserData({ em: many })
+    const { digests, dropped } = normalizeMetaUserData({ em: many })
     assert.equal(digests.em?.length, 10)
     assert.deepEqual(dropped, [{ field: 'user_data.em', reason: DROP_REASONS.tooMany }])
   })
@@ -128,20 +140,20 @@ describe('names, lists and kinds', () => {
   it('stops at ten digests even when two names bring them', () => {
     const numbered = (name: string) =>
       Array.from({ length: 10 }, (_, index) => `${name}${index}@example.com`)
-    const { digests, dropped } = normalizeUserData({ em: numbered('a'), email: numbered('b') })
+    const { digests, dropped } = normalizeMetaUserData({ em: numbered('a'), email: numbered('b') })
     assert.equal(digests.em?.length, 10)
     assert.equal(dropped.length, 10)
     assert.deepEqual(dropped[0], { field: 'user_data.email[0]', reason: DROP_REASONS.tooMany })
   })
 
   it('names the place of the one bad value in a list', () => {
-    const { digests, dropped } = normalizeUserData({ em: ['a@example.com', 'nobody', null] })
+    const { digests, dropped } = normalizeMetaUserData({ em: ['a@example.com', 'nobody', null] })
     assert.equal(digests.em?.length, 1)
     assert.deepEqual(dropped, [{ field: 'user_data.em[1]', reason: DROP_REASONS.email }])
   })
 
   it('takes whole numbers where numbers are identifiers, and only there', () => {
-    const { digests, dropped } = normalizeUserData({
+    const { digests, dropped } = normalizeMetaUserData({
       zp: 94_035,
       external_id: 42,
       ph: 16_505_551_212,
@@ -157,7 +169,7 @@ describe('names, lists and kinds', () => {
 
   it('drops numbers that JSON has already changed', () => {
     for (const value of [2 ** 53, 1.5, -1, Number.NaN]) {
-      const { digests, dropped } = normalizeUserData({ external_id: value })
+      const { digests, dropped } = normalizeMetaUserData({ external_id: value })
       assert.deepEqual(digests, {})
       assert.deepEqual(dropped, [
         { field: 'user_data.external_id', reason: DROP_REASONS.unsafeInteger },
@@ -166,25 +178,25 @@ describe('names, lists and kinds', () => {
   })
 
   it('treats null as absent and records blank text', () => {
-    const { digests, dropped } = normalizeUserData({ em: null, ph: undefined, fn: '  ' })
+    const { digests, dropped } = normalizeMetaUserData({ em: null, ph: undefined, fn: '  ' })
     assert.deepEqual(digests, {})
     assert.deepEqual(dropped, [{ field: 'user_data.fn', reason: DROP_REASONS.empty }])
   })
 
   it('drops a value that is too long to be an identifier', () => {
-    const { dropped } = normalizeUserData({ external_id: 'x'.repeat(513) })
+    const { dropped } = normalizeMetaUserData({ external_id: 'x'.repeat(513) })
     assert.deepEqual(dropped, [{ field: 'user_data.external_id', reason: DROP_REASONS.tooLong }])
   })
 
   it('drops a variable that was never filled, so that it does not join strangers', () => {
     for (const value of ['undefined', ' NULL ', '[object Object]']) {
-      assert.deepEqual(normalizeUserData({ external_id: value }).digests, {})
+      assert.deepEqual(normalizeMetaUserData({ external_id: value }).digests, {})
     }
   })
 
   it('answers an absent user_data, or one of the wrong kind, with nothing', () => {
     for (const userData of [undefined, null, [], 'a@example.com', 7]) {
-      const identity = normalizeUserData(userData as unknown as undefined)
+      const identity = normalizeMetaUserData(userData as unknown as undefined)
       assert.deepEqual(identity, { digests: {}, plain: {}, dropped: [] })
     }
   })
@@ -192,7 +204,7 @@ describe('names, lists and kinds', () => {
 
 describe('unknown members', () => {
   it('records the name of an unknown member and never its value', () => {
-    const identity = normalizeUserData({ emial: 'a@example.com' })
+    const identity = normalizeMetaUserData({ emial: 'a@example.com' })
     assert.deepEqual(identity, {
       digests: {},
       plain: {},
@@ -203,14 +215,14 @@ describe('unknown members', () => {
   it('does not repeat a name that may itself be an identifier', () => {
     const names = ['a@example.com', '+16505551212', '16505551212', 'x'.repeat(41), DIGEST]
     for (const name of names) {
-      const { dropped } = normalizeUserData({ [name]: 'x' })
+      const { dropped } = normalizeMetaUserData({ [name]: 'x' })
       assert.deepEqual(dropped, [{ field: 'user_data.*', reason: DROP_REASONS.unknown }])
     }
   })
 
   it('is not led astray by __proto__ and constructor', () => {
     const hostile = JSON.parse('{"__proto__": {"em": "a@example.com"}, "constructor": "x"}')
-    const identity = normalizeUserData(hostile)
+    const identity = normalizeMetaUserData(hostile)
     assert.deepEqual(identity.digests, {})
     assert.deepEqual(identity.plain, {})
     assert.deepEqual(
@@ -224,7 +236,7 @@ describe('unknown members', () => {
     const hostile = Object.fromEntries(
       Array.from({ length: 4_000 }, (_, index) => [`member${index}`, 'x']),
     )
-    const { dropped } = normalizeUserData({ ...hostile, em: 'a@example.com' })
+    const { dropped } = normalizeMetaUserData({ ...hostile, em: 'a@example.com' })
     assert.equal(dropped.length, DROPPED_FIELDS_MAX)
   })
 })
@@ -239,23 +251,23 @@ describe('what travels unhashed', () => {
       lead_id: '525645896321548',
       madid: 'cdda802e-fb9c-47ad-9866-0794d394c912',
     }
-    assert.deepEqual(normalizeUserData(plain), { digests: {}, plain, dropped: [] })
+    assert.deepEqual(normalizeMetaUserData(plain), { digests: {}, plain, dropped: [] })
   })
 
   it('strips control characters from the user agent and cuts it at 1,024 characters', () => {
-    const { plain } = normalizeUserData({
+    const { plain } = normalizeMetaUserData({
       client_user_agent: `Mo\u0000zil\r\nla\u009f ${'x'.repeat(20_000)}`,
     })
     assert.equal(plain.client_user_agent, `Mozilla ${'x'.repeat(1_016)}`)
   })
 
   it('leaves no half of a surrogate pair where the user agent was cut', () => {
-    const { plain } = normalizeUserData({ client_user_agent: `${'x'.repeat(1_023)}😀` })
+    const { plain } = normalizeMetaUserData({ client_user_agent: `${'x'.repeat(1_023)}😀` })
     assert.equal(plain.client_user_agent, 'x'.repeat(1_023))
   })
 
   it('drops bad values of unhashed fields with their reasons', () => {
-    const { plain, dropped } = normalizeUserData({
+    const { plain, dropped } = normalizeMetaUserData({
       client_ip_address: '10.0.0.1',
       client_user_agent: '\u0000\u0001',
       fbc: 'IwAR2F4',
@@ -277,12 +289,12 @@ describe('what travels unhashed', () => {
   })
 
   it('keeps 64-bit ids of Meta as text, digit for digit', () => {
-    const { plain } = normalizeUserData({ fb_login_id: '9223372036854775807', lead_id: 12_345 })
+    const { plain } = normalizeMetaUserData({ fb_login_id: '9223372036854775807', lead_id: 12_345 })
     assert.deepEqual(plain, { fb_login_id: '9223372036854775807', lead_id: '12345' })
   })
 
   it('takes one address, not a list of candidates', () => {
-    const { plain, dropped } = normalizeUserData({ client_ip_address: ['8.8.8.8', '1.1.1.1'] })
+    const { plain, dropped } = normalizeMetaUserData({ client_ip_address: ['8.8.8.8', '1.1.1.1'] })
     assert.deepEqual(plain, { client_ip_address: '8.8.8.8' })
     assert.deepEqual(dropped, [
       { field: 'user_data.client_ip_address[1]', reason: DROP_REASONS.oneOnly },

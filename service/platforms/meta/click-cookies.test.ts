@@ -1,8 +1,24 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { resolveClickIds } from './click-ids.ts'
-import { DROP_REASONS } from './dropped-fields.ts'
+import { selectClickIds } from '../../identity/click-ids.ts'
+import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import { resolveClickCookies } from './click-cookies.ts'
+
+interface Submitted {
+  clickIds?: Record<string, unknown>
+  userData?: Record<string, unknown>
+  eventSource?: string | undefined
+  observedAt: Date
+}
+
+/** As acceptance does: first the form of each click ID, then the cookies. */
+function resolveClickIds({ clickIds, userData, eventSource, observedAt }: Submitted) {
+  const selected = selectClickIds(clickIds)
+  const submitted = { clickIds: selected.clickIds, userData, eventSource, observedAt }
+  const resolved = resolveClickCookies(submitted)
+  return { ...resolved, dropped: [...selected.dropped, ...resolved.dropped] }
+}
 
 const observedAt = new Date('2026-11-21T04:00:00.123Z')
 const observedMs = observedAt.getTime()

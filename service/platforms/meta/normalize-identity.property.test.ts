@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { DROP_REASONS } from './dropped-fields.ts'
-import { HASHED_FIELD_RULES } from './hashed-fields.ts'
-import { EMPTY_DIGEST } from './identifier-digest.ts'
-import { type NormalizedIdentity, normalizeUserData } from './normalize-user-data.ts'
-import { PLAIN_FIELD_RULES } from './plain-fields.ts'
+import { DROP_REASONS } from '../../identity/dropped-fields.ts'
+import { EMPTY_DIGEST } from '../../identity/identifier-digest.ts'
+import type { NormalizedIdentity } from '../../identity/normalize-user-data.ts'
+import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './field-rules.ts'
+import { normalizeMetaUserData } from './normalize-identity.ts'
 
 const HASHED_KEYS = [
   ...Object.keys(HASHED_FIELD_RULES),
@@ -62,7 +62,7 @@ function assertDigests({ digests }: NormalizedIdentity): void {
 it('any JSON gives an answer whose digests are digests, and none of ""', () => {
   fc.assert(
     fc.property(anyMembers, userData => {
-      const identity = normalizeUserData(userData)
+      const identity = normalizeMetaUserData(userData)
       assertDigests(identity)
       for (const [key, text] of Object.entries(identity.plain)) {
         assert.ok(PLAIN_KEYS.includes(key))
@@ -76,7 +76,7 @@ it('any JSON gives an answer whose digests are digests, and none of ""', () => {
 it('no raw text of a hashed field stands anywhere in the result', () => {
   fc.assert(
     fc.property(hashedMembers, userData => {
-      const { digests, plain, dropped } = normalizeUserData(userData)
+      const { digests, plain, dropped } = normalizeMetaUserData(userData)
       assert.deepEqual(plain, {})
       const result = JSON.stringify({ keys: Object.keys(digests), dropped })
       const kept = Object.values(digests).flat()
@@ -96,8 +96,8 @@ it('no raw text of a hashed field stands anywhere in the result', () => {
 it('a second pass over its own digests changes nothing', () => {
   fc.assert(
     fc.property(hashedMembers, userData => {
-      const { digests } = normalizeUserData(userData)
-      assert.deepEqual(normalizeUserData(digests), { digests, plain: {}, dropped: [] })
+      const { digests } = normalizeMetaUserData(userData)
+      assert.deepEqual(normalizeMetaUserData(digests), { digests, plain: {}, dropped: [] })
     }),
   )
 })
@@ -106,8 +106,8 @@ it('an answer does not depend on case, outer blanks or Unicode composition', () 
   const name = fc.string({ unit: fc.constantFrom(...'abcÉéñüßжλ李-. '), maxLength: 20 })
   fc.assert(
     fc.property(fc.emailAddress(), name, (em, fn) => {
-      const written = normalizeUserData({ em, fn })
-      const rewritten = normalizeUserData({
+      const written = normalizeMetaUserData({ em, fn })
+      const rewritten = normalizeMetaUserData({
         em: `\t${em.toUpperCase()} `,
         fn: ` ${fn.normalize('NFD')}\n`,
       })
