@@ -8,11 +8,11 @@ import { claimDeliveries, claimDelivery } from '../service/delivery/claim-store.
 import { reserveDeliveryIds } from '../service/delivery/delivery-id-store.ts'
 import { countAcceptance, findDeliveries } from '../service/delivery/delivery-store.ts'
 import { bringForwardRetries, findDueQueues } from '../service/delivery/destination-queue-store.ts'
-import { findDestinationRoutes } from '../service/delivery/destination-store.ts'
+import { findDestinationRoutes } from '../service/delivery/destination-route-store.ts'
 import {
-  deleteAttempts,
+  deleteExpiredAttempts,
   deleteSentCounts,
-  findTrackersOfOldAttempts,
+  findTrackersWithExpiredAttempts,
 } from '../service/delivery/expire-store.ts'
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../service/delivery/sent-counts-store.ts'
@@ -158,9 +158,9 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
       cutoffDay: '2026-11-22',
       after: null,
     }),
-  'find trackers of old attempts': database => findTrackersOfOldAttempts(database, GROWN_ON),
+  'find trackers of old attempts': database => findTrackersWithExpiredAttempts(database, GROWN_ON),
   'delete a thousand attempts': database =>
-    deleteAttempts(database, { trackerId: TRACKER, keptSince: GROWN_ON, after: null }),
+    deleteExpiredAttempts(database, { trackerId: TRACKER, cutoffDay: GROWN_ON, after: null }),
   'delete sent counts': database => deleteSentCounts(database, '2026-01-01'),
   'delete stray payloads': database => deleteDefaultPartitionPayloads(database, '2026-01-01'),
   'count accepted deliveries': database => countAcceptance(database, TRACKER, GROWN_ON),

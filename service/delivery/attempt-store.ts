@@ -13,7 +13,7 @@ export interface SendAttempt {
   result: SendAnswer
 }
 
-/** Keeps one request to the platform and its answer. Keeping it again changes nothing. */
+/** Stores one request to the platform and its answer. Idempotent. */
 export async function insertAttempt({ query }: Database, attempt: SendAttempt): Promise<void> {
   const { outcome, httpStatus, traceId, answer } = attempt.result
   await query
@@ -35,7 +35,6 @@ export async function insertAttempt({ query }: Database, attempt: SendAttempt): 
     .execute()
 }
 
-/** One request as it is read. */
 export interface StoredAttempt {
   id: string
   startedAt: Date
@@ -47,7 +46,7 @@ export interface StoredAttempt {
   answer: Record<string, unknown> | null
 }
 
-/** The requests with these ids, the oldest first; those that have expired are missing. */
+/** The requests with these ids, oldest first, without those that have expired. */
 export async function findAttempts(
   { pool }: Database,
   trackerId: string,
@@ -55,9 +54,9 @@ export async function findAttempts(
 ): Promise<StoredAttempt[]> {
   if (ids.length === 0) return []
   const { rows } = await pool.query({
-    text: `select attempt.* from unnest($2::uuid[]) as asked(id)
+    text: `select attempt.* from unnest($2::uuid[]) as given(id)
            cross join lateral (
-             select * from send_attempts where tracker_id = $1::uuid and id = asked.id limit 1
+             select * from send_attempts where tracker_id = $1::uuid and id = given.id limit 1
            ) attempt
            order by started_at, id`,
     values: [trackerId, arrayLiteral(ids)],
@@ -75,8 +74,8 @@ export async function findAttempts(
 }
 
 /**
- * Forgets what the platform answered to these requests, which might repeat what was sent. When they
- * were, how long they took and their outcome stay. In order, so that two erasures do not dead-lock.
+ * Clears the platform's answers to these requests, which may repeat what was sent. Their times and
+ * outcomes stay. Locks in order, so that two erasures do not deadlock.
  */
 export async function clearAnswers(
   { pool }: Database,
@@ -87,10 +86,10 @@ export async function clearAnswers(
   await pool.query({
     text: `with answered as materialized (
              select attempt.tracker_id, attempt.id
-             from (select id from unnest($2::uuid[]) as asked(id) order by id) asked
+             from (select id from unnest($2::uuid[]) as given(id) order by id) given
              cross join lateral (
                select tracker_id, id from send_attempts
-               where tracker_id = $1::uuid and id = asked.id and answer is not null
+               where tracker_id = $1::uuid and id = given.id and answer is not null
                limit 1 for update
              ) attempt
            )

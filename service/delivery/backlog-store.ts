@@ -1,42 +1,42 @@
 import type { Database } from '../db/database.ts'
 import { localSettings } from '../db/local-settings.ts'
 
-/** What is due and not settled yet, of all processes on this store. */
+/** Due deliveries that are not settled yet, of the whole store. */
 interface Backlog {
   dueQueues: number
-  /** How long the delivery that has waited longest is due; 0 when none is. */
+  /** How long ago the oldest due delivery became due; 0 when none is due. */
   oldestDueSeconds: number
 }
 
 export type BacklogByStatus = Record<'active' | 'inactive', Backlog>
 
-/** A metrics request goes without the figure rather than wait longer. */
+/** A metrics request omits the value rather than wait longer. */
 const ANSWER_MILLISECONDS_MAX = 3_000
 
-/** What waits for its end, due or not, of all processes on this store. */
+/** Deliveries that are not final, due or not, of the whole store. */
 interface Waiting {
-  /** Beyond `WAITING_READ_MAX` of all destinations together: at least so many. */
+  /** A lower bound once all destinations together have more than `WAITING_READ_MAX`. */
   deliveries: number
-  /** How long ago the oldest of those that were read was created; 0 when none waits. */
+  /** How long ago the oldest one that was read was created; 0 when none waits. */
   oldestSeconds: number
 }
 
 export type WaitingByStatus = Record<'active' | 'inactive', Waiting>
 
 /**
- * Reading so many takes 70 to 190 ms on two busy cores; a thousand, beside a million that are
- * settled, 1 to 7 ms. More than that wait only when something is very wrong.
+ * Reading this many takes 70 to 190 ms on two busy cores; reading a thousand beside a million
+ * settled ones takes 1 to 7 ms. More wait only when something is very wrong.
  */
 const WAITING_READ_MAX = 100_000
 
 /**
- * How many deliveries wait, and for how long the oldest one: by its creation, since a retry or a
- * replay makes an old delivery due anew. Reads the lane index, which holds nothing but what waits,
- * and stops after `WAITING_READ_MAX` rows, so that the history costs nothing and a backlog of
- * millions no more than one of a hundred thousand.
+ * How many deliveries wait, and the age of the oldest one since its creation, because a retry or a
+ * replay changes the due time. It reads the queue index, which contains only waiting rows, and
+ * stops after `WAITING_READ_MAX` rows: the history costs nothing, and a backlog of millions costs
+ * no more than one of a hundred thousand.
  *
- * Without a name it is planned for the tables as they are now; without bitmaps and sorts the plan
- * is the same on tables that were never analyzed or analyzed when they were empty.
+ * Not prepared, so it is planned for the tables as they are now; without bitmaps and sorts the plan
+ * is the same on tables that were never analyzed or were analyzed when empty.
  */
 export async function readWaiting({ pool }: Database, now: Date): Promise<WaitingByStatus> {
   const results = (await pool.query(READ_WAITING)) as unknown as { rows: WaitingRow[] }[]
@@ -45,7 +45,7 @@ export async function readWaiting({ pool }: Database, now: Date): Promise<Waitin
     inactive: { deliveries: 0, oldestSeconds: 0 },
   }
   for (const row of results.flatMap(({ rows }) => rows)) {
-    // A store whose clock is ahead of this process has events of the future.
+    // A database clock that runs ahead of this process creates rows in the future.
     const oldestSeconds = Math.max(0, (now.getTime() - row.oldest_at.getTime()) / 1_000)
     waiting[row.status] = { deliveries: row.deliveries, oldestSeconds }
   }
@@ -58,9 +58,9 @@ interface WaitingRow {
   oldest_at: Date
 }
 
-/** For a test of its plan, which is made under the same settings. */
+/** Exported for the test of its plan. */
 export const WAITING_STATEMENT = `
-  select lane.status, sum(waiting.deliveries)::bigint as deliveries,
+  select destination.status, sum(waiting.deliveries)::bigint as deliveries,
     min(waiting.oldest_at) as oldest_at
   from (
     select tracker_id, destination_id, count(*) as deliveries, min(created_at) as oldest_at
@@ -70,11 +70,12 @@ export const WAITING_STATEMENT = `
     ) first
     group by tracker_id, destination_id
   ) waiting
-  join destinations lane
-    on lane.tracker_id = waiting.tracker_id and lane.id = waiting.destination_id
-  group by lane.status`
+  join destinations destination
+    on destination.tracker_id = waiting.tracker_id
+      and destination.id = waiting.destination_id
+  group by destination.status`
 
-/** Statements of one round trip are one transaction, with which these end. */
+/** Statements of one round trip form one transaction, which these settings end with. */
 export const WAITING_SETTINGS = localSettings({
   statement_timeout: ANSWER_MILLISECONDS_MAX,
   enable_bitmapscan: 'off',
@@ -84,23 +85,24 @@ export const WAITING_SETTINGS = localSettings({
 const READ_WAITING = `${WAITING_SETTINGS}; ${WAITING_STATEMENT}`
 
 /**
- * What is due, apart for destinations that work and for those that are paused, where waiting is
- * what should happen. Each lane is asked for its first row by the lane index: like `findDueQueues`
- * it reads one row a lane, however many wait, and never counts them.
+ * What is due, separately for active destinations and for inactive ones, whose deliveries are meant
+ * to wait. Like `findDueQueues`, it reads the first row of each queue from the queue index and
+ * never counts rows.
  */
 export async function readBacklog({ pool }: Database, now: Date): Promise<BacklogByStatus> {
   const statement = {
     name: 'read-backlog',
-    text: `select lane.status, count(*) as due_lanes, min(due.next_attempt_at) as oldest_at
-           from destinations lane
+    text: `select destination.status, count(*) as due_queues,
+             min(due.next_attempt_at) as oldest_at
+           from destinations destination
            cross join lateral (
              select next_attempt_at from delivery_queue
-             where delivery_queue.tracker_id = lane.tracker_id
-               and delivery_queue.destination_id = lane.id
+             where delivery_queue.tracker_id = destination.tracker_id
+               and delivery_queue.destination_id = destination.id
                and delivery_queue.next_attempt_at <= $1::timestamptz
              order by next_attempt_at limit 1
            ) due
-           group by lane.status`,
+           group by destination.status`,
     values: [now],
     query_timeout: ANSWER_MILLISECONDS_MAX,
   }
@@ -111,29 +113,29 @@ export async function readBacklog({ pool }: Database, now: Date): Promise<Backlo
   }
   for (const row of rows) {
     const oldestDueSeconds = (now.getTime() - row.oldest_at.getTime()) / 1_000
-    backlog[row.status as keyof BacklogByStatus] = { dueQueues: row.due_lanes, oldestDueSeconds }
+    backlog[row.status as keyof BacklogByStatus] = { dueQueues: row.due_queues, oldestDueSeconds }
   }
   return backlog
 }
 
-/** Waiting deliveries that are looked at. Beyond, the counts say "at least". */
+/** Waiting deliveries that are read. With more, the counts are lower bounds. */
 const WAITING_MAX = 50_000
 
-/** What still waits of one UTC day, of one event name, by the event's own time as it is sent. */
+/** Waiting deliveries of one UTC day and event name, by the event time that is sent. */
 export interface WaitingOfDay {
   eventName: string
   waiting: number
-  /** Of these, the ones whose request is under way or got no usable answer. */
+  /** Those of them whose request is in flight or got no usable answer. */
   inFlight: number
 }
 
 export interface WaitingCounts {
   names: WaitingOfDay[]
-  /** More waits than was looked at. */
+  /** More deliveries wait than were read. */
   isTruncated: boolean
 }
 
-/** What of a day's events has not come to its end in the lane of one destination. */
+/** The deliveries of a day's events to one destination that are not final. */
 export async function countWaitingOfDay(
   { pool }: Database,
   {
@@ -170,13 +172,19 @@ export async function countWaitingOfDay(
              group by event.event_name order by event.event_name
            )
            select coalesce((select json_agg(of_day) from of_day), '[]'::json) as names,
-             (select count(*) from waiting) = ${WAITING_MAX} as is_cut`,
+             (select count(*) from waiting) = ${WAITING_MAX} as is_truncated`,
     values: [trackerId, destinationId, from, until],
   })
-  const [{ names, is_cut: isCut }] = rows
-  return { names: names.map(waitingOf), isTruncated: isCut }
+  const [{ names, is_truncated: isTruncated }] = rows
+  return { names: names.map(toWaitingOfDay), isTruncated }
 }
 
-function waitingOf(row: { event_name: string; waiting: number; in_flight: number }): WaitingOfDay {
+interface WaitingOfDayRow {
+  event_name: string
+  waiting: number
+  in_flight: number
+}
+
+function toWaitingOfDay(row: WaitingOfDayRow): WaitingOfDay {
   return { eventName: row.event_name, waiting: row.waiting, inFlight: row.in_flight }
 }

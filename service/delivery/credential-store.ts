@@ -9,14 +9,14 @@ interface CredentialChange {
   trackerId: string
   destinationId: string
   accessToken: string
-  /** What changes of where it sends; nothing when empty. */
+  /** The members of `config` to change; empty changes nothing. */
   config: TargetConfig
   at: Date
 }
 
 /**
- * Gives a destination another credential. Whatever paused it was about the old one: it is active,
- * and the workers are woken to send what waits. False when there is no such destination.
+ * Replaces the credential of a destination and activates it, since it was paused because of the old
+ * credential. Wakes the workers to send what waits. False when the destination does not exist.
  */
 export async function setCredential(
   database: Database,
@@ -32,40 +32,40 @@ export async function setCredential(
 interface ResealSummary {
   alreadyCurrent: number
   resealed: number
-  /** Ids of the destinations whose credential none of the keys opens. */
+  /** Ids of the destinations whose credential no key opens. */
   unreadable: string[]
 }
 
-/** A credential that is set at the same moment is looked at again; nobody sets one so often. */
+/** A credential that is replaced concurrently is read again, at most this often. */
 const TRIES_MAX = 5
 
 /**
- * Brings every credential under the current key, so that the previous ones may be forgotten. May
- * run beside the service, more than once and after an interruption.
+ * Seals every credential with the current key, so that the previous keys can be removed. Safe to
+ * run beside the service, repeatedly and after an interruption.
  */
 export async function resealCredentials(
   database: Database,
   keys: CredentialKeys,
 ): Promise<ResealSummary> {
-  const resealing: ResealSummary = { alreadyCurrent: 0, resealed: 0, unreadable: [] }
+  const summary: ResealSummary = { alreadyCurrent: 0, resealed: 0, unreadable: [] }
   for await (const destination of everyDestination(database)) {
     switch (await reseal(database, keys, destination)) {
       case 'current':
-        resealing.alreadyCurrent += 1
+        summary.alreadyCurrent += 1
         break
       case 'resealed':
-        resealing.resealed += 1
+        summary.resealed += 1
         break
       case 'unreadable':
-        resealing.unreadable.push(destination.id)
+        summary.unreadable.push(destination.id)
         break
-      case 'gone':
+      case 'deleted':
     }
   }
-  return resealing
+  return summary
 }
 
-type ResealOutcome = 'current' | 'resealed' | 'unreadable' | 'gone'
+type ResealOutcome = 'current' | 'resealed' | 'unreadable' | 'deleted'
 
 async function reseal(
   database: Database,
@@ -75,7 +75,7 @@ async function reseal(
   const { trackerId, id } = found
   let destination: Destination | null = found
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    if (!destination) return 'gone'
+    if (!destination) return 'deleted'
     const opened = openCredential(keys, id, destination.sealedCredential)
     if (!opened) return 'unreadable'
     if (opened.key === 'current') return 'current'
@@ -83,12 +83,12 @@ async function reseal(
     if (await rewriteSealedCredential(database, destination, resealed)) return 'resealed'
     destination = await findDestination(database, trackerId, id)
   }
-  throw new Error(`the credential of destination ${id} is being set again and again`)
+  throw new Error(`the credential of destination ${id} keeps changing`)
 }
 
 const PAGE_ROWS_MAX = 500
 
-/** Every destination of every tracker, by tracker, read a page at a time. */
+/** All destinations, by tracker, one page at a time. */
 export async function* everyDestination({ query }: Database): AsyncGenerator<Destination> {
   for (let last: Destination | null = null; ; ) {
     let page = query
@@ -108,17 +108,17 @@ export async function* everyDestination({ query }: Database): AsyncGenerator<Des
   }
 }
 
-/** The destinations of this id, of one tracker or of any: mostly one, and two at most. */
+/** The destinations with this id, of one tracker or of any: usually one, and two at most. */
 export async function findDestinationsOfId(
   { query }: Database,
   { id, trackerId }: { id: string; trackerId: string | null },
 ): Promise<Destination[]> {
-  const named = query.selectFrom('destinations').selectAll().where('id', '=', id).limit(2)
-  const asked = trackerId === null ? named : named.where('tracker_id', '=', trackerId)
-  return (await asked.execute()).map(destinationOf)
+  const byId = query.selectFrom('destinations').selectAll().where('id', '=', id).limit(2)
+  const ofTracker = trackerId === null ? byId : byId.where('tracker_id', '=', trackerId)
+  return (await ofTracker.execute()).map(destinationOf)
 }
 
-interface NewCredential {
+interface SealedChange {
   trackerId: string
   destinationId: string
   sealedCredential: Buffer
@@ -126,10 +126,9 @@ interface NewCredential {
   at: Date
 }
 
-/** A new credential is presumed to work: what paused the destination was about the old one. */
 async function replaceCredential(
   { query }: Database,
-  { trackerId, destinationId, sealedCredential, config, at }: NewCredential,
+  { trackerId, destinationId, sealedCredential, config, at }: SealedChange,
 ): Promise<boolean> {
   const changed = await query
     .updateTable('destinations')
@@ -150,12 +149,12 @@ async function replaceCredential(
 }
 
 /**
- * The same credential in other bytes, so nothing else of the destination changes. False when it has
- * another one than `read` by now, which is not to be overwritten.
+ * Stores the same credential in other bytes; nothing else of the destination changes. False when
+ * the destination has another credential by now, which is not overwritten.
  */
 async function rewriteSealedCredential(
   { query }: Database,
-  { trackerId, id, sealedCredential: read }: Destination,
+  { trackerId, id, sealedCredential }: Destination,
   resealed: Buffer,
 ): Promise<boolean> {
   const changed = await query
@@ -163,7 +162,7 @@ async function rewriteSealedCredential(
     .set({ sealed_credential: resealed })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', id)
-    .where('sealed_credential', '=', read)
+    .where('sealed_credential', '=', sealedCredential)
     .returning('id')
     .executeTakeFirst()
   return changed !== undefined

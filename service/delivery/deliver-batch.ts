@@ -24,58 +24,55 @@ import {
 } from './retry-policy.ts'
 import { reviewDeliveries, windowEnd } from './review-deliveries.ts'
 import { openCredential } from './sealed-credential.ts'
-import { type OutboundDelivery, type SentRequest, sendEvents } from './send-events.ts'
+import { hasFreeText, type OutboundDelivery, type SentRequest, sendEvents } from './send-events.ts'
 import { retryWhileLeased, settleBatch } from './settle-batch.ts'
 import { clearErasedAnswer } from './stop-erased-deliveries.ts'
 
 export interface DeliveryRun {
   claimedCount: number
-  /** The claim was as large as it may be, so more is probably waiting. */
+  /** The claim reached its limit, so more deliveries are probably due. */
   isFull: boolean
   health: DestinationHealth
 }
 
-/** An outage costs so many events an attempt each time that the platform is tried. */
+/** During an outage, each trial costs this many events an attempt at most. */
 const TRIAL_EVENTS_MAX = 10
 
 /**
- * Delivers one batch of a lane: claim, look at each event again, send what may leave, settle. No
- * transaction is open while the platform answers. If this process dies on the way, the lease
- * brings the deliveries back; they go out again under the same id and time.
+ * Delivers one batch of a queue: claims it, reviews each event, sends what may be sent, settles. No
+ * transaction is open while the platform answers. If this process dies, the lease returns the
+ * deliveries; they are sent again with the same event ID and time.
  */
 export async function deliverDueBatch(
-  { nodes, ...anywhere }: DeliveryContext,
-  lane: DestinationQueue,
+  { nodes, ...common }: DeliveryContext,
+  queue: DestinationQueue,
   onClaimed: (isFull: boolean) => void,
 ): Promise<DeliveryRun> {
-  const database = nodes ? await nodes.findNode(lane.trackerId) : anywhere.database
-  const platform = anywhere.platforms.find(lane.platform)
-  if (!platform) return pauseUnknownPlatform({ ...anywhere, database }, lane)
-  const context = { ...anywhere, database, platform }
+  const database = nodes ? await nodes.findNode(queue.trackerId) : common.database
+  const platform = common.platforms.find(queue.platform)
+  if (!platform) return pauseUnknownPlatform({ ...common, database }, queue)
+  const context = { ...common, database, platform }
   const { now, leaseSeconds } = context
-  const leaseEndsAtSeconds = monotonicSeconds() + leaseSeconds
+  const startedAtSeconds = monotonicSeconds()
+  const leaseEndsAtSeconds = startedAtSeconds + leaseSeconds
   const batchMax = Math.min(context.batchMax, platform.batchMax)
-  const limit = Math.min(batchMax, lane.isProbe ? 1 : lane.isTrial ? TRIAL_EVENTS_MAX : batchMax)
-  const claimed = await claimDeliveries(database, {
-    queue: lane,
-    limit,
-    claimedAt: now(),
-    leaseSeconds,
-  })
-  context.onClaimed?.(monotonicSeconds() + leaseSeconds - leaseEndsAtSeconds)
+  const limit = Math.min(batchMax, queue.isProbe ? 1 : queue.isTrial ? TRIAL_EVENTS_MAX : batchMax)
+  const claim = { queue, limit, claimedAt: now(), leaseSeconds }
+  const claimed = await claimDeliveries(database, claim)
+  context.onClaimed?.(monotonicSeconds() - startedAtSeconds)
   const claimedCount = claimed.deliveries.length
   const isFull = claimedCount === batchMax
   onClaimed(isFull)
   if (claimedCount === 0) return { claimedCount, isFull, health: { kind: 'untried' } }
 
-  const batch = await loadClaimedBatch(database, { ...lane, claimed, leaseEndsAtSeconds })
-  const verdict = await reviewAndSend(context, batch)
-  if (lane.isProbe) await updateHealthAfterProbe(context, batch.destination, verdict)
-  else await updateDestinationHealth(context, batch.destination, verdict)
-  return { claimedCount, isFull, health: verdict }
+  const batch = await loadClaimedBatch(database, { ...queue, claimed, leaseEndsAtSeconds })
+  const health = await reviewAndSend(context, batch, DEFAULT_RETRY_POLICY)
+  if (queue.isProbe) await updateHealthAfterProbe(context, batch.destination, health)
+  else await updateDestinationHealth(context, batch.destination, health)
+  return { claimedCount, isFull, health }
 }
 
-/** Another process may have the plug-in, so nothing is claimed. */
+/** Claims nothing, because another process may have the plug-in. */
 async function pauseUnknownPlatform(
   context: DeliveryContext,
   { trackerId, destinationId, platform, isProbe }: DestinationQueue,
@@ -90,14 +87,6 @@ async function pauseUnknownPlatform(
   return { claimedCount: 0, isFull: false, health }
 }
 
-async function reviewAndSend(
-  context: BatchContext,
-  batch: ClaimedBatch,
-): Promise<DestinationHealth> {
-  const sendings = await reviewDeliveries(context, batch)
-  return sendBatch(context, { batch, deliveries: sendings, retryPolicy: DEFAULT_RETRY_POLICY })
-}
-
 interface SingleDelivery {
   trackerId: string
   destinationId: string
@@ -108,137 +97,129 @@ interface SingleDelivery {
 }
 
 /**
- * Sends one waiting delivery at once, due or not, and once: what the platform does not accept has
- * failed. An inactive destination is tried as well, since the answer tells whether it works again.
+ * Sends one waiting delivery immediately, due or not, with a single attempt: what the platform does
+ * not accept has failed. It also tries an inactive destination, since the answer shows whether the
+ * destination works again.
  */
 export async function deliverNow(
-  anywhere: DeliveryContext,
-  { trackerId, destinationId, platform: name, createdAt, id }: SingleDelivery,
+  common: DeliveryContext,
+  { platform: platformName, ...delivery }: SingleDelivery,
 ): Promise<void> {
-  const platform = anywhere.platforms.find(name)
+  const platform = common.platforms.find(platformName)
   if (!platform) return
-  const context = { ...anywhere, platform }
+  const context = { ...common, platform }
   const { database, now, leaseSeconds } = context
   const leaseEndsAtSeconds = monotonicSeconds() + leaseSeconds
-  const lease = { claimedAt: now(), leaseSeconds }
-  const claimed = await claimDelivery(database, { trackerId, createdAt, id, ...lease })
+  const claim = { ...delivery, claimedAt: now(), leaseSeconds }
+  const claimed = await claimDelivery(database, claim)
   if (claimed.deliveries.length === 0) return
-  const ofLane = { trackerId, destinationId, claimed, leaseEndsAtSeconds }
-  const batch = await loadClaimedBatch(database, ofLane)
-  const sendings = await reviewDeliveries(context, batch)
-  const verdict = await sendBatch(context, {
-    batch,
-    deliveries: sendings,
-    retryPolicy: NO_RETRY_POLICY,
-  })
-  // A key that this process lacks says nothing about the lane: its workers may have it.
-  if (verdict.kind === 'unreadable') return
+  const batch = await loadClaimedBatch(database, { ...delivery, claimed, leaseEndsAtSeconds })
+  const health = await reviewAndSend(context, batch, NO_RETRY_POLICY)
+  // A missing key of this process proves nothing about the destination: its workers may have it.
+  if (health.kind === 'unreadable') return
   const { destination } = batch
-  if (destination.status === 'inactive') await updateHealthAfterProbe(context, destination, verdict)
-  else await updateDestinationHealth(context, destination, verdict)
+  if (destination.status === 'inactive') await updateHealthAfterProbe(context, destination, health)
+  else await updateDestinationHealth(context, destination, health)
 }
 
-/** A request is not started when the lease might end before its answer: ten seconds and some. */
+/** A request may take ten seconds; it is not started when the lease could end before its answer. */
 const REQUEST_SECONDS_MAX = 12
 
-/** Another key sealed it, or a byte of it was changed. No event is to blame. */
+/** Another key sealed it, or its bytes were changed. The events are not to blame. */
 const UNREADABLE_CREDENTIAL =
   "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY."
 
-/** The platform cannot read its `config`. */
+/** The platform cannot parse the destination's `config`. */
 const INVALID_CONFIGURATION =
   'The configuration of the destination does not fit its platform: enter it again.'
 
 interface BatchToSend {
   batch: ClaimedBatch
-  /** What may leave of it. */
+  /** The deliveries of the batch that may be sent. */
   deliveries: readonly OutboundDelivery[]
   retryPolicy: RetryPolicy
 }
 
-/** Sends what may leave, settles each answer as it comes, and says what they mean for the lane. */
-async function sendBatch(context: BatchContext, toSend: BatchToSend): Promise<DestinationHealth> {
-  const { batch, deliveries: sendings } = toSend
-  if (sendings.length === 0) return { kind: 'untried' }
-  const accessToken = openedCredential(context, batch)
-  if (accessToken === null) {
-    await settleUnsent(context, toSend, { unsent: sendings, reason: 'credential_unreadable' })
+/** Sends what may be sent, and settles each answer as it arrives. */
+async function reviewAndSend(
+  context: BatchContext,
+  batch: ClaimedBatch,
+  retryPolicy: RetryPolicy,
+): Promise<DestinationHealth> {
+  const deliveries = await reviewDeliveries(context, batch)
+  if (deliveries.length === 0) return { kind: 'untried' }
+  const toSend = { batch, deliveries, retryPolicy }
+  const { platform, now, isStopping, credentialKeys } = context
+  const { destination, isTest, leaseEndsAtSeconds } = batch
+  const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
+  if (opened === null) {
+    await settleUnsent(context, toSend, { unsent: deliveries, reason: 'credential_unreadable' })
     return { kind: 'unreadable', reason: UNREADABLE_CREDENTIAL }
   }
-  const { platform, now, isStopping } = context
-  const { destination, isTest, leaseEndsAtSeconds } = batch
   const target = platform.parseTarget(destination.config)
   if (target === null) {
-    await settleUnsent(context, toSend, { unsent: sendings, reason: 'handed_back' })
+    await settleUnsent(context, toSend, { unsent: deliveries, reason: 'handed_back' })
     return { kind: 'refused', reason: INVALID_CONFIGURATION }
   }
+  const testCode = isTest ? destination.testCode : null
   const hasTime = () => monotonicSeconds() + REQUEST_SECONDS_MAX < leaseEndsAtSeconds
   const sender = {
     platform,
     now,
-    connection: { target, accessToken, testCode: isTest ? destination.testCode : null },
+    connection: { target, accessToken: opened.credential, testCode },
     canStart: () => hasTime() && isStopping?.() !== true,
     onAnswered: (request: SentRequest) => settleRequest(context, toSend, request),
   }
-  const { lastAnswer, unsent } = await sendEvents(sender, sendings)
+  const { lastAnswer, unsent } = await sendEvents(sender, deliveries)
   await settleUnsent(context, toSend, { unsent, reason: 'handed_back' })
   return assessHealth(lastAnswer)
 }
 
-function openedCredential(
-  { credentialKeys }: DeliveryContext,
-  { destination: { id, sealedCredential } }: ClaimedBatch,
-): string | null {
-  return openCredential(credentialKeys, id, sealedCredential)?.credential ?? null
-}
-
-/** Keeps the request and its answer, and settles each event whose fate it decides. */
+/** Stores the request and its answer, and settles each event that the answer decides. */
 async function settleRequest(
   context: BatchContext,
-  { batch, retryPolicy: fates }: BatchToSend,
+  { batch, retryPolicy }: BatchToSend,
   { result, decided, ...request }: SentRequest,
 ): Promise<void> {
-  const { database, platform, now, random: chance, isStopping, onSettleRetry: onRetry } = context
+  const { database, platform, now, random, isStopping, onSettleRetry } = context
   const { destination, isTest, claimed, events, leaseEndsAtSeconds } = batch
   const { trackerId, id: destinationId } = destination
   const attemptId = randomUUID()
   const attempt = { ...request, id: attemptId, trackerId, destinationId, isTest }
-  // What decides nothing is named by no delivery, so that its words could never be forgotten.
-  const kept = decided.length === 0 ? { ...result, answer: null } : result
-  const leased = { leaseEndsAtSeconds, isStopping, onRetry }
-  await retryWhileLeased(() => insertAttempt(database, { ...attempt, result: kept }), leased)
-  const at = now()
-  // One draw a request: what failed together goes out together again, in one request.
-  const moment = { at, attemptId, random: chance() }
+  // No delivery refers to a request that decides nothing, so an erasure could not find its answer.
+  const stored = decided.length === 0 ? { ...result, answer: null } : result
+  const lease = { leaseEndsAtSeconds, isStopping, onRetry: onSettleRetry }
+  await retryWhileLeased(() => insertAttempt(database, { ...attempt, result: stored }), lease)
+  // One random number per request: events that failed together are retried in one request.
+  const answerContext = { at: now(), attemptId, random: random() }
   const settlements = decided.map(({ id, event }) => {
     const attemptNumber = claimed.get(id)?.attemptNumber ?? 1
     const windowEndsAt = windowEnd(events.get(id) ?? event, platform)
-    const delivery = { id, attemptNumber, windowEndsAt }
-    return fates.onAnswer(delivery, result, moment)
+    return retryPolicy.onAnswer({ id, attemptNumber, windowEndsAt }, result, answerContext)
   })
   const { outcome } = result
   const count = await settleBatch(context, batch, { settlements, request: { decided, outcome } })
+  if (!hasFreeText(result)) return
   const isPartial = count < settlements.length
-  const answered = decided.flatMap(({ id }) => events.get(id) ?? [])
-  const settled = { trackerId, attemptId, result, events: answered, isPartial }
-  await retryWhileLeased(() => clearErasedAnswer(context, settled), leased)
+  const decidedEvents = decided.flatMap(({ id }) => events.get(id) ?? [])
+  const settled = { trackerId, attemptId, events: decidedEvents, isPartial }
+  await retryWhileLeased(() => clearErasedAnswer(context, settled), lease)
 }
 
-interface Unsent {
+interface UnsentDeliveries {
   unsent: readonly OutboundDelivery[]
   reason: UnsentReason
 }
 
-/** Claimed and not handed over after all. */
 async function settleUnsent(
   context: BatchContext,
-  { batch, retryPolicy: fates }: BatchToSend,
-  { unsent, reason }: Unsent,
+  { batch, retryPolicy }: BatchToSend,
+  { unsent, reason }: UnsentDeliveries,
 ): Promise<void> {
   const at = context.now()
   const settlements = unsent.map(({ id, event }) => {
     const windowEndsAt = windowEnd(event, context.platform)
-    return fates.onUnsent({ id, windowEndsAt }, { at, reason })
+    return retryPolicy.onUnsent({ id, windowEndsAt }, { at, reason })
   })
   await settleBatch(context, batch, { settlements, request: null })
 }

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-ref.ts'
 import type { SendError } from '../platforms/platform.ts'
 
-/** A delivery as it is read, with the platform's last answer and the state of its destination. */
+/** A delivery with the platform's last answer and the state of its destination. */
 export interface StoredDelivery {
   id: number
   eventId: string
@@ -18,15 +18,15 @@ export interface StoredDelivery {
   nextAttemptAt: Date | null
   firstSentAt: Date | null
   replayedAt: Date | null
-  /** The requests that carried it, the oldest first. */
+  /** The requests that contained it, oldest first. */
   attemptIds: string[]
   createdAt: Date
   updatedAt: Date | null
-  /** Why the destination is inactive; null while it works. */
+  /** Why the destination is inactive; null while it is active. */
   destinationProblem: string | null
 }
 
-/** The deliveries of some events, waiting and final, in the order in which they were planned. */
+/** The deliveries of some events, waiting and final, in the order of planning. */
 export async function findDeliveries(
   { pool }: Database,
   trackerId: string,
@@ -36,11 +36,11 @@ export async function findDeliveries(
     text: `select deliveries.*, attempt.answer,
              case when destination.status = 'inactive' then destination.status_reason end
                as destination_problem
-           from ${unnestEventRefs('asked', 2)}
+           from ${unnestEventRefs('given', 2)}
            cross join lateral (
              select * from all_deliveries
-             where tracker_id = $1::uuid and created_at = asked.created_at
-               and event_id = asked.event_id and space = asked.space
+             where tracker_id = $1::uuid and created_at = given.created_at
+               and event_id = given.event_id and space = given.space
              offset 0
            ) deliveries
            left join lateral (
@@ -79,12 +79,12 @@ export async function findDeliveries(
 }
 
 interface AcceptanceCounts {
-  /** Live deliveries that were planned and not skipped. */
+  /** Planned live deliveries without skipped ones. */
   planned: number
   accepted: number
 }
 
-/** The outcomes of live deliveries that were planned on a UTC day (YYYY-MM-DD) or after it. */
+/** The outcomes of live deliveries planned on a UTC day (YYYY-MM-DD) or later. */
 export async function countAcceptance(
   { pool }: Database,
   trackerId: string,

@@ -3,7 +3,7 @@ import { Refusal } from '../http/refusal.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 import type { Destination } from './destination-store.ts'
 
-/** A destination as reads show it: never its credential, sealed or not. */
+/** A destination as the API returns it, without its credential. */
 export function destinationView(
   destination: Destination,
   { workspaceId, at }: { workspaceId: number; at: Date },
@@ -30,7 +30,7 @@ export function destinationView(
   }
 }
 
-/** Test mode ends by its time alone: nobody has to switch it off. */
+/** Test mode ends automatically at its time. */
 export function isTestModeOn(
   { testModeUntil }: Pick<Destination, 'testModeUntil'>,
   at: Date,
@@ -40,17 +40,17 @@ export function isTestModeOn(
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Throws the 404 of an unknown destination for a path id that cannot be one. */
+/** Throws the 404 of an unknown destination when the path id is no UUID. */
 export function assertDestinationId(id: string): void {
   if (!UUID.test(id)) throw destinationNotFound()
 }
 
-/** Also for a destination of another tracker: existence is information too. */
+/** Also for a destination of another tracker, so that its existence is not disclosed. */
 export function destinationNotFound(): Refusal {
   return Refusal.notFound('This tracker has no such destination.')
 }
 
-/** Where a destination sends, as one text. */
+/** The members of `config` as one text. */
 export function formatTarget(config: TargetConfig): string {
   return Object.values(config).join(' ')
 }

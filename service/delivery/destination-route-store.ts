@@ -1,16 +1,39 @@
 import type { Database } from '../db/database.ts'
 import { TtlCache } from '../util/ttl-cache.ts'
-import { type DestinationRoute, findDestinationRoutes } from './destination-store.ts'
 
-/** Longest time for which another process does not see a new destination, or test mode. */
+/** What acceptance needs to know about a tracker's destination. */
+export interface DestinationRoute {
+  id: string
+  /** The name of its platform. */
+  platform: string
+  /** While test mode is on, events for this destination are test events. */
+  isTest: boolean
+}
+
+/** All destinations of a tracker; an inactive one queues deliveries until it is active again. */
+export async function findDestinationRoutes(
+  { pool }: Database,
+  trackerId: string,
+  now: Date,
+): Promise<DestinationRoute[]> {
+  const { rows } = await pool.query({
+    name: 'find-destination-routes',
+    text: `select id, type, coalesce(test_mode_until > $2::timestamptz, false) as is_test
+           from destinations where tracker_id = $1::uuid order by created_at, id`,
+    values: [trackerId, now],
+  })
+  return rows.map(row => ({ id: row.id, platform: row.type, isTest: row.is_test }))
+}
+
+/** How long another process may miss a new destination or a switch of test mode. */
 const LIMITS = { ttlMilliseconds: 500, entriesMax: 10_000 }
 
-/** Counts changes of destinations, for the threads of a process that remember them. */
+/** Counts changes of destinations, for all threads of a process that cache them. */
 export function allocateChangeCounter(): SharedArrayBuffer {
   return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
 }
 
-/** Where each tracker's new events go, remembered for a moment. */
+/** Caches the destinations of each tracker for new events. */
 export class DestinationRouteCache {
   readonly #routes: TtlCache<DestinationRoute[]>
   readonly #changes: Int32Array
@@ -33,10 +56,7 @@ export class DestinationRouteCache {
     return this.#routes.get(trackerId)
   }
 
-  /**
-   * Destinations were changed by this process, all threads of which must see it at once. Changes
-   * are rare, so all that is remembered is given up.
-   */
+  /** Clears the caches of all threads. Changes of destinations are rare, so it clears everything. */
   invalidate(): void {
     Atomics.add(this.#changes, 0, 1)
   }

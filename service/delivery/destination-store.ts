@@ -3,30 +3,6 @@ import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
 
-/** What acceptance needs to know of a tracker's destinations. */
-export interface DestinationRoute {
-  id: string
-  /** The name of its platform. */
-  platform: string
-  /** While test mode is on, events for this destination are test events. */
-  isTest: boolean
-}
-
-/** All destinations of a tracker; an inactive one collects deliveries until it works again. */
-export async function findDestinationRoutes(
-  { pool }: Database,
-  trackerId: string,
-  now: Date,
-): Promise<DestinationRoute[]> {
-  const { rows } = await pool.query({
-    name: 'find-destination-routes',
-    text: `select id, type, coalesce(test_mode_until > $2::timestamptz, false) as is_test
-           from destinations where tracker_id = $1::uuid order by created_at, id`,
-    values: [trackerId, now],
-  })
-  return rows.map(row => ({ id: row.id, platform: row.type, isTest: row.is_test }))
-}
-
 export interface Destination {
   trackerId: string
   id: string
@@ -114,7 +90,7 @@ interface DestinationBinding {
   adAccountId: number
 }
 
-/** Says which ad account a destination is for, unless that is known. */
+/** Links a destination to its ad account, unless it has one. */
 export async function bindDestination(
   { query }: Database,
   { trackerId, destinationId, adAccountId }: DestinationBinding,
@@ -128,21 +104,21 @@ export async function bindDestination(
     .execute()
 }
 
-interface TriedDestination {
+interface UsedDestination {
   trackerId: string
   destinationId: string
-  /** What was tried. An answer to it says nothing about a credential that was set meanwhile. */
+  /** The credential that was used. The answer proves nothing about a newer one. */
   sealedCredential: Buffer
   at: Date
 }
 
-interface DestinationPause extends TriedDestination {
+interface DestinationPause extends UsedDestination {
   reason: string | null
   nextProbeAt: Date
 }
 
 /**
- * The platform refuses the destination itself: its lane waits, and is probed now and then. False
+ * Pauses a destination that the platform rejects: its deliveries wait, and probes follow. False
  * when it was inactive already, or has another credential by now.
  */
 export async function pauseDestination(
@@ -167,7 +143,7 @@ export async function pauseDestination(
   return changed !== undefined
 }
 
-/** A probe did not get through: the destination stays inactive until a later one. */
+/** A probe failed: the destination stays inactive until a later one. */
 export async function postponeProbe({ query }: Database, pause: DestinationPause): Promise<void> {
   await query
     .updateTable('destinations')
@@ -184,10 +160,10 @@ export async function postponeProbe({ query }: Database, pause: DestinationPause
     .execute()
 }
 
-/** The destination works again. False when it was active already, or has another credential. */
+/** Activates the destination. False when it was active already, or has another credential. */
 export async function resumeDestination(
   { query }: Database,
-  lane: TriedDestination,
+  probed: UsedDestination,
 ): Promise<boolean> {
   const changed = await query
     .updateTable('destinations')
@@ -196,18 +172,18 @@ export async function resumeDestination(
       status_reason: null,
       next_probe_at: null,
       failed_probes: 0,
-      updated_at: lane.at,
+      updated_at: probed.at,
     })
-    .where('tracker_id', '=', lane.trackerId)
-    .where('id', '=', lane.destinationId)
+    .where('tracker_id', '=', probed.trackerId)
+    .where('id', '=', probed.destinationId)
     .where('status', '=', 'inactive')
-    .where('sealed_credential', '=', lane.sealedCredential)
+    .where('sealed_credential', '=', probed.sealedCredential)
     .returning('id')
     .executeTakeFirst()
   return changed !== undefined
 }
 
-interface DestinationName {
+interface DestinationKey {
   trackerId: string
   destinationId: string
 }
@@ -215,12 +191,12 @@ interface DestinationName {
 export type TestMode = Pick<Destination, 'testModeUntil' | 'testCode'>
 
 /**
- * How test mode is; until the transaction ends nobody else switches it, so that of two requests at
- * once the later one wins whole. Null: the tracker has no such destination.
+ * Reads and locks test mode until the transaction ends, so that of two concurrent requests the
+ * later one wins completely. Null when the tracker has no such destination.
  */
 export async function lockTestMode(
   { query }: Transaction,
-  { trackerId, destinationId }: DestinationName,
+  { trackerId, destinationId }: DestinationKey,
 ): Promise<(TestMode & { platform: string }) | null> {
   const row = await query
     .selectFrom('destinations')
@@ -236,7 +212,7 @@ export async function lockTestMode(
 
 export async function switchTestMode(
   { query }: Transaction,
-  { trackerId, destinationId }: DestinationName,
+  { trackerId, destinationId }: DestinationKey,
   { testModeUntil, testCode, at }: TestMode & { at: Date },
 ): Promise<Destination> {
   const row = await query

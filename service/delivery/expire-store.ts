@@ -7,22 +7,22 @@ import { ADD_COUNTS } from './delivery-columns.ts'
 import { IS_COUNTED } from './plan-store.ts'
 
 /** Rows that one statement deletes at most. */
-export const EXPIRED_ROWS = 1_000
+export const EXPIRED_ROWS_MAX = 1_000
 
 /**
- * The deliveries' part of the statement that expires events: it joins `deleted_events`,
- * and lowers the kept counts. `$1` is the tracker.
+ * The deliveries' part of the statement that expires events, as common table expressions: it joins
+ * `deleted_events`, and subtracts their deliveries from the counts. `$1` is the tracker.
  */
-export function expireDeliveriesExpressions(): string {
-  const goneFrom = (table: 'deliveries' | 'delivery_queue') => `
+export function buildExpireDeliveriesCtes(): string {
+  const deleteFrom = (table: 'deliveries' | 'delivery_queue') => `
       delete from ${table} delivery using deleted_events event
       where delivery.tracker_id = event.tracker_id and delivery.created_at = event.created_at
         and delivery.event_id = event.event_id and delivery.space = event.space
       returning delivery.created_at, delivery.is_test, delivery.status`
   return `
-    deleted_final as (${goneFrom('deliveries')}
+    deleted_final as (${deleteFrom('deliveries')}
     ),
-    deleted_waiting as (${goneFrom('delivery_queue')}
+    deleted_waiting as (${deleteFrom('delivery_queue')}
     ),
     deleted_deliveries as materialized (
       select * from deleted_final union all select * from deleted_waiting
@@ -38,16 +38,13 @@ export function expireDeliveriesExpressions(): string {
 
 const SENT_COUNT_TABLES = ['sent_counts', 'sent_key_counts'] as const
 
-/**
- * Deletes a batch of what was counted as sent before `computeRetentionCutoff`, tracker by tracker.
- * Returns how many rows.
- */
-export async function deleteSentCounts(database: Database, keptSince: string): Promise<number> {
+/** Deletes a batch of counts of what was sent before the cutoff day. Returns how many rows. */
+export async function deleteSentCounts(database: Database, cutoffDay: string): Promise<number> {
   let total = 0
   for (const table of SENT_COUNT_TABLES) {
-    const trackers = await findTrackersOfSentCounts(database, table, keptSince)
-    total += await deleteByTracker(trackers, EXPIRED_ROWS, batch =>
-      deleteSentCountsOf(database, table, { ...batch, keptSince }),
+    const trackers = await findTrackersOfSentCounts(database, table, cutoffDay)
+    total += await deleteByTracker(trackers, EXPIRED_ROWS_MAX, batch =>
+      deleteSentCountsOf(database, table, { ...batch, cutoffDay }),
     )
   }
   return total
@@ -55,11 +52,11 @@ export async function deleteSentCounts(database: Database, keptSince: string): P
 
 type SentCountTable = (typeof SENT_COUNT_TABLES)[number]
 
-/** A look into an index for each destination. */
+/** One index lookup per destination. */
 async function findTrackersOfSentCounts(
   { pool }: Database,
   table: SentCountTable,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<string[]> {
   const { rows } = await pool.query({
     text: `select distinct destination.tracker_id from destinations destination
@@ -68,45 +65,42 @@ async function findTrackersOfSentCounts(
              where sent.tracker_id = destination.tracker_id
                and sent.destination_id = destination.id and sent.sent_on < $1::date
              limit 1
-           ) old
-           order by destination.tracker_id limit ${EXPIRED_ROWS}`,
-    values: [keptSince],
+           ) expired
+           order by destination.tracker_id limit ${EXPIRED_ROWS_MAX}`,
+    values: [cutoffDay],
   })
   return rows.map(row => row.tracker_id)
 }
 
-/** A range of the primary key for each of the tracker's destinations. */
+/** Reads one range of the primary key per destination of the tracker. */
 async function deleteSentCountsOf(
   { pool }: Database,
   table: SentCountTable,
-  { trackerId, keptSince, limit }: TrackerBatch & { keptSince: string },
+  { trackerId, cutoffDay, limit }: TrackerBatch & { cutoffDay: string },
 ): Promise<number> {
   const { rows } = await pool.query({
     text: `delete from ${table} where tracker_id = $1::uuid and ctid = any(array(
-             select old.place
+             select expired.row_position
              from destinations destination
              cross join lateral (
-               select ctid as place from ${table} sent
+               select ctid as row_position from ${table} sent
                where sent.tracker_id = $1::uuid and sent.destination_id = destination.id
                  and sent.sent_on < $2::date
                limit $3::integer for update skip locked
-             ) old
+             ) expired
              where destination.tracker_id = $1::uuid
              limit $3::integer
            ))
            returning tracker_id`,
-    values: [trackerId, keptSince, limit],
+    values: [trackerId, cutoffDay, limit],
   })
   return rows.length
 }
 
-/**
- * The trackers that have attempts from before `computeRetentionCutoff`; an attempt belongs to a
- * destination.
- */
-export async function findTrackersOfOldAttempts(
+/** The trackers with attempts from before the cutoff day. */
+export async function findTrackersWithExpiredAttempts(
   { pool }: Database,
-  keptSince: string,
+  cutoffDay: string,
 ): Promise<string[]> {
   const { rows } = await pool.query({
     text: `select distinct destination.tracker_id from destinations destination
@@ -115,21 +109,21 @@ export async function findTrackersOfOldAttempts(
              where attempt.tracker_id = destination.tracker_id
                and attempt.started_at < $1::date::timestamp at time zone 'UTC'
              limit 1
-           ) old
+           ) expired
            order by destination.tracker_id`,
-    values: [keptSince],
+    values: [cutoffDay],
   })
   return rows.map(row => row.tracker_id)
 }
 
-export interface OldAttempts {
+export interface ExpiredAttemptsQuery {
   trackerId: string
-  keptSince: string
-  /** The last attempt of the batch before; null for the first one. */
+  cutoffDay: string
+  /** The last attempt of the previous batch; null for the first batch. */
   after: AttemptPosition | null
 }
 
-/** Where an attempt stands among those of its tracker; the time as PostgreSQL writes it. */
+/** The position of an attempt among those of its tracker; the time as PostgreSQL writes it. */
 export interface AttemptPosition {
   startedAt: string
   id: string
@@ -137,14 +131,14 @@ export interface AttemptPosition {
 
 export interface DeletedAttempts {
   attempts: number
-  /** Null when there were no more. */
+  /** Null when no more are left. */
   last: AttemptPosition | null
 }
 
-/** Deletes a batch of a tracker's oldest attempts; those that are locked are left. */
-export async function deleteAttempts(
+/** Deletes a batch of a tracker's oldest attempts, without locked ones. */
+export async function deleteExpiredAttempts(
   { pool }: Database,
-  { trackerId, keptSince, after }: OldAttempts,
+  { trackerId, cutoffDay, after }: ExpiredAttemptsQuery,
 ): Promise<DeletedAttempts> {
   const { rows } = await pool.query({
     text: `with due as materialized (
@@ -152,16 +146,16 @@ export async function deleteAttempts(
              where tracker_id = $1::uuid
                and started_at < $2::date::timestamp at time zone 'UTC'
                and (started_at, id) > ($3::timestamptz, $4::uuid)
-             order by started_at, id limit ${EXPIRED_ROWS} for update skip locked
-           ), gone as (
+             order by started_at, id limit ${EXPIRED_ROWS_MAX} for update skip locked
+           ), deleted as (
              delete from send_attempts using due
              where send_attempts.tracker_id = due.tracker_id and send_attempts.id = due.id
              returning send_attempts.id
            )
-           select (select count(*) from gone) as attempts,
+           select (select count(*) from deleted) as attempts,
              due.started_at::text as last_at, due.id as last_id
            from due order by due.started_at desc, due.id desc limit 1`,
-    values: [trackerId, keptSince, after?.startedAt ?? '-infinity', after?.id ?? NIL_UUID],
+    values: [trackerId, cutoffDay, after?.startedAt ?? '-infinity', after?.id ?? NIL_UUID],
   })
   const [row] = rows
   if (!row) return { attempts: 0, last: null }

@@ -9,7 +9,7 @@ import {
 } from '../db/sql-fragments.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-ref.ts'
 
-/** A delivery that is made together with its event, and at the same time. */
+/** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
   trackerId: string
   space: EventSpace
@@ -19,16 +19,16 @@ export interface PlannedDelivery {
   status: DeliveryStatus
   statusReason: string
   isTest: boolean
-  /** When a queued delivery is due; as soon as it is created when left out. */
+  /** When a queued delivery is due; immediately by default. */
   dueAt?: Date
 }
 
-/** With the number of its event's entry in the statement. */
+/** A planned delivery with the row number of its event in the statement. */
 export interface NumberedDelivery extends PlannedDelivery {
   number: number
 }
 
-/** With the time of receipt of its event. */
+/** A planned delivery with the time of receipt of its event. */
 export interface PlacedDelivery extends PlannedDelivery {
   createdAt: Date
 }
@@ -55,13 +55,13 @@ const PLACED_COLUMNS: BatchColumn<PlacedDelivery>[] = [
   ...OWN_COLUMNS,
 ]
 
-/** Test deliveries and skipped ones are in no rate. */
+/** Rates count neither test deliveries nor skipped ones. */
 export const IS_COUNTED = `not is_test and status not like 'skipped:%'`
 
 const STORED_COLUMNS = `tracker_id, created_at, id, event_id, space, destination_id, status,
       status_reason, is_test`
 
-/** What is queued goes into the queue, and what is final from the start into the history. */
+/** Queued deliveries go into the queue, and those that are final from the start into the history. */
 export const PLAN_WRITES = {
   queued: {
     columns: PLACED_COLUMNS,
@@ -89,8 +89,8 @@ export const PLAN_WRITES = {
 } satisfies Record<string, BatchWrite<PlacedDelivery>>
 
 /**
- * The deliveries' part of the acceptance statement. It joins `accepted`, the entries of the events
- * that are new: a repeated event plans nothing.
+ * The deliveries' part of the acceptance statement. It joins `accepted`, the rows of the events
+ * that are new: a duplicate plans nothing.
  */
 export function planExpressions(firstParameter: number): string {
   const own = OWN_COLUMNS.map(({ name }) => `plan.${name}`).join(', ')

@@ -8,12 +8,12 @@ import { FAILED_STATUSES } from './delivery-status.ts'
 
 export interface Replay {
   trackerId: string
-  /** Null looks at all of them. */
+  /** Null replays all failed deliveries. */
   deliveryIds: readonly number[] | null
   eventName: string | null
   limit: number
   at: Date
-  /** What is sent now must still be young enough when the platform reads it. */
+  /** The platform's window must not end before this. */
   windowEndsAfter: Date
 }
 
@@ -24,15 +24,15 @@ export interface ReplayCounts {
   isCapped: boolean
 }
 
-/** What moves back into the queue as it is. */
-const KEPT_COLUMNS = [...FIXED_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error']
-const KEPT_NAMES = KEPT_COLUMNS.join(', ')
+/** Columns that move back into the queue unchanged. */
+const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...ATTEMPT_COLUMNS, 'last_error']
+const UNCHANGED_NAMES = UNCHANGED_COLUMNS.join(', ')
 
 /**
- * The moved rows are `moved`. The lock is in a sub-select because Citus 13.0 misreads the result of
- * a common table expression that locks.
+ * Deletes replayable deliveries as `moved`. The lock is in a sub-select because Citus 13.0 misreads
+ * the result of a common table expression that locks.
  */
-const takeFailed = (byId: boolean) => `
+const deleteReplayable = (byId: boolean) => `
   with failed as materialized (
     select * from (
       select delivery.tracker_id, delivery.created_at, delivery.id, delivery.event_id,
@@ -51,42 +51,42 @@ const takeFailed = (byId: boolean) => `
       order by delivery.replayable_until desc limit $3::integer + 1
       for update of delivery skip locked
     ) locked
-  ), judged as materialized (
+  ), checked as materialized (
     select failed.*, case
       when failed.replayable_until <= $4::timestamptz then 'expired'
       when payload.is_there is null then 'payload_expired'
-      else 'queued' end as verdict
+      else 'queued' end as result
     from (select * from failed order by replayable_until desc limit $3::integer) failed
     left join lateral (
       select true as is_there from event_payloads
       where ${payloadCondition('failed')} limit 1
     ) payload on true
   ), moved as (
-    delete from deliveries using judged
-    where judged.verdict = 'queued' and deliveries.tracker_id = judged.tracker_id
-      and deliveries.created_at = judged.created_at and deliveries.id = judged.id
+    delete from deliveries using checked
+    where checked.result = 'queued' and deliveries.tracker_id = checked.tracker_id
+      and deliveries.created_at = checked.created_at and deliveries.id = checked.id
       and deliveries.tracker_id = $1::uuid
     returning deliveries.*
   )`
 
-const queueAgain = (source: string, at: string) => `
-    insert into delivery_queue (${KEPT_NAMES}, status, status_reason, next_attempt_at,
+const insertQueued = (source: string, at: string) => `
+    insert into delivery_queue (${UNCHANGED_NAMES}, status, status_reason, next_attempt_at,
       replayed_at, attempts_before_replay, updated_at)
-    select ${KEPT_NAMES}, 'queued', 'replayed', ${at}::timestamptz,
+    select ${UNCHANGED_NAMES}, 'queued', 'replayed', ${at}::timestamptz,
       ${at}::timestamptz, attempt_count, ${at}::timestamptz
     from ${source}`
 
 const COUNTS = `
-  count(*) filter (where verdict = 'queued') as queued,
-  count(*) filter (where verdict = 'expired') as expired,
-  count(*) filter (where verdict = 'payload_expired') as "payloadExpired",
+  count(*) filter (where result = 'queued') as queued,
+  count(*) filter (where result = 'expired') as expired,
+  count(*) filter (where result = 'payload_expired') as "payloadExpired",
   (select count(*) from failed) > $3::integer as "isCapped"`
 
 /**
- * Moves failed deliveries back into the queue, those of the newest events first: those that can
- * never be sent again thus never crowd out the others. All of it happens or nothing; rows that a
- * second replay has locked belong to that one. Needs a transaction of its own. One statement, but
- * on a Citus cluster, where an insert may not read a common table expression (decision 0024).
+ * Moves failed deliveries back into the queue, newest events first, so that those that can never be
+ * sent again leave room for the others. Atomic; rows that another replay has locked are skipped.
+ * Needs its own transaction. It is one statement, except on a Citus cluster, where an insert cannot
+ * read a common table expression (decision 0024).
  */
 export async function replayFailed(
   { query }: Transaction,
@@ -94,21 +94,21 @@ export async function replayFailed(
   { isCluster = false }: { isCluster?: boolean } = {},
 ): Promise<ReplayCounts> {
   const ids = deliveryIds && arrayLiteral(deliveryIds.map(String))
-  const take = takeFailed(ids !== null)
+  const deleteFailed = deleteReplayable(ids !== null)
   const values = [trackerId, FAILED_STATUSES, limit, windowEndsAfter, ids, eventName]
-  // The newest are at the end of their index. A bitmap loses that order, and then all failures of
-  // the tracker are read and sorted for the sake of a few.
+  // The newest are at the end of the index. A bitmap scan loses that order, and reads and sorts all
+  // failures of the tracker to find a few.
   await setLocally({ query }, { enable_bitmapscan: 'off' })
   if (!isCluster) {
-    const text = `${take}, queued as (${queueAgain('moved', '$7')}) select ${COUNTS} from judged`
+    const text = `${deleteFailed}, queued as (${insertQueued('moved', '$7')}) select ${COUNTS} from checked`
     const { rows } = await query.executeQuery(CompiledQuery.raw(text, [...values, at]))
     return rows[0] as ReplayCounts
   }
-  const text = `${take}
-    select ${COUNTS}, ${rowsToJson(KEPT_COLUMNS, 'moved')} as moved from judged`
+  const text = `${deleteFailed}
+    select ${COUNTS}, ${rowsToJson(UNCHANGED_COLUMNS, 'moved')} as moved from checked`
   const { rows } = await query.executeQuery(CompiledQuery.raw(text, values))
   const { moved, ...counts } = rows[0] as ReplayCounts & { moved: string | null }
-  const again = queueAgain(rowsFromJson(KEPT_COLUMNS, 'deliveries', '$1'), '$2')
-  if (moved) await query.executeQuery(CompiledQuery.raw(again, [moved, at]))
+  const insert = insertQueued(rowsFromJson(UNCHANGED_COLUMNS, 'deliveries', '$1'), '$2')
+  if (moved) await query.executeQuery(CompiledQuery.raw(insert, [moved, at]))
   return counts
 }

@@ -34,7 +34,7 @@ interface DeliveryRoutes {
   platforms: PlatformRegistry
   now: () => Date
   testModeSeconds: number
-  /** Test mode of one of the tracker's destinations was switched. */
+  /** The test mode of one of the tracker's destinations was switched. */
   onTestModeSwitched: (trackerId: string) => void
   /** Deliveries became due. */
   onQueued: () => void
@@ -76,17 +76,16 @@ interface TestModeRequest {
   destinationId: string
   body: unknown
   at: Date
-  /** After so long it switches itself off: forgotten test mode is lost conversions. */
+  /** Test mode switches off after this long, because forgotten test mode loses conversions. */
   testModeSeconds: number
 }
 
 type TestModeScope = Pick<DeliveryRoutes, 'database' | 'audit' | 'platforms'>
 
 /**
- * setDestinationTestMode: returns the destination as it is now. It never switches on without a
- * code, because the platform would count the test events as live. What changes is written down.
- * Throws a 404 refusal for a destination that the tracker does not have, and a 422 that names every
- * wrong field.
+ * Switches test mode and returns the destination. It never switches on without a code, because the
+ * platform would count the test events as live. A change is audited. Throws a 404 refusal for a
+ * destination of another tracker, and a 422 that names every invalid field.
  */
 async function setTestMode(
   { database, audit, platforms }: TestModeScope,
@@ -95,13 +94,13 @@ async function setTestMode(
   assertDestinationId(destinationId)
   const { enabled, test_event_code } = checkTestModeBody(body)
   const until = new Date(at.getTime() + testModeSeconds * 1_000)
-  const name = { trackerId: tracker.trackerId, destinationId }
+  const key = { trackerId: tracker.trackerId, destinationId }
   return database.query.transaction().execute(async query => {
-    const before = await lockTestMode({ query }, name)
+    const before = await lockTestMode({ query }, key)
     if (!before) throw destinationNotFound()
     const platform = platforms.find(before.platform) ?? platforms.default
     const keptCode = before.testCode ?? (enabled ? platform.createTestCode() : null)
-    const after = await switchTestMode({ query }, name, {
+    const after = await switchTestMode({ query }, key, {
       testModeUntil: enabled ? until : null,
       testCode: test_event_code ?? keptCode,
       at,
@@ -112,7 +111,7 @@ async function setTestMode(
   })
 }
 
-/** Null where everything stays as it was: what was off is switched off, and keeps its code. */
+/** Null when nothing changes: test mode that is off is switched off and keeps its code. */
 function testModeEntry(
   { trackerId, workspaceId }: TrackerIdentity,
   { before, after, at }: { before: TestMode; after: Destination; at: Date },
@@ -138,10 +137,7 @@ function testModeEntry(
 
 const checkReplayBody = createBodyValidator<ReplaySubmission>(ReplaySubmission, ['event_name'])
 
-interface ReplayScope {
-  database: Database
-  audit: AuditTrail
-}
+type ReplayScope = Pick<DeliveryRoutes, 'database' | 'audit'>
 
 interface ReplayRequest {
   tracker: TrackerIdentity
@@ -150,9 +146,8 @@ interface ReplayRequest {
 }
 
 /**
- * replayFailedDeliveries: queues what failed and may still go out. Every request that was carried out is
- * written down, also one that found nothing. Throws a 422 refusal that names every wrong field. The
- * caller wakes the workers.
+ * Queues failed deliveries that can still be sent. Every request is audited, even one that found
+ * nothing. Throws a 422 refusal that names every invalid field. The caller wakes the workers.
  */
 async function replayFailedDeliveries(
   { database, audit }: ReplayScope,
@@ -197,7 +192,7 @@ function replayEntry(
       capped: isCapped,
       limit,
       delivery_ids: deliveryIds?.length ?? null,
-      // Whatever names no event of the ledger is free text, which the log never holds.
+      // A name that matches no event is free text, which the audit log never contains.
       event_name: foundCount > 0 ? eventName : null,
     },
   }

@@ -4,16 +4,16 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Keys of 32 bytes. What is sealed anew is sealed with the current one. */
+/** Keys of 32 bytes. The current one seals. */
 export interface CredentialKeys {
   current: Buffer
-  /** While keys rotate: they open what was sealed before, and seal nothing. */
+  /** During a key rotation: they open what was sealed before, and seal nothing. */
   previous: readonly Buffer[]
 }
 
 /**
  * Encrypts a platform credential for the store: nonce, authentication tag, then the ciphertext.
- * The destination's id is bound to it, so that a sealed credential cannot be moved to another row.
+ * It is bound to the destination's id, so that it cannot be copied to another row.
  */
 export function sealCredential(
   { current }: CredentialKeys,
@@ -28,29 +28,29 @@ export function sealCredential(
 
 export interface OpenedCredential {
   credential: string
-  /** Which of the keys opened it. */
+  /** Which key opened it. */
   key: 'current' | 'previous'
 }
 
 /**
- * Opens what `sealCredential` made. Null when none of the keys fits, a byte was changed or it
- * belongs to another destination: the cipher does not tell these apart.
+ * Decrypts a sealed credential. Null when no key fits, a byte was changed or it belongs to another
+ * destination: the cipher does not distinguish these.
  */
 export function openCredential(
   { current, previous }: CredentialKeys,
   destinationId: string,
   sealed: Buffer,
 ): OpenedCredential | null {
-  const byCurrent = openedWith(current, destinationId, sealed)
-  if (byCurrent !== null) return { credential: byCurrent, key: 'current' }
+  const currentCredential = decryptWith(current, destinationId, sealed)
+  if (currentCredential !== null) return { credential: currentCredential, key: 'current' }
   for (const key of previous) {
-    const credential = openedWith(key, destinationId, sealed)
+    const credential = decryptWith(key, destinationId, sealed)
     if (credential !== null) return { credential, key: 'previous' }
   }
   return null
 }
 
-function openedWith(key: Buffer, destinationId: string, sealed: Buffer): string | null {
+function decryptWith(key: Buffer, destinationId: string, sealed: Buffer): string | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null
   const nonce = sealed.subarray(0, NONCE_BYTES)
   const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)

@@ -6,29 +6,29 @@ import {
   unnestColumns,
 } from '../db/sql-fragments.ts'
 
-/** Distinct event names that are counted a day and destination; the platform lists a hundred. */
+/** Event names counted per day and destination; the platform lists a hundred. */
 export const COUNTED_NAMES_MAX = 200
 
-/** Under this name goes what is beyond. */
+/** The name under which all further event names are counted. */
 export const OTHER_NAMES = '(other names)'
 
 export interface CountedSpan {
   trackerId: string
   destinationId: string
-  /** UTC days of sending, YYYY-MM-DD; both belong to the span. */
+  /** UTC days of sending, YYYY-MM-DD, both included. */
   from: string
   until: string
 }
 
 export interface MatchKeyCounts {
   eventName: string
-  /** Live events that the platform accepted. */
+  /** Accepted live events. */
   events: number
-  /** How many of them carried each key, such as `em` or `fbc`. */
+  /** How many of them contained each key, such as `em` or `fbc`. */
   keys: Record<string, number>
 }
 
-/** Which identifiers the accepted live events of a span carried, by event name. */
+/** The identifiers of the accepted live events of some days, by event name. */
 export async function countMatchKeys(
   { pool }: Database,
   { trackerId, destinationId, from, until }: CountedSpan,
@@ -58,29 +58,29 @@ export async function countMatchKeys(
   return rows.map(row => ({ eventName: row.event_name, events: row.events, keys: row.keys }))
 }
 
-/** What went to one destination, of one event name, that concerns one UTC day. */
+/** What was sent to one destination for one UTC day and event name. */
 export interface SentOfDay {
   eventName: string
-  /** Live events that the platform accepted on the day. */
+  /** Live events accepted on the day. */
   accepted: number
-  /** Of these, the ones that happened on another day. */
+  /** Those of them that happened on another day. */
   acceptedOfOtherDays: number
-  /** Live events of the day that the platform accepted on another day. */
+  /** Live events of the day that were accepted on another day. */
   acceptedOnOtherDays: number
-  /** Test events of the day that the platform accepted, whenever. */
+  /** Test events of the day that were accepted on any day. */
   tests: number
-  /** Attempts with events of the day that got no usable answer. */
+  /** Attempts with events of the day and no usable answer. */
   unknownAttempts: number
 }
 
-/** Every name that was sent on the day, or that has events of the day, in order. */
+/** All event names that were sent on the day or have events of the day, in order. */
 export async function countSentOfDay(
   { pool }: Database,
   { trackerId, destinationId, day }: { trackerId: string; destinationId: string; day: string },
 ): Promise<SentOfDay[]> {
   const { rows } = await pool.query({
     name: 'count-sent-of-day',
-    // An event is sent after it happened; the day before is for a clock that was set back.
+    // An event is sent after it happened; the previous day covers a clock that was set back.
     text: `select event_name,
              coalesce(sum(accepted) filter (where sent_on = $3::date), 0) as accepted,
              coalesce(sum(accepted) filter (where event_on <> $3::date), 0) as of_other_days,
@@ -134,7 +134,7 @@ const GROUP_COLUMNS: BatchColumn<SentGroup>[] = [
   { name: 'keys', type: 'text', text: ({ keys }) => keys.join(' ') },
 ]
 
-/** Parameters that `countSentExpressions` takes, from its first. */
+/** The parameters of `countSentExpressions`, from `firstParameter` on. */
 export function countSentValues(groups: readonly SentGroup[]): string[] {
   return toArrayParameters(GROUP_COLUMNS, groups)
 }
@@ -148,8 +148,8 @@ export interface CountSentParameters {
 }
 
 /**
- * The part of the settling statement that counts what was settled. It reads `settled`, the rows
- * that were really this worker's, with their `group_number` and `unknown`.
+ * The part of the settling statement that counts what was sent. It reads `settled`, the rows that
+ * belonged to this worker, with their `group_number` and `unknown`.
  */
 export function countSentExpressions(parameters: CountSentParameters): string {
   const writes = countSentWrites(parameters)
@@ -159,19 +159,19 @@ export function countSentExpressions(parameters: CountSentParameters): string {
 }
 
 /**
- * What is counted of groups that have a name, from a source with their columns. Rows are taken in
- * the order of their keys, so that two workers cannot wait for each other.
+ * The inserts into the count tables, from a source with the columns of `counted_groups`. They write
+ * in the order of the keys, so that two workers cannot deadlock.
  */
 export function countSentWrites({
   trackerId,
   destinationId,
   sentOn,
 }: Omit<CountSentParameters, 'firstParameter'>) {
-  const ofDay = `${trackerId}::uuid, ${destinationId}::uuid, ${sentOn}::date`
+  const keyValues = `${trackerId}::uuid, ${destinationId}::uuid, ${sentOn}::date`
   const sent = (source: string) => `
       insert into sent_counts
         (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)
-      select ${ofDay}, event_name, event_on, ${COUNTER_SHARD},
+      select ${keyValues}, event_name, event_on, ${COUNTER_SHARD},
         sum(accepted), sum(test), sum(unknown)
       from ${source} group by event_name, event_on order by event_name, event_on
       on conflict (tracker_id, destination_id, sent_on, event_name, event_on, slot) do update set
@@ -181,7 +181,7 @@ export function countSentWrites({
   const keys = (source: string) => `
       insert into sent_key_counts
         (tracker_id, destination_id, sent_on, event_name, match_key, slot, events)
-      select ${ofDay}, event_name, match_key, ${COUNTER_SHARD}, sum(accepted)
+      select ${keyValues}, event_name, match_key, ${COUNTER_SHARD}, sum(accepted)
       from ${source} cross join unnest(string_to_array(nullif(keys, ''), ' ')) as match_key
       where accepted > 0 group by event_name, match_key order by event_name, match_key
       on conflict (tracker_id, destination_id, sent_on, event_name, match_key, slot) do update
@@ -205,9 +205,9 @@ const SETTLED_GROUPS = `
     )`
 
 /**
- * As expressions that end in `counted_groups`: the groups, each under the name that it counts for.
- * How many names there are is only asked when one is new. Workers that meet new names at the same
- * moment do not see each other's, so the limit may be passed by what they have in hand.
+ * Common table expressions that end in `counted_groups`: the groups, each with the event name under
+ * which it is counted. The names of the day are counted only when one is new. Workers that add
+ * names concurrently do not see each other's, so they may exceed the limit by a few.
  */
 export function countedGroups(parameters: CountSentParameters): string {
   const { trackerId, destinationId, sentOn, firstParameter } = parameters

@@ -15,9 +15,9 @@ import {
 } from './delivery-columns.ts'
 import { WAITING_STATUSES } from './delivery-status.ts'
 
-/** What goes into the history of a delivery that is skipped, beside its status. */
-const KEPT_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
-const SKIPPED_COLUMNS = [...KEPT_COLUMNS, 'last_error']
+/** Columns that a skipped delivery takes into the history unchanged. */
+const UNCHANGED_COLUMNS = [...FIXED_COLUMNS, ...REPLAY_COLUMNS, ...ATTEMPT_COLUMNS]
+const SKIPPED_COLUMNS = [...UNCHANGED_COLUMNS, 'last_error']
 
 export interface WithdrawnVisitor {
   trackerId: string
@@ -25,14 +25,14 @@ export interface WithdrawnVisitor {
   at: Date
 }
 
-/** A visitor withdrew: what still waits for them is not sent. Returns how many were stopped. */
+/** Skips the waiting deliveries of a visitor who withdrew consent. Returns how many. */
 export async function skipWaitingOfVisitor(
   database: Pick<Database, 'pool'>,
   { trackerId, visitorId, at }: WithdrawnVisitor,
 ): Promise<number> {
   const digest = digestVisitorId(visitorId)
-  const person = [trackerId, visitorId, WAITING_STATUSES]
-  const values = [...person, indexKey(trackerId, digest), legacyIndexKey(digest)]
+  const keys = [indexKey(trackerId, digest), legacyIndexKey(digest)]
+  const values = [trackerId, visitorId, WAITING_STATUSES, ...keys]
   if (await isCitusCluster(database)) {
     return inTransaction(database, client => skipInSteps(client, { trackerId, at }, values))
   }
@@ -40,7 +40,7 @@ export async function skipWaitingOfVisitor(
   return rows[0].count
 }
 
-const TAKE_WAITING = `
+const DELETE_WAITING = `
   with found as materialized (
     select queue.tracker_id, queue.created_at, queue.id
     from ${selectPayloadsByIndexKey({ trackerId: '$1', key: '$4', legacyKey: '$5' })}
@@ -61,44 +61,44 @@ const TAKE_WAITING = `
 
 const WITHDRAWN = { reason: `'consent_withdrawn'`, lastError: 'last_error' }
 
-const SKIP_WAITING = `${TAKE_WAITING},
-  kept as (${keepSkipped('skipped', { ...WITHDRAWN, at: '$6' })}),
+const SKIP_WAITING = `${DELETE_WAITING},
+  inserted as (${insertSkipped('skipped', { ...WITHDRAWN, at: '$6' })}),
   counted as (${uncountSkipped('skipped')})
   select count(*) as count from skipped`
 
-const TAKE_WAITING_ROWS = `${TAKE_WAITING}
+const DELETE_WAITING_ROWS = `${DELETE_WAITING}
   select (select count(*) from skipped) as count,
     ${rowsToJson(SKIPPED_COLUMNS, 'skipped')} as skipped`
 const SKIPPED_ROWS = rowsFromJson(SKIPPED_COLUMNS, 'delivery_queue', '$2')
-const KEEP_SKIPPED_ROWS = keepSkipped(SKIPPED_ROWS, { ...WITHDRAWN, at: '$1' })
+const INSERT_SKIPPED_ROWS = insertSkipped(SKIPPED_ROWS, { ...WITHDRAWN, at: '$1' })
 const UNCOUNT_SKIPPED_ROWS = uncountSkipped(SKIPPED_ROWS)
 
-/** On a Citus cluster, where an insert may not read a common table expression (decision 0024). */
+/** On a Citus cluster, where an insert cannot read a common table expression (decision 0024). */
 async function skipInSteps(
   client: pg.PoolClient,
   { trackerId, at }: Pick<WithdrawnVisitor, 'trackerId' | 'at'>,
   values: readonly unknown[],
 ): Promise<number> {
-  const { rows } = await client.query(TAKE_WAITING_ROWS, [...values])
+  const { rows } = await client.query(DELETE_WAITING_ROWS, [...values])
   const [{ count, skipped }] = rows
   if (count === 0) return 0
-  await client.query(KEEP_SKIPPED_ROWS, [at, skipped])
+  await client.query(INSERT_SKIPPED_ROWS, [at, skipped])
   await client.query(UNCOUNT_SKIPPED_ROWS, [trackerId, skipped])
   return count
 }
 
-/** Inserts rows that left the queue into the history as skipped, as SQL. */
-function keepSkipped(
+/** The SQL that inserts rows from the queue into the history as skipped. */
+function insertSkipped(
   rows: string,
   { reason, lastError, at }: { reason: string; lastError: string; at: string },
 ): string {
-  const kept = KEPT_COLUMNS.join(', ')
-  return `insert into deliveries (${kept}, status, status_reason, last_error, updated_at)
-       select ${kept}, 'skipped:consent', ${reason}, ${lastError}, ${at}::timestamptz
+  const unchanged = UNCHANGED_COLUMNS.join(', ')
+  return `insert into deliveries (${unchanged}, status, status_reason, last_error, updated_at)
+       select ${unchanged}, 'skipped:consent', ${reason}, ${lastError}, ${at}::timestamptz
        from ${rows}`
 }
 
-/** Takes skipped deliveries out of the counts of what was planned, as SQL; `$1` is the tracker. */
+/** The SQL that subtracts skipped deliveries from the planned counts; `$1` is the tracker. */
 function uncountSkipped(rows: string): string {
   return `insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
        select $1::uuid, ${utcDay('created_at')}, ${COUNTER_SHARD}, -count(*), 0
@@ -113,18 +113,18 @@ export interface ErasedEvents {
 }
 
 export interface StoppedDeliveries {
-  /** Deliveries that another statement is writing at this moment: to be tried again. */
+  /** Deliveries that another statement has locked: call again. */
   missed: number
-  /** The requests that carried these events. */
+  /** The requests that contained these events. */
   attemptIds: string[]
-  /** A request is under way, or a replay may begin one. */
+  /** A request is in flight, or a replay may start one. */
   mayBeAnswered: boolean
 }
 
 /**
- * The people of these events were erased: what waits is not sent, and what the platform said of any
- * delivery keeps its codes and loses its words, which might repeat what was sent. A row that a
- * worker is just settling is left for another call, so that the two cannot wait for each other.
+ * Stops the deliveries of erased people: waiting ones are skipped, and every stored error keeps its
+ * codes and loses its text, which may repeat what was sent. A row that a worker is settling is left
+ * for another call, so that the two cannot deadlock.
  */
 export async function tryStopErased(
   { pool }: Database,
@@ -140,7 +140,7 @@ const HAS_TEXT = `coalesce(delivery.last_error ->> 'message' <> ''
   or delivery.last_error ->> 'user_title' is not null
   or delivery.last_error ->> 'user_message' is not null, false)`
 
-/** Members of a `SendError`. */
+/** The members of a `SendError`, without free text. */
 const WITHOUT_TEXT = `(last_error::jsonb
   || '{"message": "", "user_title": null, "user_message": null}')::json`
 
@@ -149,9 +149,9 @@ const IS_WAITING = 'delivery.status = any($3::text[])'
 /** The deliveries of the erased events in one of the two tables. */
 const deliveriesOfErased = (
   table: 'delivery_queue' | 'deliveries',
-  { isOpen, mayBeAnswered }: { isOpen: string; mayBeAnswered: string },
+  { needsChange, mayBeAnswered }: { needsChange: string; mayBeAnswered: string },
 ) => `
-  select delivery.created_at, delivery.id, delivery.attempt_ids, ${isOpen} as is_open,
+  select delivery.created_at, delivery.id, delivery.attempt_ids, ${needsChange} as needs_change,
     ${mayBeAnswered} as may_be_answered
   from ${unnestEventRefs('erased', 4)}
   cross join lateral (
@@ -161,11 +161,11 @@ const deliveriesOfErased = (
     offset 0
   ) delivery`
 
-/** Those of them that are to be changed and are not locked elsewhere, locked in order. */
-const lockedOf = (table: 'delivery_queue' | 'deliveries', concerned: string) => `
+/** Those of them that need a change and are not locked elsewhere, locked in order. */
+const lockDeliveries = (table: 'delivery_queue' | 'deliveries', concerned: string) => `
   select delivery.tracker_id, delivery.created_at, delivery.id, ${IS_WAITING} as is_waiting
   from (
-    select * from ${concerned} where is_open order by created_at, id
+    select * from ${concerned} where needs_change order by created_at, id
   ) concerned
   cross join lateral (
     select * from ${table}
@@ -173,47 +173,47 @@ const lockedOf = (table: 'delivery_queue' | 'deliveries', concerned: string) => 
     limit 1 for update skip locked
   ) delivery`
 
-const SAME_ROW = `delivery.tracker_id = reached.tracker_id
-      and delivery.created_at = reached.created_at and delivery.id = reached.id`
+const SAME_ROW = `delivery.tracker_id = locked.tracker_id
+      and delivery.created_at = locked.created_at and delivery.id = locked.id`
 
 const STOP_ERASED = `
   with concerned_queue as materialized (
     ${deliveriesOfErased('delivery_queue', {
-      isOpen: `${IS_WAITING} or ${HAS_TEXT}`,
+      needsChange: `${IS_WAITING} or ${HAS_TEXT}`,
       mayBeAnswered: `delivery.status = 'sent'`,
     })}
   ), concerned_history as materialized (
     ${deliveriesOfErased('deliveries', {
-      isOpen: HAS_TEXT,
+      needsChange: HAS_TEXT,
       mayBeAnswered: 'delivery.replayable_until is not null',
     })}
-  ), reached_queue as materialized (
-    ${lockedOf('delivery_queue', 'concerned_queue')}
-  ), reached_history as materialized (
-    ${lockedOf('deliveries', 'concerned_history')}
+  ), locked_queue as materialized (
+    ${lockDeliveries('delivery_queue', 'concerned_queue')}
+  ), locked_history as materialized (
+    ${lockDeliveries('deliveries', 'concerned_history')}
   ), stopped as (
-    delete from delivery_queue delivery using reached_queue reached
-    where ${SAME_ROW} and reached.is_waiting
+    delete from delivery_queue delivery using locked_queue locked
+    where ${SAME_ROW} and locked.is_waiting
     returning delivery.*
-  ), kept as (
-    ${keepSkipped('stopped', { reason: "'erased'", lastError: WITHOUT_TEXT, at: '$2' })}
-  ), silenced as (
+  ), inserted as (
+    ${insertSkipped('stopped', { reason: "'erased'", lastError: WITHOUT_TEXT, at: '$2' })}
+  ), redacted as (
     update delivery_queue delivery set last_error = ${WITHOUT_TEXT}, updated_at = $2::timestamptz
-    from reached_queue reached
-    where ${SAME_ROW} and not reached.is_waiting
-  ), silenced_history as (
+    from locked_queue locked
+    where ${SAME_ROW} and not locked.is_waiting
+  ), redacted_history as (
     update deliveries delivery set last_error = ${WITHOUT_TEXT}, updated_at = $2::timestamptz
-    from reached_history reached
+    from locked_history locked
     where ${SAME_ROW}
   ), counted as (
     ${uncountSkipped('stopped')}
   ), concerned as materialized (
-    select attempt_ids, is_open, may_be_answered from concerned_queue
+    select attempt_ids, needs_change, may_be_answered from concerned_queue
     union all
-    select attempt_ids, is_open, may_be_answered from concerned_history
+    select attempt_ids, needs_change, may_be_answered from concerned_history
   )
   select
-    (select count(*) from concerned where is_open) - (select count(*) from reached_queue)
-      - (select count(*) from reached_history) as missed,
+    (select count(*) from concerned where needs_change) - (select count(*) from locked_queue)
+      - (select count(*) from locked_history) as missed,
     array(select distinct unnest(attempt_ids) from concerned) as attempt_ids,
     coalesce((select bool_or(may_be_answered) from concerned), false) as may_be_answered`

@@ -3,9 +3,7 @@ import { sleepInDatabase } from '../db/database.ts'
 import { findEventsWithoutPayload } from '../events/erase-store.ts'
 import type { EventRef } from '../events/event-ref.ts'
 import { Refusal } from '../http/refusal.ts'
-import type { SendAnswer } from '../platforms/platform.ts'
 import { clearAnswers } from './attempt-store.ts'
-import { hasFreeText } from './send-events.ts'
 import { tryStopErased } from './skip-store.ts'
 
 interface StopErasedScope {
@@ -16,10 +14,10 @@ interface StopErasedScope {
 const TRIES_MAX = 1_000
 
 /**
- * The people of these events were erased: what waits is not sent, and what the platform said is
- * forgotten. A worker that settles one of them has it for a moment only, and is waited for. True
- * when the platform may yet say something: a request is under way, or a replay may begin one.
- * Throws a 503 refusal when workers hold on to them for several seconds.
+ * Stops the deliveries of erased people: what waits is not sent, and the platform's answers are
+ * cleared. It waits for workers that are settling one of them, which takes only a moment. True when
+ * the platform may still answer: a request is in flight, or a replay may start one. Throws a 503
+ * refusal when workers keep rows locked for several seconds.
  */
 export async function stopErasedDeliveries(
   { database, now }: StopErasedScope,
@@ -36,27 +34,26 @@ export async function stopErasedDeliveries(
   throw Refusal.unavailable('Deliveries of this person are being written; try again.', 1)
 }
 
-/** A request whose answer has been written down. */
+/** A request whose answer is stored. */
 interface SettledRequest {
   trackerId: string
   attemptId: string
-  result: SendAnswer
   events: readonly EventRef[]
-  /** Other workers had taken some of the events, which thus do not know of the request. */
+  /** Other workers had claimed some of the events, which therefore do not refer to the request. */
   isPartial: boolean
 }
 
 /**
- * People may be erased while a request with their events is under way, and its answer may repeat
- * what was sent. So the worker that settled it looks whether their payloads are still there, and an
- * erasure that began before has its second look after it took them (erase-events-whole.ts): one of
- * the two comes last. An answer that not all of its events know of could not be found again.
+ * Clears the stored answer of a request if one of its people was erased while it was in flight,
+ * since free text may repeat what was sent. The worker that settled the request checks whether the
+ * payloads still exist, and an erasure checks the deliveries again after it deleted the payloads
+ * (erasure/erase-person.ts): one of the two comes last. An answer that not all of its events refer
+ * to could not be found later.
  */
 export async function clearErasedAnswer(
   scope: StopErasedScope,
-  { trackerId, attemptId, result, events, isPartial }: SettledRequest,
+  { trackerId, attemptId, events, isPartial }: SettledRequest,
 ): Promise<void> {
-  if (!hasFreeText(result)) return
   const { database } = scope
   const erased = await findEventsWithoutPayload(database, trackerId, events)
   if (erased.length > 0) await stopErasedDeliveries(scope, { trackerId, events: erased })

@@ -1,7 +1,7 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { ConsentGranted } from '../consent/consent-decision.ts'
 import { checkWithdrawal } from '../consent/withdrawal.ts'
-import type { DestinationRoute } from '../delivery/destination-store.ts'
+import type { DestinationRoute } from '../delivery/destination-route-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'

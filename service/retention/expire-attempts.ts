@@ -1,8 +1,8 @@
 import { type Database, sleepInDatabase } from '../db/database.ts'
 import {
   type AttemptPosition,
-  deleteAttempts,
-  findTrackersOfOldAttempts,
+  deleteExpiredAttempts,
+  findTrackersWithExpiredAttempts,
 } from '../delivery/expire-store.ts'
 import { computeRetentionCutoff } from './retention-cutoff.ts'
 
@@ -30,11 +30,11 @@ export async function expireAttempts(
   const cutoffDay = computeRetentionCutoff(now, { days: attemptDays })
   let attempts = 0
   let batches = 0
-  for (const trackerId of await findTrackersOfOldAttempts(database, cutoffDay)) {
+  for (const trackerId of await findTrackersWithExpiredAttempts(database, cutoffDay)) {
     let after: AttemptPosition | null = null
     do {
       if (batches === batchesMax) return { attempts, more: true }
-      const batch = await deleteAttempts(database, { trackerId, keptSince: cutoffDay, after })
+      const batch = await deleteExpiredAttempts(database, { trackerId, cutoffDay, after })
       after = batch.last
       attempts += batch.attempts
       batches += 1

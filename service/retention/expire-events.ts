@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { sleepInDatabase } from '../db/database.ts'
-import { deleteSentCounts, EXPIRED_ROWS } from '../delivery/expire-store.ts'
+import { deleteSentCounts, EXPIRED_ROWS_MAX } from '../delivery/expire-store.ts'
 import {
   deleteExpiredKeys,
   dropDetachedWeek,
@@ -148,7 +148,11 @@ async function deleteOldReports(database: Database, cutoffDay: string, batchesMa
     const reports = await deleteReports(database, cutoffDay)
     const alerts = await deleteResolvedAlerts(database, cutoffDay)
     rows += sent + reports + alerts
-    if (sent < EXPIRED_ROWS && reports < EXPIRY_BATCH_REPORTS && alerts < EXPIRY_BATCH_REPORTS) {
+    if (
+      sent < EXPIRED_ROWS_MAX &&
+      reports < EXPIRY_BATCH_REPORTS &&
+      alerts < EXPIRY_BATCH_REPORTS
+    ) {
       return { rows, more: false }
     }
     await sleepInDatabase(database)

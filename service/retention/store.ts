@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts'
 import {
+  buildExpireDeliveriesCtes,
   deleteDeliveryCounts,
   deleteQueuedDeliveries,
   dropDeliveryPartition,
-  expireDeliveriesExpressions,
 } from '../delivery/expire-store.ts'
 import {
   buildExpireEventsCtes,
@@ -55,7 +55,7 @@ export interface DeletedEvents {
 
 /** One statement, so that events, deliveries and counts change together. */
 const buildExpireStatement = (partition: RowwisePartition) => `
-  with ${buildExpireEventsCtes(partition)},${expireDeliveriesExpressions()}
+  with ${buildExpireEventsCtes(partition)},${buildExpireDeliveriesCtes()}
   select (select count(*) from deleted_events) as events,
     (select count(*) from deleted_deliveries) as deliveries,
     due.created_at::text as last_at, due.event_id as last_id
