@@ -190,7 +190,7 @@ it('422 names the account or the key that is another one, as documented', async 
   assert.deepEqual(other.body, findExample(PROPOSE, 422, 'idempotency_key'))
 })
 
-it('500 on a fault of ours, and 503 while the store is out of reach', async test => {
+it('500 on an internal error, and 503 while the store is unavailable', async test => {
   const under = await exampleWorld(test)
   const { pool } = under.service.database
   await pool.query(

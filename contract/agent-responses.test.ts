@@ -85,7 +85,7 @@ it('403 for a connection that lacks the permission', async test => {
   assert.deepEqual(reply.body, findExample(CONTEXT, 403, 'lacking'))
 })
 
-it('500 on a fault of ours, and 503 while the store is out of reach', async test => {
+it('500 on an internal error, and 503 while the store is unavailable', async test => {
   const { under, ask } = await asked(test)
   const { pool } = under.service.database
   await pool.query('alter table ad_accounts rename to gone')

@@ -50,7 +50,7 @@ it('400, 401, 403, 413, 415 and 422 are answered as documented', async test => {
   }
 })
 
-it('500 on a fault of ours', async test => {
+it('500 on an internal error', async test => {
   const service = await serviceUnderTest(test)
   await service.database.pool.query('drop table erased_identifiers cascade')
   const reply = await forget(service, { body: any.value })

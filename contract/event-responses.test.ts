@@ -134,13 +134,13 @@ it('503 says when to come again while too many events wait', async test => {
   assertDocumented(VERIFY, await service.request('POST', `${PREFIX}/verification-events`), 503)
 })
 
-it('503 while the store is out of reach, on every operation', async test => {
+it('503 while the store is unavailable, on every operation', async test => {
   const service = await serviceUnderTest(test)
   await loseStore(service)
   await assertEverywhere(service, 503, 'store_away')
 })
 
-it('500 on a fault of ours, on every operation', async test => {
+it('500 on an internal error, on every operation', async test => {
   const service = await serviceUnderTest(test)
   await service.database.pool.query('drop table events, destinations')
   await assertEverywhere(service, 500, 'fault')

@@ -34,7 +34,7 @@ it('401 and 403 are answered by every reading operation as documented', async te
   }
 })
 
-it('500 on a fault of ours, by every reading operation as documented', async test => {
+it('500 on an internal error, by every reading operation as documented', async test => {
   const service = await serviceUnderTest(test)
   const { pool } = service.database
   const { rows } = await pool.query(

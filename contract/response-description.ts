@@ -45,7 +45,7 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
   },
   deleteUserData: {
     200: 'Nothing that was stored names the person any more.',
-    503: 'Not everything is erased yet, or the store is out of reach. Send the same request again.',
+    503: 'Not everything is erased yet, or the store is unavailable. Send the same request again.',
   },
   setDestinationTestMode: {
     200: 'The destination as it is now, and whether its test mode is on.',
@@ -56,7 +56,7 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
     404: 'This tracker has no such destination, whoever else may have it.',
     422: 'Test mode is off (a message alone), or the body is wrong (every wrong field is named).',
     502: 'The platform did not accept the test purchase; the event tells why.',
-    503: 'The store is out of reach, or this process knows no platform. Nothing was sent.',
+    503: 'The store is unavailable, or this process knows no platform. Nothing was sent.',
   },
   replayDeliveries: {
     200: 'How many deliveries are sent again, and how many cannot be.',
@@ -72,7 +72,7 @@ const STATUS_DESCRIPTIONS: Record<number, string> = {
   422: 'The request is readable and wrong. Every wrong field is named.',
   429: 'Requests come faster than they may. Send the same request again after Retry-After.',
   500: 'A fault of the service; the Request-Id helps to find it.',
-  503: 'There is too much to do, or the store is out of reach. Send the same request again.',
+  503: 'The service is overloaded, or the store is unavailable. Send the same request again.',
 }
 
 /** One sentence for an answer. Throws when nobody wrote one: no status goes undescribed. */

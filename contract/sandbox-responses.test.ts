@@ -101,7 +101,7 @@ it('400, 401, 413 and 415 are answered as documented', async test => {
   assert.deepEqual(stranger.body, exampleOf('validateSandboxEvent', 401, 'unauthenticated'))
 })
 
-it('500 on a fault of ours is answered as documented', async test => {
+it('500 on an internal error is answered as documented', async test => {
   const broken = () => {
     throw new Error('the clock is gone')
   }

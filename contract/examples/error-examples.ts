@@ -52,7 +52,7 @@ export const ERROR_EXAMPLES = {
   503: {
     store_away: {
       summary: 'No store',
-      value: { message: 'The store is out of reach for now; try again.' },
+      value: { message: 'The store is unavailable; try again.' },
     },
   },
 } satisfies Record<number, MediaExamples>

@@ -7,13 +7,13 @@ import type { AddressedRequest } from './client-address.ts'
 
 export interface AddressLimit {
   limit: RateLimit
-  /** By whom a request is counted. */
+  /** Returns the key under which a request counts. */
   addressOf: (request: AddressedRequest) => string
 }
 
 /**
- * Limits the routes of `app`, a part of the service with hooks of its own, by the client's address:
- * for what anybody may call without a credential. A preflight asks for nothing yet and is free.
+ * Limits all routes of `app`, an encapsulated part of the service, by the client's address. For
+ * routes that need no credential. Preflights are not counted.
  */
 export function limitAddresses(app: ServiceApp, { limit, addressOf }: AddressLimit): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -24,43 +24,43 @@ export function limitAddresses(app: ServiceApp, { limit, addressOf }: AddressLim
   })
 }
 
-/** Credentials that are remembered as good while somebody guesses. */
+/** Valid credentials that are remembered while an address is guessing. */
 const VALID_CREDENTIALS_MAX = 10_000
 
-/** Slots for each of them: a set of slots that is full would forget one before its time. */
-const SLOTS_PER_CREDENTIAL = 4
+/** Spare entries, because a full set of the map evicts before the map is full. */
+const ENTRIES_PER_CREDENTIAL = 4
 
-/** For threads that remember together. */
+/** Memory that several threads can share. */
 export function allocateValidCredentialMemory(): SharedArrayBuffer {
-  return SharedNumberMap.allocate(VALID_CREDENTIALS_MAX * SLOTS_PER_CREDENTIAL)
+  return SharedNumberMap.allocate(VALID_CREDENTIALS_MAX * ENTRIES_PER_CREDENTIAL)
 }
 
 /**
- * Lets an address guess only so often: once it has failed too often, a credential that nobody has
- * seen working is refused with 429 before the store is asked for it.
+ * Limits how often an address can guess. After too many failures, a credential that has not worked
+ * lately is refused with 429 before the store is queried.
  *
  * Several callers may share an address (an office, a proxy), so one that guesses must not lock out
- * the others: a credential that worked since the failures began is let through to the guard. While
- * nobody fails, a request costs one comparison. To be registered before the guard.
+ * the others: a credential that has worked since the failures began still reaches the guard. While
+ * no request fails, the check costs one comparison. Register it before the guard.
  */
 export function limitFailedAuthentications(
   app: ServiceApp,
   { limit, addressOf }: AddressLimit,
-  workingMemory = allocateValidCredentialMemory(),
+  memory = allocateValidCredentialMemory(),
 ): void {
   const { limiter } = limit
-  const working = new ValidCredentials(workingMemory)
+  const valid = new ValidCredentials(memory)
 
   app.addHook('onRequest', (request, _reply, done) => {
     if (limiter.isIdle || !requiresCredential(request)) return done()
     const { waitSeconds } = limiter.peek(addressOf(request))
-    if (waitSeconds === 0 || working.has(digestCredential(request))) done()
+    if (waitSeconds === 0 || valid.has(digestCredential(request))) done()
     else done(createRateLimitRefusal(limit, waitSeconds))
   })
-  // After the guard: who comes this far has shown a credential that works.
+  // Runs after the guard, so the credential is valid.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (limiter.isIdle) working.clear()
-    else if (hasValidCredential(request)) working.add(digestCredential(request))
+    if (limiter.isIdle) valid.clear()
+    else if (hasValidCredential(request)) valid.add(digestCredential(request))
     done()
   })
   app.addHook('onError', (request, _reply, error, done) => {
@@ -70,7 +70,7 @@ export function limitFailedAuthentications(
   })
 }
 
-/** A set that is forgotten as a whole, by raising the number under which its members are kept. */
+/** A set that is cleared by one step: its members carry the number of the current round. */
 class ValidCredentials {
   static readonly #ROUND = 0
   static readonly #COUNT = 1
@@ -86,28 +86,28 @@ class ValidCredentials {
 
   add(digest: string): void {
     if (this.has(digest)) return
-    const { integers: words } = this.#rounds
-    const count = Atomics.add(words, ValidCredentials.#COUNT, 1)
+    const { integers } = this.#rounds
+    const count = Atomics.add(integers, ValidCredentials.#COUNT, 1)
     if (count >= VALID_CREDENTIALS_MAX) {
       this.clear()
-      Atomics.store(words, ValidCredentials.#COUNT, 1)
+      Atomics.store(integers, ValidCredentials.#COUNT, 1)
     }
     this.#rounds.update(digest, () => this.#round())
   }
 
   clear(): void {
-    const { integers: words } = this.#rounds
-    if (Atomics.exchange(words, ValidCredentials.#COUNT, 0) === 0) return
-    Atomics.add(words, ValidCredentials.#ROUND, 1)
+    const { integers } = this.#rounds
+    if (Atomics.exchange(integers, ValidCredentials.#COUNT, 0) === 0) return
+    Atomics.add(integers, ValidCredentials.#ROUND, 1)
   }
 
-  /** From 1, as an unknown digest has 0. */
+  /** Starts at 1, because an unknown digest has 0. */
   #round(): number {
     return 1 + Atomics.load(this.#rounds.integers, ValidCredentials.#ROUND)
   }
 }
 
-/** The routes of agents ask in a hook of their own, which is over by now. */
+/** Agent routes check their token in an earlier hook, which has thrown if it is invalid. */
 function hasValidCredential(request: GuardedRequest & { tracker: unknown }): boolean {
   return Boolean(request.tracker) || request.routeOptions.config.credential === 'agent'
 }
@@ -122,7 +122,7 @@ function requiresCredential({ routeOptions }: GuardedRequest): boolean {
   return routeOptions.config.credential !== 'none'
 }
 
-/** Of all that may be a credential. Secrets are kept as digests only, also here. */
+/** Covers every place of a credential. Secrets are stored as digests only, in memory too. */
 function digestCredential({ headers, query }: GuardedRequest): string {
   const { key = '' } = query as { key?: unknown }
   return hash('sha256', `${headers.authorization ?? ''} ${key}`, 'base64')

@@ -23,7 +23,7 @@ interface BrowserRequest {
 interface AuthenticatedBrowser {
   tracker: TrackerIdentity
   browser: BrowserCaller
-  /** What is still to be asked of the body's bytes. */
+  /** Verifies the bytes of the body once they are read; null when there is nothing to verify. */
   verifyBody: ((body: Buffer) => Promise<void>) | null
 }
 
@@ -35,24 +35,24 @@ interface BrowserAuthenticationOptions extends LastUseOptions {
 }
 
 /**
- * Judges a request with a publishable key. The key is public, so an Origin is asked for only where
- * there is one: every browser names it, and whoever is no browser could write any. What is known of
- * the browser comes from a signature or from a trusted proxy, never from the socket: there is a
- * server of the shop as likely as its visitor.
+ * Authenticates requests that carry a publishable key. The Origin header is checked only when it is
+ * present: every browser sends it, and any other program could send any value. The address and user
+ * agent of the browser come from a forwarder's signature or from a trusted proxy, never from the
+ * socket, whose peer may be a server of the shop.
  */
 export function createBrowserAuthenticator(
   database: Database,
   options: BrowserAuthenticationOptions,
 ): AuthenticateBrowser {
   const onUsed = createLastUseRecorder(database, options)
-  const keyOf = createTokenCache('publishable', {
+  const findKey = createTokenCache('publishable', {
     find: digest => findPublishableKey(database, digest),
     onUsed,
   })
-  const verify = createForwardingVerifier(database, { now: options.now, onUsed })
+  const verifyForwarding = createForwardingVerifier(database, { now: options.now, onUsed })
 
   return async ({ key, headers, peer }) => {
-    const { origins, ...tracker } = await keyOf(key)
+    const { origins, ...tracker } = await findKey(key)
     const { origin } = headers
     if (origin !== undefined && !matchesOrigin(origins, String(origin))) {
       throw new Refusal(403, UNREGISTERED_ORIGIN)
@@ -61,7 +61,11 @@ export function createBrowserAuthenticator(
     if (forwarding) {
       const { clientIp, clientUserAgent } = forwarding
       const edge = createEdgeClient(clientIp, clientUserAgent)
-      return { tracker, browser: { edge }, verifyBody: verify(tracker.trackerId, forwarding) }
+      return {
+        tracker,
+        browser: { edge },
+        verifyBody: verifyForwarding(tracker.trackerId, forwarding),
+      }
     }
     const edge = options.proxies.isTrusted(parseIpAddress(peer ?? ''))
       ? readProxiedClient(options.proxies, headers)
@@ -81,14 +85,14 @@ function readProxiedClient(
   return createEdgeClient(address?.toString() ?? '', String(userAgent ?? ''))
 }
 
-/** Empty stands for unknown, as in a signature. */
+/** An empty text means unknown, as in a forwarding signature. */
 function createEdgeClient(ipAddress: string, userAgent: string): EdgeClient {
   return { ipAddress: ipAddress || null, userAgent: readHeaderText(userAgent) || null }
 }
 
-/** Who sends with a publishable key: a browser, directly or through somebody else. */
+/** The sender of a request with a publishable key: a browser, or a server on its behalf. */
 export interface BrowserCaller {
-  /** Null: nobody who is trusted stands before us, so nothing is known of the browser. */
+  /** Null when no trusted edge vouches for the browser's address and user agent. */
   edge: EdgeClient | null
 }
 
@@ -98,16 +102,16 @@ export interface EdgeClient {
   userAgent: string | null
 }
 
-/** Where a credential may stand. */
+/** The parts of a request that may carry a credential. */
 export interface CredentialSource {
   headers: { authorization?: string | undefined; origin?: string | undefined }
   query: unknown
 }
 
 /**
- * The publishable key that a request presents, known or not; null when it presents something else.
- * It may stand in the query, since a beacon carries no headers and the key is public. Anything else
- * there is 401, whatever the header says: a secret in a URL is in many logs by now.
+ * Returns the publishable key of a request, known or not; null when it carries another credential.
+ * The key may be in the query, because a beacon has no headers and the key is public. Any other
+ * value there is 401, whatever the header has: a secret in a URL is already in many logs.
  */
 export function readPublishableKey({ headers, query }: CredentialSource): string | null {
   const { key } = query as { key?: unknown }
@@ -118,8 +122,8 @@ export function readPublishableKey({ headers, query }: CredentialSource): string
 }
 
 /**
- * Whether an answer is for a page to read. Not when the request brought a well-formed credential
- * of another kind: no page should get to work with one.
+ * Whether a page may read the response. It may not when the request carries a well-formed
+ * credential of another kind, which does not belong in a page.
  */
 export function isReadableByPages({ headers }: CredentialSource): boolean {
   const token = readBearerToken(headers.authorization)
@@ -127,7 +131,7 @@ export function isReadableByPages({ headers }: CredentialSource): boolean {
   return kind === null || kind === 'publishable'
 }
 
-/** A mistyped one is still no secret. */
+/** Checks the prefix only: a mistyped publishable key is still no secret. */
 function hasPublishablePrefix(token: unknown): token is string {
   return typeof token === 'string' && token.startsWith(TOKEN_PREFIXES.publishable)
 }

@@ -9,21 +9,21 @@ import { hashTokenToBase64, parseTokenKind, type TokenKind } from './token-forma
 export type AuthenticateTracker = (authorization: string | undefined) => Promise<TrackerIdentity>
 
 /**
- * Resolves `Authorization: Bearer <tracker secret>` to the tracker. Every other kind of credential,
- * a mistyped one and an unknown one get the same 401 (spec: Authentication, rules 1 and 2).
+ * Resolves `Authorization: Bearer <tracker secret>` to the tracker. Another kind of credential, a
+ * mistyped one and an unknown one all get the same 401.
  */
 export function createTrackerAuthenticator(
   database: Database,
   options: LastUseOptions,
 ): AuthenticateTracker {
-  const trackerOf = createTokenCache('tracker_secret', {
+  const findTracker = createTokenCache('tracker_secret', {
     find: digest => findTrackerByKey(database, 'tracker_secret', digest),
     onUsed: createLastUseRecorder(database, options),
   })
-  return authorization => trackerOf(readBearerToken(authorization))
+  return authorization => findTracker(readBearerToken(authorization))
 }
 
-/** A revoked key is refused at the latest after this long, in every process. */
+/** The TTL is the longest time for which a process still accepts a revoked key. */
 export const KEY_CACHE_LIMITS = { ttlMilliseconds: 500, entriesMax: 10_000 }
 
 interface TokenLookup<Identity extends { trackerId: string }> {
@@ -32,74 +32,74 @@ interface TokenLookup<Identity extends { trackerId: string }> {
 }
 
 /**
- * Resolves tokens of one kind to whom they speak for. Every other kind of credential, a mistyped
- * one and an unknown one get the same 401 (spec: Authentication, rules 1 and 2).
+ * Resolves tokens of one kind to the identity they authenticate. Another kind of credential, a
+ * mistyped one and an unknown one all get the same 401.
  */
 export function createTokenCache<Identity extends { trackerId: string }>(
   kind: TokenKind,
   { find, onUsed }: TokenLookup<Identity>,
 ): (token: string | null) => Promise<Identity> {
-  const known = new TtlCache(async (text: string) => {
-    const digest = Buffer.from(text, 'base64')
+  const tokens = new TtlCache(async (base64: string) => {
+    const digest = Buffer.from(base64, 'base64')
     const identity = await find(digest)
     return identity && { identity, digest }
   }, KEY_CACHE_LIMITS)
 
   return async token => {
     if (token === null) throw Refusal.unauthenticated()
-    // By its digest, never by itself: nothing here keeps a credential that could be used.
+    // The cache is keyed by digest, so it holds no usable credential.
     const digest = hashTokenToBase64(token)
-    // What was found before has the right form: asking for it again takes 1.3 µs.
-    if (!known.has(digest) && parseTokenKind(token) !== kind) throw Refusal.unauthenticated()
-    const found = await known.get(digest)
+    // A cached token is well-formed; checking it again takes 1.3 µs.
+    if (!tokens.has(digest) && parseTokenKind(token) !== kind) throw Refusal.unauthenticated()
+    const found = await tokens.get(digest)
     if (!found) throw Refusal.unauthenticated()
     onUsed({ trackerId: found.identity.trackerId, digest: found.digest })
     return found.identity
   }
 }
 
-const TOUCH_MILLISECONDS = 60_000
+const RECORD_INTERVAL_MILLISECONDS = 60_000
 const KEYS_MAX = 10_000
 const BATCH_KEYS_MAX = 1_000
 
 export interface LastUseOptions {
   now: () => Date
-  /** The time of last use is kept on the side; a failure there must not fail the request. */
+  /** Recording the time of last use must not fail the request. */
   onTouchError: (error: unknown) => void
 }
 
 /**
- * Notes that a key was used, at most once a minute for each key. No request waits. One statement
- * is under way at a time, with all keys that came since: a thousand trackers that begin at once
- * must not take the connections of those whose requests wait.
+ * Records when a key was last used, at most once a minute for each key. No request waits for it.
+ * One statement runs at a time, with all keys that are due: a thousand trackers that start together
+ * must not take the connections that requests wait for.
  */
 export function createLastUseRecorder(
   database: Database,
   { now, onTouchError }: LastUseOptions,
 ): (key: UsedKey) => void {
-  const touched = new LRUCache<string, true>({
+  const recent = new LRUCache<string, true>({
     max: KEYS_MAX,
-    ttl: TOUCH_MILLISECONDS,
+    ttl: RECORD_INTERVAL_MILLISECONDS,
     ttlResolution: 0,
   })
-  /** By key, since a statement may not write a row twice. */
+  /** By digest, because a statement cannot write a row twice. */
   const due = new Map<string, UsedKey>()
   let isWriting = false
   const write = async () => {
     isWriting = true
     while (due.size > 0) {
       const batch = [...due].slice(0, BATCH_KEYS_MAX)
-      for (const [text] of batch) due.delete(text)
+      for (const [digest] of batch) due.delete(digest)
       const keys = batch.map(([, key]) => key)
       await recordKeyUses(database, keys, now()).catch(onTouchError)
     }
     isWriting = false
   }
   return key => {
-    const text = key.digest.toString('base64')
-    if (touched.has(text)) return
-    touched.set(text, true)
-    due.set(text, key)
+    const digest = key.digest.toString('base64')
+    if (recent.has(digest)) return
+    recent.set(digest, true)
+    due.set(digest, key)
     if (!isWriting) write()
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import {
-  findForwardingFault,
+  findForwardingError,
   hasValidSignature,
   readForwardingHeaders,
 } from './forwarding-signature.ts'
@@ -82,7 +82,7 @@ it('takes a time up to 5 minutes from ours, either way', () => {
     [301, false],
   ] as const) {
     const forwardedAt = String(NOW_SECONDS + seconds)
-    const fault = findForwardingFault(
+    const fault = findForwardingError(
       { clientIp: '', clientUserAgent: '', forwardedAt, signature },
       NOW,
     )
@@ -99,11 +99,11 @@ it('says what is wrong with a time or a signature of another form', () => {
   }
   for (const forwardedAt of ['', 'now', '1.5', '-1', '1e9', `${NOW_SECONDS}000`, ' 1', '1, 1']) {
     assert.match(
-      findForwardingFault({ ...right, forwardedAt }, NOW) ?? '',
+      findForwardingError({ ...right, forwardedAt }, NOW) ?? '',
       /Forwarded-At|5 minutes/,
     )
   }
   for (const signature of ['', 'a'.repeat(63), 'A'.repeat(64), `${'a'.repeat(64)}, b`]) {
-    assert.match(findForwardingFault({ ...right, signature }, NOW) ?? '', /Forwarding-Signature/)
+    assert.match(findForwardingError({ ...right, signature }, NOW) ?? '', /Forwarding-Signature/)
   }
 })

@@ -3,8 +3,7 @@ import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import { TtlCache } from '../util/ttl-cache.ts'
 import { KEY_CACHE_LIMITS } from './authenticate-tracker.ts'
-import { insertForwardedSignature } from './forwarded-signature-store.ts'
-import { listLiveKeys, type UsedKey } from './store.ts'
+import { insertForwardedSignature, listLiveKeys, type UsedKey } from './store.ts'
 
 interface ForwardingVerificationOptions {
   now: () => Date
@@ -12,9 +11,9 @@ interface ForwardingVerificationOptions {
 }
 
 /**
- * Refuses what can be refused before the body is there, and returns what is to be asked of its
- * bytes. Every refusal is a 401 that says why: a forwarder that signs wrongly must not lose its
- * visitors' addresses in silence.
+ * Checks the headers and returns the check of the body's bytes. Every refusal is a 401 that names
+ * the reason, so that a forwarder that signs incorrectly does not silently lose its visitors'
+ * addresses.
  */
 type VerifyForwarding = (
   trackerId: string,
@@ -32,18 +31,18 @@ export function createForwardingVerifier(
   )
 
   return (trackerId, forwarding) => {
-    const fault = findForwardingFault(forwarding, now())
-    if (fault !== null) throw createForwardingRefusal(fault)
+    const error = findForwardingError(forwarding, now())
+    if (error !== null) throw Refusal.unauthenticated(error)
 
     return async body => {
-      // All of them are tried, so that the time taken does not tell which one fits.
-      const fitting = (await secrets.get(trackerId)).filter(digest =>
+      // All secrets are tried, so that the response time does not reveal which one matches.
+      const matching = (await secrets.get(trackerId)).filter(digest =>
         hasValidSignature(digest, forwarding, body),
       )
-      if (!fitting[0]) throw createForwardingRefusal(WRONG_SIGNATURE)
-      onUsed({ trackerId, digest: fitting[0] })
-      if (!(await recordForwarding(database, trackerId, forwarding)))
-        throw createForwardingRefusal(REPLAYED)
+      if (!matching[0]) throw Refusal.unauthenticated(WRONG_SIGNATURE)
+      onUsed({ trackerId, digest: matching[0] })
+      const isNew = await recordForwarding(database, trackerId, forwarding)
+      if (!isNew) throw Refusal.unauthenticated(REPLAYED)
     }
   }
 }
@@ -68,20 +67,16 @@ function recordForwarding(
   })
 }
 
-/** How far the forwarder's clock may be from ours, either way. */
+/** How far the forwarder's clock may differ from ours, in either direction. */
 const FORWARDING_TOLERANCE_SECONDS = 300
 
 /**
- * This request is at most one window ahead of our clock, and what we would still take is at most
- * one behind; the third is for processes whose clocks differ.
+ * This request is at most one tolerance ahead of our clock, and an acceptable one is at most one
+ * behind; the third covers processes whose clocks differ.
  */
 const SIGNATURE_RETENTION_MILLISECONDS = 3 * FORWARDING_TOLERANCE_SECONDS * 1_000
 
-function createForwardingRefusal(sentence: string): Refusal {
-  return Refusal.unauthenticated(sentence)
-}
-
-/** What a forwarder says beside the body, as it travelled: one character a byte. */
+/** The headers of a forwarder as received: one character per byte. */
 interface ForwardingHeaders {
   clientIp: string
   clientUserAgent: string
@@ -93,8 +88,8 @@ interface ForwardingHeaders {
 type Headers = Record<string, string | string[] | undefined>
 
 /**
- * What the `X-Signalbox-...` headers of a request say; null when there are none of them. Who sends
- * one of them means to be a forwarder, and is never taken for a page by mistake.
+ * Reads the `X-Signalbox-...` headers of a request; null when it has none. A request with one of
+ * them is treated as forwarded, never as coming from a page.
  */
 export function readForwardingHeaders(headers: Headers): ForwardingHeaders | null {
   const names = [
@@ -110,8 +105,8 @@ export function readForwardingHeaders(headers: Headers): ForwardingHeaders | nul
   return { clientIp, clientUserAgent, forwardedAt, signature }
 }
 
-/** What can be said against it before the body is there, in one sentence; null: nothing. */
-export function findForwardingFault(
+/** Checks the time and the form of the signature. Returns one sentence, or null. */
+export function findForwardingError(
   { forwardedAt, signature }: ForwardingHeaders,
   now: Date,
 ): string | null {
@@ -130,8 +125,8 @@ export function findForwardingFault(
 }
 
 /**
- * Whether the signature was made with the forwarding secret of this SHA-256: HMAC-SHA256, under
- * that digest, over time, address and user agent, a line feed behind each, and the body's bytes.
+ * Whether the signature was made with the forwarding secret that has this SHA-256: HMAC-SHA256 with
+ * the digest as key over time, address and user agent, each followed by a line feed, and the body.
  */
 export function hasValidSignature(
   secretDigest: Buffer,

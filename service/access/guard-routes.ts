@@ -13,9 +13,9 @@ import type { TrackerIdentity } from './store.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whom the request speaks for, on routes that a tracker's keys open. */
+    /** The authenticated tracker, on routes that accept its keys. */
     tracker: TrackerIdentity
-    /** Set when a publishable key opened the route. */
+    /** Set when the request was authenticated by a publishable key. */
     browser: BrowserCaller | null
   }
   interface FastifyContextConfig extends RouteConfig {}
@@ -24,14 +24,14 @@ declare module 'fastify' {
 const NO_TRACKER = null as unknown as TrackerIdentity
 
 /**
- * Enforces each route's credential before its body is read, so that nobody unknown learns what a
- * body should look like. A route that names no credential stops the start: forgetting one must not
- * open it. Without `admitBrowser` a publishable key opens nothing.
+ * Enforces each route's credential before its body is read, so that an unauthenticated caller learns
+ * nothing about the body. A route without a declared credential fails the start, so that an
+ * omission cannot open it. Without `authenticateBrowser` no publishable key is accepted.
  */
 export function guardRoutes(
   app: ServiceApp,
   authenticate: AuthenticateTracker,
-  admitBrowser?: AuthenticateBrowser,
+  authenticateBrowser?: AuthenticateBrowser,
 ): void {
   app.decorateRequest('tracker', NO_TRACKER)
   app.decorateRequest('browser', null)
@@ -43,17 +43,17 @@ export function guardRoutes(
     const { credential } = request.routeOptions.config
     if (credential !== 'tracker' && credential !== 'tracker_or_publishable') return
     const key = credential === 'tracker' ? null : readPublishableKey(request)
-    if (key === null || !admitBrowser) {
+    if (key === null || !authenticateBrowser) {
       request.tracker = await authenticate(request.headers.authorization)
-      // Only browsers send it. A secret that a page holds is a secret that everybody has.
+      // Only browsers send an Origin. A secret in a page is public.
       if (request.headers.origin !== undefined) throw new Refusal(403, SECRET_IN_BROWSER)
       return
     }
     const { headers, socket } = request
-    const admitted = await admitBrowser({ key, headers, peer: socket.remoteAddress })
-    request.tracker = admitted.tracker
-    request.browser = admitted.browser
-    request.bodyTerms = { isTextAllowed: true, verify: admitted.verifyBody }
+    const caller = await authenticateBrowser({ key, headers, peer: socket.remoteAddress })
+    request.tracker = caller.tracker
+    request.browser = caller.browser
+    request.bodyRules = { isTextAllowed: true, verify: caller.verifyBody }
   })
 }
 
@@ -61,7 +61,7 @@ const SECRET_IN_BROWSER =
   'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
   'revoke it, and send events from your server.'
 
-/** On every answer of the route, so that a page also learns why it was refused. */
+/** Applies to every response of the route, so that a page can also read why it was refused. */
 function addCorsHeaders(
   request: CredentialSource,
   reply: { headers: (values: Record<string, string>) => unknown },

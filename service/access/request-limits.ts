@@ -15,153 +15,168 @@ import {
 import type { AddressedRequest } from './client-address.ts'
 
 interface LimitOptions extends RequestLimitsOptions, SheddingOptions {
-  /** Registers what asks who is there. */
+  /** Registers the hook that authenticates requests. */
   guard: () => void
 }
 
 /**
- * Keeps one caller from taking the service from all others. In the order in which a request meets
- * them: overload, failed authentications, the guard, its tracker's rate. None has read a body yet.
+ * Keeps one caller from starving all others. A request meets the limits in this order, before its
+ * body is read: overload, failed authentications, the guard, the rate of its tracker.
  */
 export function limitRequests(app: ServiceApp, { guard, ...options }: LimitOptions): RequestLimits {
   const limits = createRequestLimits(options)
   shedLoad(app, options)
-  const working = options.memory?.working_credentials
   if (limits.failedAuthentications) {
-    limitFailedAuthentications(app, limits.failedAuthentications, working)
+    const memory = options.memory?.valid_credentials
+    limitFailedAuthentications(app, limits.failedAuthentications, memory)
   }
   guard()
   if (limits.tracker) limitTrackers(app, limits.tracker)
   return limits
 }
 
-/** Their names stand in the headers and count in the metrics. */
-export const LIMIT_NAMES = [
-  ...(['tracker', 'sandbox', 'failed_authentications'] as const),
-  ...(['sign_in', 'sign_in_account'] as const),
-  ...(['registration', 'oauth', 'user_codes', 'agents'] as const),
-] as const
-export type LimitName = (typeof LIMIT_NAMES)[number]
+/** Requests per minute of one address: the name of the limit, its setting and its message. */
+const ADDRESS_LIMITS = {
+  sandbox: {
+    name: 'sandbox',
+    setting: 'sandboxRatePerMinute',
+    message:
+      'Too many requests to the sandbox from this address; wait, then send the same request again.',
+  },
+  failedAuthentications: {
+    name: 'failed_authentications',
+    setting: 'failedAuthRatePerMinute',
+    message: 'Too many requests from this address had no valid credential; wait, then check yours.',
+  },
+  /** Sign-in, sign-up and emails that need no sign-in. */
+  signIn: {
+    name: 'sign_in',
+    setting: 'signInRatePerMinute',
+    message: 'Too many attempts from this address; wait a little, then try again.',
+  },
+  /** Registration of OAuth clients. */
+  registration: {
+    name: 'registration',
+    setting: 'registrationRatePerMinute',
+    message: 'Too many registrations from this address; wait, then register once and keep it.',
+  },
+  /** Tokens, device codes and revocation. */
+  oauth: {
+    name: 'oauth',
+    setting: 'oauthRatePerMinute',
+    message: 'Too many requests from this address; wait, then send the same request again.',
+  },
+  /** Device codes that people type. */
+  userCodes: {
+    name: 'user_codes',
+    setting: 'userCodeRatePerMinute',
+    message: 'Too many codes from this address; wait a minute, then try again.',
+  },
+  /** Actions of agents, over MCP and REST together. */
+  agents: {
+    name: 'agents',
+    setting: 'agentRatePerMinute',
+    message:
+      'Too many requests of agents from this address; wait, then send the same request again.',
+  },
+} as const
 
-/** How much is let in, as the settings of the same names say. 0: as much as comes. */
-export interface RequestRates {
-  trackerRatePerSecond: number
-  sandboxRatePerMinute: number
-  failedAuthRatePerMinute: number
-  signInRatePerMinute: number
-  registrationRatePerMinute: number
-  oauthRatePerMinute: number
-  userCodeRatePerMinute: number
-  agentRatePerMinute: number
-}
+const TRACKER_MESSAGE =
+  'Too many requests for this tracker; wait, then send the same request again.'
+const ACCOUNT_MESSAGE = 'Too many attempts for this account; wait a few minutes, then try again.'
+
+type AddressLimitRule = (typeof ADDRESS_LIMITS)[keyof typeof ADDRESS_LIMITS]
+
+/** The name of a limit in headers, log lines and metrics. */
+export type LimitName = 'tracker' | 'sign_in_account' | AddressLimitRule['name']
+
+export const LIMIT_NAMES: readonly LimitName[] = [
+  'tracker',
+  'sign_in_account',
+  ...Object.values(ADDRESS_LIMITS).map(({ name }) => name),
+]
+
+/** The settings of the same names. 0 means no limit. */
+export type RequestRates = Record<'trackerRatePerSecond' | AddressLimitRule['setting'], number>
 
 interface RequestLimitsOptions extends RequestRates {
+  /** Returns the key under which a request counts. */
   addressOf: (request: AddressedRequest) => string
-  /** Seconds of a clock that only goes forward. */
   monotonicSeconds: () => number
-  /** For counting. */
+  /** For metrics. */
   onLimited: (name: LimitName) => void
-  /** Where several threads count together. */
+  /** Set when several threads count together. */
   memory?: LimitMemory | undefined
 }
 
-/** What the limits count in, for the threads of a process that hold them together. */
-export type LimitMemory = Record<LimitName | 'working_credentials', SharedArrayBuffer>
+/** The memory in which the threads of a process count together. */
+export type LimitMemory = Record<LimitName | 'valid_credentials', SharedArrayBuffer>
 
 export function allocateLimitMemory(): LimitMemory {
-  const counted = LIMIT_NAMES.map(name => [name, RateLimiter.allocateMemory()] as const)
-  const memory = Object.fromEntries(counted) as Record<LimitName, SharedArrayBuffer>
-  return { ...memory, working_credentials: allocateValidCredentialMemory() }
+  const limiters = LIMIT_NAMES.map(name => [name, RateLimiter.allocateMemory()] as const)
+  const memory = Object.fromEntries(limiters) as Record<LimitName, SharedArrayBuffer>
+  return { ...memory, valid_credentials: allocateValidCredentialMemory() }
 }
 
-export interface RequestLimits {
+export interface RequestLimits extends Record<keyof typeof ADDRESS_LIMITS, AddressLimit | null> {
   tracker: RateLimit | null
-  sandbox: AddressLimit | null
-  failedAuthentications: AddressLimit | null
-  /** Signing in and up, and mails that anybody may ask for. */
-  signIn: AddressLimit | null
-  /** Wrong passwords of one account, and mails to one address, from wherever they come. */
+  /** Wrong passwords of one account and emails to one address, from any client. */
   signInAccount: RateLimit | null
-  /** Registering clients, which anybody may. */
-  registration: AddressLimit | null
-  /** Tokens, device codes and revocation. */
-  oauth: AddressLimit | null
-  /** Codes of devices, typed by people. */
-  userCodes: AddressLimit | null
-  /** Actions of agents, over MCP and REST together. */
-  agents: AddressLimit | null
 }
 
-/** Ten at once, then one in a minute: a guess in a dictionary of a million takes two years. */
+/** Ten attempts, then one a minute: guessing from a dictionary of a million takes two years. */
 const ACCOUNT_RATE = { perSecond: 1 / 60, burst: 10 }
 
-/** So many seconds of its rate may a tracker save up. */
+/** A tracker may save up this many seconds of its rate. */
 const TRACKER_BURST_SECONDS = 2
 const MINUTE_SECONDS = 60
 
-/** The limits of this process. Each process has its own: several of them let more in together. */
+/** The limits of this process. Several processes let more requests through together. */
 function createRequestLimits(options: RequestLimitsOptions): RequestLimits {
-  const { trackerRatePerSecond, addressOf } = options
+  const { trackerRatePerSecond, signInRatePerMinute, addressOf } = options
   const trackerRate = {
     perSecond: trackerRatePerSecond,
     burst: trackerRatePerSecond * TRACKER_BURST_SECONDS,
   }
-  const ofAddresses = (name: LimitName, perMinute: number): AddressLimit | null => {
+  const limitAddress = ({ name, setting, message }: AddressLimitRule): AddressLimit | null => {
+    const perMinute = options[setting]
     const rate = { perSecond: perMinute / MINUTE_SECONDS, burst: perMinute }
-    const limit = createLimit(name, rate, options)
+    const limit = createLimit({ name, message, rate }, options)
     return limit && { limit, addressOf }
   }
+  const account = { name: 'sign_in_account', message: ACCOUNT_MESSAGE, rate: ACCOUNT_RATE } as const
   return {
-    tracker: createLimit('tracker', trackerRate, options),
-    sandbox: ofAddresses('sandbox', options.sandboxRatePerMinute),
-    failedAuthentications: ofAddresses('failed_authentications', options.failedAuthRatePerMinute),
-    signIn: ofAddresses('sign_in', options.signInRatePerMinute),
-    signInAccount:
-      options.signInRatePerMinute === 0
-        ? null
-        : createLimit('sign_in_account', ACCOUNT_RATE, options),
-    registration: ofAddresses('registration', options.registrationRatePerMinute),
-    oauth: ofAddresses('oauth', options.oauthRatePerMinute),
-    userCodes: ofAddresses('user_codes', options.userCodeRatePerMinute),
-    agents: ofAddresses('agents', options.agentRatePerMinute),
+    tracker: createLimit({ name: 'tracker', message: TRACKER_MESSAGE, rate: trackerRate }, options),
+    signInAccount: signInRatePerMinute === 0 ? null : createLimit(account, options),
+    sandbox: limitAddress(ADDRESS_LIMITS.sandbox),
+    failedAuthentications: limitAddress(ADDRESS_LIMITS.failedAuthentications),
+    signIn: limitAddress(ADDRESS_LIMITS.signIn),
+    registration: limitAddress(ADDRESS_LIMITS.registration),
+    oauth: limitAddress(ADDRESS_LIMITS.oauth),
+    userCodes: limitAddress(ADDRESS_LIMITS.userCodes),
+    agents: limitAddress(ADDRESS_LIMITS.agents),
   }
 }
 
 function createLimit(
-  name: LimitName,
-  rate: Rate,
-  { monotonicSeconds: steadySeconds, onLimited, memory: shared }: RequestLimitsOptions,
+  { name, message, rate }: { name: LimitName; message: string; rate: Rate },
+  { monotonicSeconds, onLimited, memory }: RequestLimitsOptions,
 ): RateLimit | null {
   if (rate.perSecond === 0) return null
   const onRefused = () => onLimited(name)
-  const memory = shared?.[name]
   return createRateLimit({
     ...rate,
     name,
-    message: SENTENCES[name],
-    monotonicSeconds: steadySeconds,
+    message,
+    monotonicSeconds,
     onRefused,
-    memory,
+    memory: memory?.[name],
   })
 }
 
-const SENTENCES: Record<LimitName, string> = {
-  tracker: 'Too many requests for this tracker; wait, then send the same request again.',
-  sandbox:
-    'Too many requests to the sandbox from this address; wait, then send the same request again.',
-  failed_authentications:
-    'Too many requests from this address had no valid credential; wait, then check yours.',
-  sign_in: 'Too many attempts from this address; wait a little, then try again.',
-  sign_in_account: 'Too many attempts for this account; wait a few minutes, then try again.',
-  registration: 'Too many registrations from this address; wait, then register once and keep it.',
-  oauth: 'Too many requests from this address; wait, then send the same request again.',
-  user_codes: 'Too many codes from this address; wait a minute, then try again.',
-  agents: 'Too many requests of agents from this address; wait, then send the same request again.',
-}
-
 /**
- * One request, one token of its tracker, whichever of its keys was sent. After the guard, so that
- * nobody can use up what belongs to another, and before the body is read.
+ * One token per request, whichever key of the tracker it carries. Runs after the guard, so that a
+ * stranger cannot use up a tracker's quota, and before the body is read.
  */
 function limitTrackers(app: ServiceApp, limit: RateLimit): void {
   app.addHook('onRequest', ({ tracker }, reply, done) => {

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import type { TokenKind } from './token-format.ts'
 
-/** Whom a tracker's key speaks for. */
+/** The tracker that a key authenticates. */
 export interface TrackerIdentity {
   trackerId: string
   workspaceId: number
@@ -25,7 +25,7 @@ export async function findTrackerByKey(
 }
 
 export interface PublishableKey extends TrackerIdentity {
-  /** Where it may be used, as `normalizeOriginPattern` keeps them. */
+  /** Where the key may be used, as `normalizeOriginPattern` returns them. */
   origins: string[]
 }
 
@@ -54,7 +54,7 @@ export interface NewKey {
   digest: Buffer
   lastCharacters: string
   createdAt: Date
-  /** Of a publishable key. */
+  /** Publishable keys only. */
   origins?: readonly string[]
 }
 
@@ -72,7 +72,7 @@ export async function insertKey({ query }: Transaction, key: NewKey): Promise<vo
     .execute()
 }
 
-/** Live keys of one kind, the oldest first. */
+/** Live keys of one kind, oldest first. */
 export async function listLiveKeys({ query }: Database, trackerId: string, kind: TokenKind) {
   return query
     .selectFrom('tracker_keys')
@@ -87,11 +87,11 @@ export async function listLiveKeys({ query }: Database, trackerId: string, kind:
 export interface KeyLookup {
   trackerId: string
   lastCharacters: string
-  /** Null: every kind. */
+  /** Null for every kind. */
   kind: TokenKind | null
 }
 
-/** The live keys of a tracker that end so: one, but for rare chance. */
+/** The live keys of a tracker with this ending: one, except by rare coincidence. */
 export async function findLiveKeysByLastCharacters(
   { query }: Database,
   { trackerId, lastCharacters, kind }: KeyLookup,
@@ -107,7 +107,7 @@ export async function findLiveKeysByLastCharacters(
 
 const KEYS_LISTED_MAX = 200
 
-/** A tracker's keys, live and revoked, the newest first. */
+/** A tracker's keys, live and revoked, newest first. */
 export async function listKeys({ query }: Database, trackerId: string) {
   return query
     .selectFrom('tracker_keys as keys')
@@ -129,7 +129,7 @@ export interface KeyRevocation {
   revokedAt: Date
 }
 
-/** True when a live key of this tracker was revoked by this call. */
+/** True when this call revoked a live key of the tracker. */
 export async function revokeKey(
   { query }: Transaction,
   { trackerId, digest, revokedAt }: KeyRevocation,
@@ -151,14 +151,14 @@ export interface UsedKey {
   digest: Buffer
 }
 
-/** In the order of the keys, so that processes wait for each other instead of dead-locking. */
+/** Writes in key order, so that concurrent processes wait instead of deadlocking. */
 export async function recordKeyUses(
   { pool }: Database,
   keys: readonly UsedKey[],
   usedAt: Date,
 ): Promise<void> {
   await pool.query({
-    name: 'touch-keys',
+    name: 'record-key-uses',
     text: `insert into tracker_key_uses (tracker_id, key_digest, last_used_at)
            select tracker_id, key_digest, $3::timestamptz
            from unnest($1::uuid[], $2::bytea[]) as used(tracker_id, key_digest)
@@ -167,6 +167,42 @@ export async function recordKeyUses(
              set last_used_at = greatest(tracker_key_uses.last_used_at, excluded.last_used_at)`,
     values: [keys.map(({ trackerId }) => trackerId), keys.map(({ digest }) => digest), usedAt],
   })
+}
+
+/** Two deletes per insert: the table shrinks to the acceptable window at a bounded cost. */
+const EXPIRED_ROWS_MAX = 2
+
+export interface ForwardedSignature {
+  trackerId: string
+  signature: Buffer
+  forwardedAt: Date
+  /** Signatures forwarded before this time have expired for every process. */
+  expireBefore: Date
+}
+
+/**
+ * Stores the signature of a forwarded request. False when it exists already: the request is a
+ * replay, no matter which process received the first one.
+ */
+export async function insertForwardedSignature(
+  { pool }: Database,
+  { trackerId, signature, forwardedAt, expireBefore }: ForwardedSignature,
+): Promise<boolean> {
+  const { rows } = await pool.query({
+    name: 'insert-forwarded-signature',
+    text: `with expired as (
+             delete from forwarded_signatures
+             where tracker_id = $1::uuid and signature in (
+               select signature from forwarded_signatures
+               where tracker_id = $1::uuid and forwarded_at < $4::timestamptz
+               order by forwarded_at limit ${EXPIRED_ROWS_MAX} for update skip locked))
+           insert into forwarded_signatures (tracker_id, signature, forwarded_at)
+           values ($1::uuid, $2::bytea, $3::timestamptz)
+           on conflict (tracker_id, signature) do nothing
+           returning tracker_id`,
+    values: [trackerId, signature, forwardedAt, expireBefore],
+  })
+  return rows.length === 1
 }
 
 export interface NewTracker {
@@ -200,7 +236,7 @@ export async function findTracker(
   return row ? { trackerId, workspaceId: row.workspace_id } : null
 }
 
-/** The first tracker ever made: the demo's, on a store that `npm start` made. */
+/** The oldest tracker: the demo's, when `npm start` created the store. */
 export async function findFirstTracker({ query }: Database): Promise<TrackerIdentity | null> {
   const row = await query
     .selectFrom('trackers')

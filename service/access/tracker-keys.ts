@@ -10,26 +10,25 @@ import {
 } from './store.ts'
 import { generateToken, hashToken, type TokenKind } from './token-format.ts'
 
-/** The kinds of key that belong to a tracker and lie in the store. */
+/** The kinds of key that belong to a tracker. */
 export type KeyKind = Extract<TokenKind, 'tracker_secret' | 'publishable' | 'forwarding'>
 
-/** Two keys of a kind are valid while a tracker rotates from the old one to the new one. */
+/** A tracker may have two keys of a kind, so that it can rotate without downtime. */
 export const LIVE_KEYS_MAX = 2
 
 export interface KeyRequest extends TrackerIdentity {
   kind: KeyKind
-  /** Of a publishable key: where it may be used, as `normalizeOriginPattern` keeps them. */
+  /** Publishable keys only: where the key may be used, as `normalizeOriginPattern` returns them. */
   origins?: readonly string[]
   issuedAt: Date
 }
 
-/** Where keys lie, and where it is written down that one was issued or revoked. */
 export interface KeyContext {
   database: Database
   audit: AuditTrail
 }
 
-/** Issues a key. The answer is the only time that it is seen: the store keeps a hash. */
+/** Issues a key and returns its only plain copy: the store keeps a digest. */
 export async function issueKey(
   { database, audit }: KeyContext,
   { trackerId, workspaceId, kind, origins = [], issuedAt }: KeyRequest,
@@ -38,52 +37,57 @@ export async function issueKey(
   if (live.length >= LIVE_KEYS_MAX) {
     throw new Error(`the tracker has ${LIVE_KEYS_MAX} live keys of the kind ${kind}`)
   }
-  const key = generateToken(kind)
-  const digest = hashToken(key)
-  const lastCharacters = key.slice(-4)
-  const named = { trackerId, workspaceId, kind, digest, lastCharacters }
+  const token = generateToken(kind)
+  const digest = hashToken(token)
+  const lastCharacters = token.slice(-4)
+  const key = { trackerId, workspaceId, kind, digest, lastCharacters }
   await database.query.transaction().execute(async query => {
     await insertKey(
       { query },
       { trackerId, kind, digest, lastCharacters, createdAt: issuedAt, origins },
     )
-    await audit.append({ query }, createKeyAuditEntry('key.issued', named, issuedAt))
+    await audit.append({ query }, createKeyAuditEntry('key.issued', key, issuedAt))
   })
-  return key
+  return token
 }
 
 interface KeySelector extends TrackerIdentity {
-  /** The last four characters, by which people tell keys apart. */
+  /** The last four characters, which identify a key to people. */
   lastCharacters: string
-  /** Null: whichever kind ends so. */
+  /** Null for any kind. */
   kind: KeyKind | null
   revokedAt: Date
 }
 
 /**
- * Revokes the one live key of the tracker that ends so; every process refuses it within half a
- * second. Returns how many keys end so: only of exactly one it is revoked.
+ * Revokes the live key of the tracker with these last characters; every process refuses it within
+ * half a second. Returns the number of matching keys, and revokes only a single match.
  */
 export async function revokeKeyByLastCharacters(
-  scope: KeyContext,
+  context: KeyContext,
   { trackerId, workspaceId, lastCharacters, kind, revokedAt }: KeySelector,
 ): Promise<number> {
-  const found = await findLiveKeysByLastCharacters(scope.database, {
+  const matches = await findLiveKeysByLastCharacters(context.database, {
     trackerId,
     lastCharacters,
     kind,
   })
-  const [key] = found
-  if (!key || found.length > 1) return found.length
-  const { key_digest: digest, kind: itsKind } = key
-  const named = { trackerId, workspaceId, kind: itsKind, digest, lastCharacters }
-  const isRevoked = await revokeTrackerKey(scope, named, revokedAt)
+  const [match] = matches
+  if (!match || matches.length > 1) return matches.length
+  const key = {
+    trackerId,
+    workspaceId,
+    kind: match.kind,
+    digest: match.key_digest,
+    lastCharacters,
+  }
+  const isRevoked = await revokeTrackerKey(context, key, revokedAt)
   return isRevoked ? 1 : 0
 }
 
 /**
- * Revokes a live key of a tracker, and writes it down; every process refuses it within half a
- * second. False when somebody has revoked it meanwhile.
+ * Revokes a live key of a tracker and audits it; every process refuses the key within half a second.
+ * False when it is already revoked.
  */
 export async function revokeTrackerKey(
   { database, audit }: KeyContext,
@@ -98,17 +102,14 @@ export async function revokeTrackerKey(
   })
 }
 
-/** One key of a tracker, as the store has it. */
 interface StoredKey extends TrackerIdentity {
   kind: string
   digest: Buffer
-  /** By which people tell keys apart. */
   lastCharacters: string
 }
 
 /**
- * What is written down of a key: its digest, which names it among all. Only who runs the program
- * issues and revokes keys.
+ * The audit entry of a key, which its digest identifies. Only the operator issues and revokes keys.
  */
 function createKeyAuditEntry(
   action: 'key.issued' | 'key.revoked',

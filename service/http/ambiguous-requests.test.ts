@@ -18,13 +18,13 @@ it('400 answers a head that two programs could read differently, and hangs up', 
   const repeated = (name: string) => `The ${name} header may stand in a request once only.`
   const chunked = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
   for (const [request, message] of [
-    ['GET /livez\r\n\r\n', 'Speak HTTP/1.1 here.'],
-    ['GET /livez HTTP/2.0\r\nHost: a\r\n\r\n', 'Speak HTTP/1.1 here.'],
+    ['GET /livez\r\n\r\n', 'Use HTTP/1.1.'],
+    ['GET /livez HTTP/2.0\r\nHost: a\r\n\r\n', 'Use HTTP/1.1.'],
     [`${whole.replace('1.1', '1.0')}${chunked}`, 'HTTP/1.0 has no Transfer-Encoding.'],
     ['GET /livez HTTP/1.1\r\n\r\n', 'An HTTP/1.1 request must name a Host.'],
-    ['GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n', 'The Host header names no host.'],
-    ['GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n', 'The Host header names no host.'],
-    ['GET /livez HTTP/1.1\r\nHost: u@a\r\n\r\n', 'The Host header names no host.'],
+    ['GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n', 'The Host header is invalid.'],
+    ['GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n', 'The Host header is invalid.'],
+    ['GET /livez HTTP/1.1\r\nHost: u@a\r\n\r\n', 'The Host header is invalid.'],
     ['GET /livez HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', repeated('host')],
     ['GET /livez HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n', repeated('host')],
     [`${whole}Authorization: Bearer x\r\n${LENGTH}\r\n${BODY}`, repeated('authorization')],

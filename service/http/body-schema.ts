@@ -1,14 +1,15 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { isObject } from '../util/is-object.ts'
 import { addSchemaErrors, addTextError, FieldErrorList } from './field-errors.ts'
 import { Refusal } from './refusal.ts'
 
-/** Checks one value against one schema; null when it fits. Never changes the value. */
+/** Validates a value against a schema; null when it is valid. Never changes the value. */
 export type SchemaValidator = (value: unknown) => readonly ErrorObject[] | null
 
 /**
- * All faults at once, no coercion, no defaults, nothing removed: the caller sees every wrong field
- * of exactly what it sent. Bodies are at most 256 KiB, so "all" is bounded. What is too large for a
- * number, such as 1e999, is read as Infinity and is none (`strictNumbers`).
+ * All errors, no coercion, no defaults, nothing removed: the caller learns every invalid field of
+ * exactly what it sent. Bodies of at most 256 KiB bound the list. A number such as 1e999 parses to
+ * Infinity, which `strictNumbers` refuses.
  */
 const ajv = new Ajv({
   allErrors: true,
@@ -18,8 +19,8 @@ const ajv = new Ajv({
 })
 
 /**
- * Compiles a schema of the contract. A union with a discriminator is checked against the variant
- * that the value names, so that its faults are named by field instead of "matches no variant".
+ * Compiles a schema of the contract. A discriminated union is validated against the variant that
+ * the value names, so that errors name fields instead of "matches no variant".
  */
 export function compileBodySchema(schema: object): SchemaValidator {
   const { discriminator, oneOf } = schema as Partial<DiscriminatedUnion>
@@ -33,24 +34,24 @@ interface DiscriminatedUnion {
 }
 
 function compileUnion(tag: string, variants: DiscriminatedUnion['oneOf']): SchemaValidator {
-  const checks = new Map(
+  const validators = new Map(
     variants.map(variant => [
       variant.properties[tag]?.const,
       toSchemaValidator(ajv.compile(variant)),
     ]),
   )
-  const allowedValues = [...checks.keys()]
-  const fallback = checks.get(allowedValues[0]) as SchemaValidator
+  const allowedValues = [...validators.keys()]
+  const fallback = validators.get(allowedValues[0]) as SchemaValidator
 
   return value => {
     const name = isObject(value) ? value[tag] : undefined
-    const check = checks.get(name)
-    if (check) return check(value)
-    // An unknown variant is one fault of the tag; the members are still checked.
-    return (fallback(value) ?? []).map(fault =>
-      fault.keyword === 'const' && fault.instancePath === `/${tag}`
-        ? { ...fault, keyword: 'enum', params: { allowedValues } }
-        : fault,
+    const validate = validators.get(name)
+    if (validate) return validate(value)
+    // An unknown variant is one error of the tag; the other members are still validated.
+    return (fallback(value) ?? []).map(error =>
+      error.keyword === 'const' && error.instancePath === `/${tag}`
+        ? { ...error, keyword: 'enum', params: { allowedValues } }
+        : error,
     )
   }
 }
@@ -59,31 +60,27 @@ function toSchemaValidator(validate: ValidateFunction): SchemaValidator {
   return value => (validate(value) ? null : (validate.errors ?? []))
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A scheme and something after it, as WHATWG URL reads it, without white space or controls. */
+/** A scheme followed by something, as the WHATWG URL parser reads it, without white space. */
 function isAbsoluteUri(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text)
 }
 
 /**
- * Makes the check of a body that a schema of the contract describes in full: it returns the body,
- * or throws a 422 with every wrong field. `textMembers` are those that are stored or sent as text.
- * An absent body and `null` count as `{}`, so that operations without required members need none.
+ * Creates a validator for a body that a schema of the contract describes in full. It returns the
+ * body, or throws a 422 with every invalid field. `textMembers` are the members that are stored or
+ * sent as text. A missing body and `null` count as `{}`.
  */
 export function createBodyValidator<Body extends object>(
   schema: object,
   textMembers: readonly (keyof Body & string)[] = [],
 ): (body: unknown) => Body {
-  const check = compileBodySchema(schema)
+  const validate = compileBodySchema(schema)
   return body => {
     const given = (body ?? {}) as Body
-    const faults = new FieldErrorList()
-    addSchemaErrors(faults, check(given) ?? [])
-    for (const name of textMembers) addTextError(faults, name, given[name])
-    if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
+    const errors = new FieldErrorList()
+    addSchemaErrors(errors, validate(given) ?? [])
+    for (const name of textMembers) addTextError(errors, name, given[name])
+    if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
     return given
   }
 }

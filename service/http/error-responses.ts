@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import type {
-  RawReplyDefaultExpression as Answer,
   FastifyError,
   FastifyReply,
   FastifyRequest,
   RawRequestDefaultExpression as Incoming,
+  RawReplyDefaultExpression as Response,
 } from 'fastify'
 import { isStoreUnavailable } from '../db/database-errors.ts'
 import { Refusal } from './refusal.ts'
@@ -12,12 +12,12 @@ import { type MalformedRequest, recordFailure } from './request-log.ts'
 import { generateRequestId, SECURITY_HEADERS } from './response-headers.ts'
 
 const STORE_RETRY_SECONDS = 2
-const STORE_UNAVAILABLE = 'The store is out of reach for now; try again.'
+const STORE_UNAVAILABLE = 'The store is unavailable; try again.'
 
-/** Of a route that does not say otherwise. */
+/** The default of routes. */
 export const BODY_BYTES_MAX = 65_536
 
-/** Turns whatever was thrown into a `{message}` or `{message, errors}` answer, never HTML. */
+/** Sends a thrown error as `{message}` or `{message, errors}`, never as HTML. */
 export function sendErrorResponse(
   error: Error,
   request: FastifyRequest,
@@ -42,19 +42,19 @@ export function sendErrorResponse(
     .send(JSON.stringify(body))
 }
 
-/** The caller hung up in the middle of its body, which is no fault of the store or of ours. */
+/** The caller disconnected while sending its body, which is not an error of the service. */
 function isRequestAborted({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete
 }
 
-/** The same request would get the same answer: a client's retry would only cost both of us. */
+/** The same request would get the same response, so a client should not retry it. */
 function isNotRetryable(status: number): boolean {
   return status < 500 && status !== 429
 }
 
 /**
- * What was thrown, as the refusal that a caller may see. `target` is the request's, and
- * `bodyBytesMax` its route's.
+ * Converts a thrown error to the refusal that the caller sees. `target` is the request target and
+ * `bodyBytesMax` the limit of the route.
  */
 export function toRefusal(error: Error, target: string, bodyBytesMax = BODY_BYTES_MAX): Refusal {
   if (error instanceof Refusal) return error
@@ -62,15 +62,15 @@ export function toRefusal(error: Error, target: string, bodyBytesMax = BODY_BYTE
     return Refusal.unavailable(STORE_UNAVAILABLE, STORE_RETRY_SECONDS, 'store_unavailable')
   }
   const { code = '', statusCode = 500 } = error as FastifyError
-  // A whole URL (RFC 9112, 3.2.2) may have more wrong with it than its path.
+  // In an absolute-form target (RFC 9112, 3.2.2) more than the path can be invalid.
   if (code === 'FST_ERR_BAD_URL' && !target.startsWith('/')) {
     return new Refusal(400, 'The request target is no valid URL.')
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new Refusal(413, `The body is larger than ${bodyBytesMax / 1_024} KiB.`)
   }
-  const sentence = FRAMEWORK_REFUSALS[code]
-  if (sentence) return new Refusal(sentence[0], sentence[1])
+  const known = FRAMEWORK_REFUSALS[code]
+  if (known) return new Refusal(known[0], known[1])
   if (code.startsWith('FST_') && statusCode < 500) {
     return new Refusal(statusCode, 'The request cannot be read.')
   }
@@ -103,7 +103,7 @@ export function createNotFoundHandler(app: RouteLister) {
   })
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const path = pathOf(request.url)
+    const path = readPath(request.url)
     const allowed = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allowed.length === 0) {
       sendErrorResponse(Refusal.notFound('There is nothing at this path.'), request, reply)
@@ -115,12 +115,12 @@ export function createNotFoundHandler(app: RouteLister) {
   }
 }
 
-/** A proxy may write the whole URL (RFC 9112, 3.2.2); the router, too, looks at its path alone. */
-function pathOf(target: string): string {
+/** A proxy may send the absolute form (RFC 9112, 3.2.2); the router uses its path only, too. */
+function readPath(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''
 }
 
-/** Node's codes for bytes that never become a request, where there is more to say than "broken". */
+/** Node's codes for malformed requests that deserve more than a plain 400. */
 const MALFORMED_RESPONSES: Record<string, [status: string, message: string]> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -130,30 +130,30 @@ const MALFORMED_RESPONSES: Record<string, [status: string, message: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 }
 
-/** The latest answer on each connection, which may not have been given yet. */
-const pendingResponses = new WeakMap<Socket, Answer>()
+/** The latest response of each connection, which may not be finished yet. */
+const pendingResponses = new WeakMap<Socket, Response>()
 
-/** To be called for every request, so that broken bytes behind it do not take its answer. */
-export function trackResponse({ socket }: Incoming, answer: Answer): void {
-  pendingResponses.set(socket, answer)
+/** Call this for every request, so that malformed bytes behind it do not replace its response. */
+export function trackResponse({ socket }: Incoming, response: Response): void {
+  pendingResponses.set(socket, response)
 }
 
 /**
- * Answers bytes that are no HTTP request, or not a whole one, and closes the connection. They never
- * reach a route, so the answer is written by hand, with the headers of every other answer. A whole
- * request that came before them on the same connection is answered first.
+ * Responds to bytes that are not a complete HTTP request and closes the connection. They never reach
+ * a route, so the response is written by hand, with the headers of every response. A complete
+ * request before them on the same connection is answered first.
  */
 export function respondToMalformedRequest(
   error: Error & { code?: string },
   socket: Socket,
-  onRefused: (broken: MalformedRequest) => void = () => {},
+  onRefused: (request: MalformedRequest) => void = () => {},
 ): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const earlier = pendingResponses.get(socket)
-  const isOwed = earlier?.req.complete && !earlier.writableFinished
-  const answer = () => onRefused(writeMalformedResponse(error.code, socket))
-  if (isOwed) earlier.once('finish', answer)
-  else answer()
+  const isPending = earlier?.req.complete && !earlier.writableFinished
+  const respond = () => onRefused(writeMalformedResponse(error.code, socket))
+  if (isPending) earlier.once('finish', respond)
+  else respond()
 }
 
 function writeMalformedResponse(code: string | undefined, socket: Socket): MalformedRequest {

@@ -9,10 +9,10 @@ import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import type { ErrorObject } from 'ajv'
 import type { FieldErrors } from './refusal.ts'
 
-/** Nobody reads more, and a long list of wrong items must not become an answer of megabytes. */
+/** A long list of invalid items must not become a response of megabytes. */
 const FIELDS_MAX = 1_000
 
-/** Collects sentences by field; a field may be wrong in more than one way. */
+/** Collects sentences by field; a field may have several errors. */
 export class FieldErrorList {
   readonly #errors = new Map<string, string[]>()
 
@@ -35,21 +35,21 @@ export class FieldErrorList {
   }
 }
 
-/** Stored or sent as text: PostgreSQL takes no NUL there, and UTF-8 no half of a character. */
+/** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
 export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
   if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
   list.add(field, `The ${field} field must be valid Unicode text without NUL.`)
 }
 
-/** Adds one sentence for each fault that the JSON Schema validator found. */
-export function addSchemaErrors(list: FieldErrorList, faults: readonly ErrorObject[]): void {
-  for (const fault of faults) {
-    const field = fieldPath(fault)
-    list.add(field, `The ${field} field ${ruleText(fault)}.`)
+/** Adds one sentence for each error of the JSON Schema validator. */
+export function addSchemaErrors(list: FieldErrorList, errors: readonly ErrorObject[]): void {
+  for (const error of errors) {
+    const field = formatFieldPath(error)
+    list.add(field, `The ${field} field ${describeError(error)}.`)
   }
 }
 
-function fieldPath({ instancePath, keyword, params }: ErrorObject): string {
+function formatFieldPath({ instancePath, keyword, params }: ErrorObject): string {
   const path = instancePath.split('/').slice(1).map(unescapePointer)
   if (keyword === 'required') path.push(String(params.missingProperty))
   if (keyword === 'additionalProperties' && isMemberName(params.additionalProperty)) {
@@ -58,7 +58,7 @@ function fieldPath({ instancePath, keyword, params }: ErrorObject): string {
   return path.join('.') || 'body'
 }
 
-/** Other names may be anything, also what must not be repeated, such as somebody's address. */
+/** Any other name may be personal data, such as an email address, and is not repeated. */
 function isMemberName(name: unknown): name is string {
   return typeof name === 'string' && /^[a-z]+(_[a-z]+)*$/.test(name) && name.length <= 40
 }
@@ -68,12 +68,12 @@ function unescapePointer(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function ruleText({ keyword, params, message }: ErrorObject): string {
+function describeError({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'required':
       return 'is required'
     case 'type':
-      return `must be ${typePhrase(params.type)}`
+      return `must be ${describeType(params.type)}`
     case 'minLength':
       return 'must not be empty'
     case 'maxLength':
@@ -93,7 +93,7 @@ function ruleText({ keyword, params, message }: ErrorObject): string {
     case 'const':
       return `must be ${String(params.allowedValue)}`
     case 'pattern':
-      return PATTERN_TEXTS[String(params.pattern)] ?? 'has a wrong form'
+      return PATTERN_DESCRIPTIONS[String(params.pattern)] ?? 'has a wrong form'
     case 'enum':
       return `must be one of: ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
@@ -107,8 +107,8 @@ function ruleText({ keyword, params, message }: ErrorObject): string {
   }
 }
 
-/** A regular expression is no sentence. */
-const PATTERN_TEXTS: Record<string, string> = {
+/** What to say instead of a regular expression. */
+const PATTERN_DESCRIPTIONS: Record<string, string> = {
   [DECIMAL_PATTERN]: 'must be decimal text such as "19.95", up to 15 digits and 6 after the point',
   [UNSIGNED_DECIMAL_PATTERN]:
     'must be decimal text such as "1.00" without a sign, up to 15 digits and 6 after the point',
@@ -118,7 +118,7 @@ const PATTERN_TEXTS: Record<string, string> = {
   [ENTITY_ID_PATTERN]: 'must be a number in digits, such as "1201"',
 }
 
-const TYPE_PHRASES: Record<string, string> = {
+const TYPE_NAMES: Record<string, string> = {
   string: 'a string',
   integer: 'an integer',
   number: 'a number',
@@ -128,7 +128,7 @@ const TYPE_PHRASES: Record<string, string> = {
   null: 'null',
 }
 
-function typePhrase(type: unknown): string {
+function describeType(type: unknown): string {
   const types = Array.isArray(type) ? type : String(type).split(',')
-  return types.map(name => TYPE_PHRASES[String(name)] ?? String(name)).join(' or ')
+  return types.map(name => TYPE_NAMES[String(name)] ?? String(name)).join(' or ')
 }

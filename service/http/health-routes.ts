@@ -1,7 +1,7 @@
 import { recordRefusalReason } from './request-log.ts'
 import type { ServiceApp } from './service-app.ts'
 
-/** One thing that must work before traffic is sent here. Throws a sentence when it does not. */
+/** A dependency that must work before the process accepts traffic. Throws when it does not. */
 export interface ReadinessCheck {
   name: string
   check: () => Promise<void>
@@ -9,11 +9,11 @@ export interface ReadinessCheck {
 
 export interface HealthOptions {
   checks: readonly ReadinessCheck[]
-  /** Why the process takes no traffic for now, such as `start` or `shutdown`; null when it does. */
+  /** Why the process takes no traffic, such as `start` or `shutdown`; null when it does. */
   pauseReason: () => string | null
   /**
-   * How many lanes are in which state, where the process delivers. It is shown and decides nothing:
-   * one tracker's dead platform must not take the service from all others.
+   * The number of destination queues in each circuit state, when the process delivers. It does not
+   * affect readiness: one tracker's unreachable platform must not stop the service for all others.
    */
   circuits?: () => Counts | Promise<Counts>
 }
@@ -21,12 +21,12 @@ export interface HealthOptions {
 type Counts = Readonly<Record<string, number>>
 
 /**
- * `/livez`: the process answers; it asks nothing else, so that a store that is down does not get
- * the process restarted. `/readyz`: everything works; 503 with the names of what does not.
+ * `/livez`: the process responds. It checks nothing else, so that an unavailable store does not
+ * restart the process. `/readyz`: all checks pass; otherwise 503 with the names of those that fail.
  */
 export function healthRoutes(
   app: ServiceApp,
-  { checks, pauseReason: pause, circuits }: HealthOptions,
+  { checks, pauseReason, circuits }: HealthOptions,
 ): void {
   const config = { credential: 'none' } as const
 
@@ -35,7 +35,7 @@ export function healthRoutes(
   app.get('/readyz', { config }, async (request, reply) => {
     const results = await Promise.all(checks.map(runCheck))
     const failed = results.filter(({ status }) => status !== 'ok').map(({ name }) => name)
-    const reason = pause()
+    const reason = pauseReason()
     if (reason !== null) failed.push(reason)
     const status = failed.length === 0 ? 'ok' : 'unavailable'
     const body = { status, failed, ...(circuits && { circuits: await circuits() }) }

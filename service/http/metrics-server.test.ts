@@ -26,7 +26,7 @@ it('404 for anything else', async test => {
   for (const path of ['/', '/metrics/', '/livez', '/api/v1/events']) {
     const response = await fetch(`${url}${path}`)
     assert.equal(response.status, 404, path)
-    assert.equal(await response.text(), 'The figures are at GET /metrics.\n')
+    assert.equal(await response.text(), 'Metrics are at GET /metrics.\n')
   }
   const posted = await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })
   assert.equal(posted.status, 404)
@@ -40,7 +40,7 @@ it('500 tells nobody what went wrong, and the next scrape gets its page', async 
   })
   const broken = await fetch(`${url}/metrics`)
   assert.equal(broken.status, 500)
-  assert.equal(await broken.text(), 'The figures could not be read.\n')
+  assert.equal(await broken.text(), 'The metrics could not be read.\n')
   isBroken = false
   assert.equal((await fetch(`${url}/metrics`)).status, 200)
 })

@@ -12,7 +12,7 @@ export interface MetricsPage {
 export interface MetricsServerOptions {
   host: string
   port: number
-  /** Makes the page anew; those who ask meanwhile get the same one. */
+  /** Renders the page; concurrent scrapes share one rendering. */
   page: () => Promise<MetricsPage>
 }
 
@@ -21,16 +21,15 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-/** A scrape is one short request. What takes longer than this is not coming. */
+/** A scrape is one short request. */
 const REQUEST_MILLISECONDS_MAX = 5_000
 const CONNECTIONS_MAX = 32
 
 /**
- * Figures for Prometheus at `/metrics`, apart from the service: its port may be public, and this
- * one is not. Throws Node's own error when it cannot listen.
+ * Serves metrics for Prometheus at `/metrics`, on a port of its own: the port of the service may be
+ * public. Throws Node's error when it cannot listen.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  // However many ask at once, the store is asked once.
   const page = singleFlight(options.page)
   const server = createServer(
     { requestTimeout: REQUEST_MILLISECONDS_MAX, connectionsCheckingInterval: 1_000 },
@@ -48,23 +47,23 @@ async function respond(
   { method, url = '' }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // Nobody scrapes often enough for a connection to stay, and one that stays delays the end.
+  // Scrapes are too rare for keep-alive, and an open connection delays the shutdown.
   const headers = { ...SECURITY_HEADERS, connection: 'close' }
   const plain = { ...headers, 'content-type': 'text/plain; charset=utf-8' }
   if (method !== 'GET' || url.split('?')[0] !== '/metrics') {
-    response.writeHead(404, plain).end('The figures are at GET /metrics.\n')
+    response.writeHead(404, plain).end('Metrics are at GET /metrics.\n')
     return
   }
   try {
     const { contentType, text } = await page()
     response.writeHead(200, { ...headers, 'content-type': contentType }).end(text)
   } catch {
-    response.writeHead(500, plain).end('The figures could not be read.\n')
+    response.writeHead(500, plain).end('The metrics could not be read.\n')
   }
 }
 
 async function closeServer(server: Server): Promise<void> {
-  const end = once(server, 'close')
+  const closed = once(server, 'close')
   server.close()
-  await end
+  await closed
 }

@@ -1,15 +1,15 @@
 import { Refusal } from './refusal.ts'
 import { SharedNumberMap } from './shared-number-map.ts'
 
-/** A limit that callers are told of. */
+/** A limit that is announced in response headers. */
 export interface RateLimit {
   name: string
   limiter: RateLimiter
-  /** `RateLimit-Policy`: the same on every answer. */
+  /** The value of `RateLimit-Policy`. */
   policy: string
-  /** What a caller is told who finds the bucket empty. */
+  /** The message of the refusal. */
   message: string
-  /** For counting. */
+  /** For metrics. */
   onRefused: () => void
 }
 
@@ -20,30 +20,29 @@ interface RateLimitOptions extends RateLimiterOptions {
 }
 
 /**
- * Makes a limit whose headers follow draft-ietf-httpapi-ratelimit-headers-11. Quota and window are
- * the bucket's size and the time in which it fills: who sends no more than the quota in any window
- * is never refused, and the one divided by the other is the rate.
+ * Creates a limit whose headers follow draft-ietf-httpapi-ratelimit-headers-11. Quota and window are
+ * the size of the bucket and the time in which it fills: a caller that stays within the quota in
+ * every window is never refused, and quota divided by window is the rate.
  */
 export function createRateLimit({
   name,
-  message: sentence,
+  message,
   onRefused,
   ...options
 }: RateLimitOptions): RateLimit {
   const { perSecond, burst } = options
   const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))
   const policy = `"${name}";q=${burst};w=${windowSeconds}`
-  return { name, limiter: new RateLimiter(options), policy, message: sentence, onRefused }
+  return { name, limiter: new RateLimiter(options), policy, message, onRefused }
 }
 
-/** What writes headers: a reply. */
 interface HeaderWriter {
   header(name: string, value: string): unknown
 }
 
 /**
- * Takes one request of `key` and says in the answer what is left; the refusal when nothing was.
- * Clock and bucket take 0.27 µs (a loop of a million requests of a thousand keys).
+ * Takes one request from the bucket of `key` and announces what remains; returns the refusal when
+ * the bucket is empty. Clock and bucket take 0.27 µs (a million requests of a thousand keys).
  */
 export function consumeRateLimit(
   limit: RateLimit,
@@ -57,7 +56,7 @@ export function consumeRateLimit(
   return null
 }
 
-/** 429 for a key whose bucket is empty, with both headers and whole seconds to wait. */
+/** Returns the 429 for an empty bucket, with both headers and the wait in whole seconds. */
 export function createRateLimitRefusal(limit: RateLimit, waitSeconds: number): Refusal {
   limit.onRefused()
   const seconds = Math.max(1, Math.ceil(waitSeconds))
@@ -72,76 +71,74 @@ export function createRateLimitRefusal(limit: RateLimit, waitSeconds: number): R
 }
 
 /**
- * `t` is the time in which what is left would come back: who spreads it over that time keeps to
- * the rate (section 8.5 of the draft).
+ * `t` is the time in which the remaining quota would refill: a caller that spreads it over that time
+ * stays within the rate (section 8.5 of the draft).
  */
 function formatRateLimit({ name, limiter }: RateLimit, remaining: number): string {
   const seconds = Math.ceil(Math.max(1, remaining) / limiter.rate.perSecond)
   return `"${name}";r=${remaining};t=${seconds}`
 }
 
-/** A token bucket: it holds `burst` requests, and what was taken comes back at a steady rate. */
+/** A token bucket: it holds `burst` requests and refills at a constant rate. */
 export interface Rate {
   perSecond: number
   burst: number
 }
 
 interface RateLimiterOptions extends Rate {
-  /** Seconds of a clock that only goes forward. */
   monotonicSeconds: () => number
-  /** Keys that are remembered at most; beyond it those not seen for longest begin anew. */
+  /** Beyond this number of keys the least recently used one starts with a full bucket again. */
   keysMax?: number
-  /** Of `allocateMemory`, where several threads count together; left out, it counts alone. */
+  /** From `allocateMemory`, when several threads count together. */
   memory?: SharedArrayBuffer | undefined
 }
 
 interface BucketState {
-  /** Whole requests that are in the bucket. */
+  /** Whole requests left in the bucket. */
   remaining: number
-  /** 0, or the seconds until the request that found the bucket empty would find one in it. */
+  /** 0, or the seconds until a request that was refused would succeed. */
   waitSeconds: number
 }
 
-/** 2 MB of memory, of which only what is touched takes room. */
+/** 2 MB of memory, of which only the touched pages are used. */
 const KEYS_MAX = 100_000
 
-/** Sums of fractions are not exact; nobody is refused for a millionth of a request. */
+/** Absorbs the rounding errors of floating-point sums, in requests. */
 const ROUNDING = 1e-6
 
-/** The word of the shared memory that says until when some bucket is not full, in seconds. */
+/** The index of the shared integer with the second until which some bucket is not full. */
 const BUSY_UNTIL = 0
 
 /**
- * One bucket a key, in memory that the threads of this process may share: then a limit holds over
- * all of them together. Nothing runs by itself: a bucket is the moment at which it will be full
- * again, on a clock that counts the requests that come back (GCRA), and a full bucket is the same
- * as none.
+ * One token bucket per key, in memory that the threads of this process can share, so that a limit
+ * holds over all of them. No timer refills it: a bucket is the time at which it will be full again,
+ * on a clock that counts refilled requests (GCRA), and a full bucket needs no entry.
  */
 export class RateLimiter {
   readonly rate: Rate
-  readonly #steadySeconds: () => number
+  readonly #monotonicSeconds: () => number
   readonly #fullAt: SharedNumberMap
 
   constructor(options: RateLimiterOptions) {
     this.rate = { perSecond: options.perSecond, burst: options.burst }
-    this.#steadySeconds = options.monotonicSeconds
+    this.#monotonicSeconds = options.monotonicSeconds
     const memory = options.memory ?? RateLimiter.allocateMemory(options.keysMax)
     this.#fullAt = new SharedNumberMap(memory)
   }
 
-  /** For limiters of several threads that count together. */
+  /** Memory for the limiters of several threads that count together. */
   static allocateMemory(keysMax = KEYS_MAX): SharedArrayBuffer {
     return SharedNumberMap.allocate(keysMax)
   }
 
-  /** True when every bucket is full: nobody has taken anything lately. */
+  /** True when every bucket is full. */
   get isIdle(): boolean {
-    return this.#steadySeconds() >= Atomics.load(this.#fullAt.integers, BUSY_UNTIL)
+    return this.#monotonicSeconds() >= Atomics.load(this.#fullAt.integers, BUSY_UNTIL)
   }
 
-  /** Takes one request out of the bucket of `key`, unless it is empty. */
+  /** Takes one request from the bucket of `key`, unless it is empty. */
   take(key: string): BucketState {
-    const now = this.#steadySeconds() * this.rate.perSecond
+    const now = this.#monotonicSeconds() * this.rate.perSecond
     let state: BucketState = { remaining: 0, waitSeconds: 0 }
     const fullAt = this.#fullAt.update(key, before => {
       const taken = Math.max(0, before - now)
@@ -152,9 +149,9 @@ export class RateLimiter {
     return state
   }
 
-  /** What `take` would answer now, and nothing is taken. */
+  /** Returns what `take` would return, without taking. */
   peek(key: string): BucketState {
-    const now = this.#steadySeconds() * this.rate.perSecond
+    const now = this.#monotonicSeconds() * this.rate.perSecond
     return this.#stateAfter(Math.max(0, this.#fullAt.get(key) - now) + 1)
   }
 
@@ -166,11 +163,11 @@ export class RateLimiter {
   }
 
   #noteBusy(fullAtSeconds: number): void {
-    const { integers: words } = this.#fullAt
+    const { integers } = this.#fullAt
     const until = Math.ceil(fullAtSeconds)
-    let known = Atomics.load(words, BUSY_UNTIL)
+    let known = Atomics.load(integers, BUSY_UNTIL)
     while (known < until) {
-      const found = Atomics.compareExchange(words, BUSY_UNTIL, known, until)
+      const found = Atomics.compareExchange(integers, BUSY_UNTIL, known, until)
       if (found === known) return
       known = found
     }

@@ -1,16 +1,16 @@
-/** Field-level faults: dotted path -> sentences. */
+/** Errors by field: dotted path -> sentences. */
 export type FieldErrors = Record<string, string[]>
 
 /**
- * A "no" that the caller can act on. Verbs throw it, the doorframe answers it. The message is
- * shown to the caller, so it never holds a secret or a raw identifier.
+ * An expected error that the caller can act on. Operations throw it, and the HTTP layer sends it.
+ * The caller sees the message, so it never contains a secret or a raw identifier.
  */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
   readonly errors: FieldErrors | undefined
   readonly headers: Record<string, string>
-  /** A code for the log; without one, that of the status. */
+  /** A code for the log; by default that of the status. */
   readonly reason: string
 
   constructor(
@@ -25,12 +25,12 @@ export class Refusal extends Error {
     this.reason = more.reason ?? reasonOfStatus(status)
   }
 
-  /** 422 with every wrong field. */
+  /** 422 with every invalid field. */
   static ofFields(errors: FieldErrors): Refusal {
-    return new Refusal(422, summaryOf(errors), { errors })
+    return new Refusal(422, summarizeErrors(errors), { errors })
   }
 
-  /** 401: the same words for every credential that does not open the door. */
+  /** 401, with the same message for every invalid credential. */
   static unauthenticated(message = 'Unauthenticated.'): Refusal {
     return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' } })
   }
@@ -39,15 +39,15 @@ export class Refusal extends Error {
     return new Refusal(404, message)
   }
 
-  /** 503: nothing was kept, and the same request may be sent again after `retryAfterSeconds`. */
+  /** 503: nothing was stored, and the caller may retry after `retryAfterSeconds`. */
   static unavailable(message: string, retryAfterSeconds: number, reason = 'unavailable'): Refusal {
     const headers = { 'retry-after': String(retryAfterSeconds) }
     return new Refusal(503, message, { headers, reason })
   }
 }
 
-/** Laravel's form, which clients of this interface know: the first sentence and a count. */
-function summaryOf(errors: FieldErrors): string {
+/** The format of Laravel, which clients of this API know: the first sentence and a count. */
+function summarizeErrors(errors: FieldErrors): string {
   const sentences = Object.values(errors).flat()
   const more = sentences.length - 1
   if (more < 1) return sentences[0] ?? 'The request is invalid.'
@@ -72,7 +72,7 @@ const REASONS: Record<number, string> = {
   503: 'unavailable',
 }
 
-/** The code of a refusal that has no more particular one. */
+/** The code of a refusal without a more specific one. */
 export function reasonOfStatus(status: number): string {
   return REASONS[status] ?? `status_${status}`
 }

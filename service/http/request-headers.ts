@@ -8,8 +8,8 @@ export function readBearerToken(authorization: string | undefined): string | nul
 }
 
 /**
- * The text of a header's value. Node gives one character a byte; bytes that are UTF-8 are read as
- * such, all others stay as they came.
+ * Decodes a header value. Node returns one character per byte; valid UTF-8 is decoded, anything else
+ * stays as it is.
  */
 export function readHeaderText(value: string): string {
   if (/^[\0-\x7f]*$/.test(value)) return value
@@ -17,7 +17,7 @@ export function readHeaderText(value: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : value
 }
 
-/** One value each, which decides about the request: an edge could have gone by the other one. */
+/** Headers that decide how a request is handled: with two, an edge could have used the other. */
 const SINGLE_HEADERS = new Set([
   'host',
   'authorization',
@@ -27,29 +27,29 @@ const SINGLE_HEADERS = new Set([
   'origin',
 ])
 
-/** RFC 3986, 3.2.2 and 3.2.3: a name or an address, and a port. */
+/** A name or an address, and a port (RFC 3986, 3.2.2 and 3.2.3). */
 const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
 type Head = Pick<Incoming, 'httpVersion' | 'headers' | 'rawHeaders'>
 
 /**
- * What is wrong with the head of a request, where Node's parser lets it pass and two programs in a
- * row could read it differently (RFC 9112, sections 2.3, 3.2 and 6.1). Null when nothing is.
+ * Finds an error in the head of a request that Node's parser accepts but that two programs in a chain
+ * could read differently (RFC 9112, sections 2.3, 3.2 and 6.1). Null when there is none.
  */
-export function findRequestHeadFault({ httpVersion, headers, rawHeaders }: Head): string | null {
+export function findRequestHeadError({ httpVersion, headers, rawHeaders }: Head): string | null {
   const { host } = headers
   if (httpVersion !== '1.1') {
-    if (httpVersion !== '1.0') return 'Speak HTTP/1.1 here.'
+    if (httpVersion !== '1.0') return 'Use HTTP/1.1.'
     if ('transfer-encoding' in headers) return 'HTTP/1.0 has no Transfer-Encoding.'
   } else if (host === undefined) return 'An HTTP/1.1 request must name a Host.'
-  if (host !== undefined && !HOST_PATTERN.test(host)) return 'The Host header names no host.'
-  // As many names as lines: nothing stands twice, which is nearly always so.
+  if (host !== undefined && !HOST_PATTERN.test(host)) return 'The Host header is invalid.'
+  // As many names as lines, so no header is repeated. This is nearly always the case.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return null
   const repeated = findRepeatedHeader(rawHeaders)
   return repeated && `The ${repeated} header may stand in a request once only.`
 }
 
-/** Names and values take turns. */
+/** `rawHeaders` alternates names and values. */
 function findRepeatedHeader(rawHeaders: readonly string[]): string | null {
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { isStoreUnavailable } from '../db/database-errors.ts'
 import { type Refusal, reasonOfStatus } from './refusal.ts'
 
-/** What a line says of a request: no query string, no body, no header and no address. */
+/** The fields of a log line: no query string, no body, no header and no address. */
 export interface LoggedRequest {
   id: string
   method: string
@@ -16,22 +16,22 @@ export interface SentResponse {
   elapsedTime: number
 }
 
-/** Reason codes of requests that failed, until they are answered. Null: the log has it already. */
+/** Reason codes of failed requests until they are answered; null when they are already logged. */
 const reasons = new WeakMap<object, string | null>()
 
-/** For an answer that is a refusal although nothing was thrown, such as `/readyz` with 503. */
+/** For a failure response without a thrown error, such as the 503 of `/readyz`. */
 export function recordRefusalReason(request: object, reason: string): void {
   reasons.set(request, reason)
 }
 
 /**
- * To be called by whatever turns something thrown into an answer. A bug is logged at once, with its
- * error, because nobody can say whether the answer will reach the caller. A refusal is an answer
- * that we meant to give: its reason is kept for the one line that tells of it.
+ * Call this when a thrown error is turned into a response. A bug is logged immediately with its
+ * error, because the response may never reach the caller. The reason of a refusal is kept for the
+ * one line that `logResponse` writes.
  */
 export function recordFailure(request: LoggedRequest, error: Error, refusal: Refusal): void {
   if (refusal.status !== 500) {
-    recordRefusalReason(request, refusalReason(error, refusal))
+    recordRefusalReason(request, formatReason(error, refusal))
     return
   }
   reasons.set(request, null)
@@ -40,28 +40,28 @@ export function recordFailure(request: LoggedRequest, error: Error, refusal: Ref
   request.log.error({ err: error, ...view, request_id: id }, 'request failed')
 }
 
-/** PostgreSQL's code says more than "out of reach": 53100 is a full disk. */
-function refusalReason(error: Error & { code?: unknown }, { reason }: Refusal): string {
+/** PostgreSQL's code is more specific than "unavailable": 53100 is a full disk. */
+function formatReason(error: Error & { code?: unknown }, { reason }: Refusal): string {
   const isCoded = isStoreUnavailable(error) && typeof error.code === 'string'
   return isCoded ? `${reason}:${error.code}` : reason
 }
 
 /**
- * One line a request: a refusal is never an error of ours, so it is told of at `info`, or at `warn`
- * when it is not for the caller to change. What went well is told of at `debug` alone.
+ * Writes one line per request: `info` for a refusal, `warn` for one that the caller cannot fix,
+ * `error` for a bug, and `debug` for a success.
  */
-export function logResponse(request: LoggedRequest, answer: SentResponse): void {
-  const { statusCode } = answer
+export function logResponse(request: LoggedRequest, response: SentResponse): void {
+  const { statusCode } = response
   const { log } = request
   if (statusCode < 400) {
     if (log.level !== 'debug' && log.level !== 'trace') return
-    log.debug(describeResponse(request, answer), 'request answered')
+    log.debug(describeResponse(request, response), 'request answered')
     return
   }
   const reason = reasons.get(request)
   if (reason === null) return
   const view = {
-    ...describeResponse(request, answer),
+    ...describeResponse(request, response),
     reason: reason ?? reasonOfStatus(statusCode),
   }
   if (statusCode < 500) log.info(view, 'request refused')
@@ -69,7 +69,7 @@ export function logResponse(request: LoggedRequest, answer: SentResponse): void 
   else log.error(view, 'request failed')
 }
 
-/** The platform refused (502), or we could not do it now (503): no bug of ours. */
+/** The platform refused (502) or the service is unavailable (503): not a bug. */
 const EXPECTED_SERVER_STATUSES = new Set([502, 503])
 
 function describeResponse(
@@ -85,19 +85,19 @@ function describeResponse(
   }
 }
 
-/** The pattern of the route and not the path, which names events and people's accounts. */
+/** Logs the route pattern, because paths contain ids of events and accounts. */
 function routePattern({ url }: LoggedRequest['routeOptions']): string {
   return url ?? 'unknown'
 }
 
-/** Bytes that were answered although they never became a request. */
+/** Bytes that were answered but never became a request. */
 export interface MalformedRequest {
   requestId: string
   status: number
 }
 
-export function logMalformedRequest(log: FastifyBaseLogger, broken: MalformedRequest): void {
-  const { requestId, status } = broken
+export function logMalformedRequest(log: FastifyBaseLogger, request: MalformedRequest): void {
+  const { requestId, status } = request
   const view = { request_id: requestId, route: 'unknown', status, reason: reasonOfStatus(status) }
   log.info(view, 'request refused')
 }

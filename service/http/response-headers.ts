@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * Sent with every answer. The service answers JSON only, so a browser may do nothing with it; and
- * every answer may hold an event or a credential, so nobody may keep it.
+ * The headers of every JSON response. A browser must not render, frame or embed it, and no cache may
+ * store it, because any response may contain an event or a credential.
  */
 export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
@@ -15,11 +15,11 @@ export const SECURITY_HEADERS = {
 
 /**
  * CORS for the one route that pages call (Fetch standard, CORS protocol). Never with credentials:
- * a publishable key stands in the request itself, and cookies mean nothing here.
+ * the request carries its publishable key, and no cookie is used.
  */
 const PREFLIGHT_SECONDS = 7_200
 
-/** On an answer to a page, also on a refusal: a page that cannot read it cannot tell why. */
+/** The headers of a response to a page, including refusals, so that the page can read the reason. */
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     'access-control-allow-origin': origin,
@@ -31,8 +31,8 @@ export function corsHeaders(origin: string): Record<string, string> {
 }
 
 /**
- * On the answer to a preflight. Every origin passes, because the key is not known yet: the request
- * that follows is judged by it, with an answer that the page can read.
+ * The headers of a preflight response. Every origin passes, because the key is not known yet: the
+ * request that follows is checked, with a response that the page can read.
  */
 export function preflightHeaders(origin: string): Record<string, string> {
   return {
@@ -44,7 +44,7 @@ export function preflightHeaders(origin: string): Record<string, string> {
   }
 }
 
-/** Names one request in its answer and in our log. */
+/** Identifies a request in its response and in the log. */
 export function generateRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }

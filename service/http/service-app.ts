@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
-  type FastifyRequest,
   type FastifyTypeProvider,
   fastify,
   LogController,
@@ -19,18 +18,18 @@ import {
   trackResponse,
 } from './error-responses.ts'
 import { Refusal } from './refusal.ts'
-import { readJsonBody, verifyBody } from './request-body.ts'
-import { findRequestHeadFault } from './request-headers.ts'
+import { registerBodyParsers } from './request-body.ts'
+import { findRequestHeadError } from './request-headers.ts'
 import { logMalformedRequest, logResponse, type SentResponse } from './request-log.ts'
 import { generateRequestId, SECURITY_HEADERS } from './response-headers.ts'
 
 const REQUEST_MILLISECONDS_MAX = 30_000
-/** Above the idle time of common load balancers (60 s), so that they close first, not we. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MILLISECONDS = 72_000
 /** An event id has up to 128 characters, each up to 4 bytes, each percent-encoded as 3. */
 const PATH_PARAMETER_CHARACTERS_MAX = 128 * 4 * 3
 
-/** Types a route by the TypeBox schemas of its contract operation. */
+/** Derives the types of a route from the TypeBox schemas of its contract operation. */
 export interface ContractTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
@@ -44,21 +43,20 @@ export type ServiceApp = FastifyInstance<
   ContractTypes
 >
 
-/** Where the doorframe writes its lines. */
 export type ServiceLogger = FastifyBaseLogger
 
 /**
- * What may be asked of a route beyond its schemas. `access/` enforces a tracker's credential,
- * `people/` a session's and `oauth/` an agent's.
+ * The configuration of a route beside its schemas. `access/` enforces tracker credentials, `people/`
+ * sessions and `oauth/` agent tokens.
  */
 export interface RouteConfig {
   operationId?: string
   credential?: 'tracker' | 'tracker_or_publishable' | 'session' | 'agent' | 'none'
 }
 
-/** One answer that was sent, for counting. */
+/** A response that was sent, for metrics. */
 export interface CompletedRequest {
-  /** The contract's name of the operation, or the route's path; null for a path without a route. */
+  /** The operation id, or the pattern of the route; null for a path without a route. */
   operation: string | null
   method: string
   status: number
@@ -66,71 +64,72 @@ export interface CompletedRequest {
 }
 
 /**
- * The doorframe: body reading, request ids, security headers and uniform error bodies for every
- * route. Schemas of the contract describe bodies; the verbs check them, because one request may
- * break a schema and a rule at once and the caller should hear of both.
+ * Creates the HTTP layer: body parsing, request ids, security headers and uniform error bodies for
+ * every route. The contract's schemas only type the bodies; operations validate them, because one
+ * request can break a schema and a rule and the caller should learn of both.
  */
 export function createServiceApp(
   logger: FastifyBaseLogger,
-  onAnswered: (answered: CompletedRequest) => void = () => {},
+  onCompleted: (request: CompletedRequest) => void = () => {},
 ): ServiceApp {
-  const answerBroken = (error: Error, socket: Socket) =>
-    respondToMalformedRequest(error, socket, broken => logMalformedRequest(logger, broken))
-  const app = fastify({
+  const onClientError = (error: Error, socket: Socket) =>
+    respondToMalformedRequest(error, socket, request => logMalformedRequest(logger, request))
+  const untyped = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // Node would answer a missing Host by itself, with an empty body; see `prepareResponses`.
+    // Node would refuse a missing Host with an empty body; `prepareResponses` does it instead.
     http: { requireHostHeader: false },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MILLISECONDS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     routerOptions: { maxParamLength: PATH_PARAMETER_CHARACTERS_MAX },
     requestIdHeader: false,
-    // Lines name the request themselves; a logger a request costs a tenth of its processor time.
+    // Log lines name the request themselves; a logger per request costs a tenth of its CPU time.
     childLoggerFactory: () => logger,
     genReqId: generateRequestId,
     forceCloseConnections: 'idle',
-    // While closing, what was accepted is still answered in our own words.
+    // During shutdown, accepted requests still get their own responses.
     return503OnClosing: false,
-    // Before there is a route there are no hooks either, so that the line is written here.
+    // Without a route no hook runs, so the line is written here.
     frameworkErrors: (error, request, reply) => {
       sendErrorResponse(error, request, reply)
       logResponse(request, reply)
     },
-    clientErrorHandler: answerBroken,
-  }).withTypeProvider<ContractTypes>()
+    clientErrorHandler: onClientError,
+  })
+  registerBodyParsers(untyped)
+  const app = untyped.withTypeProvider<ContractTypes>()
 
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  readBodies(app)
-  handleNodeEvents(app, answerBroken)
+  handleNodeEvents(app, onClientError)
   app.setErrorHandler(sendErrorResponse)
   prepareResponses(app)
   app.addHook('onResponse', (request, reply, done) => {
     logResponse(request, reply)
-    onAnswered(describeCompletedRequest(request, reply))
+    onCompleted(describeCompletedRequest(request, reply))
     done()
   })
   closeConnectionsOnShutdown(app)
   return app
 }
 
-/** What every answer has, and the two refusals that need no route. */
+/** Sets the headers of every response and refuses malformed heads and unknown paths. */
 function prepareResponses(app: ServiceApp): void {
-  const answerUnknown = createNotFoundHandler(app)
-  app.setNotFoundHandler(answerUnknown)
+  const handleNotFound = createNotFoundHandler(app)
+  app.setNotFoundHandler(handleNotFound)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS)
     reply.header('request-id', request.id)
-    const fault = findRequestHeadFault(request.raw)
-    if (fault) return done(new Refusal(400, fault, { headers: { connection: 'close' } }))
-    // Here and not only after the body: nobody reads what is sent to a path that is not there.
-    if (request.is404) return answerUnknown(request, reply)
+    const error = findRequestHeadError(request.raw)
+    if (error) return done(new Refusal(400, error, { headers: { connection: 'close' } }))
+    // Before the body is read, because no route needs it.
+    if (request.is404) return handleNotFound(request, reply)
     done()
   })
 }
 
-/** Fastify says so only to requests that begin later; the rest would hold us up by staying. */
+/** Fastify closes only connections of later requests; open ones would delay the shutdown. */
 function closeConnectionsOnShutdown(app: ServiceApp): void {
   let isClosing = false
   app.addHook('preClose', async () => {
@@ -142,68 +141,15 @@ function closeConnectionsOnShutdown(app: ServiceApp): void {
   })
 }
 
-/**
- * JSON is the only kind of body, under another name only where the request's terms say so; an empty
- * one is no body, whatever it is called.
- */
-function readBodies(app: ServiceApp): void {
-  app.decorateRequest('bodyTerms', null)
-  app.decorateRequest('bodyBytes', 0)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, readJson)
-  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, readText)
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, refuseBody)
-  // Without a content type there is no parser that could do it.
-  app.addHook('preValidation', (request, _reply, done) => {
-    if (!request.bodyTerms?.verify) return done()
-    verifyBody(request, Buffer.alloc(0)).then(() => done(), done)
-  })
-}
-
-type BodyRead = (error: Error | null, body?: unknown) => void
-
-/** Answers by a callback: a promise for each body takes longer than what most of them wait for. */
-function readJson(request: FastifyRequest, bytes: Buffer, done: BodyRead): void {
-  const coding = request.headers['content-encoding'] ?? 'identity'
-  if (coding !== 'identity') {
-    done(new Refusal(415, 'Send the body without a content coding.'))
-    return
-  }
-  request.bodyBytes = bytes.length
-  if (request.bodyTerms?.verify) {
-    verifyBody(request, bytes).then(() => parseBody(bytes, done), done)
-  } else parseBody(bytes, done)
-}
-
-function parseBody(bytes: Buffer, done: BodyRead): void {
-  let body: unknown
-  try {
-    body = readJsonBody(bytes)
-  } catch (error) {
-    done(error as Error)
-    return
-  }
-  done(null, body)
-}
-
-function readText(request: FastifyRequest, bytes: Buffer, done: BodyRead): void {
-  if (request.bodyTerms?.isTextAllowed) readJson(request, bytes, done)
-  else refuseBody(request, bytes, done)
-}
-
-function refuseBody(_: FastifyRequest, bytes: Buffer, done: BodyRead): void {
-  done(bytes.length > 0 ? new Refusal(415, 'Send the body as application/json.') : null)
-}
-
-/** Node answers an unknown expectation by itself, and CONNECT not at all, when nobody listens. */
+/** Without listeners Node refuses unknown expectations and ignores CONNECT. */
 function handleNodeEvents(
   { server }: ServiceApp,
-  answerBroken: (error: Error, socket: Socket) => void,
+  onClientError: (error: Error, socket: Socket) => void,
 ): void {
   server.on('request', trackResponse)
-  // RFC 9110, section 10.1.1: an expectation that we do not know may be ignored.
+  // RFC 9110, section 10.1.1: an unknown expectation may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  server.on('connect', (_request, socket) => answerBroken(new Error('CONNECT'), socket as Socket))
+  server.on('connect', (_request, socket) => onClientError(new Error('CONNECT'), socket as Socket))
 }
 
 interface RoutedRequest {

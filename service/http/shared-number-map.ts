@@ -1,40 +1,39 @@
 import { hash, randomFillSync } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** Where a key belongs: its set, and the 64 bits by which it is known there. */
-interface Place {
+/** The set of a key and the 64 bits that identify it there. */
+interface Location {
   set: number
   high: number
   low: number
 }
 
-/** Slots of a set. A key lies in one of those of its own set. */
+/** Entries of a set. The map is set-associative, like a CPU cache. */
 const WAYS = 16
-const SEED_WORDS = 4
-/** Numbers of the map's user that lie beside it. */
-const USER_WORDS = 4
-const HEADER_BYTES = (SEED_WORDS + USER_WORDS) * 4
-/** Value, two halves of the tag, and when it was used last. */
-const SLOT_BYTES = 8 + 4 + 4 + 4
+const SEED_INTEGERS = 4
+/** Integers for the user of the map. */
+const USER_INTEGERS = 4
+const HEADER_BYTES = (SEED_INTEGERS + USER_INTEGERS) * 4
+/** The value, two halves of the tag and the time of last use. */
+const ENTRY_BYTES = 8 + 4 + 4 + 4
 const LOCK_BYTES = 4
-/** Places that one thread remembers, so that a busy key is hashed once. */
-const PLACES_MAX = 10_000
+/** Locations that a thread caches, so that a busy key is hashed once. */
+const LOCATIONS_MAX = 10_000
 const SPINS_MAX = 200
 const WAIT_MILLISECONDS = 1
-/** A thread that holds a lock for longer than this has died holding it. */
+/** A thread that holds a lock for longer than this has died. */
 const WAITS_MAX = 50
 
 /**
- * Numbers by key, in memory that threads share: what one thread writes, the others read at once. An
- * unknown key has 0. The memory has a fixed size; where a set of 16 slots is full, the key that was
- * not used for longest is forgotten.
+ * Numbers by key, in memory that several threads share. An unknown key has 0. The memory has a fixed
+ * size; when a set of 16 entries is full, the least recently used key is evicted.
  *
- * Keys are known by 64 bits of a seeded SHA-256, so that no caller can choose keys that collide.
- * Each set has a lock that is held for a few dozen nanoseconds. When a thread dies while it holds
- * one, the next thread takes the lock after 50 ms: at worst one number is off by one update.
+ * Keys are identified by 64 bits of a seeded SHA-256, so that callers cannot choose keys that
+ * collide. Each set has a lock that is held for a few dozen nanoseconds. When a thread dies while it
+ * holds one, the next thread takes the lock after 50 ms: at worst one number misses one update.
  */
 export class SharedNumberMap {
-  /** Integers for the user of the map, shared like the numbers. For `Atomics`. */
+  /** Shared integers for the user of the map. Access them with `Atomics`. */
   readonly integers: Int32Array
   readonly #seed: string
   readonly #sets: number
@@ -43,66 +42,66 @@ export class SharedNumberMap {
   readonly #lows: Uint32Array
   readonly #usedAt: Uint32Array
   readonly #locks: Int32Array
-  readonly #places = new LRUCache<string, Place>({ max: PLACES_MAX })
+  readonly #locations = new LRUCache<string, Location>({ max: LOCATIONS_MAX })
 
   constructor(memory: SharedArrayBuffer) {
     const sets = countSets(memory)
-    const slots = sets * WAYS
+    const entries = sets * WAYS
     let offset = HEADER_BYTES
     const next = (bytes: number) => {
       offset += bytes
       return offset - bytes
     }
     this.#sets = sets
-    this.#seed = Buffer.from(new Uint8Array(memory, 0, SEED_WORDS * 4)).toString('base64')
-    this.integers = new Int32Array(memory, SEED_WORDS * 4, USER_WORDS)
-    this.#values = new Float64Array(memory, next(slots * 8), slots)
-    this.#highs = new Uint32Array(memory, next(slots * 4), slots)
-    this.#lows = new Uint32Array(memory, next(slots * 4), slots)
-    this.#usedAt = new Uint32Array(memory, next(slots * 4), slots)
+    this.#seed = Buffer.from(new Uint8Array(memory, 0, SEED_INTEGERS * 4)).toString('base64')
+    this.integers = new Int32Array(memory, SEED_INTEGERS * 4, USER_INTEGERS)
+    this.#values = new Float64Array(memory, next(entries * 8), entries)
+    this.#highs = new Uint32Array(memory, next(entries * 4), entries)
+    this.#lows = new Uint32Array(memory, next(entries * 4), entries)
+    this.#usedAt = new Uint32Array(memory, next(entries * 4), entries)
     this.#locks = new Int32Array(memory, next(sets * 4), sets)
   }
 
-  /** Memory for about `keysMax` keys. Pages that no key touches take no room. */
+  /** Memory for about `keysMax` keys. Untouched pages use no physical memory. */
   static allocate(keysMax: number): SharedArrayBuffer {
     const sets = Math.ceil(keysMax / WAYS)
     // An even number of sets keeps every part aligned.
-    const bytes = HEADER_BYTES + (sets + (sets % 2)) * (WAYS * SLOT_BYTES + LOCK_BYTES)
+    const bytes = HEADER_BYTES + (sets + (sets % 2)) * (WAYS * ENTRY_BYTES + LOCK_BYTES)
     const memory = new SharedArrayBuffer(bytes)
-    randomFillSync(new Uint8Array(memory, 0, SEED_WORDS * 4))
+    randomFillSync(new Uint8Array(memory, 0, SEED_INTEGERS * 4))
     return memory
   }
 
   get(key: string): number {
-    const { set, high, low } = this.#placeOf(key)
+    const { set, high, low } = this.#locate(key)
     this.#lock(set)
-    const slot = this.#find(set, high, low)
-    const value = slot === -1 ? 0 : (this.#values[slot] as number)
+    const entry = this.#find(set, high, low)
+    const value = entry === -1 ? 0 : (this.#values[entry] as number)
     this.#unlock(set)
     return value
   }
 
-  /** Changes the number of `key` in one step, also as seen by other threads. Returns it. */
+  /** Changes the number of `key` atomically and returns it. */
   update(key: string, change: (before: number) => number): number {
-    const { set, high, low } = this.#placeOf(key)
+    const { set, high, low } = this.#locate(key)
     this.#lock(set)
-    let slot = this.#find(set, high, low)
-    const value = change(slot === -1 ? 0 : (this.#values[slot] as number))
-    if (slot === -1) {
-      slot = this.#leastUsed(set)
-      this.#highs[slot] = high
-      this.#lows[slot] = low
+    let entry = this.#find(set, high, low)
+    const value = change(entry === -1 ? 0 : (this.#values[entry] as number))
+    if (entry === -1) {
+      entry = this.#leastUsed(set)
+      this.#highs[entry] = high
+      this.#lows[entry] = low
     }
-    this.#values[slot] = value
-    this.#usedAt[slot] = this.#nextUse(set)
+    this.#values[entry] = value
+    this.#usedAt[entry] = this.#nextUse(set)
     this.#unlock(set)
     return value
   }
 
   #find(set: number, high: number, low: number): number {
     const first = set * WAYS
-    for (let slot = first; slot < first + WAYS; slot += 1) {
-      if (this.#lows[slot] === low && this.#highs[slot] === high) return slot
+    for (let entry = first; entry < first + WAYS; entry += 1) {
+      if (this.#lows[entry] === low && this.#highs[entry] === high) return entry
     }
     return -1
   }
@@ -110,34 +109,34 @@ export class SharedNumberMap {
   #leastUsed(set: number): number {
     const first = set * WAYS
     let least = first
-    for (let slot = first + 1; slot < first + WAYS; slot += 1) {
-      if ((this.#usedAt[slot] as number) < (this.#usedAt[least] as number)) least = slot
+    for (let entry = first + 1; entry < first + WAYS; entry += 1) {
+      if ((this.#usedAt[entry] as number) < (this.#usedAt[least] as number)) least = entry
     }
     return least
   }
 
-  /** One above all others of the set; 2^32 uses later the order of one set starts anew. */
+  /** One above all others of the set; after 2^32 uses the order of the set starts again. */
   #nextUse(set: number): number {
     const first = set * WAYS
     let latest = 0
-    for (let slot = first; slot < first + WAYS; slot += 1) {
-      latest = Math.max(latest, this.#usedAt[slot] as number)
+    for (let entry = first; entry < first + WAYS; entry += 1) {
+      latest = Math.max(latest, this.#usedAt[entry] as number)
     }
     return latest + 1
   }
 
-  #placeOf(key: string): Place {
-    const known = this.#places.get(key)
-    if (known) return known
+  #locate(key: string): Location {
+    const cached = this.#locations.get(key)
+    if (cached) return cached
     const digest = hash('sha256', this.#seed + key, 'buffer')
-    const place = {
+    const location = {
       set: digest.readUInt32LE(0) % this.#sets,
-      // Never 0, the tag of an empty slot.
+      // Never 0, which marks an empty entry.
       high: digest.readUInt32LE(4) || 1,
       low: digest.readUInt32LE(8),
     }
-    this.#places.set(key, place)
-    return place
+    this.#locations.set(key, location)
+    return location
   }
 
   #lock(set: number): void {
@@ -156,5 +155,5 @@ export class SharedNumberMap {
 }
 
 function countSets(memory: SharedArrayBuffer): number {
-  return Math.floor((memory.byteLength - HEADER_BYTES) / (WAYS * SLOT_BYTES + LOCK_BYTES))
+  return Math.floor((memory.byteLength - HEADER_BYTES) / (WAYS * ENTRY_BYTES + LOCK_BYTES))
 }

@@ -63,7 +63,7 @@ it('503 leaves nothing half-written when the store goes away in mid-commit', asy
 
 function assertUnavailable(reply: Reply): void {
   assert.equal(reply.status, 503)
-  assert.deepEqual(reply.body, { message: 'The store is out of reach for now; try again.' })
+  assert.deepEqual(reply.body, { message: 'The store is unavailable; try again.' })
   assert.equal(reply.headers.get('retry-after'), '2')
   assert.match(reply.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
 }

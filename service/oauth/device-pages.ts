@@ -10,7 +10,7 @@ interface DeviceCodePage {
 
 /** Where a person types the code that a device shows. */
 export function deviceCodePage({ xsrf, userCode, fault }: DeviceCodePage) {
-  const described = fault === null ? 'code-hint' : 'code-hint code-fault'
+  const described = fault === null ? 'code-hint' : 'code-hint code-error'
   return {
     title: fault === null ? 'Connect a device' : 'Error: connect a device',
     body: html`<section class="card">
@@ -21,7 +21,7 @@ export function deviceCodePage({ xsrf, userCode, fault }: DeviceCodePage) {
 <div class="field">
 <label for="user_code">Code on the device</label>
 <span class="hint" id="code-hint">Eight letters, for example WDJB-MJHT</span>
-!${fault === null ? '' : html`<span class="fault" id="code-fault">${fault}</span>`}
+!${fault === null ? '' : html`<span class="error" id="code-error">${fault}</span>`}
 <input id="user_code" name="user_code" value="${userCode}" required maxlength="20"
 autocomplete="off" autocapitalize="characters" spellcheck="false"
 aria-describedby="${described}"!${fault === null ? '' : ' aria-invalid="true" autofocus'}>

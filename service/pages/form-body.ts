@@ -5,10 +5,7 @@ import type { FormErrors } from './form-controls.ts'
 const BODY_BYTES_MAX = 16_384
 const FIELDS_MAX = 50
 
-/** What a form sent. */
-type FormBody = URLSearchParams
-
-/** Makes forms the only kind of body of `app`, a part of the service with parsers of its own. */
+/** Makes forms the only accepted body of `app`, an encapsulated part of the service. */
 export function acceptFormBodies(app: ServiceApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -18,13 +15,13 @@ export function acceptFormBodies(app: ServiceApp): void {
   )
 }
 
-/** What a field holds, trimmed; empty when it was left out, and cut where nobody would write on. */
+/** Returns the trimmed, truncated value of a field; empty when it is missing. */
 export function readFormText(form: unknown, name: string, charactersMax = 300): string {
   const text = form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
   return text.trim().slice(0, charactersMax)
 }
 
-/** A secret is taken as it was typed: a space at its end may be part of it. */
+/** Returns a secret untrimmed: a space at its end may be part of it. */
 export function readFormSecret(form: unknown, name: string): string {
   return form instanceof URLSearchParams ? (form.get(name) ?? '') : ''
 }
@@ -36,7 +33,7 @@ export function toFormErrors(error: unknown): FormErrors {
   return Object.fromEntries(entries.map(([name, [sentence = '']]) => [name, sentence]))
 }
 
-function parseForm(bytes: Buffer): FormBody {
+function parseForm(bytes: Buffer): URLSearchParams {
   const form = new URLSearchParams(bytes.toString('utf8'))
   if (form.size > FIELDS_MAX) throw new Refusal(400, 'The form has too many fields.')
   for (const text of form.values()) {
@@ -50,9 +47,9 @@ function parseForm(bytes: Buffer): FormBody {
 const PATH_CHARACTERS_MAX = 2_000
 
 /**
- * Where to go after signing in, from a query or a form: a path of our own, else `fallback`. A value
- * that a browser could read as another place (`//evil`, `/\evil`, `https:`, a tab in between) is
- * none, so that a link to our sign-in page never ends elsewhere (CWE-601).
+ * Returns where to go after sign-in, from a query or a form: a path of this site, else `fallback`. A
+ * value that a browser could read as another site (`//evil`, `/\evil`, `https:`, an embedded tab)
+ * becomes the fallback, so that a link to the sign-in page is no open redirect (CWE-601).
  */
 export function safeReturnPath(given: unknown, fallback = '/workspaces'): string {
   if (typeof given !== 'string' || given.length > PATH_CHARACTERS_MAX) return fallback

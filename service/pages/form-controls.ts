@@ -1,6 +1,6 @@
 import { html } from 'ghtml'
 
-/** The sentence about each field that is wrong, by its name. */
+/** One error message per field name. */
 export type FormErrors = Record<string, string>
 
 export interface TextField {
@@ -10,16 +10,15 @@ export interface TextField {
   value?: string
   hint?: string
   errors?: FormErrors
-  /** https://html.spec.whatwg.org/#autofill, so that password managers know what is asked. */
+  /** See https://html.spec.whatwg.org/#autofill; password managers use it. */
   autocomplete?: string
   charactersMax?: number
-  /** May be left empty. */
   isOptional?: boolean
-  /** A number is asked for: a phone shows the keys for it. */
+  /** Shows the number keys on a phone. */
   isNumeric?: boolean
 }
 
-/** A labelled text field; its hint and its fault are read out with it. Returns HTML. */
+/** A labeled text field. Screen readers announce its hint and its error. Returns HTML. */
 export function textField(field: TextField): string {
   const { name, label, type = 'text', value = '', autocomplete = 'off', charactersMax } = field
   const length = charactersMax ? html` maxlength="${charactersMax}"` : ''
@@ -37,12 +36,12 @@ function inputModeAttributes({ type, isNumeric }: TextField): string {
   return isNumeric ? ' inputmode="decimal"' : ''
 }
 
-/** A labelled field for more than one line. Returns HTML. */
+/** A labeled text area. Returns HTML. */
 export function textArea(field: Omit<TextField, 'type' | 'autocomplete' | 'isNumeric'>): string {
   const { name, label, value = '', charactersMax, isOptional } = field
   const length = charactersMax ? html` maxlength="${charactersMax}"` : ''
   const required = isOptional ? '' : ' required'
-  // The parser drops one line break after the tag, so that one of the text's own is not lost.
+  // HTML parsers drop one line break after the tag, so one is added.
   return html`<div class="field">
 <label for="${name}">${label}</label>
 !${fieldMessages(field)}
@@ -56,11 +55,11 @@ export interface Choice {
   name: string
   value: string
   isChosen: boolean
-  /** HTML of what stands beside it. */
+  /** The HTML of its label. */
   content: string
 }
 
-/** One of several that can be chosen: the whole row is the target. Returns HTML. */
+/** A radio button or checkbox whose whole row is clickable. Returns HTML. */
 export function choiceOption({ type, name, value, isChosen, content }: Choice): string {
   return html`<label class="choice">
 <input type="${type}" name="${name}" value="${value}"!${isChosen ? ' checked' : ''}>
@@ -68,12 +67,12 @@ export function choiceOption({ type, name, value, isChosen, content }: Choice): 
 </label>`
 }
 
-/** Choices under one question, with its hint and its fault. Returns HTML. */
+/** Choices under one question, with a hint and an error. Returns HTML. */
 export function choiceGroup(
   group: FieldMessages & { label: string; choices: readonly string[] },
 ): string {
   const { name, label, choices } = group
-  // A group has no `aria-invalid` (WAI-ARIA 1.2, 6.6.11); its fault is read out with it.
+  // A group has no `aria-invalid` (WAI-ARIA 1.2, 6.6.11); the description announces its error.
   return html`<fieldset id="${name}" tabindex="-1"!${describedByAttribute(group)}>
 <legend>${label}</legend>
 !${fieldMessages(group)}
@@ -84,7 +83,7 @@ export function choiceGroup(
 export interface EmailField {
   value?: string
   errors?: FormErrors
-  /** `username` where it names the account; nothing where it is somebody else's. */
+  /** `username` where it names the account of the person who types it. */
   autocomplete?: string
 }
 
@@ -102,7 +101,7 @@ export interface PasswordField {
   errors?: FormErrors
 }
 
-/** Never filled in by us. Returns HTML. */
+/** A password field, which is never prefilled. Returns HTML. */
 export function passwordField({ isNew = false, ...more }: PasswordField): string {
   const field = { name: 'password', label: 'Password', type: 'password' } as const
   const autocomplete = isNew ? 'new-password' : 'current-password'
@@ -118,7 +117,7 @@ export interface SelectField {
   errors?: FormErrors
 }
 
-/** A labelled list of which one is chosen. Returns HTML. */
+/** A labeled drop-down list. Returns HTML. */
 export function selectField(field: SelectField): string {
   const { name, label, options, value } = field
   return html`<div class="field">
@@ -128,7 +127,7 @@ export function selectField(field: SelectField): string {
 </div>`
 }
 
-/** What stands in a `select`. Returns HTML. */
+/** The options of a `select`. Returns HTML. */
 export function optionList(options: SelectField['options'], value?: string): string {
   const items = options.map(([key, text]) => {
     const selected = key === value ? ' selected' : ''
@@ -137,20 +136,20 @@ export function optionList(options: SelectField['options'], value?: string): str
   return items.join('')
 }
 
-/** A word that says in which state something is. Returns HTML. */
-export function tag(word: string): string {
-  return html` <span class="tag">${word}</span>`
+/** A short status label. Returns HTML. */
+export function tag(label: string): string {
+  return html` <span class="tag">${label}</span>`
 }
 
 /**
- * On top of a form that was refused: everything that is wrong, each a link to its field. It takes
- * the focus, so that a screen reader begins with it. Empty without faults.
+ * The list of errors above a form, each a link to its field. It takes the focus, so that a screen
+ * reader starts with it. Empty without errors.
  */
-export function errorSummary(faults: FormErrors): string {
-  const entries = Object.entries(faults)
+export function errorSummary(errors: FormErrors): string {
+  const entries = Object.entries(errors)
   if (entries.length === 0) return ''
   const items = entries.map(([name, sentence]) => {
-    // A fault of the whole form has no field to go to.
+    // An error of the whole form has no field.
     if (name === '') return html`<li>${sentence}</li>`
     return html`<li><a href="#${name}">${sentence}</a></li>`
   })
@@ -160,18 +159,18 @@ export function errorSummary(faults: FormErrors): string {
 </div>`
 }
 
-/** A sentence that stands out. Returns HTML. */
+/** A highlighted message. Returns HTML. */
 export function message(kind: 'success' | 'notice' | 'danger', sentence: string): string {
   return html`<div class="message ${kind}" role="status"><p>${sentence}</p></div>`
 }
 
-/** A form that is one button. `fields` go along. Returns HTML. */
+/** A form with one button that sends hidden `fields`. Returns HTML. */
 export function buttonForm(form: {
   action: string
   label: string
   fields?: Record<string, string>
   look?: string
-  /** For screen readers, where the label alone says too little: which row it belongs to. */
+  /** The subject of the button for screen readers, such as the row it belongs to. */
   about?: string
 }): string {
   const { action, label, fields = {}, look = 'quiet small', about } = form
@@ -189,23 +188,22 @@ interface FieldMessages {
   errors?: FormErrors
 }
 
-function fieldMessages({ name, hint, errors: faults = {} }: FieldMessages): string {
-  const fault = faults[name]
+function fieldMessages({ name, hint, errors = {} }: FieldMessages): string {
+  const error = errors[name]
   return [
     hint === undefined ? '' : html`<span class="hint" id="${name}-hint">${hint}</span>`,
-    fault === undefined ? '' : html`<span class="fault" id="${name}-fault">${fault}</span>`,
+    error === undefined ? '' : html`<span class="error" id="${name}-error">${error}</span>`,
   ].join('')
 }
 
 function accessibilityAttributes(field: FieldMessages): string {
-  const { name, errors: faults = {} } = field
-  return describedByAttribute(field) + (faults[name] === undefined ? '' : ' aria-invalid="true"')
+  const { name, errors = {} } = field
+  return describedByAttribute(field) + (errors[name] === undefined ? '' : ' aria-invalid="true"')
 }
 
-function describedByAttribute({ name, hint, errors: faults = {} }: FieldMessages): string {
-  const ids = [
-    ...(hint === undefined ? [] : [`${name}-hint`]),
-    ...(faults[name] === undefined ? [] : [`${name}-fault`]),
-  ]
+function describedByAttribute({ name, hint, errors = {} }: FieldMessages): string {
+  const ids: string[] = []
+  if (hint !== undefined) ids.push(`${name}-hint`)
+  if (errors[name] !== undefined) ids.push(`${name}-error`)
   return ids.length === 0 ? '' : html` aria-describedby="${ids.join(' ')}"`
 }

@@ -23,9 +23,9 @@ it('escapes whatever people wrote, in text and in attributes', () => {
 it('a field is tied to its label, hint and fault, and says that it is wrong', () => {
   const field = textField({ name: 'a', label: 'A', hint: 'Hint.', errors: { a: 'Wrong.' } })
   assert.match(field, /<label for="a">A<\/label>/)
-  assert.match(field, /<input id="a"[^>]* aria-describedby="a-hint a-fault" aria-invalid="true">/)
+  assert.match(field, /<input id="a"[^>]* aria-describedby="a-hint a-error" aria-invalid="true">/)
   assert.match(field, /id="a-hint">Hint\.</)
-  assert.match(field, /id="a-fault">Wrong\.</)
+  assert.match(field, /id="a-error">Wrong\.</)
   assert.doesNotMatch(textField({ name: 'a', label: 'A' }), /aria-/)
 })
 

@@ -5,19 +5,19 @@ import { fileURLToPath } from 'node:url'
 import { html } from 'ghtml'
 
 interface Page {
-  /** In the tab and in the history; plain text. */
+  /** Plain text. */
   title: string
-  /** HTML of what stands in `main`, made by `html` of ghtml, which escapes what it is given. */
+  /** The HTML of `main`, built with `html` of ghtml, which escapes its values. */
   body: string
-  /** Who is signed in: then the header has ways to their pages and out. Plain text. */
+  /** The signed-in person; adds links to the account and sign-out. Plain text. */
   signedInAs?: string | undefined
-  /** For lists; forms are narrow. */
+  /** For lists. Forms are narrow. */
   isWide?: boolean
 }
 
 /**
- * The frame of every page that the server renders. No script and nothing inline, so that it works
- * without JavaScript and under a policy that allows neither. Returns the whole document.
+ * Renders a page into the common layout and returns the document. It has no script and no inline
+ * style, so it works without JavaScript and under a strict content security policy.
  */
 export function renderPage({ title, body, signedInAs, isWide = false }: Page): string {
   return html`<!doctype html>
@@ -39,7 +39,7 @@ export function renderPage({ title, body, signedInAs, isWide = false }: Page): s
 <main id="content"!${isWide ? ' class="wide"' : ''}>
 !${body}
 </main>
-<footer class="site"><span>Signalbox keeps to what your visitors decide.</span></footer>
+<footer class="site"><span>Signalbox respects the consent of your visitors.</span></footer>
 </body>
 </html>
 `
@@ -55,8 +55,8 @@ const HASH_CHARACTERS = 16
 const TOKENS = fileURLToPath(import.meta.resolve('@signalbox/design/tokens.css'))
 const PAGES = join(import.meta.dirname, 'pages.css')
 
-/** The one style sheet of all pages: the design tokens, then the rules that use them. */
+/** The style sheet of all pages: the design tokens, then the rules that use them. */
 export const STYLESHEET = `${readFileSync(TOKENS, 'utf8')}\n${readFileSync(PAGES, 'utf8')}`
 
-/** Its name changes with its content, so that browsers may keep it for ever. */
+/** The path changes with the content, so that browsers can cache it forever. */
 export const STYLESHEET_PATH = `/assets/${hash('sha256', STYLESHEET).slice(0, HASH_CHARACTERS)}.css`

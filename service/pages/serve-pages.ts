@@ -7,8 +7,8 @@ import { acceptFormBodies } from './form-body.ts'
 import { renderPage, STYLESHEET, STYLESHEET_PATH } from './layout.ts'
 
 /**
- * Makes `app`, a part of the service of its own, one that serves pages: forms as bodies, the
- * headers of a page, every POST from our own origin only, and refusals as pages. Handlers return
+ * Makes `app`, an encapsulated part of the service, serve pages: it accepts forms, sends the headers
+ * of a page, accepts POST from its own origin only, and renders refusals as pages. Handlers return
  * the text of a document.
  */
 export function servePages(app: ServiceApp, publicOrigin: () => string): void {
@@ -29,13 +29,13 @@ export function servePages(app: ServiceApp, publicOrigin: () => string): void {
     return reply
       .code(refusal.status)
       .headers({ ...pageHeaders(), ...refusal.headers, 'request-id': request.id })
-      .send(refusalPage(refusal.status, refusal.message))
+      .send(renderErrorPage(refusal.status, refusal.message))
   })
 }
 
-/** A page for a request that was refused. Returns the whole document. */
-function refusalPage(status: number, sentence: string): string {
-  const title = TITLES[status] ?? 'That did not work'
+/** Renders the page of a refused request and returns the document. */
+function renderErrorPage(status: number, sentence: string): string {
+  const title = TITLES[status] ?? 'Something went wrong'
   const body = html`<div class="card">
 <h1>${title}</h1>
 <p>${sentence}</p>
@@ -45,21 +45,21 @@ function refusalPage(status: number, sentence: string): string {
 }
 
 const TITLES: Record<number, string> = {
-  403: 'This is not allowed',
-  404: 'There is nothing here',
+  403: 'Not allowed',
+  404: 'Page not found',
   429: 'Too many attempts',
-  503: 'Not right now',
+  503: 'Temporarily unavailable',
 }
 
 interface PageHeaders {
   /**
-   * Origins that a form of this page may lead to besides ours: browsers hold a redirect after a
-   * form to `form-action` as well (CSP Level 3, 4.2.2). Native schemes stand as `scheme:`.
+   * Other origins to which a form of this page may redirect, because browsers apply `form-action` to
+   * redirects as well (CSP Level 3, 4.2.2). Native schemes are written as `scheme:`.
    */
   formTargets?: readonly string[]
 }
 
-/** On every page, in place of the headers of the JSON interface. */
+/** The headers of every page, instead of those of the JSON API. */
 export function pageHeaders({ formTargets = [] }: PageHeaders = {}): Record<string, string> {
   const formAction = ["'self'", ...formTargets].join(' ')
   return {
@@ -71,25 +71,23 @@ export function pageHeaders({ formTargets = [] }: PageHeaders = {}): Record<stri
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-    // A link of a mail carries a token, which must not travel on to another site. Not
-    // `no-referrer`: with it browsers write `Origin: null` on our own forms (Fetch standard, 3.2).
+    // A link in an email contains a token, which must not reach another site. Not `no-referrer`:
+    // with it browsers send `Origin: null` with our own forms (Fetch standard, 3.2).
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
   }
 }
 
-/** What a browser says of where a request comes from. */
 interface OriginHeaders {
   origin?: string | undefined
   'sec-fetch-site'?: string | string[] | undefined
 }
 
 /**
- * Refuses with 403 what a page of another site made the browser send. `Sec-Fetch-Site` is written
- * by the browser itself and cannot be forged by a page; older browsers send at least `Origin` with
- * every POST. A request that has neither comes from no browser and is refused too: nobody else has
- * a session's cookie. `publicOrigin` is ours; the Host header is never asked.
+ * Refuses cross-site requests with 403 (CSRF). The browser sets `Sec-Fetch-Site`, and a page cannot
+ * forge it; older browsers send at least `Origin` with every POST. A request with neither does not
+ * come from a browser and is refused too. `publicOrigin` is compared, never the Host header.
  */
 export function requireSameOrigin(headers: OriginHeaders, publicOrigin: string): void {
   const { origin } = headers
@@ -100,7 +98,7 @@ export function requireSameOrigin(headers: OriginHeaders, publicOrigin: string):
   throw new Refusal(403, 'This request came from another site; open the page here and try again.')
 }
 
-/** The style sheet of all pages. Its path changes with its content, so it is kept for a year. */
+/** Serves the style sheet of all pages, cacheable for a year. */
 export function stylesheetRoute(app: ServiceApp): void {
   app.get(STYLESHEET_PATH, { config: { credential: 'none' } }, (_request, reply) =>
     reply

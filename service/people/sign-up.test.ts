@@ -77,7 +77,7 @@ it('returns 422 naming every invalid field and keeps all values except the passw
   const text = client.page?.text ?? ''
   for (const field of ['name', 'email', 'password']) {
     assert.match(text, new RegExp(`href="#${field}"`), field)
-    assert.match(text, new RegExp(`id="${field}"[^>]*aria-describedby="[^"]*${field}-fault`), field)
+    assert.match(text, new RegExp(`id="${field}"[^>]*aria-describedby="[^"]*${field}-error`), field)
   }
   assert.match(text, /value="a@b"/)
   assert.doesNotMatch(text, /short/)

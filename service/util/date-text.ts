@@ -1,4 +1,4 @@
-/** A moment as a person reads it, to the minute and in UTC, the same for all who look at it. */
+/** Formats a time for people, in UTC: `24 Nov 2026, 12:00 UTC`. */
 export function formatDateTime(moment: Date): string {
   return `${DATE_TIME_FORMAT.format(moment)} UTC`
 }
@@ -9,10 +9,10 @@ const DATE_TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
-/** How long something is still open, and until when. */
+/** Formats the time left until something expires. */
 export function formatTimeLeft(expiresAt: Date, now: Date): string {
   const seconds = Math.floor((expiresAt.getTime() - now.getTime()) / 1_000)
-  if (seconds <= 0) return `Out of time since ${formatDateTime(expiresAt)}`
+  if (seconds <= 0) return `Expired ${formatDateTime(expiresAt)}`
   return `${formatDuration(seconds)} left, until ${formatDateTime(expiresAt)}`
 }
 
@@ -20,7 +20,7 @@ const MINUTE = 60
 const HOUR = 3_600
 const DAY = 86_400
 
-/** Rounded down, so that nobody counts on time that is not there. */
+/** Rounds down, so that the text never promises too much time. */
 function formatDuration(seconds: number): string {
   if (seconds >= 2 * DAY) return `${Math.floor(seconds / DAY)} days`
   if (seconds >= 2 * HOUR) return `${Math.floor(seconds / HOUR)} hours`
@@ -28,14 +28,14 @@ function formatDuration(seconds: number): string {
   return 'Less than two minutes'
 }
 
-/** A day as a person reads it, in UTC, so that it is the same for all who look at it. */
+/** Formats a day for people, in UTC: `24 Nov 2026`. */
 export function formatDate(moment: Date): string {
   return DATE_FORMAT.format(moment)
 }
 
 const DATE_FORMAT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 
-/** A moment as people read it in a terminal: `2026-11-21 12:00`, in UTC and without its seconds. */
+/** Formats a time for a terminal, in UTC: `2026-11-21 12:00`. */
 export function formatIsoMinute(moment: Date): string {
   return moment.toISOString().slice(0, 16).replace('T', ' ')
 }

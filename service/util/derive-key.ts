@@ -3,8 +3,8 @@ import { hkdfSync } from 'node:crypto'
 const DERIVED_BYTES = 32
 
 /**
- * A key of its own for one purpose, from a key that is used for others, too (HKDF with SHA-256, RFC
- * 5869): whoever learns it learns nothing of the other one. Another purpose gives another key.
+ * Derives the key of one purpose from a master key (HKDF with SHA-256, RFC 5869). A derived key
+ * reveals nothing about the master key or the keys of other purposes.
  */
 export function deriveKey(master: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), purpose, DERIVED_BYTES))

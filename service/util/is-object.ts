@@ -1,14 +1,14 @@
-/** A free-form object of the wire. Its member names and values are the caller's: trust neither. */
+/** A free-form object from a caller: trust neither its names nor its values. */
 export type UntrustedObject = Readonly<Record<string, unknown>>
 
-/** True for a JSON object; lists and null are not objects here. */
+/** True for a JSON object: neither an array nor null. */
 export function isObject(value: unknown): value is UntrustedObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export type JsonObject = Record<string, unknown>
 
-/** The object that the text is; null when it is something else, or no JSON. */
+/** Parses a JSON object; null when the text is anything else. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -18,7 +18,7 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
-/** The value itself if it is an object; otherwise one without members. */
+/** Returns the value if it is an object, otherwise an empty one. */
 export function objectOrEmpty(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }

@@ -1,7 +1,7 @@
 /**
- * Seconds of a clock that only goes forward, whatever happens to the time of day. It has no date:
- * only the difference of two readings on one machine means anything. All threads of a process read
- * the same one; that of `performance` begins anew in each thread.
+ * Seconds of a clock that never goes backward. Only the difference between two readings on one
+ * machine is meaningful. All threads of a process read the same clock, whereas `performance.now()`
+ * starts at zero in each thread.
  */
 export function monotonicSeconds(): number {
   const [seconds, nanoseconds] = process.hrtime()

@@ -1,10 +1,10 @@
-/** Shares one piece of work: who asks while it is under way gets the same result. */
+/** Wraps `work` so that concurrent callers share one run and its result. */
 export function singleFlight<Value>(work: () => Promise<Value>): () => Promise<Value> {
-  let underWay: Promise<Value> | null = null
+  let current: Promise<Value> | null = null
   return () => {
-    underWay ??= work().finally(() => {
-      underWay = null
+    current ??= work().finally(() => {
+      current = null
     })
-    return underWay
+    return current
   }
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 /** Sorts before every other UUID. */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 
-/** RFC 9562, version 7: ids that sort by the time of receipt. */
+/** A UUID of version 7 (RFC 9562), which sorts by time. */
 export function generateUuidV7(at: Date): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`

@@ -80,7 +80,7 @@ it('422 names every wrong field in its place, and keeps what was typed', async t
   assert.equal(page.status, 422, page.text)
   for (const field of Object.keys(wrong)) {
     assert.match(page.text, new RegExp(`href="#${field}"`), field)
-    assert.match(page.text, new RegExp(`id="${field}-fault"`), field)
+    assert.match(page.text, new RegExp(`id="${field}-error"`), field)
   }
   assert.match(page.text, /name="change_minor_max"[^>]* value="1,000"/)
   assert.match(page.text, /value="pause" checked/)
@@ -94,7 +94,7 @@ it('422 says that quiet hours end where they begin', async test => {
   const fields = fieldsWith({ quiet_until: '22:00' })
   const page = await sendForm(workspace.owner.client, pathOf(workspace), fields)
   assert.equal(page.status, 422)
-  assert.match(page.text, /id="quiet_until-fault">The quiet hours end where they begin/)
+  assert.match(page.text, /id="quiet_until-error">The quiet hours end where they begin/)
 })
 
 it('409 shows what somebody else chose meanwhile; saved again, ours holds', async test => {
