@@ -18,7 +18,7 @@ async function send(
   return service.request('POST', EVENTS, { secret, headers, body: pageView(changes) })
 }
 
-it('202 takes an event from a registered origin, however it is spelled', async test => {
+it('accepts events from a registered origin in any spelling', async test => {
   const service = await serviceUnderTest(test)
   const reply = await send(service, { origin: SHOP_ORIGIN })
   assert.equal(reply.status, 202)
@@ -28,12 +28,12 @@ it('202 takes an event from a registered origin, however it is spelled', async t
   assert.equal(body.deliveries[0].status, 'queued')
 })
 
-it('202 takes an event without an Origin: from a server, which could write any', async test => {
+it('accepts events without an Origin header', async test => {
   const service = await serviceUnderTest(test)
   assert.equal((await send(service, {})).status, 202)
 })
 
-it('202 takes wildcards that were registered: any loopback port, any subdomain', async test => {
+it('accepts any loopback port and any subdomain where a wildcard is registered', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey: secret } = await service.newTracker([
     'http://127.0.0.1:*',
@@ -50,7 +50,7 @@ it('202 takes wildcards that were registered: any loopback port, any subdomain',
   }
 })
 
-it('403 refuses every other origin, in words that the page can read', async test => {
+it('returns 403 for every other origin, readable by the page', async test => {
   const service = await serviceUnderTest(test)
   for (const origin of [
     ...['https://evil.example', 'http://shop.example', 'https://shop.example:8443', 'null'],
@@ -69,7 +69,7 @@ it('403 refuses every other origin, in words that the page can read', async test
   assert.equal((await service.read('view-1')).status, 404)
 })
 
-it('403 refuses every page when the key names no origin, and 202 takes servers', async test => {
+it('returns 403 for every page when the key has no origins, but accepts servers', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey: secret } = await service.newTracker([])
   const request = { secret, body: pageView() }
@@ -78,7 +78,7 @@ it('403 refuses every page when the key names no origin, and 202 takes servers',
   assert.equal((await service.request('POST', EVENTS, request)).status, 202)
 })
 
-it('202 keeps events of a key with its own tracker', async test => {
+it('stores events with the tracker of the key', async test => {
   const service = await serviceUnderTest(test)
   const other = await service.newTracker()
   assert.equal((await send(service, { origin: SHOP_ORIGIN })).status, 202)
@@ -87,7 +87,7 @@ it('202 keeps events of a key with its own tracker', async test => {
   assert.equal((await read(other.trackerSecret)).status, 404)
 })
 
-it('202 takes a withdrawal of consent and a verification, 422 revenue without consent', async test => {
+it('accepts a consent withdrawal and a verification, returns 422 for revenue without consent', async test => {
   const service = await serviceUnderTest(test)
   const headers = { origin: SHOP_ORIGIN }
   const bare = { consent_basis: 'legitimate_interest', consent: undefined }
@@ -104,7 +104,7 @@ it('202 takes a withdrawal of consent and a verification, 422 revenue without co
   assert.deepEqual(Object.keys(refused.body.errors), ['event_name'])
 })
 
-it('401 refuses a publishable key that is unknown, mistyped or of no tracker', async test => {
+it('returns 401 for an unknown, mistyped or foreign publishable key', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey } = service.tracker
   for (const secret of [
@@ -120,7 +120,7 @@ it('401 refuses a publishable key that is unknown, mistyped or of no tracker', a
   }
 })
 
-it('202 takes both keys of a rotation, and 401 refuses the revoked one within a second', async test => {
+it('accepts both keys of a rotation and returns 401 for a revoked one within a second', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, workspaceId, publishableKey: oldKey } = service.tracker
   const origins = ['https://new.example']
@@ -138,11 +138,11 @@ it('202 takes both keys of a rotation, and 401 refuses the revoked one within a 
   assert.equal(await statusWith(newKey, SHOP_ORIGIN), 403)
   const digest = hashToken(oldKey)
   assert.equal(await revokeKey(service.database, { trackerId, digest, revokedAt: issuedAt }), true)
-  await refusedSoon(() => statusWith(oldKey, SHOP_ORIGIN))
+  await assertRefusedSoon(() => statusWith(oldKey, SHOP_ORIGIN))
   assert.equal(await statusWith(newKey, 'https://new.example'), 200)
 })
 
-it('keeps when a publishable key was last used, and of the key no more than its digest', async test => {
+it('stores when a publishable key was last used, and only the digest of the key', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey } = service.tracker
   const row = async () => {
@@ -155,20 +155,24 @@ it('keeps when a publishable key was last used, and of the key no more than its 
   }
   assert.equal((await row()).last_used_at, null)
   await send(service, { origin: SHOP_ORIGIN })
-  for (let asks = 0; asks < ASKS_MAX && (await row()).last_used_at === null; asks += 1);
+  for (
+    let attempts = 0;
+    attempts < ATTEMPTS_MAX && (await row()).last_used_at === null;
+    attempts += 1
+  );
   assert.deepEqual((await row()).last_used_at, service.clock.now())
   assert.deepEqual((await row()).origins, [SHOP_ORIGIN])
 })
 
-const ASKS_MAX = 10_000
+const ATTEMPTS_MAX = 10_000
 const REFUSAL_MILLISECONDS_MAX = 1_000
 
-/** Asks without a pause until the answer is 401. Only answers sent in time count as good. */
-async function refusedSoon(ask: () => Promise<number>): Promise<void> {
+/** Sends without a pause until the response is 401, which must come within a second. */
+async function assertRefusedSoon(send: () => Promise<number>): Promise<void> {
   const start = performance.now()
-  for (let asks = 0; asks < ASKS_MAX; asks += 1) {
+  for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
     const askedAt = performance.now()
-    if ((await ask()) === 401) return
+    if ((await send()) === 401) return
     assert.ok(askedAt - start < REFUSAL_MILLISECONDS_MAX, 'a revoked key was taken too long')
   }
   assert.fail('the key was never refused')

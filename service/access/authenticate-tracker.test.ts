@@ -13,7 +13,7 @@ const OPERATIONS = [
   ['GET', '/api/v1/events/order-1001'],
 ] as const
 
-it('401 answers every operation without a tracker secret alike', async test => {
+it('returns the same 401 from every operation without a tracker secret', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret } = service.tracker
   await service.submit(samplePurchase())
@@ -43,7 +43,7 @@ it('401 answers every operation without a tracker secret alike', async test => {
   assert.equal((await service.read('intruder')).status, 404)
 })
 
-it('401 refuses every other kind of credential, even one that the store knows', async test => {
+it('returns 401 for every other kind of credential, even a stored one', async test => {
   const service = await serviceUnderTest(test)
   const kinds = Object.keys(TOKEN_PREFIXES) as TokenKind[]
   for (const kind of kinds.filter(name => name !== 'tracker_secret')) {
@@ -64,7 +64,7 @@ it('401 refuses every other kind of credential, even one that the store knows', 
   }
 })
 
-it('401 does not look at anything else first: neither path, query, cookie nor body', async test => {
+it('returns 401 before it reads path, query, cookie or body', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret } = service.tracker
   const hidden = { headers: { cookie: `secret=${trackerSecret}`, 'x-api-key': trackerSecret } }
@@ -76,7 +76,7 @@ it('401 does not look at anything else first: neither path, query, cookie nor bo
   assert.ok(!service.logged().includes(trackerSecret))
 })
 
-it('202 takes the scheme in any case', async test => {
+it('accepts the Bearer scheme in any case', async test => {
   const service = await serviceUnderTest(test)
   for (const [scheme, status] of [
     ['bearer', 202],
@@ -89,7 +89,7 @@ it('202 takes the scheme in any case', async test => {
   }
 })
 
-it('202 takes both secrets of a rotation, and 401 refuses the revoked one alone', async test => {
+it('accepts both secrets of a rotation and returns 401 for the revoked one only', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, workspaceId, trackerSecret: oldSecret } = service.tracker
   const at = service.clock.now()
@@ -109,7 +109,7 @@ it('202 takes both secrets of a rotation, and 401 refuses the revoked one alone'
   assert.equal(await statusWith(service, newSecret), 200)
 })
 
-it('401 refuses a revoked secret within a second, however many requests keep coming', async test => {
+it('returns 401 for a revoked secret within a second under constant use', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, trackerSecret } = service.tracker
   assert.equal(await statusWith(service, trackerSecret), 202)
@@ -122,7 +122,7 @@ it('401 refuses a revoked secret within a second, however many requests keep com
   assert.equal(await statusWith(service, trackerSecret), 401)
 })
 
-it('keeps when a secret was last used, and of the secret no more than its digest', async test => {
+it('stores when a secret was last used, and only the digest of the secret', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret } = service.tracker
   const usedAt = async () => {
@@ -135,18 +135,18 @@ it('keeps when a secret was last used, and of the secret no more than its digest
   }
   assert.equal(await usedAt(), null)
   await statusWith(service, trackerSecret)
-  // It is written beside the request, which does not wait for it.
-  for (let asks = 0; asks < ASKS_MAX && (await usedAt()) === null; asks += 1);
+  // The request does not wait for the write.
+  for (let attempts = 0; attempts < ATTEMPTS_MAX && (await usedAt()) === null; attempts += 1);
   assert.deepEqual(await usedAt(), service.clock.now())
 })
 
-const ASKS_MAX = 10_000
+const ATTEMPTS_MAX = 10_000
 const REFUSAL_MILLISECONDS_MAX = 1_000
 
-/** Asks without a pause until the answer is 401. Only answers sent in time count as good. */
+/** Sends without a pause until the response is 401, which must come within a second. */
 async function refusedWithin(service: ServiceUnderTest, secret: string): Promise<void> {
   const start = performance.now()
-  for (let asks = 0; asks < ASKS_MAX; asks += 1) {
+  for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
     const askedAt = performance.now()
     if ((await statusWith(service, secret)) === 401) return
     assert.ok(askedAt - start < REFUSAL_MILLISECONDS_MAX, 'a revoked secret was taken too long')

@@ -13,7 +13,7 @@ function beacon(service: ServiceUnderTest, query: string, rawBody = JSON.stringi
   return service.request('POST', `${EVENTS}${query}`, { secret: null, rawBody, headers: TEXT })
 }
 
-it('202 takes a beacon: the key in the query, JSON as text', async test => {
+it('accepts a beacon with the key in the query and JSON as text', async test => {
   const service = await serviceUnderTest(test)
   const key = `?key=${service.tracker.publishableKey}`
   const reply = await beacon(service, key)
@@ -29,14 +29,14 @@ it('202 takes a beacon: the key in the query, JSON as text', async test => {
   assert.equal((await service.request('POST', EVENTS + key, json)).status, 200)
 })
 
-it('202 takes text with the key in the header too', async test => {
+it('accepts JSON as text with the key in the header', async test => {
   const service = await serviceUnderTest(test)
   const secret = service.tracker.publishableKey
   const options = { secret, rawBody: JSON.stringify(pageView()), headers: TEXT }
   assert.equal((await service.request('POST', EVENTS, options)).status, 202)
 })
 
-it('400, 415 and 422 judge the text as they judge JSON', async test => {
+it('validates JSON as text like JSON', async test => {
   const service = await serviceUnderTest(test)
   const key = `?key=${service.tracker.publishableKey}`
   assert.equal((await beacon(service, key, '{"event_name"')).status, 400)
@@ -47,7 +47,7 @@ it('400, 415 and 422 judge the text as they judge JSON', async test => {
   assert.equal((await service.request('POST', EVENTS + key, coded)).status, 415)
 })
 
-it('415 keeps text from every other caller and every other route', async test => {
+it('returns 415 for text from other callers and on other routes', async test => {
   const service = await serviceUnderTest(test)
   const rawBody = JSON.stringify(samplePurchase())
   const headers = { 'content-type': 'text/plain;charset=UTF-8' }
@@ -58,7 +58,7 @@ it('415 keeps text from every other caller and every other route', async test =>
   }
 })
 
-it('401 refuses anything else in the query, and no log repeats it', async test => {
+it('returns 401 for any other credential in the query and never logs it', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
   const wrong = [
@@ -79,7 +79,7 @@ it('401 refuses anything else in the query, and no log repeats it', async test =
   }
 })
 
-it('401 refuses a secret in the query even beside a good one in the header', async test => {
+it('returns 401 for a secret in the query even with a valid one in the header', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret, publishableKey } = service.tracker
   const post = (secret: string, key: string) =>
@@ -88,7 +88,7 @@ it('401 refuses a secret in the query even beside a good one in the header', asy
   assert.equal((await post(publishableKey, trackerSecret)).status, 401)
 })
 
-it('202 and 401 go by the header when there is a key in both places', async test => {
+it('prefers the key in the header when both places have one', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey, trackerSecret } = service.tracker
   const [unknown, known] = [generateToken('publishable'), publishableKey]
@@ -99,7 +99,7 @@ it('202 and 401 go by the header when there is a key in both places', async test
   assert.equal((await post(unknown, known)).status, 401)
 })
 
-it('401 takes a key in the query on no other route', async test => {
+it('returns 401 for a key in the query on every other route', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey } = service.tracker
   for (const [method, path] of [

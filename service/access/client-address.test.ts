@@ -8,13 +8,13 @@ const PROXY = { address: '10.0.0.0', prefixBits: 8, family: 'ipv4' } as const
 const addressOf = createClientAddressReader(createTrustedProxies([PROXY]))
 const ofPeer = (ip: string | undefined) => addressOf({ ip, headers: {} })
 
-it('is the peer, however its address is written', () => {
+it('is the address of the peer in any notation', () => {
   assert.equal(ofPeer('192.0.2.7'), '192.0.2.7')
   assert.equal(ofPeer('::ffff:192.0.2.7'), '192.0.2.7')
   assert.equal(ofPeer(undefined), 'unknown')
 })
 
-it('is the same for a whole /64 of IPv6, and another for the next', () => {
+it('is the same for a whole IPv6 /64 and different for the next one', () => {
   const same = ['2001:db8:1:2::1', '2001:db8:1:2:ffff::', '2001:DB8:1:2:3:4:5:6%eth0']
   for (const address of same) assert.equal(ofPeer(address), '2001:db8:1:2::/64')
   assert.equal(ofPeer('2001:db8:1:3::1'), '2001:db8:1:3::/64')
@@ -23,7 +23,7 @@ it('is the same for a whole /64 of IPv6, and another for the next', () => {
   assert.equal(ofPeer('64:ff9b::192.0.2.7'), '64:ff9b:0:0::/64')
 })
 
-it('is whom a trusted proxy speaks for, and whatever a stranger says of itself counts nothing', () => {
+it('is the client that a trusted proxy reports, and ignores X-Forwarded-For of other peers', () => {
   const forwarded = (ip: string, chain: string) =>
     addressOf({ ip, headers: { 'x-forwarded-for': chain } })
   assert.equal(forwarded('10.1.1.1', '198.51.100.9, 203.0.113.5'), '203.0.113.5')
@@ -32,7 +32,7 @@ it('is whom a trusted proxy speaks for, and whatever a stranger says of itself c
   assert.equal(forwarded('192.0.2.7', '203.0.113.5'), '192.0.2.7')
 })
 
-it('never fails and never grows, whatever a proxy writes', () => {
+it('returns a short address for any X-Forwarded-For', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.ipV6(), fc.ipV4()), chain => {
       const address = addressOf({ ip: '10.1.1.1', headers: { 'x-forwarded-for': chain } })
@@ -45,7 +45,7 @@ const OURS = createTrustedProxies(parseNetworks('10.0.0.0/8, 192.0.2.7, 2001:db8
 
 const findClient = (chain: string | undefined) => OURS.findClientAddress(chain)?.toString() ?? null
 
-it('trusts a peer by its network, in any spelling of its address', () => {
+it('trusts a peer by its network in any notation of its address', () => {
   for (const peer of [
     '10.1.2.3',
     '::ffff:10.1.2.3',
@@ -60,13 +60,13 @@ it('trusts a peer by its network, in any spelling of its address', () => {
   }
 })
 
-it('trusts nobody without a list', () => {
-  const nobody = createTrustedProxies([])
+it('trusts no peer without a list', () => {
+  const none = createTrustedProxies([])
   for (const peer of ['127.0.0.1', '10.0.0.1', '::1'])
-    assert.equal(nobody.isTrusted(parseIpAddress(peer)), false)
+    assert.equal(none.isTrusted(parseIpAddress(peer)), false)
 })
 
-it('finds the browser from the end of the chain, past its own proxies', () => {
+it('finds the client from the end of the chain, past the trusted proxies', () => {
   for (const [chain, client] of [
     ['8.8.8.8', '8.8.8.8'],
     ['8.8.8.8, 10.0.0.1', '8.8.8.8'],
@@ -82,7 +82,7 @@ it('finds the browser from the end of the chain, past its own proxies', () => {
   }
 })
 
-it('rather knows no address than a wrong one', () => {
+it('returns no address rather than a wrong one', () => {
   for (const chain of [undefined, '', '10.0.0.1', '10.0.0.1, 10.0.0.2', '8.8.8.8, unknown', ',']) {
     assert.equal(findClient(chain), null, chain)
   }

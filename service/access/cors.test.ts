@@ -12,7 +12,7 @@ const PREFLIGHT = {
   'access-control-request-headers': 'authorization,content-type',
 }
 
-it('204 answers the preflight of every origin, since it names no key yet', async test => {
+it('returns 204 for the preflight of every origin', async test => {
   const service = await serviceUnderTest(test)
   for (const origin of [SHOP_ORIGIN, 'https://evil.example', 'http://127.0.0.1:5173', 'null']) {
     const headers = { origin, ...PREFLIGHT }
@@ -33,7 +33,7 @@ it('204 answers the preflight of every origin, since it names no key yet', async
   }
 })
 
-it('204 tells who is no browser what the path takes, without CORS', async test => {
+it('returns 204 with the allowed methods and without CORS headers to other clients', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.request('OPTIONS', EVENTS, { secret: null })
   assert.equal(reply.status, 204)
@@ -41,7 +41,7 @@ it('204 tells who is no browser what the path takes, without CORS', async test =
   assert.equal(reply.headers.get('access-control-allow-origin'), null)
 })
 
-it('2xx, 4xx and 5xx can be read by the page that sent a publishable key', async test => {
+it('lets the page read 2xx, 4xx and 5xx when it sent a publishable key', async test => {
   const service = await serviceUnderTest(test)
   const secret = service.tracker.publishableKey
   const post = (options: RequestOptions) =>
@@ -60,8 +60,8 @@ it('2xx, 4xx and 5xx can be read by the page that sent a publishable key', async
     [422, await post({ body: {} })],
   ] as const
   await service.database.pool.query('alter table events rename to lost')
-  const broken = await post({ body: pageView({ event_id: 'view-2' }) })
-  for (const [status, reply] of [...replies, [500, broken] as const]) {
+  const failed = await post({ body: pageView({ event_id: 'view-2' }) })
+  for (const [status, reply] of [...replies, [500, failed] as const]) {
     assert.equal(reply.status, status)
     const origin = status === 403 ? 'https://evil.example' : SHOP_ORIGIN
     for (const [name, value] of Object.entries({
@@ -78,7 +78,7 @@ it('2xx, 4xx and 5xx can be read by the page that sent a publishable key', async
   }
 })
 
-it('503 can be read by the page too, with the time to wait', async test => {
+it('lets the page read a 503 and its Retry-After', async test => {
   const service = await serviceUnderTest(test, { ingestQueueMax: 0 })
   const secret = service.tracker.publishableKey
   const options = { secret, headers: ORIGIN, body: pageView() }
@@ -88,7 +88,7 @@ it('503 can be read by the page too, with the time to wait', async test => {
   assert.equal(reply.headers.get('retry-after'), '1')
 })
 
-it('no page may read an answer to another kind of credential, and no server is told of CORS', async test => {
+it('sends no CORS headers with other credentials or without an Origin', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
   const kinds = [
@@ -112,7 +112,7 @@ it('no page may read an answer to another kind of credential, and no server is t
   assert.equal(fromServer.headers.get('access-control-allow-origin'), null)
 })
 
-it('405 and 401 answer pages on every other route as before, without CORS', async test => {
+it('sends no CORS headers with the 405 and 401 of other routes', async test => {
   const service = await serviceUnderTest(test)
   const secret = service.tracker.publishableKey
   for (const [method, path, status] of [

@@ -14,14 +14,14 @@ import { sessionCookieName } from '../people/session-token.ts'
 import { revokeKey } from './store.ts'
 import { generateToken, hashToken } from './token-format.ts'
 
-/** Every kind of credential that a caller may try, as the headers that carry it. */
+/** The headers for each kind of credential. */
 type Kind = keyof Awaited<ReturnType<typeof credentials>>
 
-/** What opens a route: the status for each kind that is let in. All others get 401. */
+/** The status for each kind of credential that the route accepts. All others get 401. */
 type Statuses = Partial<Record<Kind, number>>
 
-/** The status that everybody gets, whatever they bring. */
-type Open = { everybody: number }
+/** The status without and with any credential. */
+type Open = { anyone: number }
 
 interface Attempt {
   path?: string
@@ -32,8 +32,8 @@ interface Attempt {
 type Row = (Statuses | Open) & Attempt
 
 /**
- * One row for each route of the service (spec: Authentication, the table and rules 1 to 5). A route
- * without a row fails the test, so whoever adds a route decides here who may open it.
+ * One row for each route of the service. A route without a row fails the test, so the author of a
+ * route decides here which credentials it accepts.
  */
 const ROWS: Record<string, Row> = {
   'POST /api/v1/events': {
@@ -42,7 +42,7 @@ const ROWS: Record<string, Row> = {
     publishable_key: 202,
     body: kind => pageView({ event_id: kind }),
   },
-  'OPTIONS /api/v1/events': { everybody: 204 },
+  'OPTIONS /api/v1/events': { anyone: 204 },
   'POST /api/v1/verification-events': { tracker_secret: 202, secret_of_another: 202 },
   ...reading('/api/v1/events/:event', '/api/v1/events/tracker_secret', {
     tracker_secret: 200,
@@ -76,16 +76,16 @@ const ROWS: Record<string, Row> = {
     body: () => ({ identifier_hash: '0'.repeat(64) }),
   },
 
-  ...reading('/api/v1/sandbox', '/api/v1/sandbox', { everybody: 200 }),
-  ...reading('/api/v1/sandbox/keys', '/api/v1/sandbox/keys', { everybody: 200 }),
-  'POST /api/v1/sandbox/keys': { everybody: 201 },
+  ...reading('/api/v1/sandbox', '/api/v1/sandbox', { anyone: 200 }),
+  ...reading('/api/v1/sandbox/keys', '/api/v1/sandbox/keys', { anyone: 200 }),
+  'POST /api/v1/sandbox/keys': { anyone: 201 },
   'POST /api/v1/sandbox/keyed-events': {
     sandbox_key: 200,
     body: () => ({ event_name: 'Purchase' }),
   },
-  'OPTIONS /api/v1/sandbox': { everybody: 204 },
-  'OPTIONS /api/v1/sandbox/keys': { everybody: 204 },
-  'OPTIONS /api/v1/sandbox/keyed-events': { everybody: 204 },
+  'OPTIONS /api/v1/sandbox': { anyone: 204 },
+  'OPTIONS /api/v1/sandbox/keys': { anyone: 204 },
+  'OPTIONS /api/v1/sandbox/keyed-events': { anyone: 204 },
 
   ...reading('/api/v1/agent/context', '/api/v1/agent/context', { oauth_management_token: 200 }),
   ...ofActions('POST', 'actions/dry-run', { execution_token: 200, body: () => DRY_RUN_REQUEST }),
@@ -101,69 +101,69 @@ const ROWS: Record<string, Row> = {
     accept: 'application/json, text/event-stream',
     body: () => ({ jsonrpc: '2.0', id: 1, method: 'ping' }),
   },
-  ...reading('/mcp', '/mcp', { everybody: 405 }),
-  'DELETE /mcp': { everybody: 405 },
-  'OPTIONS /mcp': { everybody: 204 },
-  'POST /oauth/register': { everybody: 201, body: () => REGISTRATION },
-  'OPTIONS /oauth/register': { everybody: 204 },
+  ...reading('/mcp', '/mcp', { anyone: 405 }),
+  'DELETE /mcp': { anyone: 405 },
+  'OPTIONS /mcp': { anyone: 204 },
+  'POST /oauth/register': { anyone: 201, body: () => REGISTRATION },
+  'OPTIONS /oauth/register': { anyone: 204 },
   ...Object.fromEntries(
     ['/oauth2/token', '/oauth2/device/code', '/oauth2/revoke'].flatMap(path => [
-      // What they ask for stands in a form; no credential in a header helps.
-      [`POST ${path}`, { everybody: 400 }],
-      [`OPTIONS ${path}`, { everybody: 204 }],
+      // They authenticate by a form, not by a header.
+      [`POST ${path}`, { anyone: 400 }],
+      [`OPTIONS ${path}`, { anyone: 204 }],
     ]),
   ),
   ...metadata('/.well-known/oauth-authorization-server'),
   ...metadata('/.well-known/oauth-protected-resource/mcp'),
   ...metadata('/.well-known/oauth-protected-resource/api/v1/agent'),
-  ...reading('/auth.md', '/auth.md', { everybody: 200 }),
-  ...reading('/llms.txt', '/llms.txt', { everybody: 200 }),
+  ...reading('/auth.md', '/auth.md', { anyone: 200 }),
+  ...reading('/llms.txt', '/llms.txt', { anyone: 200 }),
 
-  ...reading('/livez', '/livez', { everybody: 200 }),
-  ...reading('/readyz', '/readyz', { everybody: 200 }),
-  ...reading('/openapi.json', '/openapi.json', { everybody: 200 }),
-  ...reading('/.well-known/jwks.json', '/.well-known/jwks.json', { everybody: 200 }),
-  ...reading('/.well-known/security.txt', '/.well-known/security.txt', { everybody: 200 }),
+  ...reading('/livez', '/livez', { anyone: 200 }),
+  ...reading('/readyz', '/readyz', { anyone: 200 }),
+  ...reading('/openapi.json', '/openapi.json', { anyone: 200 }),
+  ...reading('/.well-known/jwks.json', '/.well-known/jwks.json', { anyone: 200 }),
+  ...reading('/.well-known/security.txt', '/.well-known/security.txt', { anyone: 200 }),
 }
 
 const REGISTRATION = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb'] }
 
-/** What people use in a browser: a session's cookie opens it, and no other credential does. */
+/** Routes of the browser, which accept a session cookie only. */
 const OF_PEOPLE =
   /^\/(sign-|verify|reset|magic|forgot|account|workspaces|invitations|browser|auth\/|assets)/
 const OF_APPROVALS = /^\/oauth2\/(authorize|interaction|device$|device\/:)/
 
-/** With it the routes are there that only some installations have. */
+/** Enables the optional routes. */
 const OPTIONS = { securityContact: 'mailto:security@example.com' }
 
-it('every route has a row, and every row a route', async test => {
+it('has one row for each route', async test => {
   const routes = routesFromTheStart(test)
   await serviceUnderTest(test, OPTIONS)
   const ofPrograms = routes.filter(route => !isOfPeople(route))
   assert.deepEqual(ofPrograms.toSorted(), Object.keys(ROWS).toSorted())
 })
 
-it('what a session opens, no other credential opens', async test => {
+it('accepts nothing but a session on the routes of a session', async test => {
   const routes = routesFromTheStart(test)
   const service = await serviceUnderTest(test, OPTIONS)
   const { browser_session: session, none: _, ...bearers } = await credentials(service)
   const opened: string[] = []
   for (const route of routes.filter(isOfPeople)) {
-    const nobody = await visit(service, route, {})
+    const anonymous = await visit(service, route, {})
     for (const [kind, headers] of Object.entries(bearers)) {
       const given = await visit(service, route, headers)
-      assert.deepEqual(given, nobody, `${kind} on ${route}`)
+      assert.deepEqual(given, anonymous, `${kind} on ${route}`)
     }
     if (!route.startsWith('GET ')) continue
     const signedIn = await visit(service, route, session)
-    if (signedIn.status === 200 && nobody.status !== 200) opened.push(route)
+    if (signedIn.status === 200 && anonymous.status !== 200) opened.push(route)
   }
   assert.ok(opened.includes('GET /browser/me'), opened.join(', '))
   assert.ok(opened.includes('GET /workspaces'))
   assert.ok(opened.includes('GET /oauth2/device'))
 })
 
-it('401 keeps every credential from every route that it does not open', async test => {
+it('returns 401 for every credential on every route that does not accept it', async test => {
   const service = await serviceUnderTest(test, OPTIONS)
   const kinds = Object.entries(await credentials(service)) as [Kind, Record<string, string>][]
   const ids = await idsInPaths(service)
@@ -175,7 +175,7 @@ it('401 keeps every credential from every route that it does not open', async te
       found[route] = { ...found[route], [kind]: reply.status }
       expected[route] = { ...expected[route], [kind]: statusOf(row, kind) }
       if (reply.status !== 401) continue
-      // No OAuth leads to an execution token.
+      // OAuth never issues an execution token.
       const isOfAgents = /agent\/context|mcp/.test(route)
       const challenge = reply.headers.get('www-authenticate') ?? ''
       assert.match(challenge, isOfAgents ? METADATA : /^Bearer$/, `${kind} on ${route}`)
@@ -188,7 +188,7 @@ it('401 keeps every credential from every route that it does not open', async te
 })
 
 function statusOf(row: Row, kind: Kind): number {
-  return 'everybody' in row ? row.everybody : ((row as Statuses)[kind] ?? 401)
+  return 'anyone' in row ? row.anyone : ((row as Statuses)[kind] ?? 401)
 }
 
 const METADATA = /^Bearer resource_metadata="http:\/\/127[^"]+\/oauth-protected-resource\/[^"]+"$/
@@ -198,7 +198,7 @@ function isOfPeople(route: string): boolean {
   return OF_PEOPLE.test(path) || OF_APPROVALS.test(path)
 }
 
-/** As a page of our own origin sends it, with nothing in it. */
+/** Sends an empty request as a page of the same origin. */
 async function visit({ url }: ServiceUnderTest, route: string, headers: Record<string, string>) {
   const [method = '', path = ''] = route.split(' ')
   const { status, headers: answered } = await fetch(url + path.replaceAll(/:\w+/g, '999'), {
@@ -209,18 +209,18 @@ async function visit({ url }: ServiceUnderTest, route: string, headers: Record<s
   return { status, location: answered.get('location') }
 }
 
-/** A document that pages of any origin may read. */
+/** A document that pages on any origin may read. */
 function metadata(url: string): Record<string, Row> {
-  return { ...reading(url, url, { everybody: 200 }), [`OPTIONS ${url}`]: { everybody: 204 } }
+  return { ...reading(url, url, { anyone: 200 }), [`OPTIONS ${url}`]: { anyone: 204 } }
 }
 
-/** The routes of actions: below the workspace of the token, whose first proposal ended at once. */
+/** Routes of actions, below the workspace of the token. */
 function ofActions(method: 'GET' | 'POST', place: string, row: Statuses & Attempt) {
   const url = `/api/v1/agent/workspaces/:workspace/${place}`
   return method === 'GET' ? reading(url, url, row) : { [`POST ${url}`]: { ...row, path: url } }
 }
 
-/** A route that is read: Fastify answers HEAD where it answers GET. */
+/** A readable route: Fastify serves HEAD where it serves GET. */
 function reading(url: string, path: string, statuses: Statuses | Open): Record<string, Row> {
   return { [`GET ${url}`]: { ...statuses, path }, [`HEAD ${url}`]: { ...statuses, path } }
 }

@@ -11,7 +11,7 @@ import { generateToken } from './token-format.ts'
 
 const EVENT = '/api/v1/events/order-1001'
 
-/** Three failures a minute, on a clock that stands still; proxies may speak for others. */
+/** Three failures a minute, on a clock that the test sets, behind a trusted proxy. */
 async function guardedService(test: TestContext) {
   const clock = { seconds: 1_000 }
   const service = await serviceUnderTest(test, {
@@ -19,18 +19,18 @@ async function guardedService(test: TestContext) {
     monotonicSeconds: () => clock.seconds,
     trustedProxies: '127.0.0.1',
   })
-  const ask = (secret: string | null, forwardedFor = '203.0.113.5') =>
+  const read = (secret: string | null, forwardedFor = '203.0.113.5') =>
     service.request('GET', EVENT, { secret, headers: { 'x-forwarded-for': forwardedFor } })
-  const guess = (forwardedFor?: string) => ask(generateToken('tracker_secret'), forwardedFor)
-  return { service, clock, ask, guess }
+  const guess = (forwardedFor?: string) => read(generateToken('tracker_secret'), forwardedFor)
+  return { service, clock, read, guess }
 }
 
-it('429 stops an address that guesses, in whole seconds, before the store is asked', async test => {
+it('returns 429 to an address that guesses, before the store is queried', async test => {
   const { service, clock, guess } = await guardedService(test)
   for (let count = 0; count < 3; count += 1) assert.equal((await guess()).status, 401)
-  let asked = 0
+  let queries = 0
   service.database.pool.on('acquire', () => {
-    asked += 1
+    queries += 1
   })
   const refused = await guess()
   assert.equal(refused.status, 429)
@@ -41,21 +41,21 @@ it('429 stops an address that guesses, in whole seconds, before the store is ask
   assert.deepEqual(refused.body, {
     message: 'Too many requests from this address had no valid credential; wait, then check yours.',
   })
-  assert.equal(asked, 0)
+  assert.equal(queries, 0)
   clock.seconds += 20
   assert.equal((await guess()).status, 401)
   assert.equal((await guess()).status, 429)
 })
 
-it('every kind of wrong credential counts, and so does none', async test => {
-  const { ask } = await guardedService(test)
+it('counts every kind of invalid credential and a missing one', async test => {
+  const { read } = await guardedService(test)
   for (const secret of [null, 'garbage', generateToken('tracker_secret')]) {
-    assert.equal((await ask(secret)).status, 401)
+    assert.equal((await read(secret)).status, 401)
   }
-  assert.equal((await ask(null)).status, 429)
+  assert.equal((await read(null)).status, 429)
 })
 
-it('who fails is the client that the proxy speaks for, a whole /64 of it', async test => {
+it('counts failures of the client behind a proxy, by /64', async test => {
   const { guess } = await guardedService(test)
   for (const host of ['1', '2', '3']) {
     assert.equal((await guess(`2001:db8:0:7::${host}`)).status, 401)
@@ -65,46 +65,50 @@ it('who fails is the client that the proxy speaks for, a whole /64 of it', async
   assert.equal((await guess('203.0.113.9')).status, 401)
 })
 
-it('a secret that worked meanwhile goes on working behind the address of one that guesses', async test => {
-  const { service, ask, guess, clock } = await guardedService(test)
+it('keeps accepting a secret that worked, behind the address that guesses', async test => {
+  const { service, read, guess, clock } = await guardedService(test)
   assert.equal((await service.submit(samplePurchase())).status, 202)
   assert.equal((await guess()).status, 401)
-  assert.equal((await ask(service.tracker.trackerSecret)).status, 200)
+  assert.equal((await read(service.tracker.trackerSecret)).status, 200)
   for (const status of [401, 401, 429, 429]) assert.equal((await guess()).status, status)
-  assert.equal((await ask(service.tracker.trackerSecret)).status, 200)
+  assert.equal((await read(service.tracker.trackerSecret)).status, 200)
 
   const late = await service.newTracker()
-  assert.equal((await ask(late.trackerSecret)).status, 429)
+  assert.equal((await read(late.trackerSecret)).status, 429)
   clock.seconds += 20
-  assert.equal((await ask(late.trackerSecret)).status, 404)
+  assert.equal((await read(late.trackerSecret)).status, 404)
 })
 
-it('a secret that was revoked is not let in for having worked', async test => {
-  const { service, ask, guess } = await guardedService(test)
+it('returns 401 for a revoked secret that worked before', async test => {
+  const { service, read, guess } = await guardedService(test)
   assert.equal((await guess()).status, 401)
   const { trackerSecret } = service.tracker
-  assert.equal((await ask(trackerSecret)).status, 404)
+  assert.equal((await read(trackerSecret)).status, 404)
   for (const status of [401, 401, 429]) assert.equal((await guess()).status, status)
   await service.database.pool.query('update tracker_keys set revoked_at = now()')
-  // Known credentials are remembered for half a second.
-  await eventually('it is refused', async () => (await ask(trackerSecret)).status === 401)
+  // Valid credentials are cached for half a second.
+  await eventually('it is refused', async () => (await read(trackerSecret)).status === 401)
 })
 
-it('401 for a wrong key of the sandbox is no failed authentication', async test => {
-  const { service, ask } = await guardedService(test)
+it('does not count a wrong sandbox key as a failed authentication', async test => {
+  const { service, read } = await guardedService(test)
   for (let count = 0; count < 5; count += 1) {
     const options = { secret: null, headers: { 'x-forwarded-for': '203.0.113.5' } }
     const path = '/api/v1/sandbox/keyed-events'
     assert.equal((await service.request('POST', path, options)).status, 401)
   }
-  assert.equal((await ask(service.tracker.trackerSecret)).status, 404)
+  assert.equal((await read(service.tracker.trackerSecret)).status, 404)
 })
 
-/** An application where somebody guesses, and whatever an office shows is a credential that works. */
-function appWithGuesser() {
+/** An application that accepts every token of the office while another address has failed. */
+function appUnderAttack() {
   const limit = createRateLimit({
-    ...{ name: 'failed_authentications', message: 'Wait.', onRefused: () => {} },
-    ...{ perSecond: 1 / 60, burst: 1, monotonicSeconds: () => 1_000 },
+    name: 'failed_authentications',
+    message: 'Wait.',
+    onRefused: () => {},
+    perSecond: 1 / 60,
+    burst: 1,
+    monotonicSeconds: () => 1_000,
   })
   const failFrom = (address: string) => limit.limiter.take(address)
   const app = createServiceApp(createLogger('silent'))
@@ -118,15 +122,15 @@ function appWithGuesser() {
   return { failFrom, statusOf }
 }
 
-/** Shows so many credentials that work, and then fails from the same address. */
+/** Sends this many valid credentials and then fails from the same address. */
 async function statusesAfter(credentials: number): Promise<number[]> {
-  const { failFrom, statusOf } = appWithGuesser()
+  const { failFrom, statusOf } = appUnderAttack()
   for (let count = 1; count <= credentials; count += 1) await statusOf(`token-${count}`)
   failFrom('office')
   return Promise.all(['token-1', `token-${credentials}`, 'unseen'].map(statusOf))
 }
 
-it('remembers ten thousand credentials that work, and forgets them all for the next one', async () => {
+it('remembers ten thousand valid credentials and clears them for the next one', async () => {
   assert.deepEqual(await statusesAfter(10_000), [200, 200, 429])
   assert.deepEqual(await statusesAfter(10_001), [429, 200, 429])
 })

@@ -32,7 +32,7 @@ function forwardingOf(vector: Vector) {
   }
 }
 
-it('knows the signatures of the protocol, and none with a bit of it changed', () => {
+it('accepts the signatures of the test vectors and none with a changed bit', () => {
   assert.ok(VECTORS.length >= 3)
   for (const vector of VECTORS) {
     const digest = hashToken(vector.forwarding_secret)
@@ -56,7 +56,7 @@ it('knows the signatures of the protocol, and none with a bit of it changed', ()
   }
 })
 
-it('does not let one part slip into the next', () => {
+it('does not confuse adjacent parts of the signed text', () => {
   const [vector] = VECTORS as [Vector]
   const digest = hashToken(vector.forwarding_secret)
   const { clientIp, clientUserAgent, ...rest } = forwardingOf(vector)
@@ -64,7 +64,7 @@ it('does not let one part slip into the next', () => {
   assert.equal(hasValidSignature(digest, moved, Buffer.from(vector.body)), false)
 })
 
-it('is a forwarded request as soon as one of the headers is there', () => {
+it('treats a request with any forwarding header as forwarded', () => {
   assert.equal(readForwardingHeaders({ 'x-forwarded-for': '8.8.8.8' }), null)
   for (const name of ['client-ip', 'client-user-agent', 'forwarded-at', 'forwarding-signature']) {
     const found = readForwardingHeaders({ [`x-signalbox-${name}`]: '' })
@@ -72,7 +72,7 @@ it('is a forwarded request as soon as one of the headers is there', () => {
   }
 })
 
-it('takes a time up to 5 minutes from ours, either way', () => {
+it('accepts a time within 5 minutes in either direction', () => {
   const signature = 'a'.repeat(64)
   for (const [seconds, isTaken] of [
     [0, true],
@@ -82,15 +82,15 @@ it('takes a time up to 5 minutes from ours, either way', () => {
     [301, false],
   ] as const) {
     const forwardedAt = String(NOW_SECONDS + seconds)
-    const fault = findForwardingError(
+    const error = findForwardingError(
       { clientIp: '', clientUserAgent: '', forwardedAt, signature },
       NOW,
     )
-    assert.equal(fault === null, isTaken, `${seconds} seconds`)
+    assert.equal(error === null, isTaken, `${seconds} seconds`)
   }
 })
 
-it('says what is wrong with a time or a signature of another form', () => {
+it('explains a malformed time or signature', () => {
   const right = {
     clientIp: '',
     clientUserAgent: '',

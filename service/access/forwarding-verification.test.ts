@@ -14,7 +14,7 @@ const CLIENT = { clientIp: '8.8.8.8', userAgent: 'Mozilla/5.0 Example/1.0' }
 const WRONG = /^The forwarding signature fits no live forwarding secret /
 const REPLAYED = /^This forwarded request has come before, and a replay is refused: /
 
-/** As a forwarder does: the body and what is known of its browser, signed now. */
+/** The headers of a forwarder: address, user agent, the current time and the signature. */
 function signed(service: ServiceUnderTest, changes: Partial<ForwardedRequest> = {}) {
   const body = JSON.stringify(pageView())
   const secret = service.tracker.forwardingSecret
@@ -35,14 +35,14 @@ async function delivered(service: ServiceUnderTest) {
   return [last.user_data.client_ip_address, last.user_data.client_user_agent]
 }
 
-it('202 takes the address and the user agent that a forwarder signed', async test => {
+it('stores the address and user agent that a forwarder signed', async test => {
   const service = await serviceUnderTest(test)
   const headers = { ...signed(service), origin: SHOP_ORIGIN }
   assert.equal((await post(service, headers)).status, 202)
   assert.deepEqual(await delivered(service), ['8.8.8.8', 'Mozilla/5.0 Example/1.0'])
 })
 
-it('202 takes a signed beacon: the key in the query, the body as text', async test => {
+it('accepts a signed beacon', async test => {
   const service = await serviceUnderTest(test)
   const path = `${EVENTS}?key=${service.tracker.publishableKey}`
   const rawBody = JSON.stringify(pageView())
@@ -52,14 +52,14 @@ it('202 takes a signed beacon: the key in the query, the body as text', async te
   assert.deepEqual(await delivered(service), ['8.8.8.8', 'Mozilla/5.0 Example/1.0'])
 })
 
-it('202 believes the signature and not a proxy on the way', async test => {
+it('prefers the signature to a proxy on the way', async test => {
   const service = await serviceUnderTest(test, { trustedProxies: '127.0.0.1' })
   const headers = { ...signed(service), 'x-forwarded-for': '9.9.9.9', 'user-agent': 'worker' }
   assert.equal((await post(service, headers)).status, 202)
   assert.deepEqual(await delivered(service), ['8.8.8.8', 'Mozilla/5.0 Example/1.0'])
 })
 
-it('202 takes a forwarder that knows nothing of the browser', async test => {
+it('accepts a forwarder that knows neither address nor user agent', async test => {
   const service = await serviceUnderTest(test)
   const body = JSON.stringify(pageView({ user_data: { em: 'jane@example.com' } }))
   const headers = signed(service, { body, clientIp: '', userAgent: '' })
@@ -67,13 +67,13 @@ it('202 takes a forwarder that knows nothing of the browser', async test => {
   assert.deepEqual(await delivered(service), [undefined, undefined])
 })
 
-it('202 signs the bytes of the body, text or not', async test => {
+it('verifies the bytes of the body, whatever its type', async test => {
   const service = await serviceUnderTest(test)
   const body = ` ${JSON.stringify(pageView({ user_data: { fn: 'Zoë' } }))}\r\n`
   assert.equal((await post(service, signed(service, { body }), body)).status, 202)
 })
 
-it('401 says that the signature is wrong, for any part of the request that was changed', async test => {
+it('returns 401 when any signed part of the request was changed', async test => {
   const service = await serviceUnderTest(test)
   const other = await service.newTracker()
   const good = signed(service)
@@ -98,7 +98,7 @@ it('401 says that the signature is wrong, for any part of the request that was c
   assert.equal((await post(service, good)).status, 202, 'none of them used the signature up')
 })
 
-it('401 comes before anybody reads the body, and for a request without one', async test => {
+it('returns 401 before the body is parsed, and without a body', async test => {
   const service = await serviceUnderTest(test)
   const wrong = signed(service, { secret: generateToken('forwarding') })
   for (const body of ['{', '{}', '']) {
@@ -111,11 +111,11 @@ it('401 comes before anybody reads the body, and for a request without one', asy
   assert.equal(bare.status, 401)
   const empty = await post(service, signed(service, { body: '' }), '')
   assert.equal(empty.status, 422)
-  const broken = await post(service, signed(service, { body: '{' }), '{')
-  assert.equal(broken.status, 400)
+  const malformed = await post(service, signed(service, { body: '{' }), '{')
+  assert.equal(malformed.status, 400)
 })
 
-it('401 refuses a request that is signed half, or for another hour', async test => {
+it('returns 401 for an incomplete signature or an old time', async test => {
   const service = await serviceUnderTest(test)
   const { 'X-Signalbox-Forwarding-Signature': signature, ...unsigned } = signed(service)
   const later = new Date(service.clock.now().getTime() + 301_000)
@@ -134,7 +134,7 @@ it('401 refuses a request that is signed half, or for another hour', async test 
   assert.equal((await service.read('view-1')).status, 404)
 })
 
-it('401 refuses a replay in every process, as long as it would be in time', async test => {
+it('returns 401 for a replay in every process while its time is acceptable', async test => {
   const service = await serviceUnderTest(test)
   const early = new Date(service.clock.now().getTime() + 290_000)
   const [now, ahead] = [signed(service), signed(service, { at: early })]
@@ -151,7 +151,7 @@ it('401 refuses a replay in every process, as long as it would be in time', asyn
   assert.equal((await post(service, signed(service))).status, 200, 'a fresh signature is none')
 })
 
-it('401 lets one through when the same request comes many times at once', async test => {
+it('accepts exactly one of many concurrent copies', async test => {
   const service = await serviceUnderTest(test)
   const headers = signed(service, { body: '{}' })
   const replies = await Promise.all(Array.from({ length: 20 }, () => post(service, headers, '{}')))
@@ -159,7 +159,7 @@ it('401 lets one through when the same request comes many times at once', async 
   assert.deepEqual(statuses, [...Array(19).fill(401), 422])
 })
 
-it('forgets signatures that are out of time, a few with each new one', async test => {
+it('deletes expired signatures, a few with each new one', async test => {
   const service = await serviceUnderTest(test)
   const count = async () => {
     const { rows } = await service.database.pool.query(
@@ -180,7 +180,7 @@ it('forgets signatures that are out of time, a few with each new one', async tes
   }
 })
 
-it('202 takes both secrets of a rotation, and 401 refuses the revoked one within a second', async test => {
+it('accepts both secrets of a rotation and returns 401 for a revoked one within a second', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, workspaceId, forwardingSecret: oldSecret } = service.tracker
   const issuedAt = service.clock.now()
@@ -203,7 +203,7 @@ it('202 takes both secrets of a rotation, and 401 refuses the revoked one within
   assert.equal(await statusWith(newSecret), 200)
 })
 
-it('401 takes a forwarding secret for no credential, and no other caller has to sign', async test => {
+it('returns 401 for a forwarding secret used as a credential, and requires no signature of others', async test => {
   const service = await serviceUnderTest(test)
   const secret = service.tracker.forwardingSecret
   for (const [method, path] of [
@@ -219,7 +219,7 @@ it('401 takes a forwarding secret for no credential, and no other caller has to 
   assert.equal((await service.submit(samplePurchase(), forged)).status, 202)
 })
 
-it('keeps when a forwarding secret was last used', async test => {
+it('stores when a forwarding secret was last used', async test => {
   const service = await serviceUnderTest(test)
   const usedAt = async () => {
     const { rows } = await service.database.pool.query(
@@ -229,6 +229,6 @@ it('keeps when a forwarding secret was last used', async test => {
     return rows[0].last_used_at as Date | null
   }
   assert.equal((await post(service, signed(service))).status, 202)
-  for (let asks = 0; asks < 10_000 && (await usedAt()) === null; asks += 1);
+  for (let attempts = 0; attempts < 10_000 && (await usedAt()) === null; attempts += 1);
   assert.deepEqual(await usedAt(), service.clock.now())
 })

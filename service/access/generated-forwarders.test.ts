@@ -17,7 +17,7 @@ const FORWARDERS: Record<string, StartForwarder> = {
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) Example/1.0'
 
 for (const [name, startForwarder] of Object.entries(FORWARDERS)) {
-  it(`202 takes what the generated forwarder for ${name} signs, as header and as beacon`, async test => {
+  it(`accepts requests and beacons of the generated forwarder for ${name}`, async test => {
     // The forwarders sign by the clock of the machine.
     const service = await serviceUnderTest(test, { startAt: new Date().toISOString() })
     const { publishableKey, forwardingSecret } = service.tracker

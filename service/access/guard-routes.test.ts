@@ -6,31 +6,31 @@ import { createLogger } from '../http/logger.ts'
 import { createServiceApp } from '../http/service-app.ts'
 import { guardRoutes } from './guard-routes.ts'
 
-it('refuses to start with a route that names no credential', () => {
+it('refuses to start with a route that declares no credential', () => {
   const app = createServiceApp(createLogger('silent'))
-  guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
+  guardRoutes(app, () => Promise.reject(new Error('not called')))
   const open = () => app.get('/open', async () => ({}))
   assert.throws(open, /the route \/open names no credential/)
 })
 
-it('asks for the tracker on tracker routes alone', async () => {
+it('authenticates the tracker on tracker routes only', async () => {
   const app = createServiceApp(createLogger('silent'))
-  const asked: (string | undefined)[] = []
+  const received: (string | undefined)[] = []
   const tracker = { trackerId: 'tracker-1', workspaceId: 7 }
   guardRoutes(app, async authorization => {
-    asked.push(authorization)
+    received.push(authorization)
     return tracker
   })
   app.get('/free', { config: { credential: 'none' } }, async request => ({ of: request.tracker }))
   app.get('/own', { config: { credential: 'tracker' } }, async request => ({ of: request.tracker }))
   const headers = { authorization: 'Bearer x' }
   assert.deepEqual((await app.inject({ url: '/free', headers })).json(), { of: null })
-  assert.deepEqual(asked, [])
+  assert.deepEqual(received, [])
   assert.deepEqual((await app.inject({ url: '/own', headers })).json(), { of: tracker })
-  assert.deepEqual(asked, ['Bearer x'])
+  assert.deepEqual(received, ['Bearer x'])
 })
 
-it('403 refuses a good secret that a browser sent, and says why', async test => {
+it('returns 403 with a reason for a valid secret that a browser sent', async test => {
   const service = await serviceUnderTest(test)
   const origin = { origin: 'https://shop.example' }
   const reply = await service.submit(samplePurchase(), origin)

@@ -11,7 +11,7 @@ const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const DIGEST = hash('sha256', 'the key', 'buffer')
 const KEYS_MAX = 10_000
 
-/** A key in the store, the time of day, and how often the store was asked to note a use. */
+/** A stored key, a clock and a recorder of its uses. */
 async function keyUnderTest(test: TestContext) {
   const { database } = await testStore(test)
   const clock = { now: new Date('2026-11-21T12:00:00.000Z') }
@@ -23,15 +23,15 @@ async function keyUnderTest(test: TestContext) {
     [DIGEST, TRACKER_ID, 'tracker_secret', createdAt],
   )
   const errors: unknown[] = []
-  const noteKey = createLastUseRecorder(database, {
+  const recordUse = createLastUseRecorder(database, {
     now: () => clock.now,
     onTouchError: error => errors.push(error),
   })
-  const note = (digest: Buffer) => noteKey({ trackerId: TRACKER_ID, digest })
-  return { database, clock, errors, note }
+  const record = (digest: Buffer) => recordUse({ trackerId: TRACKER_ID, digest })
+  return { database, clock, errors, record }
 }
 
-async function noted(database: Database): Promise<string | null> {
+async function recordedAt(database: Database): Promise<string | null> {
   const { rows } = await database.pool.query(
     'select last_used_at from tracker_key_uses where tracker_id = $1 and key_digest = $2',
     [TRACKER_ID, DIGEST],
@@ -39,35 +39,39 @@ async function noted(database: Database): Promise<string | null> {
   return rows[0]?.last_used_at.toISOString() ?? null
 }
 
-async function notedCount({ pool }: Database): Promise<number> {
+async function recordedCount({ pool }: Database): Promise<number> {
   const { rows } = await pool.query('select count(*) from tracker_key_uses')
   return rows[0].count
 }
 
-it('notes a use of a key once a minute', async test => {
-  const { database, clock, note } = await keyUnderTest(test)
-  note(DIGEST)
-  await eventually('it is noted', async () => (await noted(database)) !== null)
+it('records a use of a key once a minute', async test => {
+  const { database, clock, record } = await keyUnderTest(test)
+  record(DIGEST)
+  await eventually('it is recorded', async () => (await recordedAt(database)) !== null)
   clock.now = new Date('2026-11-21T12:00:30.000Z')
-  note(DIGEST)
-  // One connection after the other: what was asked before is done by the time that this is.
+  record(DIGEST)
+  // The pool serves requests in order, so an earlier write has finished after these.
   await Promise.all(Array.from({ length: 10 }, () => database.ping()))
-  assert.equal(await noted(database), '2026-11-21T12:00:00.000Z')
+  assert.equal(await recordedAt(database), '2026-11-21T12:00:00.000Z')
 })
 
-it('remembers ten thousand keys, and forgets them all for the next one', async test => {
-  const { database, clock, errors, note } = await keyUnderTest(test)
-  note(DIGEST)
-  await eventually('it is noted', async () => (await noted(database)) !== null)
-  for (let key = 1; key < KEYS_MAX; key += 1) note(hash('sha256', `another key ${key}`, 'buffer'))
+it('remembers ten thousand keys and drops the oldest for the next one', async test => {
+  const { database, clock, errors, record } = await keyUnderTest(test)
+  record(DIGEST)
+  await eventually('it is recorded', async () => (await recordedAt(database)) !== null)
+  for (let key = 1; key < KEYS_MAX; key += 1) record(hash('sha256', `another key ${key}`, 'buffer'))
   clock.now = new Date('2026-11-21T12:00:30.000Z')
-  note(DIGEST)
-  const isAllNoted = async () => (await notedCount(database)) === KEYS_MAX
-  await eventually('all are noted', isAllNoted)
-  assert.equal(await noted(database), '2026-11-21T12:00:00.000Z', 'the first is remembered still')
-  note(hash('sha256', 'one key too many', 'buffer'))
-  note(DIGEST)
-  const isAgain = async () => (await noted(database)) === '2026-11-21T12:00:30.000Z'
-  await eventually('the first is noted again', isAgain)
+  record(DIGEST)
+  const areAllRecorded = async () => (await recordedCount(database)) === KEYS_MAX
+  await eventually('all are recorded', areAllRecorded)
+  assert.equal(
+    await recordedAt(database),
+    '2026-11-21T12:00:00.000Z',
+    'the first is still remembered',
+  )
+  record(hash('sha256', 'one key too many', 'buffer'))
+  record(DIGEST)
+  const isRecordedAgain = async () => (await recordedAt(database)) === '2026-11-21T12:00:30.000Z'
+  await eventually('the first is recorded again', isRecordedAgain)
   assert.deepEqual(errors, [])
 })

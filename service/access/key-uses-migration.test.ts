@@ -9,7 +9,7 @@ import { listKeys } from './store.ts'
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0018-key-uses.sql')
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 
-it('takes over when keys were last used', async test => {
+it('migrates the times of last use', async test => {
   const { database } = await testStore(test)
   const createdAt = new Date('2026-11-20T12:00:00.000Z')
   await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { matchesOrigin, normalizeOriginPattern } from './origin-pattern.ts'
 
-it('keeps one form of an origin: lower case, ASCII, without the port that is implied', () => {
-  for (const [given, kept] of [
+it('normalizes an origin to lower case and ASCII without the default port', () => {
+  for (const [given, normalized] of [
     ['https://shop.example', 'https://shop.example'],
     ['HTTPS://Shop.Example:443', 'https://shop.example'],
     ['https://shop.example:8443', 'https://shop.example:8443'],
@@ -16,11 +16,11 @@ it('keeps one form of an origin: lower case, ASCII, without the port that is imp
     ['https://*.Shop.example', 'https://*.shop.example'],
     ['https://*.shop.example:8443', 'https://*.shop.example:8443'],
   ] as const) {
-    assert.equal(normalizeOriginPattern(given), kept, given)
+    assert.equal(normalizeOriginPattern(given), normalized, given)
   }
 })
 
-it('registers nothing that is no origin, and no wildcard but the two', () => {
+it('rejects everything that is neither an origin nor one of the two wildcards', () => {
   for (const text of [
     ...['', 'null', '*', 'shop.example', '//shop.example', 'ftp://shop.example', 'https://'],
     ...['https://shop.example/', 'https://shop.example/path', 'https://shop.example?a', 'https:/a'],
@@ -40,7 +40,7 @@ it('registers nothing that is no origin, and no wildcard but the two', () => {
   }
 })
 
-it('compares scheme, host and port, whatever the case', () => {
+it('compares scheme, host and port, ignoring case', () => {
   const patterns = ['https://shop.example', 'http://shop.example:8080']
   for (const [origin, isCovered] of [
     ['https://shop.example', true],
@@ -63,7 +63,7 @@ it('compares scheme, host and port, whatever the case', () => {
   assert.equal(matchesOrigin([], 'https://shop.example'), false)
 })
 
-it('takes any port of a loopback host, and nothing that only begins like it', () => {
+it('matches any port of a loopback host and no host with the same prefix', () => {
   const patterns = ['http://127.0.0.1:*', 'http://[::1]:*']
   for (const [origin, isCovered] of [
     ['http://127.0.0.1', true],
@@ -80,7 +80,7 @@ it('takes any port of a loopback host, and nothing that only begins like it', ()
   }
 })
 
-it('takes subdomains at any depth, and not the domain itself', () => {
+it('matches subdomains at any depth but not the domain itself', () => {
   const patterns = ['https://*.shop.example']
   for (const [origin, isCovered] of [
     ['https://www.shop.example', true],

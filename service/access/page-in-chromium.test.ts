@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => chromium.close())
 
-/** What a script of the page sees of an answer; `unreadable` when the browser keeps it away. */
+/** What a script of the page can read; `unreadable` when the browser blocks it. */
 function seenBy(service: ServiceUnderTest, key: string, body: unknown): string {
   return `fetch(${JSON.stringify(service.url + EVENTS)}, {
     method: 'POST',
@@ -36,12 +36,13 @@ function seenBy(service: ServiceUnderTest, key: string, body: unknown): string {
   )`
 }
 
-it('202, 401, 403 and 422 reach the script of a page on another origin', async test => {
+it('lets a page on another origin read 202, 401, 403 and 422', async test => {
   const service = await serviceUnderTest(test)
   const { page } = await shopUnderTest(test, chromium, { html: BLANK })
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
-  const ask = (key: string, body: unknown = pageView()) => page.evaluate(seenBy(service, key, body))
-  assert.deepEqual(await ask(publishableKey), {
+  const send = (key: string, body: unknown = pageView()) =>
+    page.evaluate(seenBy(service, key, body))
+  assert.deepEqual(await send(publishableKey), {
     status: 202,
     location: `${service.url}${EVENTS}/view-1?space=publishable`,
     isNamed: true,
@@ -52,14 +53,14 @@ it('202, 401, 403 and 422 reach the script of a page on another origin', async t
     ['sbx_pk_mistyped', undefined, 401, /^Unauthenticated\.$/],
     [service.tracker.publishableKey, undefined, 403, /^The origin of this page is not registered /],
   ] as const) {
-    const seen = (await ask(key, body)) as { status: number; message: string }
+    const seen = (await send(key, body)) as { status: number; message: string }
     assert.equal(seen.status, status)
     assert.match(seen.message, message)
   }
-  assert.equal(await ask(trackerSecret), 'unreadable')
+  assert.equal(await send(trackerSecret), 'unreadable')
 })
 
-it('202 takes the tag of a page on another origin, and its beacon', async test => {
+it('accepts the tag of a page on another origin, and its beacon', async test => {
   const service = await serviceUnderTest(test)
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
   const init = { key: publishableKey, endpoint: `${service.url}/api/v1` }

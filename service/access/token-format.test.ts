@@ -11,7 +11,7 @@ import {
 
 const KINDS = Object.keys(TOKEN_PREFIXES) as TokenKind[]
 
-it('marks each kind, and knows the kind of every token it makes', () => {
+it('prefixes each kind and parses the kind of every generated token', () => {
   for (const kind of KINDS) {
     const token = generateToken(kind)
     assert.match(token, new RegExp(`^${TOKEN_PREFIXES[kind]}[0-9a-f]{72}$`))
@@ -19,12 +19,12 @@ it('marks each kind, and knows the kind of every token it makes', () => {
   }
 })
 
-it('never makes the same token twice', () => {
+it('generates unique tokens', () => {
   const tokens = Array.from({ length: 1_000 }, () => generateToken('tracker_secret'))
   assert.equal(new Set(tokens).size, tokens.length)
 })
 
-it('tells a mistyped token from a whole one, whatever the letter', () => {
+it('detects any single mistyped character', () => {
   const token = generateToken('tracker_secret')
   fc.assert(
     fc.property(fc.nat(token.length - 1), fc.string({ maxLength: 1 }), (at, letter) => {
@@ -35,7 +35,7 @@ it('tells a mistyped token from a whole one, whatever the letter', () => {
   )
 })
 
-it('does not take the random part of one kind for another kind', () => {
+it('rejects the random part of one kind under the prefix of another', () => {
   for (const kind of KINDS) {
     const body = generateToken(kind).slice(TOKEN_PREFIXES[kind].length)
     for (const other of KINDS) {
@@ -45,7 +45,7 @@ it('does not take the random part of one kind for another kind', () => {
   }
 })
 
-it('knows no kind of other text', () => {
+it('returns null for other text', () => {
   const token = generateToken('tracker_secret')
   for (const text of ['', 'sbx_sk_', 'sbx_sk', token.toUpperCase(), ` ${token}`, `${token}0`]) {
     assert.equal(parseTokenKind(text), null, text)
@@ -53,7 +53,7 @@ it('knows no kind of other text', () => {
   fc.assert(fc.property(fc.string(), text => parseTokenKind(text) === null))
 })
 
-it('digests to 32 bytes that do not hold the token', () => {
+it('hashes to 32 bytes that do not contain the token', () => {
   const token = generateToken('tracker_secret')
   assert.equal(hashToken(token).length, 32)
   assert.deepEqual(hashToken(token), hashToken(`${token}`))

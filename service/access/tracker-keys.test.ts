@@ -9,7 +9,7 @@ import { issueKey, revokeTrackerKey } from './tracker-keys.ts'
 
 const KIND = 'forwarding'
 
-it('a key that is revoked several times at once is one entry', async test => {
+it('audits one entry when a key is revoked several times concurrently', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker, clock } = service
   const { trackerId, workspaceId, forwardingSecret } = tracker
@@ -31,29 +31,29 @@ it('a key that is revoked several times at once is one entry', async test => {
   assert.equal(written.length, 1)
 })
 
-it('an issue or an end that is rolled back is not written down', async test => {
+it('audits nothing when issuing or revoking is rolled back', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker, clock } = service
   const { trackerId, workspaceId, forwardingSecret } = tracker
   const scope = { database, audit: trailOf(service) }
   const before = await entriesOf(database, workspaceId)
   await failCommitsOf(database, 'tracker_keys')
-  const asked = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
-  await assert.rejects(issueKey(scope, asked), /this commit fails/)
+  const request = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
+  await assert.rejects(issueKey(scope, request), /this commit fails/)
   const digest = hashToken(forwardingSecret)
   const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
   await assert.rejects(revokeTrackerKey(scope, key, clock.now()), /this commit fails/)
   assert.deepEqual(await entriesOf(database, workspaceId), before)
 })
 
-it('a key whose issue or end cannot be written down is not made, or goes on', async test => {
+it('neither issues nor revokes a key when the audit entry fails', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker, clock } = service
   const { trackerId, workspaceId, forwardingSecret } = tracker
   const scope = { database, audit: trailOf(service) }
   await refuseEntries(database)
-  const asked = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
-  await assert.rejects(issueKey(scope, asked), { code: '23514' })
+  const request = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
+  await assert.rejects(issueKey(scope, request), { code: '23514' })
   const digest = hashToken(forwardingSecret)
   const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
   await assert.rejects(revokeTrackerKey(scope, key, clock.now()), { code: '23514' })

@@ -5,45 +5,45 @@ import { type Reply, serviceUnderTest } from '../../testing/service-under-test.t
 
 const EVENTS = '/api/v1/events'
 
-/** A clock of the limits that stands still until the test moves it. */
-function stillClock() {
+/** A clock that the test sets. */
+function fixedClock() {
   const clock = { seconds: 1_000 }
-  return { clock, steadySeconds: () => clock.seconds }
+  return { clock, monotonicSeconds: () => clock.seconds }
 }
 
 function rateOf({ headers }: Reply) {
   return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
 }
 
-it('every answer to a known tracker tells its quota and what is left of it', async test => {
-  const { steadySeconds } = stillClock()
+it('announces the quota and the remainder in every response to an authenticated tracker', async test => {
+  const { monotonicSeconds } = fixedClock()
   const limits = { trackerRatePerSecond: 1_000 }
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
+  const service = await serviceUnderTest(test, { limits, monotonicSeconds })
   const json = { headers: { 'content-type': 'application/json' } }
   const text = { headers: { 'content-type': 'text/csv' } }
-  const send = (options: object) => service.request('POST', EVENTS, options)
+  const post = (options: object) => service.request('POST', EVENTS, options)
   const answers: [number, () => Promise<Reply>][] = [
     [202, () => service.submit(samplePurchase())],
     [200, () => service.submit(samplePurchase())],
     [200, () => service.read('order-1001')],
     [404, () => service.read('unknown')],
-    [400, () => send({ rawBody: '{', ...json })],
-    [413, () => send({ rawBody: ' '.repeat(70_000), ...json })],
-    [415, () => send({ rawBody: 'a', ...text })],
-    [422, () => send({ body: {} })],
+    [400, () => post({ rawBody: '{', ...json })],
+    [413, () => post({ rawBody: ' '.repeat(70_000), ...json })],
+    [415, () => post({ rawBody: 'a', ...text })],
+    [422, () => post({ body: {} })],
   ]
-  for (const [index, [status, ask]] of answers.entries()) {
-    const reply = await ask()
+  for (const [index, [status, send]] of answers.entries()) {
+    const reply = await send()
     assert.equal(reply.status, status)
     assert.deepEqual(rateOf(reply), ['"tracker";q=2000;w=2', `"tracker";r=${1_999 - index};t=2`])
   }
 })
 
-it('429 tells a tracker when to come again, keeps nothing, and lets it in then', async test => {
-  const { clock, steadySeconds } = stillClock()
+it('returns 429 with Retry-After, stores nothing, and accepts the retry', async test => {
+  const { clock, monotonicSeconds } = fixedClock()
   const service = await serviceUnderTest(test, {
     limits: { trackerRatePerSecond: 2 },
-    monotonicSeconds: steadySeconds,
+    monotonicSeconds,
   })
   for (const left of [3, 2, 1, 0]) {
     const reply = await service.read('unknown')
@@ -68,11 +68,11 @@ it('429 tells a tracker when to come again, keeps nothing, and lets it in then',
   assert.equal((await service.read('order-1001')).status, 429)
 })
 
-it('429 comes before the body is read', async test => {
-  const { steadySeconds } = stillClock()
+it('returns 429 before the body is read', async test => {
+  const { monotonicSeconds } = fixedClock()
   const service = await serviceUnderTest(test, {
     limits: { trackerRatePerSecond: 1 },
-    monotonicSeconds: steadySeconds,
+    monotonicSeconds,
   })
   for (const id of ['a', 'b']) await service.read(id)
   for (const rawBody of ['{', ' '.repeat(70_000), new Uint8Array([0xff])]) {
@@ -80,11 +80,11 @@ it('429 comes before the body is read', async test => {
   }
 })
 
-it('one tracker is not held up by another, by strangers or by its own wrong secrets', async test => {
-  const { steadySeconds } = stillClock()
+it('does not count other trackers or failed authentications against a tracker', async test => {
+  const { monotonicSeconds } = fixedClock()
   const service = await serviceUnderTest(test, {
     limits: { trackerRatePerSecond: 1 },
-    monotonicSeconds: steadySeconds,
+    monotonicSeconds,
   })
   const other = await service.newTracker()
   for (const secret of [null, 'garbage', `${other.trackerSecret}x`]) {
@@ -100,11 +100,11 @@ it('one tracker is not held up by another, by strangers or by its own wrong secr
   assert.equal(await statusOf(service.tracker.trackerSecret), 404)
 })
 
-it('a publishable key uses up the same quota, and its page may read that it did', async test => {
-  const { steadySeconds } = stillClock()
+it('counts publishable keys against the same quota, readable by the page', async test => {
+  const { monotonicSeconds } = fixedClock()
   const service = await serviceUnderTest(test, {
     limits: { trackerRatePerSecond: 1 },
-    monotonicSeconds: steadySeconds,
+    monotonicSeconds,
   })
   const headers = { origin: 'https://shop.example' }
   const options = { secret: service.tracker.publishableKey, headers }
@@ -120,11 +120,11 @@ it('a publishable key uses up the same quota, and its page may read that it did'
   }
 })
 
-it('a rate of 0 limits nothing and says nothing', async test => {
-  const { steadySeconds } = stillClock()
+it('neither limits nor announces a rate of 0', async test => {
+  const { monotonicSeconds } = fixedClock()
   const service = await serviceUnderTest(test, {
     limits: { trackerRatePerSecond: 0 },
-    monotonicSeconds: steadySeconds,
+    monotonicSeconds,
   })
   for (let count = 0; count < 20; count += 1) {
     const reply = await service.read('unknown')

@@ -11,7 +11,7 @@ const GET = `GET /livez HTTP/1.1\r\nHost: a\r\n${CLOSE}`
 const POST = `POST /api/v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${CLOSE}`
 const LENGTH = `Content-Length: ${BODY.length}\r\n`
 
-it('400 answers a head that two programs could read differently, and hangs up', async test => {
+it('returns 400 and closes the connection for a head that two programs could read differently', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const whole = POST.replace(CLOSE, '') + secret
@@ -44,7 +44,7 @@ it('400 answers a head that two programs could read differently, and hangs up', 
   assert.equal((await service.read('order-1001')).status, 404)
 })
 
-it('200 takes every spelling of a host, and headers that may stand there twice', async test => {
+it('accepts every notation of a host and headers that may repeat', async test => {
   const service = await serviceUnderTest(test)
   const hosts = ['a', 'A.example:3000', '127.0.0.1', '[::1]:80', '', 'xn--bcher-kva.example']
   for (const host of hosts) {
@@ -59,11 +59,12 @@ it('200 takes every spelling of a host, and headers that may stand there twice',
   assert.match(old.head, /^HTTP\/1\.1 200 OK\r\n/)
 })
 
-it('a whole URL in the request line counts by its path, whatever its host', async test => {
+it('routes an absolute-form target by its path', async test => {
   const service = await serviceUnderTest(test)
-  const ask = (line: string) => exchange(service.url, `${line} HTTP/1.1\r\nHost: a\r\n${CLOSE}\r\n`)
-  assert.match((await ask('GET http://evil.example/livez')).head, /^HTTP\/1\.1 200 /)
-  const wrong = await ask('DELETE http://evil.example/livez?a=b')
+  const send = (line: string) =>
+    exchange(service.url, `${line} HTTP/1.1\r\nHost: a\r\n${CLOSE}\r\n`)
+  assert.match((await send('GET http://evil.example/livez')).head, /^HTTP\/1\.1 200 /)
+  const wrong = await send('DELETE http://evil.example/livez?a=b')
   assert.match(wrong.head, /^HTTP\/1\.1 405 /)
   assert.match(wrong.head, /\r\nallow: GET, HEAD\r\n/)
   const targets = [
@@ -74,16 +75,16 @@ it('a whole URL in the request line counts by its path, whatever its host', asyn
     '/livez;a',
   ]
   for (const target of targets) {
-    const { head, body } = await ask(`GET ${target}`)
+    const { head, body } = await send(`GET ${target}`)
     assert.match(head, /^HTTP\/1\.1 404 /, target)
     assert.deepEqual(JSON.parse(body), { message: 'There is nothing at this path.' })
   }
-  const { head, body } = await ask('GET http://evil.example:99999/livez')
+  const { head, body } = await send('GET http://evil.example:99999/livez')
   assert.match(head, /^HTTP\/1\.1 400 /)
   assert.deepEqual(JSON.parse(body), { message: 'The request target is no valid URL.' })
 })
 
-it('405 answers every other method that HTTP knows, and 400 the one that opens a tunnel', async test => {
+it('returns 405 for every other HTTP method and 400 for CONNECT', async test => {
   const service = await serviceUnderTest(test)
   const others = METHODS.filter(method => !['GET', 'HEAD', 'CONNECT'].includes(method))
   assert.ok(others.includes('TRACE') && others.length > 25)
@@ -97,7 +98,7 @@ it('405 answers every other method that HTTP knows, and 400 the one that opens a
   assert.match(tunnel.head, /^HTTP\/1\.1 400 /)
 })
 
-it('202 takes chunks with extensions, and 413 and 431 limit them and what follows them', async test => {
+it('accepts chunk extensions and limits them with 413 and trailers with 431', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const chunked = (extension: string, trailer = '') =>
@@ -116,7 +117,7 @@ it('202 takes chunks with extensions, and 413 and 431 limit them and what follow
   assert.match(taken.head, /^HTTP\/1\.1 202 /)
 })
 
-it('a caller that asks before it sends is told to go on, and then what came of it', async test => {
+it('honors Expect: 100-continue', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const asking = `Expect: 100-continue\r\n${LENGTH}\r\n${BODY}`

@@ -33,7 +33,7 @@ const EVERY_KIND: [status: number, method: string, path: string, options?: Reque
   [422, 'POST', EVENTS, { body: {} }],
 ]
 
-it('every answer names its request, is kept by nobody and does nothing in a browser', async test => {
+it('sends a request id, no-store and browser security headers with every response', async test => {
   const service = await serviceUnderTest(test)
   const ids = new Set<string>()
   for (const [status, method, path, options] of EVERY_KIND) {
@@ -54,7 +54,7 @@ it('every answer names its request, is kept by nobody and does nothing in a brow
   assert.equal(ids.size, EVERY_KIND.length)
 })
 
-it('404 says the same of every path that is not there, to anybody and before any body', async test => {
+it('returns the same 404 for every unknown path, before authentication and body', async test => {
   const service = await serviceUnderTest(test)
   for (const path of ['/', '/api/v1', '/api/v1/', '/api/v1/event', '/API/v1/events', '//livez']) {
     for (const options of [{}, { secret: null }, { secret: 'garbage' }]) {
@@ -69,7 +69,7 @@ it('404 says the same of every path that is not there, to anybody and before any
   }
 })
 
-it('405 names the methods that the path takes, before it looks at a body', async test => {
+it('returns 405 with the allowed methods before it reads the body', async test => {
   const service = await serviceUnderTest(test)
   for (const [method, path, allow] of [
     ['GET', EVENTS, 'POST, OPTIONS'],
@@ -88,7 +88,7 @@ it('405 names the methods that the path takes, before it looks at a body', async
   }
 })
 
-it('415 takes JSON alone, under any spelling of its media type, without a coding', async test => {
+it('accepts JSON under any spelling of its media type and returns 415 for the rest', async test => {
   const service = await serviceUnderTest(test)
   const rawBody = JSON.stringify(samplePurchase())
   const post = (headers: Record<string, string>) =>
@@ -111,7 +111,7 @@ it('415 takes JSON alone, under any spelling of its media type, without a coding
   }
 })
 
-it('413 counts what comes, also when no length is announced', async test => {
+it('returns 413 by the bytes received, also without a Content-Length', async test => {
   const service = await serviceUnderTest(test)
   for (const bytes of [65_537, 1_000_000]) {
     const response = await fetch(`${service.url}${EVENTS}`, {

@@ -12,7 +12,7 @@ import {
 const JSON_TYPE = { 'content-type': 'application/json' }
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY']
 
-/** Each way to be refused that has nothing to do with what a route is for. */
+/** The refusals that every route can give. */
 const FAILURES: [name: string, status: number, options: RequestOptions][] = [
   ['no credential', 401, { secret: null }],
   ['a credential of another form', 401, { secret: 'garbage' }],
@@ -27,7 +27,7 @@ const FAILURES: [name: string, status: number, options: RequestOptions][] = [
   ['size', 413, { rawBody: ' '.repeat(262_145) }],
 ]
 
-it('every failure at every route answers one sentence in JSON, with the headers of every answer', async test => {
+it('answers every failure on every route with one JSON sentence and the common headers', async test => {
   const service = await serviceUnderTest(test)
   const { workspace, token } = await actionsIn(service)
   const routes = routesOf(service, workspace.workspaceId)
@@ -39,7 +39,7 @@ it('every failure at every route answers one sentence in JSON, with the headers 
       const isAboutBody = 'rawBody' in options
       if (isOpen && !isAboutBody) continue
       if (isAboutBody && !['POST', 'PATCH'].includes(method)) continue
-      // The sandbox asks for a key of its own first.
+      // The sandbox checks its own key first.
       const secret = isOfActions ? { secret: token } : {}
       const reply = await service.request(method, path, { ...secret, ...options })
       const where = `${method} ${path}: ${name}`
@@ -54,7 +54,7 @@ it('every failure at every route answers one sentence in JSON, with the headers 
   assert.equal(ids.size, failures)
 })
 
-it('405 names what each path takes, and 404 and 400 answer the paths beside it', async test => {
+it('returns 405 with the methods of each path, and 404 or 400 beside it', async test => {
   const service = await serviceUnderTest(test)
   const { workspace, token } = await actionsIn(service)
   const routes = routesOf(service, workspace.workspaceId)
@@ -84,7 +84,7 @@ it('405 names what each path takes, and 404 and 400 answer the paths beside it',
   }
 })
 
-it('what holds events or keys is kept by nobody', async test => {
+it('sends no-store with every response that contains events or keys', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   for (const { method, path } of routesOf(service).filter(({ method }) => method === 'GET')) {
@@ -133,22 +133,22 @@ function assertSecured({ headers }: Reply, where: string): void {
 interface Route {
   method: string
   path: string
-  /** Of every path that the route takes: the id of one may be the name of another. */
+  /** The methods of the path; a parameter of one route may match the name of another. */
   pattern: RegExp
-  /** Asks for no tracker's credential. */
+  /** Needs no tracker credential. */
   isOpen: boolean
-  /** The sandbox, which has keys of its own. */
+  /** The sandbox, which has its own keys. */
   isSandbox: boolean
-  /** Opened by an execution token. */
+  /** Accepts an execution token. */
   isOfActions: boolean
 }
 
 const OF_ACTIONS = '/api/v1/agent/workspaces/'
 
-/** What people open in a browser, and what agents ask, answers failures in a manner of its own. */
+/** Pages and agent routes have their own error responses. */
 const JSON_INTERFACE = /^\/(api|livez|readyz|openapi\.json|\.well-known)(\/|$)/
 
-/** Every route of the interface, as the router prints it; a name in a path is `x`, or the id. */
+/** Every route of the API as the router prints it; a path parameter is `x` or the id. */
 function routesOf({ server }: ServiceUnderTest, workspaceId = 1): Route[] {
   const above: string[] = []
   const lines = server.app.printRoutes({ commonPrefix: false }).split('\n')

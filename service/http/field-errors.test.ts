@@ -5,7 +5,7 @@ import { compileBodySchema } from './body-schema.ts'
 import { addSchemaErrors, FieldErrorList } from './field-errors.ts'
 import { Refusal } from './refusal.ts'
 
-it('keeps the order of the fields, and a sentence once a field', () => {
+it('keeps the order of fields and removes duplicate sentences', () => {
   const list = new FieldErrorList()
   assert.ok(list.isEmpty)
   list.add('b', 'First.')
@@ -21,7 +21,7 @@ it('keeps the order of the fields, and a sentence once a field', () => {
   ])
 })
 
-it('has a sentence for every rule that a schema of the contract can break', () => {
+it('has a sentence for every schema keyword of the contract', () => {
   for (const [schema, value, sentence] of [
     [Type.String(), 1, 'must be a string'],
     [Type.Integer(), 'x', 'must be an integer'],
@@ -43,34 +43,34 @@ it('has a sentence for every rule that a schema of the contract can break', () =
     [Type.Integer({ minimum: 1 }), 0, 'must be at least 1'],
     [Type.Integer({ maximum: 1 }), 2, 'must not be greater than 1'],
   ] as [TSchema, unknown, string][]) {
-    const faults = faultsOf(Type.Object({ field: schema }), { field: value })
-    assert.deepEqual(faults, { field: [`The field field ${sentence}.`] })
+    const errors = errorsOf(Type.Object({ field: schema }), { field: value })
+    assert.deepEqual(errors, { field: [`The field field ${sentence}.`] })
   }
 })
 
-it('names nested fields by a dotted path, with the slashes of their names as they are', () => {
+it('names nested fields by a dotted path and unescapes their names', () => {
   const item = Type.Object({ 'a/b~c': Type.Integer(), needed: Type.Integer() })
   const schema = Type.Object({ list: Type.Array(item) })
-  assert.deepEqual(Object.keys(faultsOf(schema, { list: [{ 'a/b~c': 'x' }] })).sort(), [
+  assert.deepEqual(Object.keys(errorsOf(schema, { list: [{ 'a/b~c': 'x' }] })).sort(), [
     'list.0.a/b~c',
     'list.0.needed',
   ])
 })
 
-it('names a member that is not known, where no other is allowed', () => {
+it('names an unknown member', () => {
   const inner = Type.Object({}, { additionalProperties: false })
   const schema = Type.Object({ list: Type.Array(inner) }, { additionalProperties: false })
-  assert.deepEqual(faultsOf(schema, { list: [{ x_y: 1 }] }), {
+  assert.deepEqual(errorsOf(schema, { list: [{ x_y: 1 }] }), {
     'list.0.x_y': ['The list.0.x_y field is not known here.'],
   })
-  // What looks like no name may be an identifier of a person, and is not repeated.
-  assert.deepEqual(faultsOf(schema, { list: [{ 'jane@shop.example': 1 }], 4915112345: 2 }), {
+  // Anything else may be personal data and is not repeated.
+  assert.deepEqual(errorsOf(schema, { list: [{ 'jane@shop.example': 1 }], 4915112345: 2 }), {
     body: ['The body field has a member that is not known here.'],
     'list.0': ['The list.0 field has a member that is not known here.'],
   })
 })
 
-it('names at most a thousand fields', () => {
+it('reports at most a thousand fields', () => {
   const list = new FieldErrorList()
   for (let index = 0; index < 2_000; index += 1) list.add(`list.${index}`, 'It is wrong.')
   list.add('list.0', 'It is wrong in another way.')
@@ -79,7 +79,7 @@ it('names at most a thousand fields', () => {
   assert.equal(errors['list.0']?.length, 2)
 })
 
-it('sums up in the first sentence and a count', () => {
+it('summarizes errors as the first sentence and a count', () => {
   const messageOf = (errors: Record<string, string[]>) => Refusal.ofFields(errors).message
   assert.equal(messageOf({ a: ['One.'] }), 'One.')
   assert.equal(messageOf({ a: ['One.'], b: ['Two.'] }), 'One. (and 1 more error)')
@@ -87,7 +87,7 @@ it('sums up in the first sentence and a count', () => {
   assert.equal(messageOf({}), 'The request is invalid.')
 })
 
-function faultsOf(schema: TSchema, value: unknown): Record<string, string[]> {
+function errorsOf(schema: TSchema, value: unknown): Record<string, string[]> {
   const list = new FieldErrorList()
   addSchemaErrors(list, compileBodySchema(schema)(value) ?? [])
   return list.toErrors()

@@ -5,7 +5,7 @@ import { type HealthOptions, healthRoutes } from './health-routes.ts'
 import { createLogger } from './logger.ts'
 import { createServiceApp } from './service-app.ts'
 
-it('200 says that the process lives and is ready, to anybody', async test => {
+it('returns 200 from /livez and /readyz without a credential', async test => {
   const service = await serviceUnderTest(test)
   const live = await service.request('GET', '/livez', { secret: null })
   assert.equal(live.status, 200)
@@ -15,7 +15,7 @@ it('200 says that the process lives and is ready, to anybody', async test => {
   assert.deepEqual(ready.body, { status: 'ok', failed: [] })
 })
 
-it('503 names each check that fails and why the process pauses, and lives on', async () => {
+it('returns 503 from /readyz with each failed check and the pause reason, and 200 from /livez', async () => {
   let pause: string | null = 'start'
   const app = appWith({
     pauseReason: () => pause,
@@ -34,7 +34,7 @@ it('503 names each check that fails and why the process pauses, and lives on', a
   assert.equal((await app.inject({ url: '/livez' })).statusCode, 200)
 })
 
-it('503 tells a process that starts or ends from one whose store is away', async () => {
+it('distinguishes starting and stopping from an unavailable store', async () => {
   let pause: string | null = 'shutdown'
   const app = appWith({ pauseReason: () => pause, checks: [] })
   const ending = await app.inject({ url: '/readyz' })
@@ -44,7 +44,7 @@ it('503 tells a process that starts or ends from one whose store is away', async
   assert.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
 })
 
-it('200 shows how the lanes are, and is ready however many of them are dead', async () => {
+it('shows circuit states and stays ready whatever they are', async () => {
   const circuits = { open: 1_000, half_open: 2, throttled: 3 }
   const app = appWith({ pauseReason: () => null, checks: [], circuits: () => circuits })
   const ready = await app.inject({ url: '/readyz' })

@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
-/** A service whose event loop is as late as the test says, second by second. */
+/** A service whose event loop delay and clock the test sets. */
 async function lateService(test: TestContext, eventLoopDelayMillisecondsMax = 1_000) {
   const world = { seconds: 0, delay: 0 }
   const service = await serviceUnderTest(test, {
@@ -21,7 +21,7 @@ async function lateService(test: TestContext, eventLoopDelayMillisecondsMax = 1_
   return { service, pass }
 }
 
-it('503 turns requests away while the process has too much to do, and keeps nothing', async test => {
+it('returns 503 and stores nothing while the process is overloaded', async test => {
   const { service, pass } = await lateService(test)
   await pass(2, 1.5)
   const { headers, ...reply } = await service.submit(samplePurchase())
@@ -36,7 +36,7 @@ it('503 turns requests away while the process has too much to do, and keeps noth
   assert.equal((await service.submit(samplePurchase())).status, 202)
 })
 
-it('503 comes before anybody is asked who they are or what they send', async test => {
+it('returns 503 before authentication and before the body is read', async test => {
   const { service, pass } = await lateService(test)
   await pass(2, 1.5)
   for (const options of [{ secret: null }, { secret: 'garbage' }, { rawBody: '{' }]) {
@@ -45,7 +45,7 @@ it('503 comes before anybody is asked who they are or what they send', async tes
   assert.equal((await service.request('GET', '/api/v1/sandbox')).status, 503)
 })
 
-it('200 says that the process lives and is ready, while it turns others away', async test => {
+it('returns 200 from the health checks while it sheds other requests', async test => {
   const { service, pass } = await lateService(test)
   await pass(2, 1.5)
   assert.equal((await service.read('x')).status, 503)
@@ -56,7 +56,7 @@ it('200 says that the process lives and is ready, while it turns others away', a
   }
 })
 
-it('200 says that the process lives while its queue is full', async test => {
+it('returns 200 from /livez while the commit queue is full', async test => {
   const service = await serviceUnderTest(test, { ingestQueueMax: 0 })
   const full = await service.submit(samplePurchase())
   assert.equal(full.status, 503)
@@ -67,7 +67,7 @@ it('200 says that the process lives while its queue is full', async test => {
   assert.equal((await service.read('order-1001')).status, 404)
 })
 
-it('a late loop below the limit, one long pause and a limit of 0 turn nobody away', async test => {
+it('does not shed below the limit, for one long pause or with a limit of 0', async test => {
   const { service, pass } = await lateService(test)
   await pass(5, 0.9)
   assert.equal((await service.submit(samplePurchase())).status, 202)

@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino'
 import type { ServiceLogger } from './service-app.ts'
 
-/** What must never be read in a log, wherever it stands in an object. */
+/** Paths that must never appear in a log. */
 const REDACTED = [
   'authorization',
   '*.authorization',
@@ -16,7 +16,7 @@ const REDACTED = [
   '*.connectionString',
 ]
 
-/** JSON lines on standard output, one object a line, without secrets and without identity. */
+/** Logs one JSON object per line to standard output, without secrets and personal data. */
 export function createLogger(level: string, stream?: DestinationStream): ServiceLogger {
   const options = {
     level,
@@ -29,19 +29,11 @@ export function createLogger(level: string, stream?: DestinationStream): Service
   return stream ? pino(options, stream) : pino(options)
 }
 
-/** A database error repeats row values in `detail`; only what says where it broke is kept. */
+/** Keeps only what locates an error: a database error repeats row values in `detail`. */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack, cause } = error
   const { code, constraint, table } = error as Error & Record<string, unknown>
-  const { cause: _, ...view } = {
-    name,
-    message,
-    code,
-    constraint,
-    table,
-    stack,
-    cause: undefined,
-  }
+  const view = { name, message, code, constraint, table, stack }
   return cause instanceof Error ? { ...view, cause: serializeError(cause) } : view
 }

@@ -6,7 +6,7 @@ import { it, type TestContext } from 'node:test'
 import { exchange } from '../../testing/exchange.ts'
 import { respondToMalformedRequest } from './error-responses.ts'
 
-it('says what is wrong as far as Node knows it', async test => {
+it('names the error that Node reports', async test => {
   for (const [code, status, message] of [
     ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large', /headers are too large/],
     ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Content Too Large', /chunk extensions/],
@@ -26,7 +26,7 @@ it('says what is wrong as far as Node knows it', async test => {
   }
 })
 
-it('says nothing to a caller who is gone or to whom all has been said', async test => {
+it('writes nothing to a closed connection or after a complete response', async test => {
   const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET' })
   const ofReset = await answerOf(test, socket => {
     respondToMalformedRequest(reset, socket)
@@ -40,7 +40,7 @@ it('says nothing to a caller who is gone or to whom all has been said', async te
   assert.equal(said, 'said')
 })
 
-it('408 answers headers and bodies that do not come in time, and hangs up', async test => {
+it('returns 408 and closes the connection when headers or body are late', async test => {
   const limits = { headersTimeout: 20, requestTimeout: 40, connectionsCheckingInterval: 10 }
   const server = createHttpServer(limits, () => {})
   server.on('clientError', respondToMalformedRequest)
@@ -58,7 +58,7 @@ it('408 answers headers and bodies that do not come in time, and hangs up', asyn
   }
 })
 
-/** What a caller reads when `act` is given the other end of its connection. */
+/** Returns what a client reads while `act` uses the server side of its connection. */
 async function answerOf(test: TestContext, act: (socket: Socket) => void): Promise<string> {
   const server = createServer(act)
   server.listen(0, '127.0.0.1')

@@ -10,7 +10,7 @@ const POST = 'POST /api/v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: applicati
 const BODY = JSON.stringify(samplePurchase())
 const SMUGGLED = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
 
-it('400 answers what is no HTTP in JSON, with the headers of every answer, and hangs up', async test => {
+it('returns 400 in JSON with the common headers for bytes that are not HTTP', async test => {
   const service = await serviceUnderTest(test)
   for (const [name, bytes] of Object.entries({
     text: 'hello\r\n\r\n',
@@ -52,7 +52,7 @@ it('400 answers what is no HTTP in JSON, with the headers of every answer, and h
   assert.equal((await service.request('GET', '/livez')).status, 200)
 })
 
-it('400 answers two ways to say where the body ends with one refusal, and reads no more', async test => {
+it('returns one 400 for a body with two framings and reads no further', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const bytes = Buffer.byteLength(BODY)
@@ -80,7 +80,7 @@ it('400 answers two ways to say where the body ends with one refusal, and reads 
   assert.equal((await service.read('order-1001')).status, 404)
 })
 
-it('400 answers a broken chunk, and takes it for no fault of its own', async test => {
+it('returns 400 for a malformed chunk and logs no error', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const chunked = `${POST}${secret}Transfer-Encoding: chunked\r\n\r\n`
@@ -93,7 +93,7 @@ it('400 answers a broken chunk, and takes it for no fault of its own', async tes
   assert.doesNotMatch(service.logged(), /"level":"error"/)
 })
 
-it('202 goes to a whole request before 400 goes to the garbage behind it', async test => {
+it('answers a complete request before the malformed bytes behind it', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const whole = `${POST}${secret}Content-Length: ${BODY.length}\r\n\r\n${BODY}`
@@ -104,7 +104,7 @@ it('202 goes to a whole request before 400 goes to the garbage behind it', async
   assert.ok(text.endsWith(`{"message":"${NOT_HTTP}"}`))
 })
 
-it('431 answers headers, a path or a name of more than 16 KiB', async test => {
+it('returns 431 for headers or a path of more than 16 KiB', async test => {
   const service = await serviceUnderTest(test)
   const large = 'x'.repeat(20_000)
   for (const request of [
@@ -119,7 +119,7 @@ it('431 answers headers, a path or a name of more than 16 KiB', async test => {
   }
 })
 
-it('200 ignores expectations and upgrades that it does not know', async test => {
+it('ignores unknown expectations and upgrades', async test => {
   const service = await serviceUnderTest(test)
   for (const header of [
     'Expect: banana',
@@ -133,7 +133,7 @@ it('200 ignores expectations and upgrades that it does not know', async test => 
   }
 })
 
-it('401 comes before a word about the body, its type, its length or its coding', async test => {
+it('returns 401 before any error about the body', async test => {
   const service = await serviceUnderTest(test)
   for (const rest of [
     'Content-Length: 1\r\n\r\n{',
@@ -150,7 +150,7 @@ it('401 comes before a word about the body, its type, its length or its coding',
   }
 })
 
-it('400 answers a caller that ends in the middle of a request and still listens', async test => {
+it('returns 400 to a caller that half-closes in the middle of a request', async test => {
   const service = await serviceUnderTest(test)
   const head = `${POST}Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   for (const part of [
@@ -166,7 +166,7 @@ it('400 answers a caller that ends in the middle of a request and still listens'
   assert.doesNotMatch(service.logged(), /"level":"(error|warn)"/)
 })
 
-it('survives callers who hang up in the middle, and takes it for no fault of its own', async test => {
+it('survives disconnects in the middle of a request and logs no error', async test => {
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const head = `${POST}${secret}Content-Length: ${BODY.length}\r\n\r\n`
@@ -176,7 +176,7 @@ it('survives callers who hang up in the middle, and takes it for no fault of its
   assert.doesNotMatch(service.logged(), /"level":"(error|warn)"/)
 })
 
-/** Sends bytes, and breaks the connection once the service must have them. */
+/** Sends bytes and resets the connection once the service must have received them. */
 function hangUp({ url }: ServiceUnderTest, bytes: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {

@@ -10,7 +10,7 @@ async function serverUnderTest(test: TestContext, page: () => Promise<MetricsPag
   return `http://127.0.0.1:${server.port}`
 }
 
-it('200 gives the page with its own content type', async test => {
+it('returns 200 with the content type of the page', async test => {
   const url = await serverUnderTest(test, async () => PAGE)
   for (const path of ['/metrics', '/metrics?name=x']) {
     const response = await fetch(`${url}${path}`)
@@ -21,7 +21,7 @@ it('200 gives the page with its own content type', async test => {
   }
 })
 
-it('404 for anything else', async test => {
+it('returns 404 for anything else', async test => {
   const url = await serverUnderTest(test, async () => PAGE)
   for (const path of ['/', '/metrics/', '/livez', '/api/v1/events']) {
     const response = await fetch(`${url}${path}`)
@@ -32,20 +32,20 @@ it('404 for anything else', async test => {
   assert.equal(posted.status, 404)
 })
 
-it('500 tells nobody what went wrong, and the next scrape gets its page', async test => {
+it('returns 500 without details, and the next scrape succeeds', async test => {
   let isBroken = true
   const url = await serverUnderTest(test, async () => {
     if (isBroken) throw new Error('password=hunter2')
     return PAGE
   })
-  const broken = await fetch(`${url}/metrics`)
-  assert.equal(broken.status, 500)
-  assert.equal(await broken.text(), 'The metrics could not be read.\n')
+  const failed = await fetch(`${url}/metrics`)
+  assert.equal(failed.status, 500)
+  assert.equal(await failed.text(), 'The metrics could not be read.\n')
   isBroken = false
   assert.equal((await fetch(`${url}/metrics`)).status, 200)
 })
 
-it('closes at once, and is gone', async test => {
+it('closes immediately', async test => {
   const url = await serverUnderTest(test, async () => PAGE)
   const server = await startMetricsServer({ host: '127.0.0.1', port: 0, page: async () => PAGE })
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/metrics`)).status, 200)

@@ -12,7 +12,7 @@ function overloadUnderTest() {
       return world.delay
     },
   })
-  /** Whether it sheds a second later, while the loop is as late as this. */
+  /** Whether it sheds one second later at this delay. */
   const secondOf = (delay: number) => {
     world.delay = delay
     world.seconds += 1
@@ -21,28 +21,28 @@ function overloadUnderTest() {
   return { world, overload, secondOf }
 }
 
-it('sheds when the loop stays late, and not for one pause', () => {
+it('sheds after a lasting delay but not after one pause', () => {
   const { secondOf } = overloadUnderTest()
   const said = [0.1, 5, 0.1, 1, 5, 1.1, 5].map(secondOf)
   assert.deepEqual(said, [false, false, false, false, false, true, true])
 })
 
-it('goes on until the loop is well below the limit, then takes everything again', () => {
+it('sheds until the delay is well below the limit', () => {
   const { secondOf } = overloadUnderTest()
   const said = [2, 2, 0.9, 0.6, 0.5, 0.9, 0.9, 2, 2].map(secondOf)
   assert.deepEqual(said, [false, true, true, true, false, false, false, false, true])
 })
 
-it('looks once a second, however often it is asked', () => {
+it('samples once a second, however often it is called', () => {
   const { world, overload, secondOf } = overloadUnderTest()
-  for (let ask = 0; ask < 100; ask += 1) overload.isShedding()
+  for (let call = 0; call < 100; call += 1) overload.isShedding()
   assert.equal(world.readings, 0)
   secondOf(0)
-  for (let ask = 0; ask < 100; ask += 1) overload.isShedding()
+  for (let call = 0; call < 100; call += 1) overload.isShedding()
   assert.equal(world.readings, 1)
 })
 
-it('measures a loop that has not come around at all', () => {
+it('measures a blocked event loop', () => {
   const delay = monitorEventLoop()
   const start = performance.now()
   while (performance.now() - start < 120);

@@ -24,7 +24,7 @@ function limitUnderTest(rate: { perSecond: number; burst: number }) {
   return { clock, take, refused }
 }
 
-it('tells the policy and what is left, in the form of draft 11', () => {
+it('announces policy and remainder as draft 11 specifies', () => {
   const { take } = limitUnderTest({ perSecond: 1_000, burst: 2_000 })
   const { headers, refusal } = take()
   assert.equal(refusal, null)
@@ -34,7 +34,7 @@ it('tells the policy and what is left, in the form of draft 11', () => {
   })
 })
 
-it('never promises more a second than the rate', () => {
+it('never announces more per second than the rate', () => {
   for (const rate of [
     { perSecond: 1_000, burst: 2_000 },
     { perSecond: 1, burst: 60 },
@@ -55,7 +55,7 @@ it('never promises more a second than the rate', () => {
   }
 })
 
-it('429 says in whole seconds when to come again, and then lets the caller in', () => {
+it('returns 429 with Retry-After in whole seconds and accepts the retry', () => {
   for (const [rate, seconds] of [
     [{ perSecond: 1_000, burst: 1 }, 1],
     [{ perSecond: 1, burst: 1 }, 1],
@@ -85,7 +85,7 @@ function limiterAt(options: { perSecond: number; burst: number; keysMax?: number
   return { clock, limiter, takeMany }
 }
 
-it('lets the burst through at once, then as many as come back', () => {
+it('allows the burst immediately, then the refill rate', () => {
   const { clock, limiter, takeMany } = limiterAt({ perSecond: 1_000, burst: 2_000 })
   assert.equal(takeMany('a', 2_500), 2_000)
   clock.seconds += 0.1
@@ -95,7 +95,7 @@ it('lets the burst through at once, then as many as come back', () => {
   assert.equal(limiter.peek('a').waitSeconds > 0, true)
 })
 
-it('counts down what is left, and says when the next one may come', () => {
+it('counts down the remainder and returns the wait for the next request', () => {
   const { clock, limiter } = limiterAt({ perSecond: 0.5, burst: 2 })
   assert.deepEqual(limiter.take('a'), { remaining: 1, waitSeconds: 0 })
   assert.deepEqual(limiter.take('a'), { remaining: 0, waitSeconds: 0 })
@@ -106,7 +106,7 @@ it('counts down what is left, and says when the next one may come', () => {
   assert.deepEqual(limiter.take('a'), { remaining: 0, waitSeconds: 0 })
 })
 
-it('takes nothing from who is refused, and nothing by looking', () => {
+it('takes nothing for a refused request or a peek', () => {
   const { clock, limiter, takeMany } = limiterAt({ perSecond: 1, burst: 1 })
   assert.equal(takeMany('a', 100), 1)
   clock.seconds += 1
@@ -114,13 +114,13 @@ it('takes nothing from who is refused, and nothing by looking', () => {
   assert.equal(takeMany('a', 100), 1)
 })
 
-it('keeps callers apart', () => {
+it('keeps keys apart', () => {
   const { takeMany } = limiterAt({ perSecond: 1, burst: 3 })
   assert.equal(takeMany('a', 10), 3)
   assert.equal(takeMany('b', 10), 3)
 })
 
-it('forgets nobody before the bucket is full again, and everybody after', () => {
+it('is idle only once every bucket is full again', () => {
   const { clock, limiter, takeMany } = limiterAt({ perSecond: 1, burst: 10 })
   assert.equal(takeMany('a', 10), 10)
   for (let second = 0; second < 9; second += 1) {
@@ -136,7 +136,7 @@ it('forgets nobody before the bucket is full again, and everybody after', () => 
   assert.equal(limiter.isIdle, true)
 })
 
-it('remembers so many keys at most, and first forgets those it has not seen for longest', () => {
+it('evicts the least recently used key beyond its limit', () => {
   const { takeMany } = limiterAt({ perSecond: 1, burst: 2, keysMax: 100 })
   assert.equal(takeMany('steady', 2), 2)
   assert.equal(takeMany('gone', 2), 2)
@@ -147,7 +147,7 @@ it('remembers so many keys at most, and first forgets those it has not seen for 
   assert.equal(takeMany('gone', 2), 2)
 })
 
-it('never lets more through in any stretch of time than its size and its rate', () => {
+it('never allows more than burst plus rate in any interval', () => {
   const steps = fc.array(fc.record({ pause: fc.nat(3_000), count: fc.nat(30) }), { maxLength: 40 })
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 20 }), (moves, burst) => {
@@ -168,14 +168,14 @@ it('never lets more through in any stretch of time than its size and its rate', 
   )
 })
 
-it('never refuses who keeps to the quota in every window', () => {
+it('never refuses a caller within the quota of every window', () => {
   const counts = fc.array(fc.nat(10), { minLength: 2, maxLength: 50 })
   fc.assert(
     fc.property(counts, wanted => {
       const { clock, takeMany } = limiterAt({ perSecond: 5, burst: 10 })
       let before = 0
       for (const count of wanted) {
-        // A window is two seconds here: this second and the one before it.
+        // A window is two seconds: this one and the one before.
         const allowed = Math.min(count, 10 - before)
         assert.equal(takeMany('a', allowed), allowed)
         before = allowed

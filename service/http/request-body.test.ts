@@ -4,33 +4,33 @@ import fc from 'fast-check'
 import { Refusal } from './refusal.ts'
 import { readJsonBody } from './request-body.ts'
 
-it('reads what JSON.parse reads, but for members named __proto__', () => {
+it('parses like JSON.parse except for members named __proto__', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' }), value => {
       const text = JSON.stringify(value)
-      const kept = (name: string, member: unknown) => (name === '__proto__' ? undefined : member)
-      assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text, kept))
+      const reviver = (name: string, member: unknown) => (name === '__proto__' ? undefined : member)
+      assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text, reviver))
     }),
   )
 })
 
-it('takes an empty body for none', () => {
+it('parses an empty body as undefined', () => {
   assert.equal(readJsonBody(Buffer.alloc(0)), undefined)
 })
 
-it('refuses bytes that are no UTF-8 before it looks for JSON', () => {
+it('refuses invalid UTF-8 before it parses JSON', () => {
   for (const bytes of [[0xff], [0x22, 0xe9, 0x22], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf8]]) {
     assert.equal(refusalOf(Buffer.from(bytes)), '400 The body is not valid UTF-8.')
   }
 })
 
-it('refuses what is no JSON, without repeating any of it', () => {
+it('refuses invalid JSON without repeating any of it', () => {
   for (const text of ['{', 'secret', '{"a":1}x', "{'a':1}", '{"a":01}', '\u{feff}1', '"\t"']) {
     assert.equal(refusalOf(Buffer.from(text)), '400 The body is not valid JSON.')
   }
 })
 
-it('counts 32 levels of objects and lists, and not what stands in text', () => {
+it('limits nesting to 32 levels and ignores brackets in strings', () => {
   const deep = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
   assert.doesNotThrow(() => readJsonBody(Buffer.from(deep(32))))
   const tooDeep = '400 The body is nested deeper than 32 levels.'
@@ -41,7 +41,7 @@ it('counts 32 levels of objects and lists, and not what stands in text', () => {
   assert.deepEqual(readJsonBody(Buffer.from(inText)), JSON.parse(inText))
 })
 
-it('leaves __proto__ members out, however they are written and wherever they stand', () => {
+it('drops __proto__ members in any notation at any depth', () => {
   for (const name of ['__proto__', '\\u005f_proto__', '__pro\\u0074o__']) {
     const text = `{"a":{"${name}":{"b":1},"c":[{"${name}":1}]},"${name}":null}`
     const body = readJsonBody(Buffer.from(text)) as Record<string, Record<string, unknown>>
@@ -49,11 +49,11 @@ it('leaves __proto__ members out, however they are written and wherever they sta
     assert.deepEqual(body, { a: { c: [{}] } })
     assert.equal(Object.getPrototypeOf(body.a), Object.prototype)
   }
-  const kept = '{"text":"__proto__","constructor":1,"a\\u0062":2}'
-  assert.deepEqual(readJsonBody(Buffer.from(kept)), { text: '__proto__', constructor: 1, ab: 2 })
+  const text = '{"text":"__proto__","constructor":1,"a\\u0062":2}'
+  assert.deepEqual(readJsonBody(Buffer.from(text)), { text: '__proto__', constructor: 1, ab: 2 })
 })
 
-it('refuses an object that names a member twice, wherever it stands and however it is written', () => {
+it('refuses duplicate members in any notation at any depth', () => {
   for (const text of [
     '{"a":1,"a":1}',
     '{"a":1,"b":2,"a":3}',
@@ -73,7 +73,7 @@ it('refuses an object that names a member twice, wherever it stands and however 
   }
 })
 
-it('takes the same name in different objects, and colons and quotes in text', () => {
+it('accepts the same name in different objects, and colons and quotes in strings', () => {
   for (const text of [
     '{"a":{"a":[{"a":1},{"a":1}]}}',
     '{"a":"b\\":\\"","b":"\\\\","c":":","d:e":"{\\"a\\":1}"}',
@@ -85,7 +85,7 @@ it('takes the same name in different objects, and colons and quotes in text', ()
   }
 })
 
-it('finds every repeated name, and none where there is none', () => {
+it('finds exactly the duplicate names', () => {
   const names = fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(names, fc.jsonValue({ stringUnit: 'binary' }), fc.nat(), (unique, value, pick) => {
@@ -99,7 +99,7 @@ it('finds every repeated name, and none where there is none', () => {
   )
 })
 
-it('reads numbers as JavaScript does, also those that no number can hold', () => {
+it('parses numbers like JavaScript, including those out of range', () => {
   const text = '{"a":1e999,"b":-1e999,"c":123456789012345678901234567890,"d":1e-999,"e":-0}'
   assert.deepEqual(readJsonBody(Buffer.from(text)), JSON.parse(text))
 })

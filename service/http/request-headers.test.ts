@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { readBearerToken } from './request-headers.ts'
 
-it('reads the token, whatever the case of the scheme and the spaces around it', () => {
+it('reads the token regardless of the case of the scheme and of spaces', () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
     assert.equal(readBearerToken(`${scheme} sbx_sk_1`), 'sbx_sk_1')
     assert.equal(readBearerToken(`${scheme}   sbx_sk_1  `), 'sbx_sk_1')
@@ -11,7 +11,7 @@ it('reads the token, whatever the case of the scheme and the spaces around it', 
   assert.equal(readBearerToken('Bearer a-._~+/Z9=='), 'a-._~+/Z9==')
 })
 
-it('reads nothing from no header, another scheme or more than one token', () => {
+it('returns null without a header, for another scheme or several tokens', () => {
   for (const header of [
     undefined,
     '',
@@ -33,7 +33,7 @@ it('reads nothing from no header, another scheme or more than one token', () => 
   }
 })
 
-it('reads any token of RFC 6750 back, and gives up on headers without an end', () => {
+it('reads any token of RFC 6750 and rejects long invalid headers', () => {
   const token = fc.stringMatching(/^[A-Za-z0-9._~+/-]{1,80}={0,2}$/)
   fc.assert(fc.property(token, text => readBearerToken(`Bearer ${text}`) === text))
   assert.equal(readBearerToken(`Bearer ${'='.repeat(16_000)} x`), null)

@@ -28,13 +28,13 @@ interface Line {
   time?: string
 }
 
-/** Without what is only for debugging: as an operator sees it. */
+/** The log at level `info`. */
 function linesOf(log: string): Line[] {
   const lines = log.split('\n').filter(Boolean)
   return lines.map(line => JSON.parse(line) as Line).filter(({ level }) => level !== 'debug')
 }
 
-/** The line of each request is written once the caller has its answer, so it may come later. */
+/** A line is written after the response, so it may come later. */
 async function lineOf(service: ServiceUnderTest, reply: Pick<Reply, 'headers'>): Promise<Line> {
   const id = reply.headers.get('request-id')
   const found = () => linesOf(service.logged()).filter(({ request_id }) => request_id === id)
@@ -47,10 +47,10 @@ async function lineOf(service: ServiceUnderTest, reply: Pick<Reply, 'headers'>):
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-type Asked = [method: string, path: string, options?: RequestOptions]
-type Told = [status: number, route: string, reason: string]
+type Sent = [method: string, path: string, options?: RequestOptions]
+type Logged = [status: number, route: string, reason: string]
 
-const CALLERS_FAULTS: [Asked, Told][] = [
+const CALLER_ERRORS: [Sent, Logged][] = [
   [
     ['POST', EVENTS, { rawBody: '{' }],
     [400, EVENTS, 'invalid_request'],
@@ -109,21 +109,21 @@ const CALLERS_FAULTS: [Asked, Told][] = [
   ],
 ]
 
-it('tells of each request that the caller got wrong in one line at info', async test => {
+it('logs each refused request in one line at info', async test => {
   const service = await serviceUnderTest(test)
-  for (const [[method, path, options], [status, route, reason]] of CALLERS_FAULTS) {
+  for (const [[method, path, options], [status, route, reason]] of CALLER_ERRORS) {
     const reply = await service.request(method, path, options)
     const expected = { level: 'info', method, route, status, reason, msg: 'request refused' }
     assert.deepEqual(await lineOf(service, reply), expected, `${method} ${path.slice(0, 60)}`)
   }
   const lines = linesOf(service.logged()).filter(({ msg }) => !msg.startsWith('Server listening'))
   const refused = lines.map(({ msg, level }) => `${level} ${msg}`)
-  assert.deepEqual(refused, Array(CALLERS_FAULTS.length).fill('info request refused'))
+  assert.deepEqual(refused, Array(CALLER_ERRORS.length).fill('info request refused'))
   assert.doesNotMatch(service.logged(), /jane|example\.com/)
   assert.ok(!service.logged().includes(service.tracker.trackerSecret))
 })
 
-it('tells of a limit that was met by the name of the limit', async test => {
+it('logs the name of the limit that refused a request', async test => {
   const limits = { trackerRatePerSecond: 1, failedAuthRatePerMinute: 1 }
   const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => 1_000 })
   for (let count = 0; count < 2; count += 1) await service.read('order-1001')
@@ -143,7 +143,7 @@ it('tells of a limit that was met by the name of the limit', async test => {
   assert.deepEqual(ofAddress, { ...limited, reason: 'rate_limited:failed_authentications' })
 })
 
-it('warns of what it could not do, and calls none of it an error', async test => {
+it('logs unavailability at warn and never at error', async test => {
   const clock = { seconds: 1_000 }
   let delaySeconds = 0
   const service = await serviceUnderTest(test, {
@@ -182,12 +182,12 @@ it('warns of what it could not do, and calls none of it an error', async test =>
   }
   const shed = await lineOf(service, await service.submit(samplePurchase()))
   assert.deepEqual(shed, { ...warned, reason: 'overloaded' })
-  // That no commit works is an error, told of once; that a request is refused for it is none.
+  // The failing commits are logged as an error once; the refused requests are not.
   const ofRequests = linesOf(service.logged()).filter(({ request_id }) => request_id !== undefined)
   assert.ok(ofRequests.every(({ level }) => level === 'warn' || level === 'info'))
 })
 
-it('warns of a test purchase that the platform refused', async test => {
+it('logs a test purchase that the platform refused at warn', async test => {
   const service = await serviceUnderTest(test)
   const destination = `/api/v1/destinations/${service.tracker.destinationId}`
   const body = { enabled: true, test_event_code: 'TEST00007' }
@@ -202,7 +202,7 @@ it('warns of a test purchase that the platform refused', async test => {
   )
 })
 
-it('warns of a process that is not ready yet, with what is missing', async () => {
+it('logs a process that is not ready at warn, with the failed checks', async () => {
   const lines: string[] = []
   const app = createServiceApp(createLogger('info', { write: line => void lines.push(line) }))
   const checks = [{ name: 'store', check: () => Promise.reject(new Error('password=hunter2')) }]
@@ -223,7 +223,7 @@ it('warns of a process that is not ready yet, with what is missing', async () =>
   assert.ok(!lines.join('').includes('hunter2'))
 })
 
-it('tells of bytes that are no request, and of callers who hang up in the middle', async test => {
+it('logs malformed requests and disconnects in the middle of a request', async test => {
   const service = await serviceUnderTest(test)
   const refused = { level: 'info', route: 'unknown', msg: 'request refused' }
   for (const [bytes, status, reason] of [
@@ -243,16 +243,16 @@ it('tells of bytes that are no request, and of callers who hang up in the middle
   assert.doesNotMatch(service.logged(), /jane/)
 })
 
-it('tells of a bug in one line at error, with what was thrown', async () => {
+it('logs a bug in one line at error with the thrown error', async () => {
   const lines: string[] = []
   const app = createServiceApp(createLogger('info', { write: line => void lines.push(line) }))
   app.get('/bug', () => {
     throw new TypeError('a bug')
   })
   const { headers } = await app.inject({ url: '/bug' })
-  const told = lines.map(line => JSON.parse(line))
-  assert.equal(told.length, 1)
-  const { level, msg, status, route, request_id, err } = told[0]
+  const entries = lines.map(line => JSON.parse(line))
+  assert.equal(entries.length, 1)
+  const { level, msg, status, route, request_id, err } = entries[0]
   assert.deepEqual(
     { level, msg, status, route, request_id, message: err.message },
     {

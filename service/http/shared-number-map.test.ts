@@ -8,14 +8,14 @@ import { SharedNumberMap } from './shared-number-map.ts'
 const KEYS = 500
 const UPDATES_EACH = 40
 
-it('an unknown key has 0, and each key its own number', () => {
+it("returns 0 for an unknown key and each key's own number", () => {
   const map = new SharedNumberMap(SharedNumberMap.allocate(10_000))
   for (let key = 1; key <= KEYS; key += 1) map.update(`key-${key}`, () => key)
   for (let key = 1; key <= KEYS; key += 1) assert.equal(map.get(`key-${key}`), key)
   assert.equal(map.get('unknown'), 0)
 })
 
-it('remembers no more keys than it has room for, and the latest among them', () => {
+it('evicts old keys when the map is full', () => {
   const map = new SharedNumberMap(SharedNumberMap.allocate(100))
   for (let key = 0; key < 5_000; key += 1) map.update(`key-${key}`, () => 1)
   const known = Array.from({ length: 5_000 }, (_, key) => map.get(`key-${key}`))
@@ -37,7 +37,7 @@ it('loses no update of any thread', async () => {
   for (let key = 0; key < KEYS; key += 1) assert.equal(map.get(`key-${key}`), 3 * UPDATES_EACH)
 })
 
-it('goes on when a thread ended while it held a lock', async () => {
+it('recovers when a thread ends while it holds a lock', async () => {
   const memory = SharedNumberMap.allocate(1)
   await inThreads(1, memory, "new SharedNumberMap(workerData).update('key', () => process.exit())")
   const map = new SharedNumberMap(memory)
@@ -48,7 +48,7 @@ it('goes on when a thread ended while it held a lock', async () => {
   assert.equal(map.get('key'), 1)
 })
 
-it('a limit lets its burst through once, however many threads take from it', async () => {
+it('allows the burst once, however many threads take from it', async () => {
   const memory = RateLimiter.allocateMemory()
   const taken = new Int32Array(new SharedArrayBuffer(4))
   await inThreads(
@@ -63,7 +63,7 @@ it('a limit lets its burst through once, however many threads take from it', asy
   assert.equal(taken[0], 10_000)
 })
 
-/** Runs the lines in so many threads at once, each with `data`. */
+/** Runs the lines in `count` threads, each with `workerData`. */
 async function inThreads(count: number, workerData: unknown, lines: string): Promise<void> {
   const program = `
     const { workerData } = await import('node:worker_threads')

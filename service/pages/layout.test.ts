@@ -6,12 +6,12 @@ import { pageHeaders } from './serve-pages.ts'
 
 const HOSTILE = `"><img src=x onerror='alert(1)'>&amp;`
 
-it('escapes whatever people wrote, in text and in attributes', () => {
-  const faults = { name: HOSTILE }
+it('escapes user input in text and in attributes', () => {
+  const errors = { name: HOSTILE }
   const documents = [
     renderPage({ title: HOSTILE, body: '', signedInAs: HOSTILE }),
-    textField({ name: 'name', label: HOSTILE, value: HOSTILE, hint: HOSTILE, errors: faults }),
-    selectField({ name: 'name', label: HOSTILE, options: [[HOSTILE, HOSTILE]], errors: faults }),
+    textField({ name: 'name', label: HOSTILE, value: HOSTILE, hint: HOSTILE, errors }),
+    selectField({ name: 'name', label: HOSTILE, options: [[HOSTILE, HOSTILE]], errors }),
     errorSummary({ name: HOSTILE, '': HOSTILE }),
   ]
   for (const text of documents) {
@@ -20,7 +20,7 @@ it('escapes whatever people wrote, in text and in attributes', () => {
   }
 })
 
-it('a field is tied to its label, hint and fault, and says that it is wrong', () => {
+it('associates a field with its label, hint and error', () => {
   const field = textField({ name: 'a', label: 'A', hint: 'Hint.', errors: { a: 'Wrong.' } })
   assert.match(field, /<label for="a">A<\/label>/)
   assert.match(field, /<input id="a"[^>]* aria-describedby="a-hint a-error" aria-invalid="true">/)
@@ -29,7 +29,7 @@ it('a field is tied to its label, hint and fault, and says that it is wrong', ()
   assert.doesNotMatch(textField({ name: 'a', label: 'A' }), /aria-/)
 })
 
-it('a form may lead to further places only where a page asks for it', () => {
+it('allows form redirects only to the origins of the page', () => {
   const policy = (given = {}) => pageHeaders(given)['content-security-policy'] ?? ''
   assert.match(policy(), /form-action 'self'; /)
   const formTargets = ['https://client.example', 'cursor:']

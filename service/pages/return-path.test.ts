@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { safeReturnPath } from './form-body.ts'
 
-it('keeps paths of our own, with query and fragment', () => {
+it('keeps paths of this site with query and fragment', () => {
   for (const path of [
     '/',
     '/account',
@@ -13,7 +13,7 @@ it('keeps paths of our own, with query and fragment', () => {
   }
 })
 
-it('turns everything that a browser could read as another place into the fallback', () => {
+it('returns the fallback for anything that a browser could read as another site', () => {
   const elsewhere = [
     ...['https://evil.example/', '//evil.example', '///evil.example', '/\\evil.example'],
     ...['\\\\evil.example', '/\t/evil.example', '/\n/evil.example', ' /account', '', 'account'],

@@ -5,12 +5,12 @@ import { deriveKey } from './derive-key.ts'
 
 const MASTER = Buffer.alloc(32, 7)
 
-it('is HKDF with SHA-256 over the purpose, so that what is signed today is known tomorrow', () => {
+it('derives by HKDF with SHA-256 over the purpose', () => {
   const expected = Buffer.from(hkdfSync('sha256', MASTER, '', 'signalbox audit heads v1', 32))
   assert.deepEqual(deriveKey(MASTER, 'signalbox audit heads v1'), expected)
 })
 
-it('is another one for another purpose, and for another key', () => {
+it('derives different keys for different purposes and master keys', () => {
   const key = deriveKey(MASTER, 'one')
   assert.notDeepEqual(deriveKey(MASTER, 'other'), key)
   assert.notDeepEqual(deriveKey(Buffer.alloc(32, 8), 'one'), key)

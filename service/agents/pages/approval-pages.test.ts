@@ -197,7 +197,7 @@ it('after 72 hours only rejecting is left', async test => {
   assert.match((await client.get(path)).text, /60 minutes left/)
   under.service.clock.forward(HOUR_SECONDS)
   const page = await client.get(path)
-  assert.match(page.text, /Out of time since/)
+  assert.match(page.text, /Expired/)
   assert.match(page.text, /value="approve"[^>]* disabled>/)
 })
 
