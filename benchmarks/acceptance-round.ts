@@ -140,7 +140,7 @@ async function measureBareStore(database: Database, plan: BareStorePlan): Promis
     count += plan.rowsPerCommit
     await insertEvents(
       database,
-      batch.map(({ entry }) => entry),
+      batch.map(({ record }) => record),
       batch.map(({ delivery }) => delivery),
     )
   }
@@ -153,19 +153,19 @@ async function measureBareStore(database: Database, plan: BareStorePlan): Promis
 }
 
 interface BareStoreRow {
-  entry: EventRecord
+  record: EventRecord
   delivery: PlannedDelivery
 }
 
 function createRows({ trackerId, destinationId, run }: BareStorePlan, count: number): BareStoreRow {
   const at = new Date()
-  const { entry, deliveries } = planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
+  const { record, deliveries } = planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
     withdrawnAt: null,
     routes: [{ id: destinationId, platform: 'meta', isTest: false }],
     windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
     nextDeliveryId: () => 0,
   })
-  return { entry, delivery: deliveries[0] as PlannedDelivery }
+  return { record, delivery: deliveries[0] as PlannedDelivery }
 }
 
 /** In order of the keys, as the service commits them. */
@@ -177,20 +177,20 @@ function nextBatch(
   const batch = Array.from({ length: plan.rowsPerCommit }, (_, index) =>
     withNewKeys(rows[index % rows.length] as BareStoreRow, first + index, plan.run),
   )
-  return batch.sort((a, b) => (a.entry.eventId < b.entry.eventId ? -1 : 1))
+  return batch.sort((a, b) => (a.record.eventId < b.record.eventId ? -1 : 1))
 }
 
 /** Another event of another visitor; every text keeps its length. */
-function withNewKeys({ entry, delivery }: BareStoreRow, count: number, run: string): BareStoreRow {
+function withNewKeys({ record, delivery }: BareStoreRow, count: number, run: string): BareStoreRow {
   const { hex } = createPurchaseMarks(count, run)
-  const eventId = hex + entry.eventId.slice(hex.length)
-  const visitorId = hex + (entry.session?.visitorId.slice(hex.length) ?? '')
+  const eventId = hex + record.eventId.slice(hex.length)
+  const visitorId = hex + (record.session?.visitorId.slice(hex.length) ?? '')
   return {
-    entry: {
-      ...entry,
+    record: {
+      ...record,
       eventId,
-      payload: entry.payload && { ...entry.payload, visitorId },
-      session: entry.session && { ...entry.session, visitorId },
+      payload: record.payload && { ...record.payload, visitorId },
+      session: record.session && { ...record.session, visitorId },
     },
     delivery: { ...delivery, eventId, id: count },
   }

@@ -74,15 +74,15 @@ export function purchaseGroup({
     const count = first + index
     const { trackerId, destinationId } = trackers[index % trackers.length] as TrackerDestination
     return planEvent(createPurchaseDraft({ trackerId, count, run, at }), {
-      withdrawnAt: 'unasked',
+      withdrawnAt: 'unchecked',
       routes: [{ id: destinationId, platform: 'meta', isTest: false }],
       windowEndsAt: () => new Date(at.getTime() + WINDOW_MILLISECONDS),
       nextDeliveryId: () => count,
     })
   })
-  plans.sort((a, b) => (formatEventKey(a.entry) < formatEventKey(b.entry) ? -1 : 1))
+  plans.sort((a, b) => (formatEventKey(a.record) < formatEventKey(b.record) ? -1 : 1))
   return {
-    entries: plans.map(({ entry }) => entry),
+    entries: plans.map(({ record }) => record),
     deliveries: plans.flatMap(({ deliveries }) => deliveries),
   }
 }

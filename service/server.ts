@@ -36,9 +36,9 @@ import {
   type ServiceLogger,
 } from './http/service-app.ts'
 import { verifyIngestion } from './ingestion/accept-event.ts'
-import { type CommittedGroup, createEventCommits } from './ingestion/commit-events.ts'
+import type { ErasureKeyProvider } from './ingestion/commit-events.ts'
 import { type CommitHealth, createCommitHealth } from './ingestion/commit-health.ts'
-import type { ErasureKeyProvider } from './ingestion/erasure-check.ts'
+import { type CommittedGroup, createEventCommitQueue } from './ingestion/event-commit-queue.ts'
 import { ingestionRoutes, testPurchaseRoutes } from './ingestion/routes.ts'
 import type { CommitQueue } from './metrics/ingestion-metrics.ts'
 import { lazyAuthorizationServer } from './oauth/authorization-server.ts'
@@ -123,7 +123,7 @@ export function createServer(options: ServerOptions): Server {
   const nodes = options.nodes ?? singleNode(database)
   const commitHealth = createCommitHealth({ monotonicSeconds, ...options, nodes })
   const parts = { nodes, routes, announce, erasureKey }
-  const commits = createEventCommits({
+  const commits = createEventCommitQueue({
     ...options,
     ...parts,
     health: commitHealth,
@@ -157,7 +157,7 @@ export function createServer(options: ServerOptions): Server {
 }
 
 interface RoomParts extends CommitParts {
-  commits: ReturnType<typeof createEventCommits>
+  commits: ReturnType<typeof createEventCommitQueue>
   limits: RequestLimits
   auditKeys: AuditKeys
   audit: AuditTrail

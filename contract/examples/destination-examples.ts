@@ -84,7 +84,7 @@ export const SEND_TEST_PURCHASE_EXAMPLES: OperationExamples = {
         summary: 'Test mode is off',
         value: {
           message:
-            'Test mode is off: switch it on with PATCH /destinations/{destination}/test-mode ' +
+            'Test mode is off. Turn it on with PATCH /destinations/{destination}/test-mode ' +
             'first.',
         },
       },

@@ -36,8 +36,8 @@ const discovery = {
   persists_data: false,
   provider_delivery: false,
   description:
-    'Validates conversion events as production does, with a key that anybody may take. Nothing ' +
-    'is stored and no advertising platform is contacted.',
+    'Validates conversion events as production does, with a self-service key. Nothing is stored ' +
+    'and no advertising platform is contacted.',
   self_serve_key: {
     method: 'POST',
     url: `${BASE_URL}/sandbox/keys`,
@@ -125,25 +125,25 @@ export const SANDBOX_EXAMPLES: Record<
     responses: {
       200: {
         purchase: {
-          summary: 'Valid, and why it would not be delivered',
+          summary: 'Valid, but not deliverable',
           value: {
             ...validated,
             event_id: 'sandbox-order-1001',
             message:
-              'Valid, with consent_basis "consent" assumed: production refuses an event without ' +
-              'it. Production would store it, but as it stands a platform would refuse it: its ' +
-              'user_data holds too little to match a person, so add an e-mail, phone or ' +
-              'external_id. Nothing was stored or sent.',
+              'Valid, assuming consent_basis "consent": production rejects an event without it. ' +
+              'Production would store it, but a platform would reject it: its user_data is too ' +
+              'weak to match a person. Add an email, phone, or external_id. Nothing was stored ' +
+              'or sent.',
           },
         },
         with_identity: {
-          summary: 'Valid, and what would be left out of it',
+          summary: 'Valid, with dropped fields',
           value: {
             ...validated,
             event_id: 'sandbox-order-1001',
             message:
               "Valid. Production would store it and deliver it to the tracker's destinations. " +
-              '1 identifier would be hashed. Left out: user_data.ph (This is not a whole phone ' +
+              '1 identifier would be hashed. Dropped: user_data.ph (This is not a whole phone ' +
               'number. Send it with + and its country code, or add a country). Nothing was ' +
               'stored or sent.',
           },

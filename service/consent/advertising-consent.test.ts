@@ -6,7 +6,7 @@ import { parseCapturedAt } from './captured-at.ts'
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
 describe('readAdvertisingConsent', () => {
-  it('calls an absent or empty object, and one about other purposes, silence', () => {
+  it('has no signal for an absent or empty object or other purposes', () => {
     for (const consent of [
       undefined,
       {},
@@ -19,13 +19,13 @@ describe('readAdvertisingConsent', () => {
   })
 
   for (const name of ['ad_storage', 'adUserData', 'AD-PERSONALIZATION', 'ads', 'advertising']) {
-    it(`hears "${name}" say yes and no`, () => {
+    it(`reads "${name}" as granted and as denied`, () => {
       assert.equal(verdict({ [name]: 'granted' }), `granted: words_granted in consent.${name}`)
       assert.equal(verdict({ [name]: false }), `denied: words_denied in consent.${name}`)
     })
   }
 
-  it('lets one refusal among grants deny', () => {
+  it('denies if one member denies', () => {
     const consent = { ad_storage: 'granted', ad_user_data: 'granted', marketing: 'no' }
     assert.equal(verdict(consent), 'denied: words_denied in consent.marketing')
   })
@@ -36,18 +36,18 @@ describe('readAdvertisingConsent', () => {
     assert.equal(verdict(mixed), 'unknown: words_unreadable in consent.ad_user_data')
   })
 
-  it('hears a refusal beside an unknown word', () => {
+  it('denies beside an unknown word', () => {
     const consent = { ad_storage: 'pending', ad_user_data: 'denied' }
     assert.equal(verdict(consent), 'denied: words_denied in consent.ad_user_data')
   })
 
-  it('takes null as unset: no grant alone, no harm beside one, and no silence', () => {
+  it('treats null as unset: no grant alone, no effect beside one, but not silence', () => {
     assert.equal(verdict({ ads: null }), 'unknown: words_unreadable in consent.ads')
     const mixed = { ad_storage: null, ad_user_data: 'granted' }
     assert.equal(verdict(mixed), 'granted: words_granted in consent.ad_user_data')
   })
 
-  it('reads one level of purpose containers, and names the whole path', () => {
+  it('reads one level of purpose containers and names the full path', () => {
     const consent = { categoryPreferences: { Analytics: true, Advertising: false } }
     const denied = 'denied: words_denied in consent.categoryPreferences.Advertising'
     assert.equal(verdict(consent), denied)
@@ -59,18 +59,18 @@ describe('readAdvertisingConsent', () => {
     assert.equal(verdict({ purposes: ['marketing'] }), silent)
   })
 
-  it('takes a refusal of the whole for one of advertising, a yes to the whole for silence', () => {
+  it('denies on a denial of everything but does not grant on a grant of everything', () => {
     assert.equal(verdict({ status: 'denied' }), 'denied: words_denied in consent.status')
     assert.equal(verdict({ granted: false }), 'denied: words_denied in consent.granted')
     assert.equal(verdict({ status: 'granted' }), silent)
     assert.equal(verdict({ status: 'active' }), silent)
   })
 
-  it('leaves members of opposite polarity alone', () => {
+  it('ignores members of opposite polarity', () => {
     assert.equal(verdict({ do_not_sell: false, sale_of_data: false, us_privacy: '1YNN' }), silent)
   })
 
-  it('keeps quiet after 395 days, refusal or grant; a time alone is no signal at any age', () => {
+  it('expires grants and denials after 395 days; captured_at alone is never a signal', () => {
     const captured_at = '2025-10-22T11:59:59Z'
     const expired = 'unknown: consent_expired in consent.captured_at'
     assert.equal(verdict({ ads: true, captured_at }), expired)
@@ -80,7 +80,7 @@ describe('readAdvertisingConsent', () => {
     assert.equal(verdict(justInTime), 'granted: words_granted in consent.ads')
   })
 
-  it('reads the words whatever the time is, and dates them only by a credible one', () => {
+  it('reads the words of any date and keeps only a credible date', () => {
     const dated = reading({ ads: true, captured_at: '2026-11-20T01:00:00+01:00' })
     assert.equal(dated.captured_at, '2026-11-20T00:00:00.000Z')
     for (const captured_at of ['soon', '2027-01-01T00:00:00Z', null]) {
@@ -89,7 +89,7 @@ describe('readAdvertisingConsent', () => {
     }
   })
 
-  it('is not misled by members named like parts of Object.prototype', () => {
+  it('ignores members named like parts of Object.prototype', () => {
     const consent = JSON.parse('{"__proto__": {"ads": false}, "constructor": "denied"}')
     assert.equal(verdict(consent), silent)
   })

@@ -3,6 +3,7 @@ import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
   isOlderThanDays,
+  parseCapturedAt,
   toCredibleTime,
 } from './captured-at.ts'
 import {
@@ -13,13 +14,13 @@ import {
 } from './consent-signal.ts'
 
 /**
- * Reduces the free-form `consent` object (domain reference, section E). One refusal denies. All
- * readable and at least one granted grants: an unreadable word beside a grant may be a refusal in a
- * language that we do not know, so it makes the input unknown. Null is an answer not given: it
- * takes nothing from a grant beside it, but alone it is a signal that nobody can read, not silence.
+ * Reads the free-form `consent` object. One denied member denies. It grants if every member is
+ * readable and at least one is granted. An unreadable word beside a grant makes the input unknown,
+ * because it may be a denial in another language. Null means no answer: it does not affect a grant
+ * beside it, but alone it is an unreadable signal, not an absent one.
  *
- * A consent captured more than 395 days ago speaks no more, whatever it says. A `captured_at`
- * without any member is no signal, however old (decisions, section 3).
+ * Consent captured more than 395 days ago is expired, granted or denied. A `captured_at` without
+ * any other member is no signal at any age.
  */
 export function readAdvertisingConsent(
   consent: UntrustedObject | undefined,
@@ -42,7 +43,7 @@ export function readAdvertisingConsent(
   return { state: 'unknown', why: 'words_unreadable', field, captured_at }
 }
 
-/** The first member that said each thing, as a dotted path. */
+/** The dotted path of the first member in each state. */
 interface FieldsByState {
   denied: string | null
   granted: string | null
@@ -50,83 +51,124 @@ interface FieldsByState {
   unset: string | null
 }
 
-/** Walks the object and one level of purpose containers; the body's 64 KiB bound the walk. */
+/** Walks the object and one level of purpose containers. The body limit of 64 KiB bounds it. */
 function collectFields(consent: UntrustedObject): FieldsByState {
-  const spoken: FieldsByState = { denied: null, granted: null, unreadable: null, unset: null }
+  const fields: FieldsByState = { denied: null, granted: null, unreadable: null, unset: null }
   for (const name of Object.keys(consent)) {
     const value = consent[name]
     const kind = classifyMember(name, value)
-    if (kind === 'container')
-      recordContainerFields(spoken, `consent.${name}`, value as UntrustedObject)
-    else if (kind !== 'other') recordField(spoken, { kind, value, field: `consent.${name}` })
+    if (kind === 'container') {
+      recordContainerFields(fields, `consent.${name}`, value as UntrustedObject)
+    } else if (kind !== 'other') recordField(fields, { kind, value, field: `consent.${name}` })
   }
-  return spoken
+  return fields
 }
 
 function recordContainerFields(
-  spoken: FieldsByState,
+  fields: FieldsByState,
   path: string,
   container: UntrustedObject,
 ): void {
   for (const name of Object.keys(container)) {
     const value = container[name]
-    // A whole-record member inside a container would speak of the container's other purposes too.
+    // A general member inside a container would also cover the container's other purposes.
     if (classifyMember(name, value) === 'advertising') {
-      recordField(spoken, { kind: 'advertising', value, field: `${path}.${name}` })
+      recordField(fields, { kind: 'advertising', value, field: `${path}.${name}` })
     }
   }
 }
 
 interface ConsentField {
-  kind: 'advertising' | 'whole'
+  kind: 'advertising' | 'general'
   value: unknown
   field: string
 }
 
-function recordField(spoken: FieldsByState, { kind, value, field }: ConsentField): void {
+function recordField(fields: FieldsByState, { kind, value, field }: ConsentField): void {
   const state = parseConsentValue(value)
-  if (state === 'denied') spoken.denied ??= field
-  else if (kind === 'whole') return
-  else if (state === 'granted') spoken.granted ??= field
-  else if (value === null || value === undefined) spoken.unset ??= field
-  else spoken.unreadable ??= field
+  if (state === 'denied') fields.denied ??= field
+  else if (kind === 'general') return
+  else if (state === 'granted') fields.granted ??= field
+  else if (value === null || value === undefined) fields.unset ??= field
+  else fields.unreadable ??= field
 }
 
 /**
- * The members of `consent` that speak about advertising, folded (`ad_user_data` = `adUserData`).
- * Members of opposite polarity (`do_not_sell`, `sale_of_data`, `ads_opt_out`, `us_privacy`) are
- * left out: a "yes" there is a refusal in one product and a permission in the next. Purposes
- * beside advertising (analytics, functional, email, sms, content) never matter.
+ * The members of `consent` about advertising, normalized (`ad_user_data` = `adUserData`). Members
+ * of opposite polarity (`do_not_sell`, `sale_of_data`, `ads_opt_out`, `us_privacy`) are left out: a
+ * "yes" there is a denial in one product and a grant in another. Other purposes (analytics,
+ * functional, email, sms, content) never matter.
  */
-const ADVERTISING_MEMBERS: ReadonlySet<string> = new Set([
-  ...['adstorage', 'aduserdata', 'adpersonalization', 'adpersonalisation'],
-  ...['ad', 'ads', 'adconsent', 'adsconsent', 'adtargeting', 'adtracking', 'adcookies'],
-  ...['adspersonalization', 'adspersonalisation', 'personalizedads', 'personalisedads'],
-  ...['advertising', 'advertisingconsent', 'advertisingstorage', 'advertisingcookies'],
-  ...['advertisement', 'advertisements', 'targetedadvertising', 'personalizedadvertising'],
-  ...['marketing', 'marketingconsent', 'marketingstorage', 'marketingcookies'],
-  ...['targeting', 'targetingconsent', 'targetingcookies', 'retargeting', 'remarketing'],
-])
+const ADVERTISING_MEMBERS: ReadonlySet<string> = new Set(
+  `adstorage aduserdata adpersonalization adpersonalisation
+   ad ads adconsent adsconsent adtargeting adtracking adcookies
+   adspersonalization adspersonalisation personalizedads personalisedads
+   advertising advertisingconsent advertisingstorage advertisingcookies
+   advertisement advertisements targetedadvertising personalizedadvertising
+   marketing marketingconsent marketingstorage marketingcookies
+   targeting targetingconsent targetingcookies retargeting remarketing`.split(/\s+/),
+)
 
 /**
- * Members that speak of consent as a whole. A refusal of everything refuses advertising too; a
- * "yes" to something unnamed does not name advertising, so these can only deny.
+ * Members about consent in general. A denial of everything includes advertising. A "yes" does not
+ * name advertising, so these members can only deny.
  */
 const GENERAL_MEMBERS: ReadonlySet<string> = new Set([
-  ...['granted', 'given', 'consented', 'consent', 'status'],
+  'granted',
+  'given',
+  'consented',
+  'consent',
+  'status',
 ])
 
-/** Members that banners nest their purposes in, such as Segment's `categoryPreferences`. */
+/** Members in which consent banners nest purposes, such as Segment's `categoryPreferences`. */
 const PURPOSE_CONTAINERS: ReadonlySet<string> = new Set([
-  ...['categories', 'categorypreferences', 'purposes', 'preferences', 'choices'],
+  'categories',
+  'categorypreferences',
+  'purposes',
+  'preferences',
+  'choices',
 ])
 
-type MemberKind = 'advertising' | 'whole' | 'container' | 'other'
+type MemberKind = 'advertising' | 'general' | 'container' | 'other'
 
-/** What a member of the `consent` object is about, by its name and the shape of its value. */
+/** Classifies a member of the `consent` object by its name and the type of its value. */
 export function classifyMember(name: string, value: unknown): MemberKind {
-  const folded = normalizeMemberName(name)
-  if (ADVERTISING_MEMBERS.has(folded)) return 'advertising'
-  if (GENERAL_MEMBERS.has(folded)) return 'whole'
-  return PURPOSE_CONTAINERS.has(folded) && isObject(value) ? 'container' : 'other'
+  const normalized = normalizeMemberName(name)
+  if (ADVERTISING_MEMBERS.has(normalized)) return 'advertising'
+  if (GENERAL_MEMBERS.has(normalized)) return 'general'
+  return PURPOSE_CONTAINERS.has(normalized) && isObject(value) ? 'container' : 'other'
+}
+
+/** Names that callers use for the `Sec-GPC` header or `navigator.globalPrivacyControl`. */
+const GPC_MEMBERS = ['gpc', 'sec_gpc', 'Sec-GPC', 'global_privacy_control', 'globalPrivacyControl']
+
+/**
+ * Reads Global Privacy Control in the `consent` object. If it is on, it is an opt-out and overrides
+ * every grant. Any other value is no signal, because the W3C draft defines only "1".
+ *
+ * Only an explicit advertising grant in the same object overrides it, if it is provably later:
+ * `captured_at` after `gpc_captured_at`. Browsers send GPC with every request, so a signal without
+ * a time of its own is as recent as the event. Consent Mode and TCF never override it: where an
+ * opt-out law applies, their defaults are grants that no person made.
+ */
+export function readGlobalPrivacyControl(
+  consent: UntrustedObject | undefined,
+  advertisingConsent: ConsentSignal,
+  receivedAt: Date,
+): ConsentSignal {
+  if (consent === undefined) return noSignal('consent.gpc')
+  const member = GPC_MEMBERS.find(name => parseConsentValue(consent[name]) === 'granted')
+  if (member === undefined) return noSignal('consent.gpc')
+  const field = `consent.${member}`
+  const captured_at = toCredibleTime(parseCapturedAt(consent.gpc_captured_at), receivedAt)
+  if (isGrantedAfter(advertisingConsent, captured_at)) {
+    return { state: 'unknown', why: 'gpc_overruled_by_later_grant', field, captured_at }
+  }
+  return { state: 'denied', why: 'gpc_opt_out', field, captured_at }
+}
+
+function isGrantedAfter({ state, captured_at }: ConsentSignal, gpcAt: string | null): boolean {
+  if (state !== 'granted' || captured_at === null || gpcAt === null) return false
+  return Date.parse(captured_at) > Date.parse(gpcAt)
 }

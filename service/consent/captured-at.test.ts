@@ -52,7 +52,7 @@ const INVALID: [text: unknown, why: string][] = [
 
 describe('readCapturedAt', () => {
   for (const [text, utc] of VALID) {
-    it(`reads ${text}`, () => {
+    it(`parses ${text}`, () => {
       const captured = parseCapturedAt(text)
       assert.ok(captured instanceof Date)
       assert.equal(captured.toISOString(), utc)
@@ -60,10 +60,10 @@ describe('readCapturedAt', () => {
   }
 
   for (const [value, why] of INVALID) {
-    it(`refuses ${why}`, () => assert.equal(parseCapturedAt(value), 'invalid'))
+    it(`rejects ${why}`, () => assert.equal(parseCapturedAt(value), 'invalid'))
   }
 
-  it('calls null and absence missing', () => {
+  it('reports null and absence as missing', () => {
     assert.equal(parseCapturedAt(undefined), 'missing')
     assert.equal(parseCapturedAt(null), 'missing')
   })
@@ -72,16 +72,16 @@ describe('readCapturedAt', () => {
 describe('credibleTime', () => {
   const receivedAt = new Date('2026-11-21T12:00:00Z')
 
-  it('takes a time up to 5 minutes ahead of the receipt as it is', () => {
+  it('accepts a time up to 5 minutes after the receipt', () => {
     const captured = new Date('2026-11-21T12:05:00Z')
     assert.equal(toCredibleTime(captured, receivedAt), '2026-11-21T12:05:00.000Z')
   })
 
-  it('gives no credit to a time further in the future, which would outrun every withdrawal', () => {
+  it('discards a time further in the future, which would override every withdrawal', () => {
     assert.equal(toCredibleTime(new Date('2026-11-21T12:05:00.001Z'), receivedAt), null)
   })
 
-  it('has nothing to credit when the time is missing or invalid', () => {
+  it('returns null for a missing or invalid time', () => {
     assert.equal(toCredibleTime('missing', receivedAt), null)
     assert.equal(toCredibleTime('invalid', receivedAt), null)
   })
@@ -90,11 +90,11 @@ describe('credibleTime', () => {
 const RECEIVED_AT = '2026-11-21T12:00:00Z'
 
 describe('captureWarnings', () => {
-  it('is silent about a consent captured before the event, minutes ago', () => {
+  it('returns no warning for consent captured minutes before the event', () => {
     assert.deepEqual(messages('2026-11-21T11:50:00Z'), [])
   })
 
-  it('always carries the one code and the one field', () => {
+  it('always uses the same code and field', () => {
     const moment = momentOf({ eventTime: '2026-01-01T00:00:00Z' })
     const values = [null, 'yesterday', '2026-11-22T00:00:00Z', '2026-03-01T00:00:00Z']
     const warnings = values.flatMap(value => buildCaptureWarnings(parseCapturedAt(value), moment))
@@ -105,42 +105,42 @@ describe('captureWarnings', () => {
     }
   })
 
-  it('warns of a missing time only when the event carries identity', () => {
+  it('warns about a missing time only for events with identity', () => {
     assert.match(messages(undefined, { identityPresent: true }).join(), /is missing/)
     assert.match(messages(null, { identityPresent: true }).join(), /is missing/)
     assert.deepEqual(messages(undefined, { identityPresent: false }), [])
   })
 
-  it('warns of a time without an offset, with identity or without', () => {
+  it('warns about a time without an offset, with or without identity', () => {
     const text = '2026-11-21T11:50:00'
     assert.match(messages(text, { identityPresent: true }).join(), /not an RFC 3339/)
     assert.match(messages(text, { identityPresent: false }).join(), /not an RFC 3339/)
   })
 
-  it('tolerates 5 minutes into the future and warns after them, once', () => {
+  it('warns once about a time more than 5 minutes in the future', () => {
     assert.deepEqual(messages('2026-11-21T12:05:00Z'), [])
     const late = messages('2026-11-21T12:05:00.001Z')
     assert.equal(late.length, 1)
     assert.match(late.join(), /in the future/)
   })
 
-  it('tolerates 5 minutes after the event and warns after them', () => {
+  it('warns about a time more than 5 minutes after the event', () => {
     const eventTime = '2026-11-21T10:00:00Z'
     assert.deepEqual(messages('2026-11-21T10:05:00Z', { eventTime }), [])
     assert.match(messages('2026-11-21T10:05:01Z', { eventTime }).join(), /later than the event/)
   })
 
-  it('takes 180 days as they are and warns of a second more', () => {
+  it('warns about a time more than 180 days old', () => {
     assert.deepEqual(messages('2026-05-25T12:00:00Z'), [])
     assert.match(messages('2026-05-25T11:59:59Z').join(), /older than 180 days/)
   })
 
-  it('says both when an old consent is later than an even older event', () => {
+  it('returns both warnings for old consent captured after an even older event', () => {
     const both = messages('2026-03-01T00:00:00Z', { eventTime: '2026-02-01T00:00:00Z' })
     assert.equal(both.length, 2)
   })
 
-  it('never repeats what the caller sent', () => {
+  it('never repeats the submitted value', () => {
     assert.doesNotMatch(messages('jane@example.com').join(), /jane/)
   })
 })

@@ -1,12 +1,12 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
+const MINUTE_MILLISECONDS = 60_000
+const DAY_MILLISECONDS = 86_400_000
 
-/** Two clocks may differ by this much before a time counts as later than it can be. */
+/** Accepted difference between two clocks. */
 const CLOCK_TOLERANCE_MINUTES = 5
 
-/** Consent older than this no longer speaks: TCF asks for a reminder at least every 13 months. */
+/** Older consent is expired. TCF requires asking again at least every 13 months. */
 export const CONSENT_AGE_DAYS_MAX = 395
 
 const DAY = String.raw`(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
@@ -14,14 +14,13 @@ const TIME = String.raw`(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,6})?`
 const ZONE = String.raw`(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`
 const RFC_3339_DATE_TIME = new RegExp(`^${DAY}T${TIME}${ZONE}$`)
 
-/** The time that consent was captured, or how it is not a time. */
+/** The time of capture, or why there is none. */
 export type CapturedAt = Date | 'missing' | 'invalid'
 
 /**
- * Reads `captured_at`: RFC 3339 with capital T and with Z or an offset, a fraction of 1 to 6
- * digits, a real calendar time (wire shapes, "consent.captured_at grammar"). Null and absence are
- * missing; a number of seconds, a leap second (:60) and hour 24 are invalid. Date keeps
- * milliseconds; the digits after them are cut.
+ * Parses `captured_at`: RFC 3339 with an uppercase T, Z or an offset, and a fraction of up to 6
+ * digits. Null and absence are missing. Unix seconds, leap seconds (:60), hour 24, and days that do
+ * not exist are invalid. Fractions are truncated to milliseconds.
  */
 export function parseCapturedAt(value: unknown): CapturedAt {
   if (value === undefined || value === null) return 'missing'
@@ -29,27 +28,28 @@ export function parseCapturedAt(value: unknown): CapturedAt {
   const parts = RFC_3339_DATE_TIME.exec(value)
   if (parts === null) return 'invalid'
   const [, year, month, day] = parts
-  // Date would roll 30 February over into March instead of refusing it.
+  // Date would turn 30 February into a day of March.
   if (Number(day) > daysInMonth(Number(year), Number(month))) return 'invalid'
   return new Date(value)
 }
 
 /**
- * The time as evidence: ISO 8601 in UTC, or null when there is none or when it lies in the future
- * of the receipt. A time still to come would outrun every later withdrawal.
+ * The time as ISO 8601 in UTC. Null if it is missing, invalid, or later than the receipt: a future
+ * time would override every later withdrawal.
  */
 export function toCredibleTime(captured: CapturedAt, receivedAt: Date): string | null {
   if (!(captured instanceof Date)) return null
   return isLaterThan(captured, receivedAt) ? null : captured.toISOString()
 }
 
-/** True when the time is past the moment by more than the clock tolerance. */
-function isLaterThan(captured: Date, moment: Date): boolean {
-  return captured.getTime() - moment.getTime() > CLOCK_TOLERANCE_MINUTES * MINUTE_MS
+/** Whether `captured` is later than `at` by more than the clock tolerance. */
+function isLaterThan(captured: Date, at: Date): boolean {
+  return captured.getTime() - at.getTime() > CLOCK_TOLERANCE_MINUTES * MINUTE_MILLISECONDS
 }
 
-export function isOlderThanDays(captured: Date, moment: Date, days: number): boolean {
-  return moment.getTime() - captured.getTime() > days * DAY_MS
+/** Whether `captured` is more than `days` before `at`. */
+export function isOlderThanDays(captured: Date, at: Date, days: number): boolean {
+  return at.getTime() - captured.getTime() > days * DAY_MILLISECONDS
 }
 
 function daysInMonth(year: number, month: number): number {
@@ -61,25 +61,25 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
-/** Consent older than this is still honoured, and the caller is told that it grows old. */
+/** Older consent still counts, with a warning. */
 const CONSENT_WARNING_AGE_DAYS = 180
 
 /**
- * What is doubtful about `consent.captured_at`, for the 202 answer (decisions, section 3). There
- * is one code for all of it; the message tells which. It warns and never refuses. The age is
- * counted at receipt, since that is when the consent is used; an old event may earn two warnings.
+ * Warnings about `consent.captured_at` for the 202 response. All use one code, and the message
+ * names the problem. The age counts from the receipt, because the consent is used then. An old
+ * event may get two warnings.
  */
 export function buildCaptureWarnings(
   captured: CapturedAt,
-  moment: ConsentContext,
+  { receivedAt, eventTime, identityPresent }: ConsentContext,
 ): IngestionWarning[] {
-  if (captured === 'missing') return moment.identityPresent ? [toWarning(MISSING)] : []
+  if (captured === 'missing') return identityPresent ? [toWarning(MISSING)] : []
   if (captured === 'invalid') return [toWarning(INVALID)]
   const warnings: IngestionWarning[] = []
-  // A time in the future is later than the event as well; saying it once is enough.
-  if (isLaterThan(captured, moment.receivedAt)) warnings.push(toWarning(IN_FUTURE))
-  else if (isLaterThan(captured, moment.eventTime)) warnings.push(toWarning(AFTER_EVENT))
-  if (isOlderThanDays(captured, moment.receivedAt, CONSENT_WARNING_AGE_DAYS)) {
+  // A time in the future is also later than the event; one warning is enough.
+  if (isLaterThan(captured, receivedAt)) warnings.push(toWarning(IN_FUTURE))
+  else if (isLaterThan(captured, eventTime)) warnings.push(toWarning(AFTER_EVENT))
+  if (isOlderThanDays(captured, receivedAt, CONSENT_WARNING_AGE_DAYS)) {
     warnings.push(toWarning(OLD))
   }
   return warnings
@@ -94,17 +94,16 @@ const AFTER_EVENT =
   'consent.captured_at is later than the event: consent must come before the event it covers.'
 const OLD = `consent.captured_at is older than ${CONSENT_WARNING_AGE_DAYS} days: ask again soon.`
 
-/** Built anew each time, so that no caller can change the warning of another event. */
 function toWarning(message: string): IngestionWarning {
   return { code: 'consent_captured_at_invalid', field: 'consent.captured_at', message }
 }
 
-/** What the decision must know beside the inputs; the room reads no clock of its own. */
+/** What the consent rules need besides the submitted signals. They read no clock of their own. */
 export interface ConsentContext {
-  /** When the service received the event. Ages are counted from here. */
+  /** When the service received the event. Ages count from here. */
   receivedAt: Date
-  /** When the event took place; consent captured later than this cannot cover it. */
+  /** When the event happened. Consent captured later cannot cover it. */
   eventTime: Date
-  /** True when the event carries a usable identifier of a person. */
+  /** Whether the event has a usable identifier of a person. */
   identityPresent: boolean
 }

@@ -58,7 +58,7 @@ describe('decideConsent on the basis of consent', () => {
     })
   }
 
-  it('delivers on the word of the caller when there is no signal at all', () => {
+  it('grants by attestation when there is no signal', () => {
     for (const inputs of [
       {},
       { consent: {}, consent_mode: {}, tcf: {} },
@@ -71,7 +71,7 @@ describe('decideConsent on the basis of consent', () => {
     }
   })
 
-  it('withholds when a signal is there that nobody can read, even beside silence', () => {
+  it('withholds when a signal is unreadable, even beside absent signals', () => {
     for (const inputs of [
       { consent: { ads: 'oui' } },
       { consent: { ad_user_data: null } },
@@ -85,7 +85,7 @@ describe('decideConsent on the basis of consent', () => {
     }
   })
 
-  it('lets an expired consent neither grant nor deny what another input says', () => {
+  it('ignores an expired consent object and uses the other inputs', () => {
     const expired = { ads: false, captured_at: '2025-01-01T00:00:00Z' }
     const { outcome, reason, inputs } = decide({
       consent: expired,
@@ -95,7 +95,7 @@ describe('decideConsent on the basis of consent', () => {
     assert.equal(inputs.consent.why, 'consent_expired')
   })
 
-  it('refuses a Global Privacy Control opt-out ahead of the table, and keeps the rest', () => {
+  it('denies on Global Privacy Control before the decision table and keeps the other details', () => {
     const decision = decide({
       consent: { gpc: true, ads: 'denied' },
       tcf: { string: buildTcString() },
@@ -107,7 +107,7 @@ describe('decideConsent on the basis of consent', () => {
     assert.deepEqual(decision.granted_by, ['tcf'])
   })
 
-  it('delivers when a dated advertising grant came after the dated opt-out', () => {
+  it('grants when a dated advertising grant is later than the dated opt-out', () => {
     const { outcome, inputs } = decide({
       consent: { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z', ads: 1, captured_at: RECENT },
     })
@@ -115,7 +115,7 @@ describe('decideConsent on the basis of consent', () => {
     assert.equal(inputs.gpc.why, 'gpc_overruled_by_later_grant')
   })
 
-  it('is dated by the latest of the inputs that granted, and by no other', () => {
+  it('uses the latest capture time of the inputs that granted', () => {
     const later = { string: buildTcString(), captured_at: '2026-11-21T00:00:00Z' }
     const both = decide({ consent: { ads: true, captured_at: RECENT }, tcf: later })
     assert.equal(both.captured_at, '2026-11-21T00:00:00.000Z')
@@ -125,7 +125,7 @@ describe('decideConsent on the basis of consent', () => {
     assert.equal(decide({ consent: { ads: true } }).captured_at, null)
   })
 
-  it('carries the warnings of an event that it lets in, and none of one that it refuses', () => {
+  it('returns warnings for an accepted event and none for a denied one', () => {
     const captured_at = 'yesterday'
     assert.equal(decide({ consent: { ads: true, captured_at } }).warnings.length, 1)
     assert.equal(decide({ consent: { ads: 'oui', captured_at } }).warnings.length, 1)
@@ -133,14 +133,14 @@ describe('decideConsent on the basis of consent', () => {
     assert.deepEqual(decide({ consent: { ads: false, captured_at } }).warnings, [])
   })
 
-  it('takes lists and other shapes in the place of the objects as absent', () => {
+  it('treats lists and other types as absent objects', () => {
     const wrong = { consent: [], consent_mode: null, tcf: 'CQ' } as unknown as ConsentInputs
     assert.equal(decide(wrong).reason, 'attested_by_basis')
   })
 })
 
 describe('decideConsent for events that stay in the ledger', () => {
-  it('keeps legitimate interest in the ledger without reading or warning of anything', () => {
+  it('keeps legitimate interest in the ledger without reading signals or warning', () => {
     const decision = decideConsent(
       {
         event_name: 'signal_verification',
@@ -155,7 +155,7 @@ describe('decideConsent for events that stay in the ledger', () => {
     assert.deepEqual(decision.warnings, [])
   })
 
-  it('never delivers a withdrawal, and never refuses one for the refusal it carries', () => {
+  it('keeps a withdrawal in the ledger and never denies it', () => {
     for (const consent of [{}, { ads: true }, { ads: false }]) {
       const withdrawal = { event_name: 'consent_withdrawal', consent }
       const { outcome, reason } = decide(withdrawal)
@@ -168,7 +168,7 @@ describe('decideConsent for events that stay in the ledger', () => {
 })
 
 describe('decideConsent on anything at all', () => {
-  it('never throws, never delivers against a refusal, always names the field it refuses on', () => {
+  it('never throws, never grants against a denial, and always names the denied field', () => {
     fc.assert(
       fc.property(anything, anything, anything, (consent, consent_mode, tcf) => {
         const decision = decide({ consent, consent_mode, tcf })
@@ -215,7 +215,7 @@ describe('combineConsentStates', () => {
     })
   }
 
-  it('is tested on all 27 combinations, each once', () => {
+  it('covers all 27 combinations, each once', () => {
     const rows = new Set(vectors.map(row => `${row.consent} ${row.tcf} ${row.consent_mode}`))
     assert.equal(rows.size, 27)
   })

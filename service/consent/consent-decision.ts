@@ -1,6 +1,6 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
-import { readAdvertisingConsent } from './advertising-consent.ts'
+import { readAdvertisingConsent, readGlobalPrivacyControl } from './advertising-consent.ts'
 import {
   buildCaptureWarnings,
   type CapturedAt,
@@ -9,13 +9,12 @@ import {
 } from './captured-at.ts'
 import { readConsentMode } from './consent-mode.ts'
 import type { ConsentSignal, ConsentState } from './consent-signal.ts'
-import { readGlobalPrivacyControl } from './global-privacy-control.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 
-/** Counts up with the rules of this room; read as `consent_normalization_version`. */
+/** Version of the consent rules, stored as `consent_normalization_version`. */
 export const CONSENT_RULES_VERSION = '1'
 
-/** The members of a submitted event that the decision reads (spec, createEvent). */
+/** The members of a submission that the decision reads. */
 export interface ConsentInputs {
   event_name: string
   consent_basis: 'consent' | 'legitimate_interest'
@@ -24,10 +23,10 @@ export interface ConsentInputs {
   tcf?: UntrustedObject | undefined
 }
 
-/** What each input said. Global Privacy Control comes inside `consent` and is read beside it. */
+/** The signal of each input. Global Privacy Control is a member of `consent`, read separately. */
 export type ConsentSignals = Record<ConsentSource | 'gpc', ConsentSignal>
 
-/** What every decision carries. It is plain JSON, free of the caller's own text, to be stored. */
+/** Members of every decision. Plain JSON without text from the caller, so that it can be stored. */
 interface DecisionBase {
   granted_by: ConsentSource[]
   denied_by: (DeniedBy | 'gpc_opt_out')[]
@@ -36,7 +35,7 @@ interface DecisionBase {
   warnings: IngestionWarning[]
 }
 
-/** Deliver. `captured_at` is the latest time at which one of the granting inputs was captured. */
+/** Deliver. `captured_at` is the latest capture time of the inputs that granted. */
 export interface ConsentGranted extends DecisionBase {
   outcome: 'granted'
   reason: GrantedBy | 'attested_by_basis'
@@ -44,7 +43,7 @@ export interface ConsentGranted extends DecisionBase {
   denied_field: null
 }
 
-/** Store the event and skip its deliveries: there are signals, and none of them can be read. */
+/** Store the event and skip its deliveries: there are signals, but none is readable. */
 interface ConsentWithheld extends DecisionBase {
   outcome: 'withheld'
   reason: 'no_signal'
@@ -52,7 +51,7 @@ interface ConsentWithheld extends DecisionBase {
   denied_field: null
 }
 
-/** Refuse the request (422) on `denied_field`, the dotted path of the member that denies. */
+/** Reject the request with 422 on `denied_field`, the dotted path of the member that denies. */
 interface ConsentDenied extends DecisionBase {
   outcome: 'denied'
   reason: DenialReason | 'gpc_opt_out'
@@ -60,7 +59,7 @@ interface ConsentDenied extends DecisionBase {
   denied_field: string
 }
 
-/** Keep in the ledger alone: no deliveries, no attributed join. */
+/** Only store the event: no deliveries, no attribution. */
 interface ConsentLedgerOnly extends DecisionBase {
   outcome: 'ledger_only'
   reason: 'legitimate_interest' | 'consent_withdrawal'
@@ -71,41 +70,37 @@ interface ConsentLedgerOnly extends DecisionBase {
 export type ConsentDecision = ConsentGranted | ConsentWithheld | ConsentDenied | ConsentLedgerOnly
 
 /**
- * Decides what may be done with one submitted event (decisions, section 3; domain reference,
- * section E). It reads no clock and no table, so the same submission at the same moment always gets
- * the same answer, and the answer can be replayed when someone asks why. Never throws.
+ * Decides whether a submitted event may be delivered. It reads no clock and no database, so a
+ * decision can be reproduced and explained later. Never throws.
  *
- * A `consent_withdrawal` is never delivered, even when it comes on the basis of consent: sending
- * the person's identity to a platform is what the withdrawal ends, and the refusal that it may
- * carry is no contradiction to answer with 422.
+ * A `consent_withdrawal` is never delivered, even on the basis of consent: it ends the sending of
+ * identity to platforms. A denial in it is expected and does not cause a 422.
  */
-export function decideConsent(inputs: ConsentInputs, moment: ConsentContext): ConsentDecision {
+export function decideConsent(inputs: ConsentInputs, context: ConsentContext): ConsentDecision {
   if (inputs.consent_basis === 'legitimate_interest') return keepInLedger('legitimate_interest')
   if (inputs.event_name === 'consent_withdrawal') return keepInLedger('consent_withdrawal')
 
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
-  const readings = readSignals(inputs, captured, moment.receivedAt)
-  const verdict = combineConsentStates(toStates(readings))
-  const grounds = buildDecisionBase(readings, verdict)
-  if (readings.gpc.state === 'denied') return denyForGpc(readings.gpc.field, grounds)
-  if (verdict.decision === 'denied' && verdict.reason !== 'no_signal') {
-    const denied_field = readings[verdict.denier].field
-    return { ...grounds, outcome: 'denied', reason: verdict.reason, denied_field }
+  const signals = readSignals(inputs, captured, context.receivedAt)
+  const combined = combineConsentStates(toStates(signals))
+  const base = buildDecisionBase(signals, combined)
+  if (signals.gpc.state === 'denied') return denyForGpc(signals.gpc.field, base)
+  if (combined.decision === 'denied' && combined.reason !== 'no_signal') {
+    const denied_field = signals[combined.denier].field
+    return { ...base, outcome: 'denied', reason: combined.reason, denied_field }
   }
 
-  const warnings = buildCaptureWarnings(captured, moment)
-  if (verdict.decision === 'granted') {
-    const captured_at = findLatestTime(
-      grounds.granted_by.map(source => readings[source].captured_at),
-    )
-    return { ...grounds, outcome: 'granted', reason: verdict.reason, captured_at, warnings }
+  const warnings = buildCaptureWarnings(captured, context)
+  if (combined.decision === 'granted') {
+    const captured_at = findLatestTime(base.granted_by.map(source => signals[source].captured_at))
+    return { ...base, outcome: 'granted', reason: combined.reason, captured_at, warnings }
   }
-  // The basis is the caller's word for a grant; a signal that we cannot read outweighs the word.
-  if (!hasNoSignal(readings)) {
-    return { ...grounds, outcome: 'withheld', reason: 'no_signal', warnings }
+  // The basis is the caller's attestation of consent. An unreadable signal outweighs it.
+  if (!hasNoSignal(signals)) {
+    return { ...base, outcome: 'withheld', reason: 'no_signal', warnings }
   }
-  const { captured_at } = readings.consent
-  return { ...grounds, outcome: 'granted', reason: 'attested_by_basis', captured_at, warnings }
+  const { captured_at } = signals.consent
+  return { ...base, outcome: 'granted', reason: 'attested_by_basis', captured_at, warnings }
 }
 
 function toObject(value: unknown): UntrustedObject | undefined {
@@ -131,20 +126,25 @@ function toStates({ consent, tcf, consent_mode }: ConsentSignals): ConsentStates
   return { consent: consent.state, tcf: tcf.state, consent_mode: consent_mode.state }
 }
 
-/** The members that most outcomes share; an outcome overrides what it fills in. */
+/** Members shared by most outcomes. */
 function buildDecisionBase(inputs: ConsentSignals, { detail }: CombinedConsent) {
-  const { granted_by, denied_by } = detail
-  const rules_version = CONSENT_RULES_VERSION
-  const nothing = { captured_at: null, denied_field: null, warnings: [] }
-  return { granted_by, denied_by, inputs, rules_version, ...nothing } satisfies DecisionBase
+  return {
+    granted_by: detail.granted_by,
+    denied_by: detail.denied_by,
+    inputs,
+    rules_version: CONSENT_RULES_VERSION,
+    captured_at: null,
+    denied_field: null,
+    warnings: [],
+  } satisfies DecisionBase & { captured_at: null; denied_field: null }
 }
 
 function denyForGpc(
   denied_field: string,
-  grounds: ReturnType<typeof buildDecisionBase>,
+  base: ReturnType<typeof buildDecisionBase>,
 ): ConsentDenied {
-  const denied_by: ConsentDenied['denied_by'] = ['gpc_opt_out', ...grounds.denied_by]
-  return { ...grounds, outcome: 'denied', reason: 'gpc_opt_out', denied_by, denied_field }
+  const denied_by: ConsentDenied['denied_by'] = ['gpc_opt_out', ...base.denied_by]
+  return { ...base, outcome: 'denied', reason: 'gpc_opt_out', denied_by, denied_field }
 }
 
 function keepInLedger(reason: ConsentLedgerOnly['reason']): ConsentLedgerOnly {
@@ -166,21 +166,21 @@ function keepInLedger(reason: ConsentLedgerOnly['reason']): ConsentLedgerOnly {
   }
 }
 
-/** The decision does not depend on this input, so nobody looks at it. */
+/** The decision does not depend on this input. */
 function unreadSignal(field: string): ConsentSignal {
   return { state: 'unknown', why: 'not_read', field, captured_at: null }
 }
 
-/** Both are UTC in one format, so the later text is the later time. */
+/** All times are UTC in one format, so the later text is the later time. */
 function findLatestTime(times: (string | null)[]): string | null {
   return times.reduce((latest, time) => ((time ?? '') > (latest ?? '') ? time : latest), null)
 }
 
-function hasNoSignal(readings: ConsentSignals): boolean {
-  return CONSENT_SOURCES.every(source => readings[source].why === 'no_signal')
+function hasNoSignal(signals: ConsentSignals): boolean {
+  return CONSENT_SOURCES.every(source => signals[source].why === 'no_signal')
 }
 
-/** The three inputs, in the order in which they are named and give the reason. */
+/** The three inputs, in the order in which they determine the reason. */
 const CONSENT_SOURCES = ['consent', 'tcf', 'consent_mode'] as const
 
 type ConsentSource = (typeof CONSENT_SOURCES)[number]
@@ -188,7 +188,7 @@ type ConsentStates = Record<ConsentSource, ConsentState>
 type GrantedBy = `granted_by_${ConsentSource}`
 type DeniedBy = `${ConsentSource}_denied`
 
-/** The first input that denied, unless another one granted. */
+/** The first input that denied, or `conflicting_signals` if another one granted. */
 type DenialReason = DeniedBy | 'conflicting_signals'
 
 type CombinedConsent =
@@ -207,8 +207,8 @@ interface CombinedConsentDetail {
 }
 
 /**
- * The table of 27 rows: any denied input wins, at least one granted is needed, unknown never
- * grants. Source: domain reference, section E; vectors/consent-decision-table.json.
+ * The decision table of 27 rows (vectors/consent-decision-table.json): any denied input denies, at
+ * least one granted input is needed to grant, and unknown never grants.
  */
 export function combineConsentStates(states: ConsentStates): CombinedConsent {
   const granted_by = CONSENT_SOURCES.filter(source => states[source] === 'granted')
@@ -226,4 +226,27 @@ export function combineConsentStates(states: ConsentStates): CombinedConsent {
 
 function toDenialReason(source: ConsentSource): DeniedBy {
   return `${source}_denied`
+}
+
+type WithdrawalCheck = { allowed: true } | { allowed: false; reason: 'consent_withdrawn' }
+
+/** A granted decision, new or stored with the event. */
+export type ConsentGrant = Pick<ConsentGranted, 'reason' | 'captured_at'>
+
+/**
+ * Checks whether a granted event may be delivered after the visitor's latest withdrawal (null if
+ * there is none). Runs when the event is accepted and again when it is sent.
+ *
+ * Only consent captured after the withdrawal allows delivery. A grant without `captured_at` is
+ * blocked, and so is an attestation, which names no new signal from the person. An equal time is
+ * not later. A TC string has day precision: midnight of the day of withdrawal is earlier.
+ */
+export function checkWithdrawal(grant: ConsentGrant, withdrawnAt: Date | null): WithdrawalCheck {
+  if (withdrawnAt === null) return { allowed: true }
+  const captured = parseCapturedAt(grant.captured_at)
+  const isReopened =
+    grant.reason !== 'attested_by_basis' &&
+    captured instanceof Date &&
+    captured.getTime() > withdrawnAt.getTime()
+  return isReopened ? { allowed: true } : { allowed: false, reason: 'consent_withdrawn' }
 }

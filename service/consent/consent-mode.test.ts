@@ -7,7 +7,7 @@ const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 const GRANTED = { ad_storage: 'granted', ad_user_data: 'granted' }
 
 describe('readConsentMode', () => {
-  it('grants when ad_storage and ad_user_data do and ad_personalization does or is absent', () => {
+  it('grants on ad_storage and ad_user_data, with ad_personalization granted or absent', () => {
     const granted = 'granted: words_granted'
     assert.equal(verdict(GRANTED), granted)
     assert.equal(verdict({ ...GRANTED, ad_personalization: 'granted' }), granted)
@@ -16,7 +16,7 @@ describe('readConsentMode', () => {
   })
 
   for (const signal of ['ad_storage', 'ad_user_data', 'ad_personalization']) {
-    it(`denies when ${signal} is denied, and names it`, () => {
+    it(`denies when ${signal} is denied and names it`, () => {
       const { state, field } = readConsentMode(
         { ...GRANTED, [signal]: 'denied' },
         'missing',
@@ -26,31 +26,31 @@ describe('readConsentMode', () => {
     })
   }
 
-  it('does not take an object of Consent Mode v1 for a grant', () => {
+  it('does not read a Consent Mode v1 object as a grant', () => {
     const missing = 'unknown: ad_storage_or_ad_user_data_missing'
     assert.equal(verdict({ ad_storage: 'granted', analytics_storage: 'granted' }), missing)
     assert.equal(verdict({ ad_user_data: 'granted' }), missing)
     assert.equal(verdict({ ad_storage: null, ad_user_data: null }), missing)
   })
 
-  it('does not read an unknown word, in ad_personalization either', () => {
+  it('reads an unknown word as unknown, in ad_personalization too', () => {
     const unreadable = 'unknown: words_unreadable'
     assert.equal(verdict({ ...GRANTED, ad_user_data: 'maybe' }), unreadable)
     assert.equal(verdict({ ...GRANTED, ad_personalization: 'maybe' }), unreadable)
   })
 
-  it('calls an object without an advertising signal silence', () => {
+  it('has no signal for an object without advertising signals', () => {
     const silent = 'unknown: no_signal'
     assert.equal(verdict(undefined), silent)
     assert.equal(verdict({}), silent)
     assert.equal(verdict({ analytics_storage: 'denied', security_storage: 'granted' }), silent)
   })
 
-  it('lets analytics_storage matter neither way', () => {
+  it('ignores analytics_storage', () => {
     assert.equal(verdict({ ...GRANTED, analytics_storage: 'denied' }), 'granted: words_granted')
   })
 
-  it('is dated by its own captured_at, else by that of the consent object', () => {
+  it('uses its own captured_at, then that of the consent object', () => {
     const consentCaptured = parseCapturedAt('2026-11-10T00:00:00Z')
     const borrowed = readConsentMode(GRANTED, consentCaptured, RECEIVED_AT)
     assert.equal(borrowed.captured_at, '2026-11-10T00:00:00.000Z')
@@ -59,7 +59,7 @@ describe('readConsentMode', () => {
     assert.equal(dated.captured_at, '2026-11-12T00:00:00.000Z')
   })
 
-  it('expires by its own captured_at alone', () => {
+  it('expires by its own captured_at only', () => {
     const old = '2025-01-01T00:00:00Z'
     assert.equal(verdict({ ...GRANTED, captured_at: old }), 'unknown: consent_expired')
     const borrowed = readConsentMode(GRANTED, parseCapturedAt(old), RECEIVED_AT)

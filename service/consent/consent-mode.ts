@@ -14,13 +14,13 @@ import {
 } from './consent-signal.ts'
 
 /**
- * Reduces the `consent_mode` object: Google Consent Mode v2 as a proxy for the banner's choice
- * (domain reference, section E). Any of the three advertising signals denied denies. It grants
- * when ad_storage and ad_user_data are granted and ad_personalization is granted or absent; a v1
- * object without ad_user_data, or an unreadable word, is unknown. analytics_storage never matters.
+ * Reads the `consent_mode` object: Google Consent Mode v2 as a proxy for the choice in the banner.
+ * It denies if any of the three advertising signals is denied. It grants if ad_storage and
+ * ad_user_data are granted and ad_personalization is granted or absent. A v1 object without
+ * ad_user_data and an unreadable word are unknown. analytics_storage never matters.
  *
- * Consent Mode has no time of its own, so `consent.captured_at` dates it as well, unless the object
- * brings a `captured_at`; only its own time can expire it.
+ * Consent Mode has no time of its own, so `consent.captured_at` dates it, unless the object has a
+ * `captured_at`. Only its own time can expire it.
  */
 export function readConsentMode(
   consentMode: UntrustedObject | undefined,
@@ -28,9 +28,9 @@ export function readConsentMode(
   receivedAt: Date,
 ): ConsentSignal {
   if (consentMode === undefined) return noSignal('consent_mode')
-  const own = parseCapturedAt(consentMode.captured_at)
-  const captured_at = toCredibleTime(own === 'missing' ? consentCaptured : own, receivedAt)
-  if (own instanceof Date && isOlderThanDays(own, receivedAt, CONSENT_AGE_DAYS_MAX)) {
+  const ownTime = parseCapturedAt(consentMode.captured_at)
+  const captured_at = toCredibleTime(ownTime === 'missing' ? consentCaptured : ownTime, receivedAt)
+  if (ownTime instanceof Date && isOlderThanDays(ownTime, receivedAt, CONSENT_AGE_DAYS_MAX)) {
     const field = 'consent_mode.captured_at'
     return { state: 'unknown', why: 'consent_expired', field, captured_at }
   }
@@ -47,7 +47,7 @@ export function readConsentMode(
   return { state: 'granted', why: 'words_granted', field: userData, captured_at }
 }
 
-/** The path of the first advertising signal, and of those that denied, granted or said nothing. */
+/** Paths of the first advertising signal and of the first one in each state. */
 interface ConsentModeFields {
   any: string | null
   denied: string | null
@@ -56,8 +56,14 @@ interface ConsentModeFields {
   userData: string | null
 }
 
+const ADVERTISING_SIGNALS: ReadonlySet<string> = new Set([
+  'adstorage',
+  'aduserdata',
+  'adpersonalization',
+])
+
 function collectFields(consentMode: UntrustedObject): ConsentModeFields {
-  const spoken: ConsentModeFields = {
+  const fields: ConsentModeFields = {
     any: null,
     denied: null,
     unreadable: null,
@@ -66,18 +72,17 @@ function collectFields(consentMode: UntrustedObject): ConsentModeFields {
   }
   for (const name of Object.keys(consentMode)) {
     const signal = normalizeMemberName(name)
-    if (signal !== 'adstorage' && signal !== 'aduserdata' && signal !== 'adpersonalization')
-      continue
+    if (!ADVERTISING_SIGNALS.has(signal)) continue
     const field = `consent_mode.${name}`
     const value = consentMode[name]
     const state = parseConsentValue(value)
-    spoken.any ??= field
-    if (state === 'denied') spoken.denied ??= field
-    // Null is a signal not set, as if it were absent; it grants nothing.
+    fields.any ??= field
+    if (state === 'denied') fields.denied ??= field
+    // A null signal counts as absent.
     else if (state === 'unknown' && value !== null && value !== undefined)
-      spoken.unreadable ??= field
-    else if (state === 'granted' && signal === 'adstorage') spoken.storage ??= field
-    else if (state === 'granted' && signal === 'aduserdata') spoken.userData ??= field
+      fields.unreadable ??= field
+    else if (state === 'granted' && signal === 'adstorage') fields.storage ??= field
+    else if (state === 'granted' && signal === 'aduserdata') fields.userData ??= field
   }
-  return spoken
+  return fields
 }

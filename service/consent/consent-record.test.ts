@@ -5,7 +5,7 @@ import { buildTcString } from '../../testing/tc-string-builder.ts'
 import { buildConsentRecord, isProvenance } from './consent-record.ts'
 
 describe('consentRecord', () => {
-  it('keeps booleans, null, consent words, times, labels and the TC string as they came', () => {
+  it('keeps booleans, null, consent words, times, labels, and the TC string unchanged', () => {
     const tcString = buildTcString()
     const objects = {
       consent: {
@@ -23,12 +23,12 @@ describe('consentRecord', () => {
     assert.deepEqual(record, { ...objects, dropped: [], dropped_unnamed: 0 })
   })
 
-  it('answers null for an object that the event came without', () => {
+  it('returns null for an absent object', () => {
     const { consent, consent_mode, tcf } = buildConsentRecord({ consent: {} })
     assert.deepEqual({ consent, consent_mode, tcf }, { consent: {}, consent_mode: null, tcf: null })
   })
 
-  it('drops everything else and says what, by its path', () => {
+  it('drops everything else and reports the paths', () => {
     const record = buildConsentRecord({
       consent: { email: 'jane@example.com', ads: true, note: 'Jane said yes', list: [true] },
       consent_mode: { wait_for_update: 500 },
@@ -46,7 +46,7 @@ describe('consentRecord', () => {
     })
   })
 
-  it('keeps a purpose container one level deep, cleaned like the rest', () => {
+  it('keeps purpose containers one level deep, filtered the same way', () => {
     const record = buildConsentRecord({
       consent: { purposes: { ads: true, email: 'jane@example.com', deeper: { ads: true } } },
     })
@@ -54,7 +54,7 @@ describe('consentRecord', () => {
     assert.deepEqual(record.dropped, ['consent.purposes.email', 'consent.purposes.deeper'])
   })
 
-  it('never keeps a name that may be an identifier itself, and counts it', () => {
+  it('drops names that may be identifiers and counts them', () => {
     const consent = {
       'jane@example.com': true,
       '4915112345678': true,
@@ -69,7 +69,7 @@ describe('consentRecord', () => {
     assert.equal(record.dropped_unnamed, 6)
   })
 
-  it('keeps a TC string that does not decode, if it has the form of one, up to 8 KiB', () => {
+  it('keeps an undecodable TC string of valid form, up to 8 KiB', () => {
     const undecodable =
       'COsbk4AOSbk4AnWAAAENAwCgAAAAAAAAAAYgACPAAAAA.TDKO4AAqAKAGQAyqAAA.YAAAAAAAAAA'
     assert.deepEqual(buildConsentRecord({ tcf: { string: undecodable } }).tcf, {
@@ -80,7 +80,7 @@ describe('consentRecord', () => {
     assert.deepEqual(buildConsentRecord({ consent: { string: buildTcString() } }).consent, {})
   })
 
-  it('keeps 64 members of an object and 32 names of what it drops, and counts the rest', () => {
+  it('keeps 64 members and 32 dropped names per object and counts the rest', () => {
     const members = Array.from({ length: 100 }, (_, at) => [`member_${at}`, true])
     const kept = buildConsentRecord({ consent: Object.fromEntries(members) })
     assert.equal(Object.keys(kept.consent ?? {}).length, 64)
@@ -91,7 +91,7 @@ describe('consentRecord', () => {
     assert.equal(dropped.dropped_unnamed, 68)
   })
 
-  it('is not changed by members named like parts of Object.prototype', () => {
+  it('is not affected by members named like parts of Object.prototype', () => {
     const consent = JSON.parse('{"__proto__": {"ads": true}, "constructor": true, "ads": true}')
     const record = buildConsentRecord({ consent })
     assert.equal(Object.getPrototypeOf(record.consent), Object.prototype)
@@ -99,7 +99,7 @@ describe('consentRecord', () => {
     assert.equal(record.dropped_unnamed, 1)
   })
 
-  it('never lets an identifier through, wherever in the objects it stands', () => {
+  it('never keeps an identifier, wherever it is in the objects', () => {
     fc.assert(
       fc.property(fc.jsonValue(), identifier, fc.constantFrom(...PLACES), (other, text, place) => {
         const objects = place(text, other)
@@ -164,10 +164,10 @@ describe('isProvenance', () => {
     [{}, 'an object'],
   ]
   for (const [value, what] of IDENTIFIERS) {
-    it(`does not keep ${what}`, () => assert.equal(isProvenance('version', value), false))
+    it(`drops ${what}`, () => assert.equal(isProvenance('version', value), false))
   }
 
-  it('knows six members, however they are written', () => {
+  it('recognizes six members in any spelling', () => {
     for (const name of ['version', 'method', 'source', 'policyVersion', 'banner_version', 'Region'])
       assert.equal(isProvenance(name, 'v1'), true)
     assert.equal(isProvenance('user', 'v1'), false)

@@ -6,36 +6,36 @@ import { normalizeMemberName, parseConsentValue } from './consent-signal.ts'
 import { TC_STRING_LENGTH_MAX } from './tc-string.ts'
 import { TC_STRING_MEMBERS } from './tcf-consent.ts'
 
-/** What may be stored of each object; null when the event came without it. */
+/** What may be stored of each object. Null if the event has no such object. */
 export interface ConsentRecord {
   consent: UntrustedObject | null
   consent_mode: UntrustedObject | null
   tcf: UntrustedObject | null
-  /** Dotted paths of the members left out, as far as the names themselves may be kept. */
+  /** Dotted paths of dropped members whose names are safe to store. */
   dropped: string[]
-  /** How many more were left out: unsafe names, and those beyond the limits. */
+  /** Number of other dropped members: unsafe names, and members beyond the limits. */
   dropped_unnamed: number
 }
 
 const MEMBERS_KEPT_MAX = 64
 const NAMES_DROPPED_MAX = 32
 
-/** Callers use anything as a name, a mail address or a phone number included. */
+/** Callers use anything as a name, including email addresses and phone numbers. */
 const SAFE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,39}$/
-/** Most names; too short for a run of 16 hexadecimal digits between two underscores. */
+/** Matches most names. Its words are too short for a run of 16 hexadecimal digits. */
 const LETTERS_NAME = /^(?:[A-Za-z]{1,15}(?:_|$))+$/
 const NAME_DIGITS_MAX = 6
 const NAME_HEX_RUN = /[0-9a-f]{16}/i
 
-/** A core of 44 characters is the shortest; junk of another form may be an identifier. */
+/** The shortest core segment has 44 characters. Other text may be an identifier. */
 const TC_STRING_PATTERN = /^C[A-Za-z0-9_-]{43,}(?:\.[A-Za-z0-9_-]+){0,3}$/
 
 /**
- * Cuts the three free-form objects down to what may reach the disk. Raw identifiers never may, and
- * a free-form object can hold any, so this keeps only what it knows to be harmless: booleans, null,
- * consent words, times of capture, TC strings verbatim (only a registered CMP may alter one) and a
- * few labels of provenance. Purpose containers are kept one level deep, as they are read. The rest
- * is dropped, and the names of what was dropped are kept for the trace where they are safe.
+ * Reduces the three free-form objects to what may be stored. They may contain raw identifiers,
+ * which must never be stored, so this keeps only known safe values: booleans, null, consent words,
+ * capture times, TC strings verbatim (only a registered CMP may alter one), and a few provenance
+ * labels. Purpose containers are kept one level deep. Everything else is dropped, and safe names of
+ * dropped members are kept for the trace.
  */
 export function buildConsentRecord({ consent, consent_mode, tcf }: ConsentObjects): ConsentRecord {
   const omitted: OmittedMembers = { names: [], unnamedCount: 0 }
@@ -54,7 +54,7 @@ interface OmittedMembers {
   unnamedCount: number
 }
 
-/** A safe name begins with a letter, so none of them is `__proto__`, which would be no member. */
+/** Safe names begin with a letter, so `__proto__` is never assigned. */
 function selectSafeMembers(
   value: unknown,
   path: string,
@@ -107,23 +107,28 @@ function recordOmitted(omitted: OmittedMembers, safePath: string | null): void {
   else omitted.unnamedCount += 1
 }
 
-/** Members that say where a consent came from, worth keeping for an audit; folded names. */
+/** Members about the origin of a consent, kept for audits. Normalized names. */
 const PROVENANCE_MEMBERS: ReadonlySet<string> = new Set([
-  ...['version', 'method', 'source', 'policyversion', 'bannerversion', 'region'],
+  'version',
+  'method',
+  'source',
+  'policyversion',
+  'bannerversion',
+  'region',
 ])
 
 const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-/** Versions are often named after a day (`privacy-2026-05-04`); one day's digits do not count. */
+/** Version names often contain a date (`privacy-2026-05-04`), whose digits do not count. */
 const CALENDAR_DAY = /(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)/
-/** A phone number has at least 7 digits; so have click ids and most account numbers. */
+/** Phone numbers, click IDs, and most account numbers have at least 7 digits. */
 const DIGITS_MAX = 6
-/** Digests, UUIDs and visitor ids are long runs of hex digits once their separators are gone. */
+/** Digests, UUIDs, and visitor IDs are longer runs of hex digits without their separators. */
 const HEX_ONLY_MAX = 15
 
 /**
- * True when a member is provenance that may be stored: one of the six known names, and a value
- * that looks like a label (`cmp-3.2`, `US-CA`, `2026-05-04`) and not like an identifier. Mail
- * addresses fail on their `@`, IP addresses and phone numbers on their digits.
+ * Whether a member is provenance that may be stored: one of the six known names, with a value that
+ * looks like a label (`cmp-3.2`, `US-CA`, `2026-05-04`) and not like an identifier. Email addresses
+ * fail on `@`, IP addresses and phone numbers on their digits.
  */
 export function isProvenance(name: string, value: unknown): boolean {
   if (!PROVENANCE_MEMBERS.has(normalizeMemberName(name))) return false

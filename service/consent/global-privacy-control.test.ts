@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readGlobalPrivacyControl } from './advertising-consent.ts'
 import type { ConsentSignal } from './consent-signal.ts'
-import { readGlobalPrivacyControl } from './global-privacy-control.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 
 describe('readGlobalPrivacyControl', () => {
   for (const value of [true, 1, '1', 'true']) {
-    it(`hears an opt-out in ${JSON.stringify(value)}`, () => {
+    it(`reads ${JSON.stringify(value)} as an opt-out`, () => {
       assert.equal(verdict({ gpc: value }), 'denied: gpc_opt_out in consent.gpc')
     })
   }
 
-  it('hears it under the name of the header and of the browser property', () => {
+  it('reads the names of the header and of the browser property', () => {
     assert.equal(verdict({ 'Sec-GPC': '1' }), 'denied: gpc_opt_out in consent.Sec-GPC')
     const property = { globalPrivacyControl: true }
     assert.equal(verdict(property), 'denied: gpc_opt_out in consent.globalPrivacyControl')
   })
 
-  it('takes off, null and junk as silence, never as a grant', () => {
+  it('has no signal for off, null, and junk, and never grants', () => {
     for (const gpc of [false, 0, '0', null, 'unknown', {}]) {
       assert.equal(verdict({ gpc }), 'unknown: no_signal in consent.gpc')
     }
     assert.equal(verdict(undefined), 'unknown: no_signal in consent.gpc')
   })
 
-  it('yields to an advertising grant captured after the signal, by its own time', () => {
+  it('yields to an advertising grant captured after the dated signal', () => {
     const consent = { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' }
     const later = granted('2026-11-01T00:00:00.001Z')
     assert.equal(verdict(consent, later), 'unknown: gpc_overruled_by_later_grant in consent.gpc')
@@ -33,7 +33,7 @@ describe('readGlobalPrivacyControl', () => {
     assert.equal(verdict(consent, sameTime), 'denied: gpc_opt_out in consent.gpc')
   })
 
-  it('does not yield to a grant that cannot be shown to be later', () => {
+  it('does not yield to a grant without proof that it is later', () => {
     const optedOut = 'denied: gpc_opt_out in consent.gpc'
     const dated = { gpc: true, gpc_captured_at: '2026-11-01T00:00:00Z' }
     assert.equal(verdict({ gpc: true }, granted('2026-11-20T00:00:00.000Z')), optedOut)

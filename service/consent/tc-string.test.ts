@@ -10,7 +10,7 @@ const META_PURPOSES = [1, 3, 4, 7]
 
 describe('decodeTcString', () => {
   for (const { name, tcString, decoded } of vectors) {
-    it(`reads the vector "${name}" (${tcString.slice(0, 12)})`, () => {
+    it(`decodes the vector "${name}" (${tcString.slice(0, 12)})`, () => {
       const choices = decodeTcString(tcString)
       if (decoded === undefined) {
         assert.equal(choices, null)
@@ -28,13 +28,13 @@ describe('decodeTcString', () => {
     })
   }
 
-  it('gives the same answer again for a string it remembers', () => {
+  it('returns the same result for a cached string', () => {
     const text = buildTcString({ purposes: [1, 7] })
     assert.deepEqual(decodeTcString(text), decodeTcString(text))
     assert.equal(decodeTcString('AAAA'), decodeTcString('AAAA'))
   })
 
-  it('stays right after far more strings than it remembers', () => {
+  it('stays correct after many more strings than the cache holds', () => {
     for (let day = 0; day < 2_500; day += 1) {
       const created = new Date(Date.UTC(2020, 0, 1 + day)).toISOString()
       const text = buildTcString({ created })
@@ -42,7 +42,7 @@ describe('decodeTcString', () => {
     }
   })
 
-  it('refuses a string of version 1 or 3, a fifth segment, a second core and padding', () => {
+  it('rejects version 1 and 3, a fifth segment, a second core, and padding', () => {
     const good = buildTcString()
     const [core = ''] = good.split('.')
     assert.notEqual(decodeTcString(good), null)
@@ -59,14 +59,14 @@ describe('decodeTcString', () => {
     }
   })
 
-  it('refuses a string longer than 8 KiB that would be good otherwise', () => {
+  it('rejects an otherwise valid string longer than 8 KiB', () => {
     const [core = '', disclosed = ''] = buildTcString().split('.')
     const padded = (length: number) => `${core}.${disclosed}`.padEnd(length, 'A')
     assert.notEqual(decodeTcString(padded(TC_STRING_LENGTH_MAX)), null)
     assert.equal(decodeTcString(padded(TC_STRING_LENGTH_MAX + 1)), null)
   })
 
-  it('reads a string whose vendor ranges would unfold into millions without unfolding them', () => {
+  it('decodes a string with huge vendor ranges without expanding them', () => {
     const wide: [number, number][] = Array.from({ length: 200 }, () => [1, 65_535])
     const text = buildTcString({
       vendorConsents: { ranges: wide },
@@ -81,7 +81,7 @@ describe('decodeTcString', () => {
     assert.ok(tookMs < 250, `took ${tookMs} ms`)
   })
 
-  it('agrees with the whole decoding of @iabtcf/core on any string, complete or cut', () => {
+  it('agrees with the full decoder of @iabtcf/core on any string, complete or truncated', () => {
     fc.assert(
       fc.property(tcStrings, fc.nat(30), (text, cut) => {
         const shortened = text.slice(0, text.length - cut)
@@ -103,7 +103,7 @@ describe('decodeTcString', () => {
     )
   })
 
-  it('never throws, whatever the text', () => {
+  it('never throws on any text', () => {
     const characters = fc.constantFrom(...'ABCIYaz09-_.+=@ é')
     fc.assert(
       fc.property(fc.string({ unit: characters, maxLength: 400 }), text => {

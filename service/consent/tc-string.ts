@@ -1,13 +1,13 @@
 import { TCString } from '@iabtcf/core'
 import { LRUCache } from 'lru-cache'
 
-/** A longer string is not decoded. Strings of today's 1,000 vendors need about 400 characters. */
+/** Longer strings are not decoded. Strings of 1,000 vendors need about 400 characters. */
 export const TC_STRING_LENGTH_MAX = 8_192
 
-/** Most visitors of a day share a few strings (accept all, reject all). At most 8 MiB of text. */
+/** At most 8 MiB of text. Most visitors of a day share a few strings (accept all, reject all). */
 const CACHED_STRINGS_MAX = 1_000
 
-/** What the decision needs of a TC string. `created` and `lastUpdated` have day precision. */
+/** What the decision needs from a TC string. `created` and `lastUpdated` have day precision. */
 export interface TcChoices {
   readonly policyVersion: number
   readonly created: Date
@@ -17,28 +17,28 @@ export interface TcChoices {
   readonly disclosesVendors: boolean
 }
 
-/** It only saves work: the same string always has the same choices. */
+/** Decoding is deterministic, so the cache only saves time. */
 const decodedStrings = new LRUCache<string, { choices: TcChoices | null }>({
   max: CACHED_STRINGS_MAX,
 })
 
 /**
- * Decodes a TC string of version 2 (IAB TCF, "Consent string and vendor list formats v2"), or null
- * when it is not one. Never throws. Strings of 1,000 vendors, called 100,000 times: 0.1 us each
- * when 500 of them take turns (remembered), 11 us each when 20,000 do (new).
+ * Decodes a TC string of version 2 (IAB TCF, "Consent string and vendor list formats v2"). Null for
+ * other text. Never throws. Over 100,000 calls on strings of 1,000 vendors, a call takes 0.1 µs
+ * for 500 different strings (cached) and 11 µs for 20,000 (not cached).
  */
 export function decodeTcString(text: string): TcChoices | null {
   if (text.length > TC_STRING_LENGTH_MAX) return null
-  const known = decodedStrings.get(text)
-  if (known !== undefined) return known.choices
+  const cached = decodedStrings.get(text)
+  if (cached !== undefined) return cached.choices
   const choices = decode(text)
   decodedStrings.set(text, { choices })
   return choices
 }
 
 function decode(text: string): TcChoices | null {
-  const shape = validateTcString(text)
-  if (shape === null) return null
+  const layout = validateTcString(text)
+  if (layout === null) return null
   try {
     const model = TCString.decode(stripVendorSections(text))
     return {
@@ -47,10 +47,10 @@ function decode(text: string): TcChoices | null {
       lastUpdated: model.lastUpdated,
       purposesConsented: selectAdvertisingPurposes(model.purposeConsents),
       purposeOneTreatment: model.purposeOneTreatment,
-      disclosesVendors: shape.disclosesVendors,
+      disclosesVendors: layout.disclosesVendors,
     }
   } catch {
-    // The library throws DecodingError and plain TypeError on junk; both mean "not a TC string".
+    // The library throws DecodingError or TypeError for text that is not a TC string.
     return null
   }
 }
@@ -60,30 +60,29 @@ function selectAdvertisingPurposes(consents: { has(id: number): boolean }): Set<
   return new Set([1, 3, 4, 7].filter(purpose => consents.has(purpose)))
 }
 
-/** Bits before the vendor sections of a version 2 core segment: 35 characters and 3 bits more. */
+/** Bits before the vendor sections of a version 2 core segment: 35 characters and 3 bits. */
 const CORE_HEAD_CHARACTERS = 35
 const CORE_HEAD_BITS = 213
 
 /** Core, disclosed vendors, allowed vendors and publisher purposes. */
 const SEGMENTS_MAX = 4
 
-/** Six bits that say 2: the version, first in the core segment. */
+/** The version, first in the core segment: six bits with the value 2. */
 const VERSION_CHARACTER = 'C'
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const BASE64URL_SEGMENTS = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
 
 interface TcStringLayout {
-  /** A DisclosedVendors segment is there and names at least one vendor. */
+  /** Whether there is a DisclosedVendors segment with at least one vendor. */
   disclosesVendors: boolean
 }
 
 /**
- * Walks over the vendor sections of a TC string without unfolding them; null when they do not fit
- * their own lengths. A vendor range of 33 bits names up to 65,535 vendors and @iabtcf/core stores
- * each one: 220 characters with 20 publisher restrictions on vendors 1 to 20,000 kept it busy for
- * 8.7 seconds (buildTcString writes such strings). No vendor bit decides anything here, since
- * Meta is not on the vendor list, so this walk checks the lengths and the library decodes only
- * `stripVendorSections`. Field lengths: IAB TCF, "Consent string and vendor list formats v2".
+ * Checks the lengths of the vendor sections without expanding them. Null if they do not fit. A
+ * vendor range of 33 bits names up to 65,535 vendors, and @iabtcf/core stores each one: a string of
+ * 220 characters, with 20 publisher restrictions on vendors 1 to 20,000, took 8.7 s to decode.
+ * The decision needs no vendor bits, so the library decodes only `stripVendorSections`. Field
+ * lengths: IAB TCF, "Consent string and vendor list formats v2".
  */
 function validateTcString(text: string): TcStringLayout | null {
   if (!text.startsWith(VERSION_CHARACTER) || !BASE64URL_SEGMENTS.test(text)) return null
@@ -103,13 +102,13 @@ function validateTcString(text: string): TcStringLayout | null {
 }
 
 /**
- * The core segment with its vendor sections emptied: the same choices in 44 characters, which
- * decode in 7 us whatever the string was. Only for a string that validateTcString has passed.
+ * The core segment with empty vendor sections: the same choices in 44 characters, which decode in
+ * 7 µs for any string. Requires a string accepted by `validateTcString`.
  */
 function stripVendorSections(text: string): string {
   const lastBits = readBits({ segment: text, bitAt: CORE_HEAD_CHARACTERS * 6 }, 3)
   const head = text.slice(0, CORE_HEAD_CHARACTERS) + ALPHABET.charAt(lastBits << 3)
-  // Zeros to the end: two empty vendor fields (17 bits each) and no restrictions (12 bits).
+  // Padded with zeros: two empty vendor fields (17 bits each) and no restrictions (12 bits).
   return head.padEnd(44, 'A')
 }
 
@@ -125,7 +124,7 @@ function isCompleteCore(segment: string): boolean {
   return skipRestrictions(cursor) && isWithinSegment(cursor)
 }
 
-/** Returns how many entries or ids the section declares. */
+/** Returns how many entries or IDs the section declares. */
 function skipVendors(cursor: BitCursor): number {
   const vendorIdMax = readBits(cursor, 16)
   const isRanges = readBits(cursor, 1) === 1
@@ -138,26 +137,26 @@ function skipVendors(cursor: BitCursor): number {
   return entries
 }
 
-/** False when a range runs backwards, which the library refuses in restrictions. */
+/** False for a descending range, which the library rejects in restrictions. */
 function skipRestrictions(cursor: BitCursor): boolean {
   const restrictions = readBits(cursor, 12)
-  let isForward = true
-  for (let index = 0; index < restrictions && isForward; index += 1) {
+  let isAscending = true
+  for (let index = 0; index < restrictions && isAscending; index += 1) {
     cursor.bitAt += 8 // The purpose and the kind of restriction.
-    isForward = skipEntries(cursor, readBits(cursor, 12))
+    isAscending = skipEntries(cursor, readBits(cursor, 12))
   }
-  return isForward
+  return isAscending
 }
 
-/** At most 4,095 steps, since the count has 12 bits. False when a range runs backwards. */
+/** At most 4,095 steps, because the count has 12 bits. False for a descending range. */
 function skipEntries(cursor: BitCursor, entries: number): boolean {
-  let isForward = true
+  let isAscending = true
   for (let index = 0; index < entries; index += 1) {
     const isRange = readBits(cursor, 1) === 1
     const first = readBits(cursor, 16)
-    if (isRange && readBits(cursor, 16) < first) isForward = false
+    if (isRange && readBits(cursor, 16) < first) isAscending = false
   }
-  return isForward
+  return isAscending
 }
 
 function skipPublisherPurposes(cursor: BitCursor): void {
@@ -170,7 +169,7 @@ function isWithinSegment({ segment, bitAt }: BitCursor): boolean {
   return bitAt <= segment.length * 6
 }
 
-/** Reads up to 16 bits and moves on. Past the end it reads zeros, so that counts end there. */
+/** Reads up to 16 bits and advances. Reads zeros past the end, so that counts stop there. */
 function readBits(cursor: BitCursor, width: number): number {
   let value = 0
   for (let missing = width; missing > 0; ) {

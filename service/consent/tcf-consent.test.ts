@@ -25,20 +25,20 @@ describe('readTcfConsent', () => {
     })
   }
 
-  it('calls an object without a string silence', () => {
+  it('has no signal for an object without a string', () => {
     assert.equal(verdict(undefined), 'unknown: no_signal')
     assert.equal(verdict({}), 'unknown: no_signal')
     const rest = { captured_at: '2026-11-20T00:00:00Z', gdprApplies: true }
     assert.equal(verdict(rest), 'unknown: no_signal')
   })
 
-  it('calls a string that is there and cannot be read a signal, not silence', () => {
+  it('reads an undecodable string as unknown, not as absent', () => {
     for (const string of ['', null, 42, ['C'], 'x'.repeat(9_000)]) {
       assert.equal(verdict({ string }), 'unknown: tc_string_undecodable')
     }
   })
 
-  it('finds a refusal under the name that TCData gives it, and names that member', () => {
+  it('reads a denial under the name that TCData uses, and names that member', () => {
     const { state, field } = readTcfConsent(
       { tcString: buildTcString({ purposes: [] }) },
       RECEIVED_AT,
@@ -53,25 +53,25 @@ describe('readTcfConsent', () => {
     })
   }
 
-  it('never counts legitimate interest', () => {
+  it('ignores legitimate interest', () => {
     const plan = { purposes: [1, 3, 4], legitimateInterests: [7] }
     assert.equal(verdictOf(plan), 'denied: tc_ad_purposes_refused')
   })
 
-  it('waives purpose 1, and it alone, where the string says that it was not asked', () => {
+  it('waives only purpose 1, and only if the string says that it was not asked', () => {
     const asked = { purposeOneTreatment: true, purposes: [3, 4, 7] }
     assert.equal(verdictOf(asked), 'granted: tc_ad_purposes_granted')
     const refused = { purposeOneTreatment: true, purposes: [3, 4] }
     assert.equal(verdictOf(refused), 'denied: tc_ad_purposes_refused')
   })
 
-  it('does not read a string of policy 3, granted or refused', () => {
+  it('reads a string of policy 3 as unknown', () => {
     assert.equal(verdictOf({ policyVersion: 3 }), 'unknown: tc_policy_too_old')
     assert.equal(verdictOf({ policyVersion: 3, purposes: [] }), 'unknown: tc_policy_too_old')
     assert.equal(verdictOf({ policyVersion: 4 }), 'granted: tc_ad_purposes_granted')
   })
 
-  it('asks for disclosed vendors from 1 March 2026 on, and for at least one of them', () => {
+  it('requires at least one disclosed vendor from 1 March 2026 on', () => {
     const before = { created: '2026-02-28', disclosed: null }
     assert.equal(verdictOf(before), 'granted: tc_ad_purposes_granted')
     const after = { created: '2026-03-01', disclosed: null }
@@ -83,13 +83,13 @@ describe('readTcfConsent', () => {
     assert.equal(verdictOf(some), 'granted: tc_ad_purposes_granted')
   })
 
-  it('expires a string 395 days and one more after its day', () => {
+  it('expires a string 396 days after its day', () => {
     // 396 days before the receipt is 2025-10-21T12:00Z.
     assert.equal(verdictOf({ created: '2025-10-22' }), 'granted: tc_ad_purposes_granted')
     assert.equal(verdictOf({ created: '2025-10-21' }), 'unknown: consent_expired')
   })
 
-  it('expires by captured_at after 395 days, and revives no old string by a young one', () => {
+  it('expires by captured_at after 395 days and never revives an old string', () => {
     const young = buildTcString()
     const old = buildTcString({ created: '2025-05-01' })
     const expired = 'unknown: consent_expired'
@@ -97,7 +97,7 @@ describe('readTcfConsent', () => {
     assert.equal(verdict({ string: old, captured_at: '2026-11-20T00:00:00Z' }), expired)
   })
 
-  it('is dated by captured_at, else by the day of the string', () => {
+  it('uses captured_at, then the day of the string', () => {
     const string = buildTcString({ created: '2026-11-02' })
     const dated = readTcfConsent({ string, captured_at: '2026-11-02T15:00:00+01:00' }, RECEIVED_AT)
     assert.equal(dated.captured_at, '2026-11-02T14:00:00.000Z')
@@ -105,7 +105,7 @@ describe('readTcfConsent', () => {
     assert.equal(undated.captured_at, '2026-11-02T00:00:00.000Z')
   })
 
-  it('gives no credit to the date of a string from the future', () => {
+  it('discards a date in the future', () => {
     const string = buildTcString({ created: '2027-01-01' })
     const { state, captured_at } = readTcfConsent({ string }, RECEIVED_AT)
     assert.deepEqual({ state, captured_at }, { state: 'granted', captured_at: null })

@@ -10,28 +10,28 @@ import { type ConsentSignal, noSignal, type SignalReason } from './consent-signa
 import { decodeTcString, type TcChoices } from './tc-string.ts'
 
 /**
- * Where the TC string is found: `string` in our contract; the others are what people paste from
- * the TCData of `__tcfapi`. Overlooking a refusal because of its name would deliver the event.
+ * Members that may contain the TC string. The API documents `string`; callers copy the others from
+ * the TCData of `__tcfapi`. A denial under another name must not be missed.
  */
 export const TC_STRING_MEMBERS = ['string', 'tcString', 'tc_string', 'consent_string'] as const
 
-/** TCF 2.2; under older policies legitimate interest was possible for the advertising purposes. */
+/** TCF 2.2. Older policies allowed legitimate interest for the advertising purposes. */
 const POLICY_VERSION_MIN = 4
 
-/** Strings created from this day on are invalid without a DisclosedVendors segment (TCF 2.3). */
+/** Strings created from this day on require a DisclosedVendors segment (TCF 2.3). */
 const DISCLOSED_VENDORS_FROM = Date.parse('2026-03-01T00:00:00Z')
 
-/** `lastUpdated` is midnight UTC of its day, whatever the hour of the choice was. */
+/** `lastUpdated` is midnight UTC of its day, so the choice may be a day younger. */
 const LAST_UPDATED_TOLERANCE_DAYS = 1
 
 /**
- * Reduces the `tcf` object (domain reference, section E). Purposes 1 (storage), 3 and 4 (profiles
- * and personalised ads) and 7 (measurement) must all be consented; 1 is waived when the string says
- * that it was not asked. Legitimate interest never counts, nor does a vendor bit. A string that is
- * undecodable, of an older policy, without its disclosed vendors, or expired is unknown.
+ * Reads the `tcf` object. It grants if purposes 1 (storage), 3 and 4 (profiles and personalized
+ * ads), and 7 (measurement) are all consented. Purpose 1 is waived if the string says that it was
+ * not asked. Legitimate interest and vendor bits never count. A string that is undecodable,
+ * expired, of an older policy, or without required vendors is unknown.
  *
- * The string is dated by `captured_at`, else by its `lastUpdated`. A young `captured_at` does not
- * revive an old string: a choice confirmed again would have updated it.
+ * The string is dated by `captured_at`, or else by its `lastUpdated`. A recent `captured_at` does
+ * not revive an old string: confirming the choice would have updated the string.
  */
 export function readTcfConsent(tcf: UntrustedObject | undefined, receivedAt: Date): ConsentSignal {
   if (tcf === undefined) return noSignal('tcf')
@@ -45,10 +45,10 @@ export function readTcfConsent(tcf: UntrustedObject | undefined, receivedAt: Dat
   if (choices === null) return unknownSignal('tc_string_undecodable', field, null)
 
   const captured = parseCapturedAt(tcf.captured_at)
-  const dated = captured instanceof Date ? captured : choices.lastUpdated
-  const captured_at = toCredibleTime(dated, receivedAt)
-  const obstacle = findInvalidity(choices, captured, receivedAt)
-  if (obstacle !== null) return unknownSignal(obstacle, field, captured_at)
+  const capturedOrUpdated = captured instanceof Date ? captured : choices.lastUpdated
+  const captured_at = toCredibleTime(capturedOrUpdated, receivedAt)
+  const invalidity = findInvalidity(choices, captured, receivedAt)
+  if (invalidity !== null) return unknownSignal(invalidity, field, captured_at)
   return consentsToAdvertising(choices)
     ? { state: 'granted', why: 'tc_ad_purposes_granted', field, captured_at }
     : { state: 'denied', why: 'tc_ad_purposes_refused', field, captured_at }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ConsentGrant, checkWithdrawal } from './withdrawal.ts'
+import { type ConsentGrant, checkWithdrawal } from './consent-decision.ts'
 
 const WITHDRAWN_AT = new Date('2026-11-10T09:00:00.000Z')
 const BLOCKED = { allowed: false, reason: 'consent_withdrawn' }
@@ -11,7 +11,7 @@ describe('checkWithdrawal', () => {
     assert.deepEqual(checkWithdrawal(grant('granted_by_consent', null), null), { allowed: true })
   })
 
-  it('reopens for a consent captured a millisecond after the withdrawal, not at it', () => {
+  it('allows consent captured after the withdrawal, but not at the same millisecond', () => {
     const verdictAt = (time: string) =>
       checkWithdrawal(grant('granted_by_consent', time), WITHDRAWN_AT)
     assert.deepEqual(verdictAt('2026-11-10T09:00:00.001Z'), { allowed: true })
@@ -19,12 +19,12 @@ describe('checkWithdrawal', () => {
     assert.deepEqual(verdictAt('2026-11-10T08:59:59.999Z'), BLOCKED)
   })
 
-  it('compares times, not texts: an offset does not make a consent later', () => {
+  it('compares times, not text: an offset does not make a consent later', () => {
     const early = grant('granted_by_tcf', '2026-11-10T10:30:00+02:00')
     assert.deepEqual(checkWithdrawal(early, WITHDRAWN_AT), BLOCKED)
   })
 
-  it('blocks a grant that names no time', () => {
+  it('blocks a grant without a capture time', () => {
     assert.deepEqual(checkWithdrawal(grant('granted_by_consent_mode', null), WITHDRAWN_AT), BLOCKED)
   })
 
@@ -34,7 +34,7 @@ describe('checkWithdrawal', () => {
     assert.deepEqual(checkWithdrawal(grant('attested_by_basis', null), WITHDRAWN_AT), BLOCKED)
   })
 
-  it('blocks a stored time that cannot be read', () => {
+  it('blocks an invalid stored time', () => {
     assert.deepEqual(checkWithdrawal(grant('granted_by_consent', 'soon'), WITHDRAWN_AT), BLOCKED)
   })
 })

@@ -1,4 +1,4 @@
-import { checkWithdrawal } from '../consent/withdrawal.ts'
+import { checkWithdrawal } from '../consent/consent-decision.ts'
 import type { Database } from '../db/database.ts'
 import { listVisitorKeys } from '../events/person-identifiers.ts'
 import type { StoredEvent } from '../events/store.ts'

@@ -12,7 +12,7 @@ import { validateSubmission } from './validate-submission.ts'
 export interface AcceptanceContext {
   commits: CommitQueue<EventDraft, CommitOutcome>
   platforms: Platforms
-  /** A visitor withdrew: what still waits for them must not leave. */
+  /** Skips the waiting deliveries of a visitor who withdrew consent. */
   skipWaitingDeliveries: (visitor: {
     trackerId: string
     visitorId: string
@@ -23,10 +23,10 @@ export interface AcceptanceContext {
 interface EventRequest {
   platforms: Platforms
   tracker: TrackerIdentity
-  /** Null when a tracker secret brought it. */
+  /** Null when the request used a tracker secret. */
   browser: BrowserCaller | null
   body: unknown
-  /** How long the body was as it came. */
+  /** Size of the body as received. */
   bodyBytes: number
   idempotencyKey: string | undefined
   receivedAt: Date
@@ -37,7 +37,7 @@ type AcceptanceResult = { eventId: string; space: EventSpace } & (
   | { isDuplicate: false; warnings: IngestionWarning[] }
 )
 
-/** A submission that may be stored, and what its answer says. */
+/** A valid submission, ready to be committed. */
 interface PreparedEvent {
   draft: EventDraft
   bodyBytes: number
@@ -45,14 +45,17 @@ interface PreparedEvent {
 }
 
 /**
- * createEvent, before the commit: check the submission, name the event, ask consent, hash the
- * identity. Throws a 422 refusal with every wrong field. Not a part of `acceptEvent`, which would
- * hold on to the body while it waits.
+ * First half of createEvent: validates the submission, resolves the event ID, decides consent, and
+ * hashes identifiers. Throws a 422 refusal naming every invalid field. Separate from `acceptEvent`,
+ * which would keep the raw body in memory while it waits for the commit.
  */
 export function prepareEvent(request: EventRequest): PreparedEvent {
   const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
-  const checked = validateSubmission(body, { idempotencyKey, receivedAt, browser })
-  const { submission, eventId, eventTime, decision } = checked
+  const { submission, eventId, eventTime, decision } = validateSubmission(body, {
+    idempotencyKey,
+    receivedAt,
+    browser,
+  })
   const draft = draftEvent(submission, {
     trackerId: tracker.trackerId,
     eventId,
@@ -66,7 +69,7 @@ export function prepareEvent(request: EventRequest): PreparedEvent {
   return { draft, bodyBytes, warnings: decision.warnings }
 }
 
-/** createEvent, from here on: wait for the commit. Throws a 503 refusal when too many wait. */
+/** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
 export async function acceptEvent(
   context: AcceptanceContext,
   { draft, bodyBytes, warnings }: PreparedEvent,
@@ -80,7 +83,7 @@ export async function acceptEvent(
   return { eventId, space, isDuplicate: false, warnings }
 }
 
-/** One a tracker: asking again finds the first. */
+/** Fixed, so that each tracker has one verification event and later calls find it. */
 const VERIFICATION_EVENT_ID = 'signal-verification'
 
 const VERIFICATION_SUBMISSION = {
@@ -90,8 +93,8 @@ const VERIFICATION_SUBMISSION = {
 } as const
 
 /**
- * verifySignalIngestion: records one identity-free event, which proves that the tracker can write
- * to the ledger. It is no evidence of a real arrival and is delivered nowhere (spec).
+ * verifySignalIngestion: stores one event without identity, which proves that the tracker can
+ * write. The event is not delivered and does not count as received traffic.
  */
 export async function verifyIngestion(
   { commits, platforms }: Pick<AcceptanceContext, 'commits' | 'platforms'>,
@@ -99,12 +102,17 @@ export async function verifyIngestion(
   receivedAt: Date,
 ): Promise<{ eventId: string; isDuplicate: boolean }> {
   const eventId = VERIFICATION_EVENT_ID
-  const moment = { receivedAt, eventTime: receivedAt, identityPresent: false }
-  const decision = decideConsent(VERIFICATION_SUBMISSION, moment)
+  const eventTime = receivedAt
+  const decision = decideConsent(VERIFICATION_SUBMISSION, {
+    receivedAt,
+    eventTime,
+    identityPresent: false,
+  })
   const draft = draftEvent(VERIFICATION_SUBMISSION, {
-    ...moment,
     trackerId,
     eventId,
+    receivedAt,
+    eventTime,
     decision,
     platforms,
   })

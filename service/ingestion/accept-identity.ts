@@ -3,24 +3,24 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, Platform, SubmittedIdentity } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 
-/** What acceptance needs of the registry. */
+/** The part of the registry that acceptance needs. */
 export type Platforms = Pick<PlatformRegistry, 'all' | 'default'>
 
 interface IdentityInput extends SubmittedIdentity {
-  /** What a trusted edge saw of the browser. */
+  /** The browser as a trusted edge saw it. */
   edge: EdgeClient | null
 }
 
-/** Identity as the default platform has it, with that of the other platforms by name. */
+/** Identity for the default platform, plus that of the other platforms by name. */
 interface DraftIdentity extends AcceptedIdentity {
   platforms: Record<string, PlatformIdentity>
 }
 
 /**
- * Makes the identity of an event for every platform, while the raw values are there. The plan of
- * the event keeps those of the tracker's destinations, which are known only then: to look them up
- * here would cost a request a query, and could find other destinations than the plan. The digests
- * of the default platform are always kept, because erasure and withdrawal find people by them.
+ * Normalizes the identity of an event for every platform while the raw values are in memory. The
+ * plan of the event keeps only the identity for the tracker's destinations. They are not looked up
+ * here: that would cost one query per request and could differ from the plan. The digests for the
+ * default platform are always stored, because erasures and withdrawals find people by them.
  */
 export function acceptIdentity(
   { all, default: defaultPlatform }: Platforms,
@@ -41,15 +41,15 @@ export function acceptIdentity(
 function acceptForPlatform(platform: Platform, { edge, ...submitted }: IdentityInput) {
   const accepted = platform.normalizeIdentity(submitted)
   if (edge === null) return accepted
-  const seen = normalizeEdgeIdentity(platform, submitted, edge)
+  const edgeIdentity = normalizeEdgeIdentity(platform, submitted, edge)
   return {
     ...accepted,
-    plain: { ...accepted.plain, ...seen.plain },
-    dropped: accepted.dropped.concat(seen.dropped),
+    plain: { ...accepted.plain, ...edgeIdentity.plain },
+    dropped: accepted.dropped.concat(edgeIdentity.dropped),
   }
 }
 
-/** What a trusted edge saw, by the same rules as what a caller with a secret may send. */
+/** Applies the rules for identity from a caller with a secret. */
 function normalizeEdgeIdentity(
   platform: Platform,
   { observedAt }: SubmittedIdentity,

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { digestBody } from './body-digest.ts'
+import { digestBody } from './idempotency.ts'
 
 const EVENT = { trackerId: '00000000-0000-4000-8000-000000000001', eventId: 'order-1' }
 
-it('is the same for the same members in any order, at any depth', () => {
+it('is independent of member order at any depth', () => {
   const one = { a: 1, b: { c: [1, { d: 2, e: 3 }], f: null } }
   const other = { b: { f: null, c: [1, { e: 3, d: 2 }] }, a: 1 }
   assert.deepEqual(digestOf(one), digestOf(other))
 })
 
-it('is another one for another value, order of a list, type or nesting', () => {
+it('differs for different values, list orders, types, and nesting', () => {
   const bodies = [
     {},
     { a: 1 },
@@ -31,18 +31,18 @@ it('is another one for another value, order of a list, type or nesting', () => {
   assert.equal(digests.size, bodies.length)
 })
 
-it('does not look at event_id, which may come in the header instead', () => {
+it('ignores event_id, which may come in the header instead', () => {
   assert.deepEqual(digestOf({ event_id: 'order-1', a: 1 }), digestOf({ a: 1 }))
 })
 
-it('tells nobody that two events have the same body', () => {
+it('differs between events with equal bodies', () => {
   const body = { a: 1 }
   const ofTracker = { ...EVENT, trackerId: '00000000-0000-4000-8000-000000000002' }
   assert.notDeepEqual(digestBody(body, EVENT), digestBody(body, { ...EVENT, eventId: 'order-2' }))
   assert.notDeepEqual(digestBody(body, EVENT), digestBody(body, ofTracker))
 })
 
-it('is the digest that earlier releases stored', () => {
+it('matches digests stored by earlier releases', () => {
   const names = Object.fromEntries(
     [...'zyxwvutsrqponmlkji'].map(name => [name, { [name]: 1, A: null }]),
   )
@@ -53,7 +53,7 @@ it('is the digest that earlier releases stored', () => {
   )
 })
 
-it('survives JSON: what is parsed again has the same digest', () => {
+it('is stable across JSON serialization', () => {
   const anyBody = fc.dictionary(fc.string(), fc.jsonValue({ stringUnit: 'binary' }))
   fc.assert(
     fc.property(anyBody, body => {

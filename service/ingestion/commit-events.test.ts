@@ -15,7 +15,7 @@ const PLATFORMS = createOfflinePlatforms()
 /** SQLSTATE: PostgreSQL takes no NUL in text. The checks at the border never let one through. */
 const NUL_IN_TEXT = '22021'
 
-it('stores and answers the neighbours of a draft that PostgreSQL refuses', async test => {
+it('stores the other events of a group when PostgreSQL rejects one', async test => {
   const service = await serviceUnderTest(test)
   const commits = committer(service)
   const drafts = Array.from({ length: 9 }, (_, index) =>
@@ -34,7 +34,7 @@ it('stores and answers the neighbours of a draft that PostgreSQL refuses', async
   }
 })
 
-it('tells the first of equal ids in one group from the others', async test => {
+it('treats the first draft of an event ID in a group as new and the others as duplicates', async test => {
   const service = await serviceUnderTest(test)
   const names = ['Purchase', 'Purchase', 'Lead', 'Refund']
   const drafts = names.map(name => draftOf(service, 'same', name))
@@ -49,7 +49,7 @@ it('tells the first of equal ids in one group from the others', async test => {
   assert.match(deliveries[0].explanation, /came again 2 times with a different body/)
 })
 
-it('answers repeated events even when the book-keeping about them fails', async test => {
+it('accepts duplicates even when recording them fails', async test => {
   const service = await serviceUnderTest(test)
   const failures: unknown[] = []
   const commits = committer(service, error => failures.push(error))
@@ -61,7 +61,7 @@ it('answers repeated events even when the book-keeping about them fails', async 
   assert.equal(failures.length, 1)
 })
 
-it('wakes the senders for planned deliveries, and not for repeated or lifecycle events', async test => {
+it('wakes the delivery workers for planned deliveries only', async test => {
   const service = await serviceUnderTest(test)
   let wakes = 0
   const commits = committer(service, assert.ifError, () => {
@@ -75,7 +75,7 @@ it('wakes the senders for planned deliveries, and not for repeated or lifecycle 
   assert.equal(wakes, 1)
 })
 
-it('keeps no parameters of a commit that was answered', async test => {
+it('releases the parameters of a finished commit', async test => {
   const service = await serviceUnderTest(test)
   const { pool } = service.database
   const asked: { name?: string; values?: string[] }[] = []

@@ -1,34 +1,37 @@
+import type { KeyObject } from 'node:crypto'
 import type { Database } from '../db/database.ts'
-import type { StoreNodes } from '../db/store-nodes.ts'
 import { DeliveryIdAllocator } from '../delivery/delivery-id-store.ts'
 import type { DestinationRouteCache } from '../delivery/destination-route-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'
 import { PayloadIndexMerger } from '../events/payload-index-store.ts'
-import { listVisitorKeys } from '../events/person-identifiers.ts'
+import {
+  computeKeyedDigest,
+  listIdentifierDigests,
+  listVisitorKeys,
+} from '../events/person-identifiers.ts'
 import { recordDifferingSubmissions } from '../events/store.ts'
-import { findWithdrawals } from '../events/suppression-store.ts'
-import type { ServiceLogger } from '../http/service-app.ts'
+import {
+  findSuppressedDigests,
+  findTrackersWithErasures,
+  findWithdrawals,
+} from '../events/suppression-store.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import type { CommitHealth } from './commit-health.ts'
-import { ErasureCheck, type ErasureKeyProvider } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
-import { type CommitQueue, GroupCommit } from './group-commit.ts'
-import { GroupCommitPerNode } from './group-commit-per-node.ts'
-import { type PlanInput, planEvent } from './plan-event.ts'
+import { type ErasureState, type PlanInput, planEvent } from './plan-event.ts'
 import { formatEventKey, insertEvents } from './store.ts'
 
 interface CommitterContext {
   database: Database
   platforms: PlatformRegistry
   routes: DestinationRouteCache
-  /** Asked for as soon as a tracker has erased a person. */
+  /** Called once a tracker has erased a person. */
   erasureKey: ErasureKeyProvider
-  /** Deliveries were planned: wake the workers that send them. */
+  /** Wakes the delivery workers. */
   onDeliveriesPlanned: () => void
-  /** Book-keeping about repeated events failed; the events themselves are safe. */
+  /** Called when a duplicate could not be recorded. The events themselves are stored. */
   onDuplicateRecordError: (error: unknown) => void
 }
 
@@ -36,22 +39,22 @@ export interface CommitOutcome {
   isNew: boolean
 }
 
-/** Makes the function that commits a group of drafts in one transaction, for `GroupCommit`. */
+/** Returns the function that commits a group of drafts in one transaction, for `GroupCommit`. */
 export function createEventCommitter(
   context: CommitterContext,
 ): (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]> {
   const ids = new DeliveryIdAllocator(context.database)
   const erasures = new ErasureCheck(context.database, context.erasureKey)
-  const index = new PayloadIndexMerger(context.database)
-  const lists = new ListPositionIndexer(context.database)
-  return drafts => commitEvents({ ...context, ids, erasures, index, lists }, drafts)
+  const payloadIndex = new PayloadIndexMerger(context.database)
+  const listIndex = new ListPositionIndexer(context.database)
+  return drafts => commitEvents({ ...context, ids, erasures, payloadIndex, listIndex }, drafts)
 }
 
 interface EventCommitter extends CommitterContext {
   ids: DeliveryIdAllocator
   erasures: ErasureCheck
-  index: PayloadIndexMerger
-  lists: ListPositionIndexer
+  payloadIndex: PayloadIndexMerger
+  listIndex: ListPositionIndexer
 }
 
 async function commitEvents(
@@ -65,12 +68,12 @@ async function commitEvents(
     const key = formatEventKey(draft)
     return { isNew: inserted.has(key) && firsts.get(key) === draft }
   })
-  const repeated = drafts.filter((_, index) => outcomes[index]?.isNew === false)
-  if (repeated.length > 0) await recordDuplicates(context, repeated)
+  const duplicates = drafts.filter((_, index) => outcomes[index]?.isNew === false)
+  if (duplicates.length > 0) await recordDuplicates(context, duplicates)
   return outcomes
 }
 
-/** The same id twice in one group: the first one is stored, as if they had come one by one. */
+/** If a group has an event ID twice, the first draft is stored and the second is a duplicate. */
 function selectFirstByKey(drafts: readonly EventDraft[]): Map<string, EventDraft> {
   const firsts = new Map<string, EventDraft>()
   for (const draft of drafts) {
@@ -80,40 +83,42 @@ function selectFirstByKey(drafts: readonly EventDraft[]): Map<string, EventDraft
   return firsts
 }
 
-/** Erasures are not requested fast enough to need more rounds. */
+/** Erasures are too rare to cause more conflicts than this for one group. */
 const CONFLICT_ROUNDS_MAX = 8
 
 type PersonStateLookup = (draft: EventDraft) => Pick<PlanInput, 'withdrawnAt' | 'erasure'>
 
 /**
- * Stores the drafts as if no one had withdrawn consent or been erased; the statement leaves out
- * those for whom that is wrong, and they are stored again with what is known of them.
+ * Stores the drafts optimistically, assuming that no visitor withdrew consent or was erased. The
+ * insert leaves out events for which that is wrong. The next round looks up their withdrawals and
+ * erasures and stores them accordingly.
  */
 async function storeDrafts(
   context: EventCommitter,
   drafts: Map<string, EventDraft>,
 ): Promise<Set<string>> {
-  const { database, erasures, index, lists, onDeliveriesPlanned: onPlanned } = context
+  const { database, erasures, payloadIndex, listIndex, onDeliveriesPlanned } = context
   const inserted = new Set<string>()
-  let hasPlanned = false
-  let left = drafts
-  let groundsOf: PersonStateLookup = draft => ({
-    withdrawnAt: 'unasked',
+  let hasDeliveries = false
+  let remaining = drafts
+  let stateOf: PersonStateLookup = draft => ({
+    withdrawnAt: 'unchecked',
     erasure: erasures.assumeState(draft),
   })
-  for (let round = 1; left.size > 0; round += 1) {
-    if (round > CONFLICT_ROUNDS_MAX)
-      throw new Error('the people of a group are erased again and again')
-    const plan = await planDrafts(context, left, groundsOf)
-    const stored = await insertEvents(database, plan.entries, plan.deliveries)
+  for (let round = 1; remaining.size > 0; round += 1) {
+    if (round > CONFLICT_ROUNDS_MAX) {
+      throw new Error(`events still conflict with erasures after ${CONFLICT_ROUNDS_MAX} rounds`)
+    }
+    const plan = await planDrafts(context, remaining, stateOf)
+    const stored = await insertEvents(database, plan.records, plan.deliveries)
     for (const key of stored.newKeys) inserted.add(key)
-    lists.recordStored(plan.entries)
-    hasPlanned ||= plan.deliveries.length > 0
-    left = new Map([...left].filter(([key]) => stored.conflictingKeys.has(key)))
-    if (left.size > 0) groundsOf = await fetchPersonStates(context, [...left.values()])
+    listIndex.recordStored(plan.records)
+    hasDeliveries ||= plan.deliveries.length > 0
+    remaining = new Map([...remaining].filter(([key]) => stored.conflictingKeys.has(key)))
+    if (remaining.size > 0) stateOf = await fetchPersonStates(context, [...remaining.values()])
   }
-  index.recordStored(inserted.size)
-  if (hasPlanned && inserted.size > 0) onPlanned()
+  payloadIndex.recordStored(inserted.size)
+  if (hasDeliveries && inserted.size > 0) onDeliveriesPlanned()
   return inserted
 }
 
@@ -121,10 +126,10 @@ async function fetchPersonStates(
   { database, erasures }: EventCommitter,
   drafts: readonly EventDraft[],
 ): Promise<PersonStateLookup> {
-  const latest = await findWithdrawals(database, drafts.flatMap(listVisitors))
+  const latestWithdrawal = await findWithdrawals(database, drafts.flatMap(listVisitors))
   const erasureOf = await erasures.fetchStates(drafts)
   return draft => ({
-    withdrawnAt: latest(draft.trackerId, listVisitorKeys(draft)),
+    withdrawnAt: latestWithdrawal(draft.trackerId, listVisitorKeys(draft)),
     erasure: erasureOf(draft),
   })
 }
@@ -132,28 +137,28 @@ async function fetchPersonStates(
 async function planDrafts(
   { platforms, routes, ids }: EventCommitter,
   drafts: Map<string, EventDraft>,
-  groundsOf: PersonStateLookup,
-): Promise<{ entries: EventRecord[]; deliveries: PlannedDelivery[] }> {
-  const entries: EventRecord[] = []
+  stateOf: PersonStateLookup,
+): Promise<{ records: EventRecord[]; deliveries: PlannedDelivery[] }> {
+  const records: EventRecord[] = []
   const deliveries: PlannedDelivery[] = []
-  // In the order of receipt, which keys begin with: their pages of an index fill up.
+  // Index keys begin with the time of receipt; inserting in that order fills the index pages.
   for (const draft of [...drafts.values()].sort(compareByReceipt)) {
     const { trackerId } = draft
     const trackerRoutes = await routes.get(trackerId)
     await ids.reserve(trackerId, Math.max(1, trackerRoutes.length))
     const plan = planEvent(draft, {
-      ...groundsOf(draft),
+      ...stateOf(draft),
       routes: trackerRoutes,
       windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
       nextDeliveryId: () => ids.take(trackerId),
     })
-    entries.push(plan.entry)
+    records.push(plan.record)
     deliveries.push(...plan.deliveries)
   }
-  return { entries, deliveries }
+  return { records, deliveries }
 }
 
-/** Where no plug-in of this process has the name, the process that sends the event decides. */
+/** Null for a platform unknown to this process: the process that sends the event decides. */
 function platformWindowEnd(
   platform: Platform | null,
   { eventTime, actionSource }: EventDraft,
@@ -172,9 +177,9 @@ function listVisitors(draft: EventDraft): { trackerId: string; visitorId: string
   return listVisitorKeys(draft).map(visitorId => ({ trackerId: draft.trackerId, visitorId }))
 }
 
-/** The answer is the same for a repeated body and for another one; the trace tells them apart. */
+/** A duplicate gets the same response whether or not its body differs; the trace shows which. */
 async function recordDuplicates(
-  { database, onDuplicateRecordError: onNoteError }: CommitterContext,
+  { database, onDuplicateRecordError }: CommitterContext,
   drafts: readonly EventDraft[],
 ): Promise<void> {
   const submissions = drafts.map(({ trackerId, space, eventId, bodyDigest, receivedAt }) => ({
@@ -184,65 +189,79 @@ async function recordDuplicates(
     bodyDigest,
     at: receivedAt,
   }))
-  await recordDifferingSubmissions(database, submissions).catch(onNoteError)
+  await recordDifferingSubmissions(database, submissions).catch(onDuplicateRecordError)
 }
 
-/** Events that were committed together. */
-export interface CommittedGroup {
-  eventCount: number
-  /** The others were there already. */
-  newCount: number
-  seconds: number
-}
+/** Returns the key for `computeKeyedDigest`. Throws while the key is unavailable. */
+export type ErasureKeyProvider = () => Promise<KeyObject>
 
-interface EventCommitsOptions {
-  nodes: StoreNodes
-  database: Database
-  platforms: PlatformRegistry
-  routes: DestinationRouteCache
-  erasureKey: ErasureKeyProvider
-  health: CommitHealth
-  logger: ServiceLogger
-  commitEventsMax: number
-  ingestQueueMax: number
-  /** Deliveries were planned: wake the workers that send them. */
-  onDeliveriesPlanned: () => void
-  /** For counting. */
-  onCommitted?: ((group: CommittedGroup) => void) | undefined
-}
+/** Keyed digests cost microseconds per event, so they are computed for these trackers only. */
+const TRACKERS_WITH_ERASURES_MAX = 100_000
 
-/** Commits events in groups: one at a time on one PostgreSQL, or at each node of a cluster. */
-export function createEventCommits(
-  options: EventCommitsOptions,
-): CommitQueue<EventDraft, CommitOutcome> {
-  const { nodes, database, health, logger, onCommitted } = options
-  const onNoteError = (err: unknown) => logger.warn({ err }, 'a repeated submission was not noted')
-  const committerOf = (node: Database) => {
-    const commit = createEventCommitter({
-      ...options,
-      database: node,
-      onDuplicateRecordError: onNoteError,
-    })
-    return health.trackCommits(onCommitted ? measureCommits(commit, onCommitted) : commit)
+const NO_DIGESTS: ReadonlySet<string> = new Set()
+
+/**
+ * Remembers which trackers have erased a person, for the optimistic insert. A remembered tracker
+ * never becomes wrong, because erasures are permanent. A tracker that is not remembered yet is
+ * found when its first event conflicts.
+ */
+class ErasureCheck {
+  readonly #database: Database
+  readonly #erasureKey: ErasureKeyProvider
+  readonly #trackersWithErasures = new Set<string>()
+  #key: KeyObject | null = null
+
+  constructor(database: Database, erasureKey: ErasureKeyProvider) {
+    this.#database = database
+    this.#erasureKey = erasureKey
   }
-  const bounds = { itemsMax: options.commitEventsMax, queueMax: options.ingestQueueMax }
-  if (!nodes.isCluster) return new GroupCommit({ commit: committerOf(database), ...bounds })
-  return new GroupCommitPerNode({ nodeOf: id => nodes.findNode(id), committerOf, ...bounds })
+
+  /** Assumes the state of a draft without a query. */
+  assumeState(draft: EventDraft): ErasureState {
+    const key = this.#key
+    if (key === null || !this.#trackersWithErasures.has(draft.trackerId)) return 'unchecked'
+    return { erased: NO_DIGESTS, keyed: [...computeKeyedDigests(key, draft).keys()] }
+  }
+
+  /** Looks up erasures for these drafts. The result covers these drafts only. */
+  async fetchStates(drafts: readonly EventDraft[]): Promise<(draft: EventDraft) => ErasureState> {
+    const erasing = await findTrackersWithErasures(this.#database, [
+      ...new Set(drafts.map(({ trackerId }) => trackerId)),
+    ])
+    if (erasing.size === 0) return () => 'unchecked'
+    const key = await this.#erasureKey()
+    this.#remember(key, erasing)
+    const affected = drafts.filter(({ trackerId }) => erasing.has(trackerId))
+    const digestsByDraft = new Map(
+      affected.map(draft => [draft, [...computeKeyedDigests(key, draft)]]),
+    )
+    const suppressed = await findSuppressedDigests(
+      this.#database,
+      [...digestsByDraft].flatMap(([{ trackerId }, digests]) =>
+        digests.map(([keyed]) => ({ trackerId, keyed })),
+      ),
+    )
+    return draft => {
+      const digests = digestsByDraft.get(draft)
+      if (!digests) return 'unchecked'
+      const erased = digests.filter(([keyed]) => suppressed.has(`${draft.trackerId} ${keyed}`))
+      return {
+        erased: new Set(erased.map(([, digest]) => digest)),
+        keyed: digests.map(([keyed]) => keyed),
+      }
+    }
+  }
+
+  #remember(key: KeyObject, trackerIds: ReadonlySet<string>): void {
+    this.#key = key
+    if (this.#trackersWithErasures.size + trackerIds.size > TRACKERS_WITH_ERASURES_MAX)
+      this.#trackersWithErasures.clear()
+    for (const trackerId of trackerIds) this.#trackersWithErasures.add(trackerId)
+  }
 }
 
-type CommitFunction = ReturnType<typeof createEventCommitter>
-
-/** The same commits, each told of once it is durable. */
-function measureCommits(
-  commit: CommitFunction,
-  onCommitted: (group: CommittedGroup) => void,
-): CommitFunction {
-  return async drafts => {
-    const start = performance.now()
-    const outcomes = await commit(drafts)
-    const newCount = outcomes.filter(({ isNew }) => isNew).length
-    const seconds = (performance.now() - start) / 1_000
-    onCommitted({ eventCount: drafts.length, newCount, seconds })
-    return outcomes
-  }
+/** Maps each keyed digest to its plain digest. */
+function computeKeyedDigests(key: KeyObject, draft: EventDraft): Map<string, string> {
+  const digests = listIdentifierDigests(draft)
+  return new Map(digests.map(digest => [computeKeyedDigest(key, draft.trackerId, digest), digest]))
 }

@@ -31,7 +31,7 @@ async function refuseEvents({ database: { pool } }: ServiceUnderTest, condition:
   return async () => void (await pool.query('drop function refuse cascade'))
 }
 
-it('503 from /readyz while the disk is full, and 200 by itself once it is not', async test => {
+it('returns 503 from /readyz while the disk is full and recovers by itself', async test => {
   const { service, clock, submit, ready } = await serviceOnClock(test)
   const mend = await refuseEvents(service, 'disk_full')
   assert.equal(await submit(), 503)
@@ -56,14 +56,14 @@ it('503 from /readyz while the disk is full, and 200 by itself once it is not', 
   assert.deepEqual(
     ofCommits.map(({ level, msg, err }) => [level, msg, err?.code]),
     [
-      ['warn', 'the store refused a commit', '53100'],
-      ['error', 'no commit works; /readyz answers 503 until one does', '53100'],
+      ['warn', 'a commit failed', '53100'],
+      ['error', 'commits are failing; /readyz returns 503 until one succeeds', '53100'],
       ['info', 'commits work again', undefined],
     ],
   )
 })
 
-it('200 from /readyz as soon as a commit works, without a probe', async test => {
+it('returns 200 from /readyz after a successful commit, without a probe', async test => {
   const { service, submit, ready } = await serviceOnClock(test)
   const mend = await refuseEvents(service, 'disk_full')
   for (let count = 0; count < 4; count += 1) assert.equal(await submit(), 503)
@@ -75,7 +75,7 @@ it('200 from /readyz as soon as a commit works, without a probe', async test => 
   assert.deepEqual(await ready(), [200])
 })
 
-it('200 from /readyz however many events the store refuses for what is in them', async test => {
+it('returns 200 from /readyz when commits fail only because of their events', async test => {
   const { service, submit, ready } = await serviceOnClock(test)
   await refuseEvents(service, 'check_violation')
   for (let count = 0; count < 4; count += 1) assert.equal(await submit(), 500)
@@ -83,7 +83,7 @@ it('200 from /readyz however many events the store refuses for what is in them',
   assert.deepEqual({ ...service.server.commitHealth.failures }, { store: 0, event: 4 })
 })
 
-it('a probe keeps nothing', async test => {
+it('stores nothing when it probes', async test => {
   const { service, submit, ready } = await serviceOnClock(test)
   const mend = await refuseEvents(service, 'disk_full')
   for (let count = 0; count < 3; count += 1) await submit()
@@ -95,7 +95,7 @@ it('a probe keeps nothing', async test => {
   }
 })
 
-it('is ready as long as one node of the store takes commits, and tells of the worst', async () => {
+it('stays ready while one node commits and reports the failures of the worst node', async () => {
   const told: string[] = []
   const away = Object.assign(new Error('away'), { code: '08006' })
   const health = new CommitHealth({

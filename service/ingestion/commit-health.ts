@@ -7,40 +7,39 @@ import { singleFlight } from '../util/single-flight.ts'
 import { probeCommit } from './commit-probe-store.ts'
 
 export interface CommitHealthOptions {
-  /** A commit that keeps nothing. Throws when it cannot be made. */
+  /** Makes a commit that stores nothing. Throws when it fails. */
   probe: () => Promise<void>
-  /** Seconds of a clock that only goes forward. */
   monotonicSeconds: () => number
-  /** The store refused a commit after one that it took. */
+  /** The first commit fails after one that worked. */
   onFailed: (error: unknown) => void
-  /** So many were refused in a row that the process is not ready any more. */
+  /** Enough commits failed in a row to make the process unready. */
   onUnready: (error: unknown) => void
   /** Commits work again. */
   onReady: () => void
 }
 
-/** How many commits failed since the start, by whose fault it was. */
+/** Commits that failed since the start, by cause. */
 export interface CommitFailures {
   store: number
-  /** The statement was refused for an event in it; the others were committed without it. */
+  /** The statement failed because of one event. The other events were committed without it. */
   event: number
 }
 
-/** One broken connection makes no process unready. */
+/** A single broken connection does not make the process unready. */
 const UNREADY_FAILURES_MIN = 3
-/** A process that is not ready gets no traffic, so that nothing else would show that it could. */
+/** An unready process gets no traffic, so only a probe can show that commits work again. */
 const PROBE_SECONDS = 2
 
 /**
- * Whether commits work: a store whose disk is full answers every question, so asking it something
- * says nothing. It is counted what the store refuses; what is refused for an event in it is not,
- * since a caller must not be able to take the service from the others.
+ * Tracks whether commits work. A database whose disk is full still answers queries, so a query
+ * proves nothing; failed commits do. Failures caused by one event do not count: otherwise a single
+ * caller could make the service unready for the others.
  */
 export class CommitHealth {
   readonly failures: CommitFailures = { store: 0, event: 0 }
   readonly #options: CommitHealthOptions
   readonly #probe: () => Promise<void>
-  /** One for each node of the store. */
+  /** One per node. */
   readonly #streaks: CommitFailureStreak[] = []
   #probedAt = Number.NEGATIVE_INFINITY
 
@@ -49,12 +48,12 @@ export class CommitHealth {
     this.#probe = singleFlight(options.probe)
   }
 
-  /** Commits that the store refused since the last one that it took: those of the worst node. */
+  /** Failed commits since the last one that worked, of the worst node. */
   get consecutiveFailures(): number {
     return Math.max(0, ...this.#streaks.map(({ failures }) => failures))
   }
 
-  /** The same commits, each counted. To be called once for each node of the store. */
+  /** Wraps `commit` to count its failures. Call it once per node. */
   trackCommits<Items, Outcome>(
     commit: (items: Items) => Promise<Outcome>,
   ): (items: Items) => Promise<Outcome> {
@@ -66,26 +65,26 @@ export class CommitHealth {
         this.#endStreaks([streak])
         return outcome
       } catch (error) {
-        this.#failed(streak, error)
+        this.#recordFailure(streak, error)
         throw error
       }
     }
   }
 
   /**
-   * For `/readyz`: throws while commits fail. Then it tries one that keeps nothing, every other
-   * second at most, and is content as soon as that works.
+   * For `/readyz`: throws while commits fail. At most every two seconds, it probes with a commit
+   * that stores nothing. Once a probe works, the process is ready again.
    */
   async check(): Promise<void> {
     if (this.#isReady) return
     const now = this.#options.monotonicSeconds()
-    if (now - this.#probedAt < PROBE_SECONDS) throw new Error('commits fail')
+    if (now - this.#probedAt < PROBE_SECONDS) throw new Error('commits are failing')
     this.#probedAt = now
     await this.#probe()
     this.#endStreaks(this.#streaks)
   }
 
-  /** A process serves the trackers of every node that works. */
+  /** One working node is enough: the process still serves its trackers. */
   get #isReady(): boolean {
     return this.#streaks.length === 0 || this.#streaks.some(isBelowThreshold)
   }
@@ -96,7 +95,7 @@ export class CommitHealth {
     if (!wasReady) this.#options.onReady()
   }
 
-  #failed(streak: CommitFailureStreak, error: unknown): void {
+  #recordFailure(streak: CommitFailureStreak, error: unknown): void {
     if (!isStoreUnavailable(error)) {
       this.failures.event += 1
       return
@@ -109,7 +108,7 @@ export class CommitHealth {
   }
 }
 
-/** Commits of one node that failed since the last that worked. */
+/** Failed commits of one node since the last one that worked. */
 interface CommitFailureStreak {
   failures: number
 }
@@ -125,23 +124,19 @@ export interface CommitHealthContext {
   monotonicSeconds: () => number
 }
 
-/** Whether commits to this store work; the log hears of the beginning and the end of a trouble. */
-export function createCommitHealth({
-  nodes,
-  logger,
-  now,
-  monotonicSeconds: steadySeconds,
-}: CommitHealthContext) {
+/** Logs when commits start to fail and when they recover. */
+export function createCommitHealth({ nodes, logger, now, monotonicSeconds }: CommitHealthContext) {
   return new CommitHealth({
     probe: () => probeNodes(nodes, now()),
-    monotonicSeconds: steadySeconds,
-    onFailed: err => logger.warn({ err }, 'the store refused a commit'),
-    onUnready: err => logger.error({ err }, 'no commit works; /readyz answers 503 until one does'),
+    monotonicSeconds,
+    onFailed: err => logger.warn({ err }, 'a commit failed'),
+    onUnready: err =>
+      logger.error({ err }, 'commits are failing; /readyz returns 503 until one succeeds'),
     onReady: () => logger.info('commits work again'),
   })
 }
 
-/** Throws when no node takes a commit. */
+/** Throws when commits fail on every node. */
 async function probeNodes(nodes: StoreNodes, at: Date): Promise<void> {
   if (!nodes.isCluster) return probeCommit(await nodes.findNode(randomUUID()), at)
   await Promise.any(
@@ -149,14 +144,14 @@ async function probeNodes(nodes: StoreNodes, at: Date): Promise<void> {
   )
 }
 
-/** A node that has a sixteenth of the shards is missed once in 60 probes. */
+/** For a node with 1/16 of the shards, one probe in 60 finds no ID. */
 const TRACKER_ID_TRIES_MAX = 64
 
-/** An id that no tracker has, and that this node would own. */
+/** A random tracker ID that belongs to a shard of this node. */
 async function generateTrackerIdOn(nodes: StoreNodes, node: Database): Promise<string> {
   for (let tries = 0; tries < TRACKER_ID_TRIES_MAX; tries += 1) {
     const id = randomUUID()
     if ((await nodes.findNode(id)) === node) return id
   }
-  throw new Error('the node owns hardly any trackers')
+  throw new Error('found no tracker ID that belongs to the node')
 }

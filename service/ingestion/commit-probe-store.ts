@@ -6,12 +6,12 @@ import { insertEventsInTransaction } from './store.ts'
 
 const PROBE_MILLISECONDS_MAX = 2_000
 
-/** As long as a body may be: a short row may find room where a group of events does not. */
+/** The size limit of a body: on a full disk, a short row may still fit where events do not. */
 const PROBE_BYTES = 65_536
 
 /**
- * Stores one event as acceptance does, with the largest payload there may be, and takes it back:
- * throws when no event could be stored. It belongs to no tracker, and no one ever sees it.
+ * Inserts one event of the largest size as ingestion does and rolls it back. Throws when events
+ * cannot be stored. The event belongs to no tracker and is never visible.
  */
 export async function probeCommit(
   database: Database,
@@ -23,12 +23,12 @@ export async function probeCommit(
   let isBroken = true
   try {
     await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
-    const entries = [buildProbeRecord(trackerId, at)]
-    await insertEventsInTransaction(client, { entries, deliveries: [], isCluster })
+    const records = [buildProbeRecord(trackerId, at)]
+    await insertEventsInTransaction(client, { records, deliveries: [], isCluster })
     isBroken = false
   } finally {
-    const ended = await client.query('rollback').catch((error: Error) => error)
-    client.release(isBroken || ended instanceof Error)
+    const rolledBack = await client.query('rollback').catch((error: Error) => error)
+    client.release(isBroken || rolledBack instanceof Error)
   }
 }
 

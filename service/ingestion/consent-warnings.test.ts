@@ -12,7 +12,7 @@ const AFTER_EVENT =
   'consent.captured_at is later than the event: consent must come before the event it covers.'
 const OLD = 'consent.captured_at is older than 180 days: ask again soon.'
 
-it('202 warns about each doubt on captured_at, and delivers all the same', async test => {
+it('returns 202 with a warning for each problem of captured_at and still delivers', async test => {
   const service = await serviceUnderTest(test)
   for (const [captured_at, messages] of [
     ['2026-11-21T12:05:00Z', []],
@@ -35,7 +35,7 @@ it('202 warns about each doubt on captured_at, and delivers all the same', async
   }
 })
 
-it('202 warns of consent that is later than its event, or late and old at once', async test => {
+it('returns 202 with a warning for consent captured after the event, and for old consent', async test => {
   const service = await serviceUnderTest(test)
   const consent = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z' }
   const early = { consent, event_time: '2026-11-21T10:00:00Z' }
@@ -51,13 +51,13 @@ it('202 warns of consent that is later than its event, or late and old at once',
   assert.deepEqual(old.body.warnings, [AFTER_EVENT, OLD].map(warning))
 })
 
-it('202 does not ask for captured_at when nobody is identified', async test => {
+it('returns 202 without a captured_at warning for an event without identity', async test => {
   const service = await serviceUnderTest(test)
   const anonymous = { consent: { ad_user_data: 'granted' }, user_data: { em: '' } }
   assert.deepEqual((await service.submit(samplePurchase(anonymous))).body.warnings, [])
 })
 
-it('200 repeats no warning', async test => {
+it('returns 200 without warnings for a duplicate', async test => {
   const service = await serviceUnderTest(test)
   const doubtful = samplePurchase({ consent: { ad_user_data: 'granted' } })
   assert.equal((await service.submit(doubtful)).body.warnings.length, 1)

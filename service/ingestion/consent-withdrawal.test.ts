@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
-it('202 stops what waits for the visitor who withdraws, and for nobody else', async test => {
+it('skips the waiting deliveries of the visitor who withdraws, and of no other visitor', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-other', visitor_id: 'visitor-2' }))
@@ -26,7 +26,7 @@ it('202 stops what waits for the visitor who withdraws, and for nobody else', as
   assert.equal(await service.deliver(), 2)
 })
 
-it('202 holds later events of the visitor until consent is given anew', async test => {
+it('withholds later events of the visitor until new consent is captured', async test => {
   const service = await serviceUnderTest(test)
   await withdraw(service, 'visitor-1')
   service.clock.forward(3_600)
@@ -49,7 +49,7 @@ it('202 holds later events of the visitor until consent is given anew', async te
   }
 })
 
-it('202 knows the visitor by an e-mail or phone digest, and by external_id', async test => {
+it('matches the visitor by email digest, phone digest, and external_id', async test => {
   const service = await serviceUnderTest(test)
   for (const [name, visitor_id, person] of [
     ['mail', 'Jane@Example.com ', { user_data: { em: 'jane@example.com' } }],
@@ -73,7 +73,7 @@ it('202 knows the visitor by an e-mail or phone digest, and by external_id', asy
   assert.equal((await service.received()).count, 0)
 })
 
-it('202 takes a withdrawal on the basis of consent, with the person and the denial', async test => {
+it('accepts a withdrawal on the basis of consent with identity and a denial', async test => {
   const service = await serviceUnderTest(test)
   const person = { user_data: { em: 'jane@example.com' } }
   await service.submit(purchaseOf('waiting', person))
@@ -93,7 +93,7 @@ it('202 takes a withdrawal on the basis of consent, with the person and the deni
   assert.equal((await service.read('waiting')).body.deliveries[0].status, 'skipped:consent')
 })
 
-it('202 keeps the latest withdrawal, and 200 for a repeated one moves nothing', async test => {
+it('keeps the latest withdrawal, and a duplicate changes nothing', async test => {
   const service = await serviceUnderTest(test)
   await withdraw(service, 'visitor-1', 'bye-1')
   service.clock.forward(600)

@@ -10,7 +10,7 @@ const MODE_GRANTED = { ad_storage: 'granted', ad_user_data: 'granted' }
 const TC_GRANTED = buildTcString()
 const TC_DENIED = buildTcString({ purposes: [1, 7] })
 
-it('422 names the field that denies, and stores nothing', async test => {
+it('returns 422 naming the field that denies and stores nothing', async test => {
   const service = await serviceUnderTest(test)
   for (const [field, signals] of [
     ['consent.ad_user_data', { consent: { ad_user_data: 'denied', ...CAPTURED } }],
@@ -30,7 +30,7 @@ it('422 names the field that denies, and stores nothing', async test => {
   assert.equal((await service.read('order-1001')).status, 404)
 })
 
-it('202 delivers what any one signal grants, and the read says by which', async test => {
+it('returns 202 and delivers when any signal grants, and shows which signal', async test => {
   const service = await serviceUnderTest(test)
   for (const [reason, signals] of [
     ['granted_by_consent', { consent: GRANTED }],
@@ -54,7 +54,7 @@ it('202 delivers what any one signal grants, and the read says by which', async 
   }
 })
 
-it('202 stores what no signal grants, and skips its delivery for want of consent', async test => {
+it('returns 202 and skips deliveries when no signal grants', async test => {
   const service = await serviceUnderTest(test)
   for (const [name, signals] of [
     ['unknown-word', { consent: { ad_user_data: 'einverstanden' } }],
@@ -71,7 +71,7 @@ it('202 stores what no signal grants, and skips its delivery for want of consent
   assert.equal((await service.received()).count, 0)
 })
 
-it('202 keeps the supplied state beside the decision, without what may identify', async test => {
+it('returns 202 and stores the consent objects without identifiers, beside the decision', async test => {
   const service = await serviceUnderTest(test)
   const consent = { ...GRANTED, method: 'banner', mail: 'jane@example.com', analytics: 'denied' }
   const tcf = { string: TC_GRANTED, captured_at: '2026-11-20T08:00:00Z' }

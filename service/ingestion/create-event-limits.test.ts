@@ -18,7 +18,7 @@ const LIMITS = [
 ] as const
 
 for (const [field, charactersMax] of LIMITS) {
-  it(`422 refuses ${field} of ${charactersMax + 1} characters, 202 takes one less`, async test => {
+  it(`returns 422 for ${field} of ${charactersMax + 1} characters and 202 for one fewer`, async test => {
     const service = await serviceUnderTest(test)
     for (const character of CHARACTERS) {
       const longest = character.repeat(charactersMax)
@@ -38,7 +38,7 @@ for (const [field, charactersMax] of LIMITS) {
   })
 }
 
-it('422 refuses contents of 51 items, 202 takes 50', async test => {
+it('returns 422 for contents of 51 items and 202 for 50', async test => {
   const service = await serviceUnderTest(test)
   const fifty = Array.from({ length: 50 }, (_, index) => ({ id: `sku-${index}` }))
   const tooMany = await service.submit(withContents([...fifty, { id: 'sku-50' }]))
@@ -50,7 +50,7 @@ it('422 refuses contents of 51 items, 202 takes 50', async test => {
   assert.deepEqual(event.value_data.contents, fifty)
 })
 
-it('422 refuses contents of 16 KiB and a byte, 202 takes 16 KiB', async test => {
+it('returns 422 for contents over 16 KiB and 202 for exactly 16 KiB', async test => {
   const service = await serviceUnderTest(test)
   // ["…"] is four bytes more than its text; € is three bytes.
   const largest = `€${'x'.repeat(CONTENTS_BYTES_MAX - 4 - 3)}`
@@ -63,7 +63,7 @@ it('422 refuses contents of 16 KiB and a byte, 202 takes 16 KiB', async test => 
   assert.deepEqual(event.value_data.contents, [largest])
 })
 
-it('413 refuses a body of 64 KiB and a byte, 202 takes 64 KiB', async test => {
+it('returns 413 for a body over 64 KiB and 202 for exactly 64 KiB', async test => {
   const service = await serviceUnderTest(test)
   const tooLarge = await service.request('POST', '/api/v1/events', {
     rawBody: bodyOfBytes(BODY_BYTES_MAX + 1),
@@ -77,7 +77,7 @@ it('413 refuses a body of 64 KiB and a byte, 202 takes 64 KiB', async test => {
   assert.equal(largest.status, 202)
 })
 
-it('400 refuses 33 levels of nesting, 202 takes 32', async test => {
+it('returns 400 for 33 levels of nesting and 202 for 32', async test => {
   const service = await serviceUnderTest(test)
   const deep = await service.submit(samplePurchase({ unknown: nested(32) }))
   assert.equal(deep.status, 400)

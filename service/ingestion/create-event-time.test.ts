@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
-it('202 reads every form of event_time back in UTC with milliseconds', async test => {
+it('returns every format of event_time in UTC with milliseconds', async test => {
   const service = await serviceUnderTest(test)
   for (const [event_time, read] of [
     [1_795_258_800, '2026-11-21T11:00:00.000Z'],
@@ -18,7 +18,7 @@ it('202 reads every form of event_time back in UTC with milliseconds', async tes
   }
 })
 
-it('422 refuses milliseconds, half seconds, days without a time and days that are none', async test => {
+it('returns 422 for milliseconds, fractions, dates without a time, and invalid dates', async test => {
   const service = await serviceUnderTest(test)
   for (const [event_time, sentence] of [
     [1_795_258_800_000, 'The event_time field looks like milliseconds; send Unix seconds.'],
@@ -37,7 +37,7 @@ it('422 refuses milliseconds, half seconds, days without a time and days that ar
   }
 })
 
-it('422 refuses six minutes ahead; four are kept and sent to the platform as now', async test => {
+it('returns 422 for 6 minutes in the future; accepts 4 minutes and sends the current time', async test => {
   const service = await serviceUnderTest(test)
   const six = await service.submit(samplePurchase({ event_time: '2026-11-21T12:06:00Z' }))
   assert.equal(six.status, 422)
@@ -53,7 +53,7 @@ it('422 refuses six minutes ahead; four are kept and sent to the platform as now
   assert.equal((events[0] as { event_time?: number } | undefined)?.event_time, 1_795_262_400)
 })
 
-it('202 stores an event older than the platform takes, and its delivery is expired', async test => {
+it('returns 202 for an event outside the platform window and expires its delivery', async test => {
   const service = await serviceUnderTest(test)
   const old = { event_id: 'old', event_time: '2026-11-14T11:59:59Z' }
   assert.equal((await service.submit(samplePurchase(old))).status, 202)

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
-it('422 names every wrong field of a consent event in one answer', async test => {
+it('returns 422 naming every invalid field of a consent event', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit({
     event_id: 17,
@@ -46,7 +46,7 @@ it('422 names every wrong field of a consent event in one answer', async test =>
   assert.match(reply.body.message, /^The .+ field .+\. \(and 16 more errors\)$/)
 })
 
-it('422 names what breaks the schema, a rule and the consent together', async test => {
+it('returns 422 naming schema errors, cross-field errors, and consent denials together', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit(
     samplePurchase({
@@ -67,7 +67,7 @@ it('422 names what breaks the schema, a rule and the consent together', async te
   ])
 })
 
-it('422 names every wrong field of a legitimate-interest event in one answer', async test => {
+it('returns 422 naming every invalid field of a legitimate-interest event', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit({
     event_name: 'Purchase',
@@ -93,7 +93,7 @@ it('422 names every wrong field of a legitimate-interest event in one answer', a
   })
 })
 
-it('422 asks for event_name and consent_basis when the body says nothing', async test => {
+it('returns 422 requiring event_name and consent_basis for an empty body', async test => {
   const service = await serviceUnderTest(test)
   const errors = {
     event_name: ['The event_name field is required.'],
@@ -110,7 +110,7 @@ it('422 asks for event_name and consent_basis when the body says nothing', async
   assert.deepEqual(without.body, { message, errors })
 })
 
-it('422 says what consent_basis may be, and still checks the other fields', async test => {
+it('returns 422 with the allowed values of consent_basis and still checks other fields', async test => {
   const service = await serviceUnderTest(test)
   const choices = 'The consent_basis field must be one of: consent, legitimate_interest.'
   for (const consent_basis of ['contract', '', 'Consent', null, 7, ['consent']]) {
@@ -121,7 +121,7 @@ it('422 says what consent_basis may be, and still checks the other fields', asyn
   }
 })
 
-it('422 tells a body that is no object from an object without members', async test => {
+it('returns 422 for a body that is not an object', async test => {
   const service = await serviceUnderTest(test)
   for (const body of [[], 'text', 7, true, [samplePurchase()]]) {
     const reply = await service.submit(body)
@@ -133,7 +133,7 @@ it('422 tells a body that is no object from an object without members', async te
   }
 })
 
-it('422 asks for absolute URIs without white space', async test => {
+it('returns 422 for relative URIs and URIs with whitespace', async test => {
   const service = await serviceUnderTest(test)
   for (const event_source of ['shop.example/x', '//shop.example', 'https://', 'https://a b', '']) {
     const reply = await service.submit(samplePurchase({ event_source }))
@@ -145,7 +145,7 @@ it('422 asks for absolute URIs without white space', async test => {
   }
 })
 
-it('422 refuses a value of a purchase without its currency, and nothing else lacks one', async test => {
+it('returns 422 for a purchase value without a currency, but accepts it on other events', async test => {
   const service = await serviceUnderTest(test)
   const value_data = { value: '19.95' }
   const reply = await service.submit(samplePurchase({ value_data }))
@@ -158,7 +158,7 @@ it('422 refuses a value of a purchase without its currency, and nothing else lac
   assert.equal((await service.submit(samplePurchase(free))).status, 202)
 })
 
-it('422 refuses money that is not plain decimal text', async test => {
+it('returns 422 for amounts that are not plain decimal text', async test => {
   const service = await serviceUnderTest(test)
   const wrong = ['', ' 1', '1.', '.5', '+1', '1e3', '1,50', '0x10', 'NaN', '1.1234567', '٣', '1\n']
   for (const value of [...wrong, '1234567890123456', '--1']) {
@@ -173,7 +173,7 @@ it('422 refuses money that is not plain decimal text', async test => {
   }
 })
 
-it('422 refuses numbers in contents that would come back as others', async test => {
+it('returns 422 for numbers that lose precision', async test => {
   const service = await serviceUnderTest(test)
   const path = '/api/v1/events'
   for (const number of ['9007199254740993', '-9007199254740993', '1e400', '1e17']) {

@@ -40,7 +40,7 @@ function mostly<Right, Other>(right: fc.Arbitrary<Right>, other: fc.Arbitrary<Ot
   return fc.oneof({ weight: 9, arbitrary: right }, { weight: 1, arbitrary: other })
 }
 
-it('no JSON body gets an answer of ours that is not 202, 200, 400 or 422', async test => {
+it('answers every JSON body with 202, 200, 400, or 422', async test => {
   const service = await serviceUnderTest(test)
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyJson, nearlyRight), async body => {
@@ -59,7 +59,7 @@ it('no JSON body gets an answer of ours that is not 202, 200, 400 or 422', async
   assert.doesNotMatch(service.logged(), /"level":"error"/)
 })
 
-it('no bytes at all get an answer of 500', async test => {
+it('answers arbitrary bytes without a 500', async test => {
   const service = await serviceUnderTest(test)
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async bytes => {
@@ -71,7 +71,7 @@ it('no bytes at all get an answer of 500', async test => {
   )
 })
 
-it('no path gets an answer of 500', async test => {
+it('answers arbitrary paths without a 500', async test => {
   const service = await serviceUnderTest(test)
   const segment = fc.oneof(fc.string({ unit: fc.constantFrom(...'%/.aF0?#;:@\\') }), anyText)
   await fc.assert(

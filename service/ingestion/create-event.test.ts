@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
-it('202 stores a purchase, which the platform then receives once', async test => {
+it('returns 202 for a purchase and delivers it once', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit(samplePurchase())
   assert.equal(reply.status, 202)
@@ -15,7 +15,7 @@ it('202 stores a purchase, which the platform then receives once', async test =>
   assert.equal((await service.received('event_id=order-1001')).count, 1)
 })
 
-it('202 then 200 name the event in Location and Idempotency-Key', async test => {
+it('returns Location and Idempotency-Key with 202 and with 200', async test => {
   const service = await serviceUnderTest(test)
   for (const [status, body] of [
     [202, { event_id: 'order-1001', duplicate: false, warnings: [] }],
@@ -30,7 +30,7 @@ it('202 then 200 name the event in Location and Idempotency-Key', async test => 
   }
 })
 
-it('202 needs only event_name and consent_basis, and fills in the rest', async test => {
+it('requires only event_name and consent_basis and fills in the defaults', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit({ event_name: 'PageView', consent_basis: 'consent' })
   assert.equal(reply.status, 202)
@@ -48,7 +48,7 @@ it('202 needs only event_name and consent_basis, and fills in the rest', async t
   assert.deepEqual(event.click_ids, {})
 })
 
-it('202 makes an evt_ id with the time of receipt in it when the caller gives none', async test => {
+it('generates a time-ordered evt_ ID when the request has none', async test => {
   const service = await serviceUnderTest(test)
   const { event_id: _, ...withoutId } = samplePurchase()
   const first = await service.submit(withoutId)
@@ -62,7 +62,7 @@ it('202 makes an evt_ id with the time of receipt in it when the caller gives no
   assert.equal(first.headers.get('idempotency-key'), first.body.event_id)
 })
 
-it('202 reads a submission back with every member as it was sent', async test => {
+it('returns every submitted member when the event is read', async test => {
   const service = await serviceUnderTest(test)
   const contents = [{ id: 'sku-1', quantity: 2, item_price: 9.5, note: 'größe "M"' }, 'sku-2', null]
   const value_data = { value: '19.95', currency: 'eur', order_id: '1001', contents, num_items: 3 }
@@ -80,7 +80,7 @@ it('202 reads a submission back with every member as it was sent', async test =>
   assert.deepEqual(event.value_data, { ...value_data, currency: 'EUR' })
 })
 
-it('202 ignores members that it does not know, and the explanation names them', async test => {
+it('ignores unknown members and names them in the explanation', async test => {
   const service = await serviceUnderTest(test)
   const unknown = { utm_campaign: 'spring', campaign: { deep: [1] }, '1-odd name': 1 }
   const reply = await service.submit(samplePurchase(unknown))
@@ -92,13 +92,13 @@ it('202 ignores members that it does not know, and the explanation names them', 
   )
 })
 
-it('202 builds Location from the public origin, whatever Host the caller names', async test => {
+it('builds Location from the public origin, not from the Host header', async test => {
   const service = await serviceUnderTest(test)
   const location = await locationForHost(service, 'evil.example')
   assert.equal(location, `${service.url}/api/v1/events/order-1001`)
 })
 
-it('202 takes empty optional text as absent', async test => {
+it('treats empty optional text as absent', async test => {
   const service = await serviceUnderTest(test)
   const empty = { parent_event_id: '', action_source: '', visitor_id: '' }
   assert.equal((await service.submit(samplePurchase(empty))).status, 202)

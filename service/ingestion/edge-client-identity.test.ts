@@ -27,7 +27,7 @@ async function delivered(service: ServiceUnderTest, eventId = 'view-1') {
   return [last.user_data.client_ip_address, last.user_data.client_user_agent]
 }
 
-it("422 names the address and the user agent in a page's body, in every spelling", async test => {
+it("returns 422 for the address and the user agent in a page's body, in every spelling", async test => {
   const service = await serviceUnderTest(test)
   const names = [
     ...['client_ip_address', 'ip', 'ip_address', 'client_ip', 'clientIpAddress', 'IP-Address'],
@@ -55,7 +55,7 @@ it("422 names the address and the user agent in a page's body, in every spelling
   assert.equal(hidden.status, 422, 'a member beyond those that are read')
 })
 
-it('202 takes null there, and everything else that names a person', async test => {
+it('accepts null address members and all other user data from a page', async test => {
   const service = await serviceUnderTest(test)
   const user_data = { client_ip_address: null, user_agent: null, em: 'jane@example.com' }
   assert.equal((await send(service, {}, { user_data })).status, 202)
@@ -63,7 +63,7 @@ it('202 takes null there, and everything else that names a person', async test =
   assert.deepEqual(Object.keys(body.event.user_data_hashed), ['em'])
 })
 
-it('202 takes both from a secret key as before, from any peer', async test => {
+it('accepts both from a secret key, from any peer', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const user_data = { ip: '1.1.1.1', user_agent: 'Visitor/1.0', em: 'jane@example.com' }
   const headers = { 'x-forwarded-for': '8.8.8.8', 'user-agent': BROWSER }
@@ -74,7 +74,7 @@ it('202 takes both from a secret key as before, from any peer', async test => {
   assert.deepEqual(await delivered(service, 'bare'), [undefined, undefined])
 })
 
-it('202 takes both from a trusted proxy, and never what the browser wrote before it', async test => {
+it('takes both from a trusted proxy and ignores what the browser sent', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const chain = '1.1.1.1, 8.8.8.8, 127.0.0.5'
   const headers = { origin: SHOP_ORIGIN, 'x-forwarded-for': chain, 'user-agent': BROWSER }
@@ -82,7 +82,7 @@ it('202 takes both from a trusted proxy, and never what the browser wrote before
   assert.deepEqual(await delivered(service), ['8.8.8.8', BROWSER])
 })
 
-it('202 joins repeated headers of a chain before it is read', async test => {
+it('joins repeated forwarding headers before parsing them', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const headers = new Headers({
     authorization: `Bearer ${service.tracker.publishableKey}`,
@@ -97,14 +97,14 @@ it('202 joins repeated headers of a chain before it is read', async test => {
   assert.deepEqual(await delivered(service), ['2a00:1450:4001::1', BROWSER])
 })
 
-it('202 knows no address and no user agent where no proxy is trusted', async test => {
+it('has no address and no user agent without a trusted proxy', async test => {
   const service = await serviceUnderTest(test, { trustedProxies: '10.0.0.0/8' })
   const headers = { 'x-forwarded-for': '8.8.8.8', 'user-agent': BROWSER }
   assert.equal((await send(service, headers, { user_data: { em: 'a@example.com' } })).status, 202)
   assert.deepEqual(await delivered(service), [undefined, undefined])
 })
 
-it('202 leaves out an address that is not public, says so, and takes none from the socket', async test => {
+it('drops a private address, names the reason, and ignores the socket address', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   for (const [id, chain] of [
     ['private', '192.168.1.7'],
@@ -121,7 +121,7 @@ it('202 leaves out an address that is not public, says so, and takes none from t
   assert.match(explanation, /client_ip_address \(edge\)/)
 })
 
-it('202 keeps what the edge saw in the expiring payload alone, and shows it nowhere', async test => {
+it('stores the edge identity only in the expiring payload and never returns it', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const headers = { 'x-forwarded-for': '8.8.4.4', 'user-agent': 'Sighted/9.9' }
   assert.equal((await send(service, headers)).status, 202)
@@ -144,7 +144,7 @@ it('202 keeps what the edge saw in the expiring payload alone, and shows it nowh
   assert.doesNotMatch(service.logged(), /8\.8\.4\.4|Sighted/)
 })
 
-it('202 keeps neither on legitimate interest', async test => {
+it('stores neither on legitimate interest', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const headers = { 'x-forwarded-for': '8.8.4.4', 'user-agent': BROWSER }
   const changes = {
@@ -157,7 +157,7 @@ it('202 keeps neither on legitimate interest', async test => {
   assert.deepEqual(rows, [])
 })
 
-it('200 does not count another address under the same id as another body', async test => {
+it('does not treat a different address as a different body', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   assert.equal((await send(service, { 'x-forwarded-for': '8.8.8.8' })).status, 202)
   assert.equal((await send(service, { 'x-forwarded-for': '1.1.1.1' })).status, 200)
@@ -166,7 +166,7 @@ it('200 does not count another address under the same id as another body', async
   assert.deepEqual((await delivered(service))[0], '8.8.8.8')
 })
 
-it('202 warns that consent bears no time when the edge knows the browser', async test => {
+it('warns about missing captured_at when the edge identifies the browser', async test => {
   const service = await serviceUnderTest(test, LOOPBACK)
   const consent = { ad_user_data: 'granted' }
   const seen = await send(service, { 'x-forwarded-for': '8.8.8.8' }, { consent })

@@ -11,12 +11,12 @@ import { isPlaceholder } from '../identity/identifier-formats.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import { acceptIdentity, type Platforms } from './accept-identity.ts'
-import { digestBody } from './body-digest.ts'
+import { digestBody } from './idempotency.ts'
 
 /**
- * An accepted submission with its identity hashed, before it is known who withdrew consent. It
- * holds nothing of the submission itself: drafts wait for their commit by the hundred, and what
- * waits must be neither large nor raw.
+ * A valid submission with hashed identifiers, before withdrawals and erasures are checked. It keeps
+ * no reference to the submission: hundreds of drafts wait for their commit, and they must be small
+ * and free of raw identifiers.
  */
 export interface EventDraft {
   trackerId: string
@@ -33,7 +33,7 @@ export interface EventDraft {
   visitorId: string | null
   digests: Record<string, string[]>
   plain: Record<string, string>
-  /** The identity for every other platform, by its name. */
+  /** Identity for each platform except the default one, by platform name. */
   platforms: Record<string, PlatformIdentity>
   clickIds: Record<string, string>
   eventSource: string | null
@@ -47,20 +47,20 @@ export interface OrderDraft {
   /** Decimal text. */
   amount: string | null
   currency: string | null
-  /** JSON text of all that is kept, these three included. */
+  /** JSON text of everything that is stored, including the three members above. */
   json: string
 }
 
 export interface DraftInput {
   trackerId: string
   eventId: string
-  /** The secret's when left out. */
+  /** Default: `secret`. */
   space?: EventSpace
   receivedAt: Date
   eventTime: Date
   decision: ConsentDecision
   platforms: Platforms
-  /** What a trusted edge saw of the browser. It is no part of the body that is compared. */
+  /** The browser as a trusted edge saw it. Not part of the body digest. */
   edge?: EdgeClient | null
 }
 
@@ -83,12 +83,12 @@ const KNOWN_MEMBERS = new Set([
   'value_data',
 ])
 
-/** Hashes, scrubs and cuts a submission down to what may be stored. Nothing raw outlives this. */
-export function draftEvent(body: EventSubmission, grounds: DraftInput): EventDraft {
-  const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = grounds
-  const { edge = null } = grounds
+/** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
+export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
+  const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = input
+  const { platforms, edge = null } = input
   const clicks = selectClickIds(body.click_ids)
-  const identity = acceptIdentity(grounds.platforms, {
+  const identity = acceptIdentity(platforms, {
     userData: body.user_data,
     clickIds: clicks.clickIds,
     eventSource: body.event_source,
@@ -98,7 +98,7 @@ export function draftEvent(body: EventSubmission, grounds: DraftInput): EventDra
   const source = body.event_source === undefined ? null : scrubUrl(body.event_source)
   const consent = buildConsentRecord(body)
   const visitorId = resolveVisitorId(body.visitor_id)
-  const lost = body.visitor_id && visitorId === null ? ['visitor_id'] : []
+  const placeholders = body.visitor_id && visitorId === null ? ['visitor_id'] : []
   return {
     trackerId,
     eventId,
@@ -127,7 +127,7 @@ export function draftEvent(body: EventSubmission, grounds: DraftInput): EventDra
           'held an identifier',
         ),
         toDroppedFields(consent.dropped, field => field, 'not part of a consent state'),
-        toDroppedFields(lost, field => field, DROP_REASONS.placeholder),
+        toDroppedFields(placeholders, field => field, DROP_REASONS.placeholder),
       ),
       unknownMembers: findUnknownMembers(body),
     },
@@ -155,8 +155,8 @@ function toDroppedFields(
 }
 
 /**
- * Null for blank text and for what a variable leaves that was never filled ("undefined"): it would
- * make one visitor of all who share the mistake, and join one's clicks to another's purchase.
+ * Null for blank text and for placeholders such as "undefined": they would merge unrelated visitors
+ * into one and attribute the clicks of one to the purchases of another.
  */
 function resolveVisitorId(visitorId = ''): string | null {
   const prepared = normalizeText(visitorId)
@@ -164,38 +164,38 @@ function resolveVisitorId(visitorId = ''): string | null {
   return isFilled ? pseudonymizeVisitorId(visitorId) : null
 }
 
-/** The supplied state, with the other two signals and our decision as members of their own. */
+/** The submitted `consent` object, plus Consent Mode, TCF, and the decision as members. */
 function buildStoredConsent(
   { consent, consent_mode, tcf }: ConsentRecord,
   { outcome, reason, granted_by, denied_by, inputs, rules_version, captured_at }: ConsentDecision,
 ): Record<string, unknown> {
-  const view: Record<string, unknown> = { ...consent }
-  if (consent_mode) view.consent_mode = consent_mode
-  if (tcf) view.tcf = tcf
-  view.decision = {
+  const stored: Record<string, unknown> = { ...consent }
+  if (consent_mode) stored.consent_mode = consent_mode
+  if (tcf) stored.tcf = tcf
+  stored.decision = {
     outcome,
     reason,
     granted_by,
     denied_by,
-    inputs: omitSilentInputs(inputs),
+    inputs: omitAbsentSignals(inputs),
     rules_version,
     captured_at,
   }
-  return view
+  return stored
 }
 
-/** Silence is not stored. */
-function omitSilentInputs(inputs: ConsentSignals): Partial<ConsentSignals> {
-  const spoken: Partial<ConsentSignals> = {}
+/** Omits inputs without a signal. */
+function omitAbsentSignals(inputs: ConsentSignals): Partial<ConsentSignals> {
+  const present: Partial<ConsentSignals> = {}
   for (const source of CONSENT_INPUT_NAMES) {
-    if (inputs[source].why !== 'no_signal') spoken[source] = inputs[source]
+    if (inputs[source].why !== 'no_signal') present[source] = inputs[source]
   }
-  return spoken
+  return present
 }
 
 const CONSENT_INPUT_NAMES = ['consent', 'tcf', 'consent_mode', 'gpc'] as const
 
-/** Tolerated and ignored, but a reader may wonder later why a member had no effect. */
+/** Unknown members are ignored. Their names are stored to explain why they had no effect. */
 function findUnknownMembers(body: object): string[] {
   const unknown: string[] = []
   for (const name of Object.keys(body)) {

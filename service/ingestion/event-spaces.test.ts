@@ -19,7 +19,7 @@ function readFromPage(service: ServiceUnderTest, eventId = 'order-1001') {
   return service.request('GET', `${EVENTS}/${eventId}?space=publishable`)
 }
 
-it('202 for an order whose id a page has used before, and both events are kept', async test => {
+it('accepts an order whose event ID a page has already used and stores both events', async test => {
   const service = await serviceUnderTest(test)
   assert.equal((await sendFromPage(service)).status, 202)
   assert.equal((await service.submit(samplePurchase())).status, 202)
@@ -29,7 +29,7 @@ it('202 for an order whose id a page has used before, and both events are kept',
   assert.equal(named.body.event.event_name, 'Purchase')
 })
 
-it('200 for the same id again from the same kind of key, in each space', async test => {
+it('returns 200 for a repeated event ID within the same space', async test => {
   const service = await serviceUnderTest(test)
   await sendFromPage(service)
   await service.submit(samplePurchase())
@@ -37,7 +37,7 @@ it('200 for the same id again from the same kind of key, in each space', async t
   assert.deepEqual((await service.submit(samplePurchase())).body.duplicate, true)
 })
 
-it('reads the event of a page where the secret has none, and names its space', async test => {
+it('falls back to the publishable event and names its space', async test => {
   const service = await serviceUnderTest(test)
   const { headers } = await sendFromPage(service)
   const location = headers.get('location') as string
@@ -52,7 +52,7 @@ it('reads the event of a page where the secret has none, and names its space', a
   assert.equal((await readFromPage(service, 'other')).status, 404)
 })
 
-it('422 for a space that there is not, and 404 for the event of another tracker', async test => {
+it('returns 422 for an unknown space and 404 for the event of another tracker', async test => {
   const service = await serviceUnderTest(test)
   await sendFromPage(service)
   const wrong = await service.request('GET', `${EVENTS}/order-1001?space=browser`)
@@ -66,7 +66,7 @@ it('422 for a space that there is not, and 404 for the event of another tracker'
   assert.equal((await service.request('GET', path, { secret: null })).status, 401)
 })
 
-it('lists both, and delivers each once', async test => {
+it('lists the events of both spaces and delivers each once', async test => {
   const service = await serviceUnderTest(test)
   await sendFromPage(service, { user_data: { em: 'jane@example.com' } })
   await service.submit(samplePurchase())
@@ -85,7 +85,7 @@ it('lists both, and delivers each once', async test => {
   ])
 })
 
-it('takes a parent from the space of its child, and from the other where there is none', async test => {
+it('looks up the parent in the space of the child first, then in the other', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'refund', parent_event_id: 'order-1001' }))

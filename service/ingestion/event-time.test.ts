@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { parseEventTime } from './event-time.ts'
+import { parseEventTime } from './validate-submission.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00.000Z')
 const RECEIVED_SECONDS = RECEIVED_AT.getTime() / 1_000
 
-it('takes the time of receipt when none is given', () => {
+it('defaults to the time of receipt', () => {
   assert.deepEqual(parseEventTime(undefined, RECEIVED_AT), { at: RECEIVED_AT })
 })
 
-it('reads Unix seconds', () => {
+it('parses Unix seconds', () => {
   assert.equal(isoOf(RECEIVED_SECONDS - 1), '2026-11-21T11:59:59.000Z')
   assert.equal(isoOf(0), '1970-01-01T00:00:00.000Z')
 })
 
-it('reads ISO 8601 with Z or an offset, with and without seconds and fractions', () => {
+it('parses ISO 8601 with Z or an offset, with and without seconds and fractions', () => {
   for (const [text, iso] of [
     ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.000Z'],
     ['2026-11-21T10:00Z', '2026-11-21T10:00:00.000Z'],
@@ -31,7 +31,7 @@ it('reads ISO 8601 with Z or an offset, with and without seconds and fractions',
   }
 })
 
-it('refuses text that is no whole time, or a day that no calendar has', () => {
+it('rejects incomplete times and days that do not exist', () => {
   for (const text of [
     ...['', 'yesterday', '2026-11-21', '2026-11-21T10:00:00', '2026-11-21 10:00:00Z'],
     ...['2026-11-21T10:00:00 Z', '2026-11-21t10:00:00z', '1795262400', '2026-W47-6T10:00:00Z'],
@@ -45,20 +45,20 @@ it('refuses text that is no whole time, or a day that no calendar has', () => {
   }
 })
 
-it('takes numbers of the size of milliseconds for a mistake', () => {
+it('rejects numbers that look like milliseconds', () => {
   for (const milliseconds of [1_795_262_400_000, 100_000_000_000, Number.MAX_SAFE_INTEGER, 1e300]) {
     assert.match(faultOf(milliseconds), /looks like milliseconds; send Unix seconds/)
   }
   assert.match(faultOf(99_999_999_999), /more than 5 minutes in the future/)
 })
 
-it('refuses what is before 1970', () => {
+it('rejects times before 1970', () => {
   for (const time of [-1, -1_795_262_400_000, '1969-12-31T23:59:59Z', '0001-01-01T00:00:00Z']) {
     assert.match(faultOf(time), /must not be before 1970/)
   }
 })
 
-it('lets a clock run five minutes ahead and no millisecond more', () => {
+it('accepts exactly five minutes in the future', () => {
   assert.equal(isoOf(RECEIVED_SECONDS + 300), '2026-11-21T12:05:00.000Z')
   assert.equal(isoOf('2026-11-21T12:05:00.000Z'), '2026-11-21T12:05:00.000Z')
   for (const ahead of [RECEIVED_SECONDS + 301, '2026-11-21T12:05:00.001Z']) {
@@ -66,7 +66,7 @@ it('lets a clock run five minutes ahead and no millisecond more', () => {
   }
 })
 
-it('reads any moment since 1970 back from its own spellings', () => {
+it('parses every time since 1970 in every format', () => {
   const moment = fc.date({
     min: new Date(0),
     max: RECEIVED_AT,
@@ -83,12 +83,12 @@ it('reads any moment since 1970 back from its own spellings', () => {
   )
 })
 
-it('answers any number and any text with a time in its bounds or with a sentence', () => {
+it('returns a valid time or an error for any number or text', () => {
   const near = fc.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?(Z|[+-]\d\d:?\d\d)$/)
   fc.assert(
     fc.property(fc.oneof(fc.maxSafeInteger(), fc.string(), near), value => {
       const time = parseEventTime(value, RECEIVED_AT)
-      if ('fault' in time) return assert.match(time.fault, /^The event_time field .+\.$/)
+      if ('error' in time) return assert.match(time.error, /^The event_time field .+\.$/)
       assert.ok(time.at.getTime() >= 0)
       assert.ok(time.at.getTime() <= RECEIVED_AT.getTime() + 300_000)
     }),
@@ -98,12 +98,12 @@ it('answers any number and any text with a time in its bounds or with a sentence
 
 function isoOf(value: number | string): string {
   const time = parseEventTime(value, RECEIVED_AT)
-  return 'at' in time ? time.at.toISOString() : time.fault
+  return 'at' in time ? time.at.toISOString() : time.error
 }
 
 function faultOf(value: number | string): string {
   const time = parseEventTime(value, RECEIVED_AT)
-  return 'fault' in time ? time.fault : time.at.toISOString()
+  return 'error' in time ? time.error : time.at.toISOString()
 }
 
 /** The same moment as a clock elsewhere shows it. */

@@ -3,20 +3,20 @@ import { it } from 'node:test'
 import type { Refusal } from '../http/refusal.ts'
 import { GroupCommit } from './group-commit.ts'
 
-it('commits at once what comes alone', async () => {
+it('commits a single item immediately', async () => {
   const { commits, batches } = recorded()
   assert.equal(await commits.submit('a'), 'A')
   assert.deepEqual(batches, [['a']])
 })
 
-it('commits together what comes in one turn, and answers each with its own outcome', async () => {
+it('commits the items of one event loop iteration together and returns each outcome', async () => {
   const { commits, batches } = recorded()
   const outcomes = await Promise.all(['a', 'b', 'c'].map(item => commits.submit(item)))
   assert.deepEqual(outcomes, ['A', 'B', 'C'])
   assert.deepEqual(batches, [['a', 'b', 'c']])
 })
 
-it('gathers what comes during a commit, in order, up to the size of a batch', async () => {
+it('collects items during a commit, in order, up to the batch size', async () => {
   const gate = Promise.withResolvers<void>()
   const { commits, batches } = recorded({ itemsMax: 2, before: () => gate.promise })
   const first = commits.submit('a')
@@ -31,7 +31,7 @@ it('gathers what comes during a commit, in order, up to the size of a batch', as
   assert.equal(commits.queued, 0)
 })
 
-it('has one commit in flight at a time', async () => {
+it('runs one commit at a time', async () => {
   let inFlight = 0
   let most = 0
   const before = async () => {
@@ -45,7 +45,7 @@ it('has one commit in flight at a time', async () => {
   assert.equal(most, 1)
 })
 
-it('refuses with 503 and Retry-After what finds the queue full, and takes more later', async () => {
+it('throws 503 with Retry-After when the queue is full and accepts items later', async () => {
   const gate = Promise.withResolvers<void>()
   const { commits, batches } = recorded({ queueMax: 2, before: () => gate.promise })
   const first = commits.submit('a')
@@ -61,7 +61,7 @@ it('refuses with 503 and Retry-After what finds the queue full, and takes more l
   assert.deepEqual(batches, [['a'], ['b', 'c'], ['d']])
 })
 
-it('refuses what would take more bytes than may wait, until others are durable', async () => {
+it('throws 503 when the pending bytes exceed the limit, until others are durable', async () => {
   const gate = Promise.withResolvers<void>()
   const { commits } = recorded({ pendingBytesMax: 100, before: () => gate.promise })
   const first = commits.submit('a', 60)
@@ -82,7 +82,7 @@ it('refuses what would take more bytes than may wait, until others are durable',
   assert.equal(await commits.submit('b', 100), 'B')
 })
 
-it('counts the bytes of what could not be committed as gone', async () => {
+it('releases the bytes of a failed commit', async () => {
   const { commits } = recorded({
     pendingBytesMax: 100,
     before: async items => {
@@ -94,7 +94,7 @@ it('counts the bytes of what could not be committed as gone', async () => {
   assert.equal(await commits.submit('good', 100), 'GOOD')
 })
 
-it('finds the items that spoil a batch, rejects them alone and commits the others', async () => {
+it('isolates the items that fail a batch and commits the others', async () => {
   const bad = new Set(['item-3', 'item-11'])
   const poison = new Error('no')
   const committed: string[] = []
@@ -117,7 +117,7 @@ it('finds the items that spoil a batch, rejects them alone and commits the other
   assert.ok(batches.length <= 2 * 8 + 1)
 })
 
-it('rejects a whole batch at once when the store is out of reach, and recovers', async () => {
+it('rejects the whole batch immediately while the database is unavailable, and recovers', async () => {
   let isDown = true
   const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
   const { commits, batches } = recorded({
@@ -134,7 +134,7 @@ it('rejects a whole batch at once when the store is out of reach, and recovers',
   assert.equal(await commits.submit('a'), 'A')
 })
 
-it('drains: everything that was submitted is settled, and nothing is left running', async () => {
+it('settles every submitted item before it is drained', async () => {
   const { commits, batches } = recorded({ itemsMax: 2, before: turn })
   const settled: string[] = []
   for (const item of ['a', 'b', 'c', 'd', 'e']) {

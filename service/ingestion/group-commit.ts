@@ -2,23 +2,23 @@ import { isStoreUnavailable } from '../db/database-errors.ts'
 import { Refusal } from '../http/refusal.ts'
 
 export interface GroupCommitOptions<Item, Outcome> {
-  /** Commits all items in one transaction; one outcome an item, in the same order. */
+  /** Commits all items in one transaction. Returns one outcome per item, in the same order. */
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>
   itemsMax: number
   queueMax: number
-  /** Bytes of all items that are not settled yet, as `submit` was told of them; 32 MiB. */
+  /** Limit of the bytes of all unsettled items, as passed to `submit`. Default: 32 MiB. */
   pendingBytesMax?: number
 }
 
-/** Takes items that are committed together with others, as far as there is room for them. */
+/** A bounded queue of items that are committed in groups. */
 export interface CommitQueue<Item, Outcome> {
-  /** Items that wait for a commit. */
+  /** Items waiting for a commit. */
   readonly queued: number
-  /** Items that found the queue full, since the start. */
+  /** Items refused because the queue was full, since the start. */
   readonly refusals: number
   /** Resolves when the item is durable. Throws a 503 refusal when the queue is full. */
   submit(item: Item, bytes?: number): Promise<Outcome>
-  /** Resolves when everything that was submitted is settled. */
+  /** Resolves when every submitted item is settled. */
   drain(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ interface PendingItem<Item, Outcome> {
 const RETRY_SECONDS = 1
 const QUEUE_FULL_MESSAGE = 'Too many events are waiting; try again.'
 
-/** 512 bodies of 64 KiB; 256 of them, read, drafted and written as rows, take 160 MB at most. */
+/** 512 bodies of 64 KiB. A commit of 256 such bodies takes at most 160 MB of memory. */
 export const PENDING_BYTES_MAX = 33_554_432
 
 export function queueFullRefusal(): Refusal {
@@ -40,10 +40,10 @@ export function queueFullRefusal(): Refusal {
 }
 
 /**
- * Gathers items that arrive while a commit is in flight and commits them together. One commit is
- * in flight at a time: two or three gave fewer events a second at a worse p99, because each then
- * carries fewer rows to the same disk flush (docs/decisions/0005). No item waits for a timer: an
- * item that comes alone is committed at once.
+ * Collects the items that arrive while a commit is in flight and commits them together. One commit
+ * is in flight at a time: two or three gave fewer events per second at a worse p99, because each
+ * brings fewer rows to the same disk flush (docs/decisions/0005). There is no timer: a single item
+ * is committed immediately.
  */
 export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>
@@ -60,20 +60,19 @@ export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
     return this.#queue.length
   }
 
-  /** Bytes of the items that are not settled yet. */
+  /** Bytes of unsettled items. */
   get pendingBytes(): number {
     return this.#pendingBytes
   }
 
-  /** Items that found the queue full, since the start. */
   get refusals(): number {
     return this.#refusals
   }
 
   /**
-   * Resolves when the item is durable. Throws a 503 refusal when the queue is full, in number or in
-   * bytes: ten thousand purchases take 12 MB, ten thousand of the largest bodies would take 640.
-   * `bytes` is what the item came as.
+   * Resolves when the item is durable. Throws a 503 refusal when the queue is full, by items or by
+   * bytes: 10,000 purchases take 12 MB, but 10,000 of the largest bodies would take 640 MB. `bytes`
+   * is the size of the request body.
    */
   submit(item: Item, bytes = 0): Promise<Outcome> {
     if (this.#isFull(bytes)) {
@@ -92,13 +91,12 @@ export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
     return this.#queue.length >= queueMax || this.#pendingBytes + bytes > pendingBytesMax
   }
 
-  /** Resolves when everything that was submitted is settled. */
   async drain(): Promise<void> {
     while (this.#running) await this.#running
   }
 
   async #run(): Promise<void> {
-    // Requests that were read in the same turn of the event loop join the first commit.
+    // Requests read in the same event loop iteration join the first commit.
     await new Promise(setImmediate)
     while (this.#queue.length > 0) {
       const batch = this.#queue.slice(0, this.#options.itemsMax)
@@ -118,7 +116,7 @@ export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
         for (const { reject } of batch) reject(error)
         return
       }
-      // One item spoils the statement for all: halve until it stands alone.
+      // One invalid item fails the whole statement: bisect until it is alone.
       const middle = Math.ceil(batch.length / 2)
       await this.#settle(batch.slice(0, middle))
       await this.#settle(batch.slice(middle))

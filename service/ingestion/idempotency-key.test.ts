@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { formatIdempotencyKey, resolveEventId } from './idempotency-key.ts'
+import { formatIdempotencyKey, resolveEventId } from './idempotency.ts'
 
-it('takes the id of the body, else the key, else none', () => {
+it('uses the event_id of the body, then the key, then none', () => {
   assert.deepEqual(resolveEventId('a', undefined), { eventId: 'a' })
   assert.deepEqual(resolveEventId(undefined, 'a'), { eventId: 'a' })
   assert.deepEqual(resolveEventId(undefined, undefined), { eventId: null })
   assert.deepEqual(resolveEventId('a', 'a'), { eventId: 'a' })
 })
 
-it('unquotes a quoted key with its escapes, and leaves half-quoted text alone', () => {
+it('unquotes a quoted key with its escapes and leaves half-quoted text unchanged', () => {
   for (const [key, eventId] of [
     ['"a b"', 'a b'],
     ['"a\\"b\\\\c"', 'a"b\\c'],
@@ -25,15 +25,15 @@ it('unquotes a quoted key with its escapes, and leaves half-quoted text alone', 
   }
 })
 
-it('compares a key with the id after unquoting, letter by letter', () => {
+it('compares the unquoted key with the event_id exactly', () => {
   assert.deepEqual(resolveEventId('a b', '"a b"'), { eventId: 'a b' })
   for (const key of ['A b', 'a b ', '"a b "', 'a  b']) {
     const identity = resolveEventId('a b', key)
-    assert.equal('conflict' in identity && identity.conflict.field, 'event_id', key)
+    assert.equal('error' in identity && identity.error.field, 'event_id', key)
   }
 })
 
-it('blames the header for a key that is no id, even when the body has one', () => {
+it('reports an invalid key on the header, even when the body has an event_id', () => {
   for (const key of [
     '',
     '""',
@@ -45,19 +45,19 @@ it('blames the header for a key that is no id, even when the body has one', () =
     '..',
   ]) {
     const identity = resolveEventId(undefined, key)
-    assert.equal('conflict' in identity && identity.conflict.field, 'Idempotency-Key', key)
+    assert.equal('error' in identity && identity.error.field, 'Idempotency-Key', key)
   }
   const identity = resolveEventId('a', '')
-  assert.equal('conflict' in identity && identity.conflict.field, 'Idempotency-Key')
+  assert.equal('error' in identity && identity.error.field, 'Idempotency-Key')
 })
 
 it('counts characters, not bytes or UTF-16 units', () => {
   const longest = '🧾'.repeat(128)
   assert.deepEqual(resolveEventId(undefined, formatIdempotencyKey(longest)), { eventId: longest })
-  assert.ok('conflict' in resolveEventId(undefined, formatIdempotencyKey(`${longest}x`)))
+  assert.ok('error' in resolveEventId(undefined, formatIdempotencyKey(`${longest}x`)))
 })
 
-it('writes an id into a header such that it is read as itself, with and without a body', () => {
+it('formats a header that parses back to the same event ID', () => {
   const anyId = fc.oneof(
     fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
     fc.string({ unit: fc.constantFrom('"', '\\', ' ', 'a', 'à', '\u{a0}', '.'), minLength: 1 }),
@@ -75,12 +75,12 @@ it('writes an id into a header such that it is read as itself, with and without 
   )
 })
 
-it('answers any header with an id of at most 128 characters or a sentence', () => {
+it('returns an event ID of at most 128 characters or an error for any header', () => {
   const anyHeader = fc.string({ unit: fc.nat(255).map(code => String.fromCharCode(code)) })
   fc.assert(
     fc.property(fc.option(fc.string(), { nil: undefined }), anyHeader, (id, header) => {
       const identity = resolveEventId(id, header)
-      if ('conflict' in identity) assert.match(identity.conflict.sentence, /^The .+\.$/)
+      if ('error' in identity) assert.match(identity.error.message, /^The .+\.$/)
       else assert.ok([...(identity.eventId ?? '')].length <= 128)
     }),
     { numRuns: 1_000 },

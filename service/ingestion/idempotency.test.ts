@@ -7,7 +7,7 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 const PURCHASE = { ...samplePurchase(), event_id: undefined }
 const KEY = 'idempotency-key'
 
-it('202 takes the id from Idempotency-Key, bare or quoted', async test => {
+it('takes the event ID from Idempotency-Key, bare or quoted', async test => {
   const service = await serviceUnderTest(test)
   const bare = await service.submit(PURCHASE, { [KEY]: 'order-7' })
   assert.deepEqual(bare.body, { event_id: 'order-7', duplicate: false, warnings: [] })
@@ -19,14 +19,14 @@ it('202 takes the id from Idempotency-Key, bare or quoted', async test => {
   assert.equal(escaped.body.event_id, 'a"b\\c')
 })
 
-it('202 takes a key and an event_id that say the same', async test => {
+it('accepts a key that equals the event_id', async test => {
   const service = await serviceUnderTest(test)
   const body = samplePurchase()
   assert.equal((await service.submit(body, { [KEY]: 'order-1001' })).status, 202)
   assert.equal((await service.submit(body, { [KEY]: '"order-1001"' })).status, 200)
 })
 
-it('422 names event_id when it differs from the key, and stores neither', async test => {
+it('returns 422 naming event_id when it differs from the key and stores nothing', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit(samplePurchase(), { [KEY]: 'another' })
   const sentence = 'The event_id field and the Idempotency-Key header must match.'
@@ -36,7 +36,7 @@ it('422 names event_id when it differs from the key, and stores neither', async 
   assert.equal((await service.read('another')).status, 404)
 })
 
-it('422 names the header when the key is empty, too long or not UTF-8', async test => {
+it('returns 422 naming the header when the key is empty, too long, or not UTF-8', async test => {
   const service = await serviceUnderTest(test)
   for (const [key, rule] of [
     ['', 'must not be empty'],
@@ -55,7 +55,7 @@ it('422 names the header when the key is empty, too long or not UTF-8', async te
   }
 })
 
-it('422 names event_id when it is blank, holds controls or is a path of dots', async test => {
+it('returns 422 naming event_id when it is blank, a dot segment, or has control characters', async test => {
   const service = await serviceUnderTest(test)
   for (const [event_id, rule] of [
     ['', 'must not be empty'],
@@ -72,7 +72,7 @@ it('422 names event_id when it is blank, holds controls or is a path of dots', a
   }
 })
 
-it('202 keeps an id of any script apart from every other one, in body and header', async test => {
+it('keeps event IDs of every script distinct, in body and header', async test => {
   const service = await serviceUnderTest(test)
   // The last byte of "à" is a no-break space to whoever trims the raw header.
   for (const id of ['voilà', 'voilá', 'заказ-7', '注文７', '🛒', '\u{2003}x']) {
@@ -85,7 +85,7 @@ it('202 keeps an id of any script apart from every other one, in body and header
   }
 })
 
-it('202 takes 128 characters of four bytes each, and its Location opens', async test => {
+it('accepts 128 characters of four bytes each and returns a working Location', async test => {
   const service = await serviceUnderTest(test)
   const id = '🧾'.repeat(128)
   const reply = await service.submit(PURCHASE, { [KEY]: bytesOf(id) })
@@ -98,7 +98,7 @@ it('202 takes 128 characters of four bytes each, and its Location opens', async 
   assert.equal(read.body.event.id, id)
 })
 
-it('202 quotes an id in the echo where the bare form would say another one', async test => {
+it('quotes the echoed key when the bare form would be read as another ID', async test => {
   const service = await serviceUnderTest(test)
   for (const [event_id, echo] of [
     ['"q"', '"\\"q\\""'],
@@ -112,7 +112,7 @@ it('202 quotes an id in the echo where the bare form would say another one', asy
   }
 })
 
-it('202 gives a Location that opens the event, for any id', async test => {
+it('returns a working Location for any event ID', async test => {
   const service = await serviceUnderTest(test)
   const anyId = fc
     .string({ unit: 'grapheme-composite', minLength: 1, maxLength: 40 })

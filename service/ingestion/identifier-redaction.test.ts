@@ -51,7 +51,7 @@ const SUBMISSIONS: Record<string, unknown>[] = [
   { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest', visitor_id: EMAIL },
 ]
 
-it('202 stores and logs no raw identifier, wherever in the body it comes', async test => {
+it('stores and logs no raw identifier, wherever it is in the body', async test => {
   const service = await serviceUnderTest(test)
   for (const [index, changes] of SUBMISSIONS.entries()) {
     const ofLifecycle = changes.consent_basis === 'legitimate_interest'
@@ -71,7 +71,7 @@ it('202 stores and logs no raw identifier, wherever in the body it comes', async
   }
 })
 
-it('4xx repeats and logs no raw identifier', async test => {
+it('returns and logs no raw identifier with a 4xx', async test => {
   const service = await serviceUnderTest(test)
   const person = { visitor_id: EMAIL, user_data: PERSON }
   const refused: Record<string, unknown>[] = [
@@ -99,7 +99,7 @@ it('4xx repeats and logs no raw identifier', async test => {
   assert.match(service.logged(), /"status":422/)
 })
 
-it('500 logs no raw identifier when the store refuses a statement', async test => {
+it('logs no raw identifier with a 500', async test => {
   const service = await serviceUnderTest(test)
   await breakStatement(service)
   const reply = await service.submit(samplePurchase({ visitor_id: EMAIL, user_data: PERSON }))

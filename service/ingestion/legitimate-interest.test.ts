@@ -9,7 +9,7 @@ const WITHDRAWAL = {
   visitor_id: 'visitor-1',
 }
 
-it('202 keeps a lifecycle event in the ledger alone', async test => {
+it('stores a lifecycle event without deliveries', async test => {
   const service = await serviceUnderTest(test)
   for (const [event_name, event_class, measurement_class] of [
     ['consent_withdrawal', 'lifecycle', 'ledger_only'],
@@ -28,7 +28,7 @@ it('202 keeps a lifecycle event in the ledger alone', async test => {
   }
 })
 
-it('202 keeps no payload and no session of it, and none of that counts as expired', async test => {
+it('stores no payload and no session for it and does not report them as expired', async test => {
   const service = await serviceUnderTest(test)
   const clicked = { click_ids: { fbclid: 'AbC' }, event_source: 'https://a.example/?fbclid=AbC' }
   await service.submit({ ...WITHDRAWAL, ...clicked })
@@ -43,7 +43,7 @@ it('202 keeps no payload and no session of it, and none of that counts as expire
   }
 })
 
-it('422 refuses revenue and other conversions on legitimate interest', async test => {
+it('returns 422 for revenue and for other conversions', async test => {
   const service = await serviceUnderTest(test)
   for (const event_name of ['Purchase', 'Lead', 'refund', 'Signal_verification', 'page_view']) {
     const reply = await service.submit({ ...WITHDRAWAL, event_name })
@@ -59,7 +59,7 @@ it('422 refuses revenue and other conversions on legitimate interest', async tes
   assert.equal((await service.submit({ ...WITHDRAWAL, ...order })).status, 202)
 })
 
-it('422 refuses any identity on legitimate interest; empty and unknown members are none', async test => {
+it('returns 422 for identity, but accepts empty and unknown members', async test => {
   const service = await serviceUnderTest(test)
   const identities = [
     { em: 'jane@example.com' },
@@ -78,7 +78,7 @@ it('422 refuses any identity on legitimate interest; empty and unknown members a
   assert.equal((await service.submit({ ...WITHDRAWAL, ...nobody })).status, 202)
 })
 
-it('202 does not read consent signals on legitimate interest', async test => {
+it('ignores consent signals', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.submit({ ...WITHDRAWAL, consent: { ad_user_data: 'denied' } })
   assert.equal(reply.status, 202)

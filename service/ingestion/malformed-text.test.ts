@@ -6,7 +6,7 @@ import { serviceUnderTest } from '../../testing/service-under-test.ts'
 /** PostgreSQL takes no NUL in text, and UTF-8 has no half of a surrogate pair. */
 const UNSTORABLE = ['a\0b', 'a\ud83d', '\udc00b']
 
-it('422 names each text member that no database can hold', async test => {
+it('returns 422 naming each text member that PostgreSQL cannot store', async test => {
   const service = await serviceUnderTest(test)
   const members = ['event_id', 'event_name', 'parent_event_id', 'action_source', 'visitor_id']
   for (const text of UNSTORABLE) {
@@ -29,7 +29,7 @@ it('422 names each text member that no database can hold', async test => {
   }
 })
 
-it('202 gives contents back with NUL and half characters in names and values', async test => {
+it('returns contents with NUL and lone surrogates in names and values unchanged', async test => {
   const service = await serviceUnderTest(test)
   const contents = [...UNSTORABLE, ...UNSTORABLE.map(name => ({ [name]: name }))]
   const value_data = { value: '1', currency: 'EUR', contents }
@@ -38,7 +38,7 @@ it('202 gives contents back with NUL and half characters in names and values', a
   assert.deepEqual(event.value_data.contents, contents)
 })
 
-it('202 drops what cannot be kept of user_data, click_ids and consent, not the event', async test => {
+it('drops unstorable text from user_data, click_ids, and consent and accepts the event', async test => {
   const service = await serviceUnderTest(test)
   for (const [index, text] of UNSTORABLE.entries()) {
     const reply = await service.submit(
@@ -61,7 +61,7 @@ it('202 drops what cannot be kept of user_data, click_ids and consent, not the e
   }
 })
 
-it('202 leaves no way from a member name to a prototype', async test => {
+it('prevents prototype pollution through member names', async test => {
   const service = await serviceUnderTest(test)
   const before = Object.getOwnPropertyNames(Object.prototype)
   const reach = '{"polluted":true}'
@@ -96,7 +96,7 @@ it('202 leaves no way from a member name to a prototype', async test => {
   assert.deepEqual(Object.getOwnPropertyNames(Object.prototype), before)
 })
 
-it('422 refuses numbers that no number can hold, wherever they would be kept', async test => {
+it('returns 422 for numbers outside the numeric range', async test => {
   const service = await serviceUnderTest(test)
   const number = '123456789012345678901234567890'
   const body = JSON.stringify(samplePurchase({ value_data: { value: '1', currency: 'EUR' } }))
@@ -121,7 +121,7 @@ it('422 refuses numbers that no number can hold, wherever they would be kept', a
   assert.equal((await service.read('order-1001')).status, 200)
 })
 
-it('400 refuses bytes that are no UTF-8 and text that is no JSON', async test => {
+it('returns 400 for invalid UTF-8 and invalid JSON', async test => {
   const service = await serviceUnderTest(test)
   const valid = Buffer.from(JSON.stringify(samplePurchase({ event_name: 'Kauf-ü' })))
   const latin1 = Buffer.from(JSON.stringify(samplePurchase({ event_name: 'Kauf-ü' })), 'latin1')
@@ -147,7 +147,7 @@ it('400 refuses bytes that are no UTF-8 and text that is no JSON', async test =>
   }
 })
 
-it('400 answers a body of brackets alone without running out of stack', async test => {
+it('returns 400 for a body of brackets without exhausting the stack', async test => {
   const service = await serviceUnderTest(test)
   const brackets = '['.repeat(32_000)
   for (const rawBody of [

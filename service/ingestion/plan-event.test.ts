@@ -16,9 +16,9 @@ const TRACKER_ID = '00000000-0000-4000-8000-000000000001'
 const LIVE = { id: 'destination-1', platform: 'meta', isTest: false }
 const TESTING = { id: 'destination-2', platform: 'meta', isTest: true }
 
-it('queues one delivery a destination, each with an id and a test mode of its own', () => {
-  const { entry, deliveries } = plan(samplePurchase(), { routes: [LIVE, TESTING] })
-  assert.equal(entry.eventId, 'order-1001')
+it('queues one delivery per destination, each with its own ID and test mode', () => {
+  const { record, deliveries } = plan(samplePurchase(), { routes: [LIVE, TESTING] })
+  assert.equal(record.eventId, 'order-1001')
   const shared = { trackerId: TRACKER_ID, eventId: 'order-1001', space: 'secret' }
   const queued = { ...shared, status: 'queued', statusReason: 'accepted_for_delivery' }
   assert.deepEqual(deliveries, [
@@ -27,7 +27,7 @@ it('queues one delivery a destination, each with an id and a test mode of its ow
   ])
 })
 
-it('plans one delivery without a destination, so that the trace says why nothing left', () => {
+it('plans one delivery without a destination, for the trace', () => {
   const { deliveries } = plan(samplePurchase(), { routes: [] })
   assert.deepEqual(
     deliveries.map(({ destinationId, status }) => [destinationId, status]),
@@ -35,40 +35,40 @@ it('plans one delivery without a destination, so that the trace says why nothing
   )
 })
 
-it('skips for consent before it looks for a destination or at the age', () => {
+it('skips for consent before it checks destinations and age', () => {
   const unreadable = samplePurchase({ consent: { ads: 'vielleicht' } })
   for (const routes of [[], [LIVE]]) {
-    const { entry, deliveries } = plan(unreadable, { routes, windowEndsAt: () => RECEIVED_AT })
+    const { record, deliveries } = plan(unreadable, { routes, windowEndsAt: () => RECEIVED_AT })
     assert.deepEqual(
       deliveries.map(({ status, statusReason }) => [status, statusReason]),
       [['skipped:consent', 'no_signal']],
     )
-    assert.equal(entry.session, null)
-    assert.equal(entry.measurementClass, 'ledger_only')
-    assert.ok(entry.payload)
+    assert.equal(record.session, null)
+    assert.equal(record.measurementClass, 'ledger_only')
+    assert.ok(record.payload)
   }
 })
 
-it('keeps no trace of the visitor of a legitimate interest, which an erasure would not find', () => {
+it('stores nothing about the visitor on legitimate interest', () => {
   const mark = { event_id: 'bye', event_name: 'consent_withdrawal', event_source: CLICKED }
   const interest = { ...mark, consent_basis: 'legitimate_interest' }
-  const { entry } = plan({ ...interest, visitor_id: 'visitor-1' })
-  assert.deepEqual([entry.eventSource, entry.bodyDigest.length], ['https://a.example/b', 0])
-  const { entry: ofNobody } = plan(interest)
+  const { record } = plan({ ...interest, visitor_id: 'visitor-1' })
+  assert.deepEqual([record.eventSource, record.bodyDigest.length], ['https://a.example/b', 0])
+  const { record: ofNobody } = plan(interest)
   assert.deepEqual([ofNobody.eventSource, ofNobody.bodyDigest.length], ['https://a.example/b', 32])
-  const consented = plan(samplePurchase({ event_source: CLICKED })).entry
+  const consented = plan(samplePurchase({ event_source: CLICKED })).record
   assert.deepEqual(
     [consented.eventSource, consented.bodyDigest.length],
     ['https://a.example/b', 32],
   )
   assert.equal(consented.payload?.pageUrl, CLICKED)
-  const plain = plan(samplePurchase({ event_source: 'https://a.example/b' })).entry
+  const plain = plan(samplePurchase({ event_source: 'https://a.example/b' })).record
   assert.equal(plain.payload?.pageUrl, undefined)
 })
 
 const CLICKED = 'https://a.example/b?fbclid=AbC#c'
 
-it('expires what the platform takes no more, to the millisecond', () => {
+it('expires the delivery exactly at the end of the platform window', () => {
   const [expired] = plan(samplePurchase(), { windowEndsAt: () => RECEIVED_AT }).deliveries
   assert.equal(expired?.status, 'expired')
   const justInTime = new Date(RECEIVED_AT.getTime() + 1)
@@ -76,71 +76,71 @@ it('expires what the platform takes no more, to the millisecond', () => {
   assert.equal(queued?.status, 'queued')
 })
 
-it('withholds a granted event whose visitor withdrew after that consent', () => {
+it('withholds a granted event if the visitor withdrew after the consent', () => {
   const withdrawnAt = new Date('2026-11-21T11:30:00.000Z')
-  const { entry, deliveries } = plan(samplePurchase(), { withdrawnAt })
+  const { record, deliveries } = plan(samplePurchase(), { withdrawnAt })
   assert.equal(deliveries[0]?.status, 'skipped:consent')
   assert.equal(deliveries[0]?.statusReason, 'consent_withdrawn')
-  assert.equal(entry.attributionJoin, 'none')
-  assert.equal(entry.session, null)
-  const decision = (JSON.parse(entry.consent ?? '') as { decision: object }).decision
+  assert.equal(record.attributionJoin, 'none')
+  assert.equal(record.session, null)
+  const decision = (JSON.parse(record.consent ?? '') as { decision: object }).decision
   assert.partialDeepStrictEqual(decision, { outcome: 'withheld', reason: 'consent_withdrawn' })
   const before = plan(samplePurchase(), { withdrawnAt: new Date('2026-11-21T10:59:59.999Z') })
   assert.equal(before.deliveries[0]?.status, 'queued')
 })
 
-it('keeps an event of an erased person without identity, even if more is known', () => {
+it('strips the identity of an erased person, even after a withdrawal', () => {
   const digest = hash('sha256', 'jane@example.com')
   const erasure = { erased: new Set([digest]), keyed: ['ab'] }
   const withdrawnAt = new Date('2026-11-21T11:30:00.000Z')
-  const { entry, deliveries } = plan(samplePurchase(), { erasure, withdrawnAt })
+  const { record, deliveries } = plan(samplePurchase(), { erasure, withdrawnAt })
   assert.deepEqual(
     deliveries.map(({ status, statusReason }) => [status, statusReason]),
     [['skipped:consent', 'erased']],
   )
-  assert.deepEqual([entry.payload, entry.session], [null, null])
-  assert.equal(entry.bodyDigest.length, 0)
-  assert.equal(entry.valueAmount, '19.95')
-  assert.deepEqual([entry.measurementClass, entry.attributionJoin], ['ledger_only', 'none'])
-  assert.deepEqual(entry.assumedNotErased, [])
+  assert.deepEqual([record.payload, record.session], [null, null])
+  assert.equal(record.bodyDigest.length, 0)
+  assert.equal(record.valueAmount, '19.95')
+  assert.deepEqual([record.measurementClass, record.attributionJoin], ['ledger_only', 'none'])
+  assert.deepEqual(record.assumedNotErased, [])
 })
 
-it('presumes that no one was erased, until it is told by which digests to ask', () => {
-  assert.equal(plan(samplePurchase()).entry.assumedNotErased, 'all')
+it('assumes that no one was erased until keyed digests are available', () => {
+  assert.equal(plan(samplePurchase()).record.assumedNotErased, 'all')
   const erasure = { erased: new Set<string>(), keyed: ['ab', 'cd'] }
-  const { entry } = plan(samplePurchase(), { erasure })
-  assert.deepEqual(entry.assumedNotErased, ['ab', 'cd'])
-  assert.ok(entry.payload)
+  const { record } = plan(samplePurchase(), { erasure })
+  assert.deepEqual(record.assumedNotErased, ['ab', 'cd'])
+  assert.ok(record.payload)
 })
 
-it('keeps a lifecycle event on legitimate interest without payload, session or delivery', () => {
-  const { entry, deliveries } = plan({
+it('stores a lifecycle event on legitimate interest without payload, session, or delivery', () => {
+  const { record, deliveries } = plan({
     event_name: 'consent_withdrawal',
     consent_basis: 'legitimate_interest',
     visitor_id: 'visitor-1',
     click_ids: { fbclid: 'AbC' },
   })
   assert.deepEqual(deliveries, [])
-  assert.equal(entry.payload, null)
-  assert.equal(entry.session, null)
-  assert.equal(entry.eventClass, 'lifecycle')
-  assert.equal(entry.withdrawnKeys[0], 'visitor-1')
-  assert.equal(entry.withdrawnKeys.length, 2)
+  assert.equal(record.payload, null)
+  assert.equal(record.session, null)
+  assert.equal(record.eventClass, 'lifecycle')
+  assert.equal(record.withdrawnKeys[0], 'visitor-1')
+  assert.equal(record.withdrawnKeys.length, 2)
 })
 
-it('remembers a withdrawal only of an event that is one', () => {
-  assert.deepEqual(plan(samplePurchase()).entry.withdrawnKeys, [])
+it('records a withdrawal only for consent_withdrawal events', () => {
+  assert.deepEqual(plan(samplePurchase()).record.withdrawnKeys, [])
   const nobody = { event_name: 'consent_withdrawal', consent_basis: 'legitimate_interest' }
-  assert.deepEqual(plan(nobody).entry.withdrawnKeys, [])
+  assert.deepEqual(plan(nobody).record.withdrawnKeys, [])
 })
 
-it('keeps money as the text that was sent, and only the members that it knows', () => {
+it('stores amounts as sent and only known members of value_data', () => {
   const value_data = { value: '007.50', currency: 'eur', num_items: 2, tax: '1', contents: ['a'] }
-  const { entry } = plan(samplePurchase({ value_data }))
-  assert.equal(entry.valueAmount, '007.50')
-  assert.equal(entry.valueCurrency, 'EUR')
-  assert.equal(entry.orderId, null)
-  assert.deepEqual(JSON.parse(entry.valueData ?? ''), {
+  const { record } = plan(samplePurchase({ value_data }))
+  assert.equal(record.valueAmount, '007.50')
+  assert.equal(record.valueCurrency, 'EUR')
+  assert.equal(record.orderId, null)
+  assert.deepEqual(JSON.parse(record.valueData ?? ''), {
     value: '007.50',
     currency: 'EUR',
     contents: ['a'],
@@ -148,12 +148,12 @@ it('keeps money as the text that was sent, and only the members that it knows', 
   })
 })
 
-it('dates consent by its signal, and an attestation by nothing', () => {
-  const dated = plan(samplePurchase()).entry
+it('dates consent by its signal and an attestation not at all', () => {
+  const dated = plan(samplePurchase()).record
   assert.equal(dated.consentCapturedAt?.toISOString(), '2026-11-21T11:00:00.000Z')
-  const attested = plan(samplePurchase({ consent: { captured_at: '2026-11-21T11:00:00Z' } })).entry
+  const attested = plan(samplePurchase({ consent: { captured_at: '2026-11-21T11:00:00Z' } })).record
   assert.equal(attested.consentCapturedAt, null)
-  const undated = plan(samplePurchase({ consent: { ads: 'granted' } })).entry
+  const undated = plan(samplePurchase({ consent: { ads: 'granted' } })).record
   assert.equal(undated.consentCapturedAt, null)
 })
 

@@ -1,94 +1,101 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
-import type { ConsentGranted } from '../consent/consent-decision.ts'
-import { checkWithdrawal } from '../consent/withdrawal.ts'
+import { type ConsentGranted, checkWithdrawal } from '../consent/consent-decision.ts'
 import type { DestinationRoute } from '../delivery/destination-route-store.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { ErasureState } from './erasure-check.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface PlanInput {
-  /** The latest withdrawal of the visitor, if any; `unasked` presumes that there is none. */
-  withdrawnAt: Date | null | 'unasked'
-  /** Whether the person was erased; left out, it is presumed not. */
+  /** The latest withdrawal of the visitor. `unchecked` assumes that there is none. */
+  withdrawnAt: Date | null | 'unchecked'
+  /** Whether the person was erased. Default: `unchecked`, which assumes not. */
   erasure?: ErasureState
   routes: readonly DestinationRoute[]
-  /** When the platform of this name stops taking this event; null when that is not known here. */
+  /** When the named platform stops accepting this event. Null for a platform unknown here. */
   windowEndsAt: (platform: string) => Date | null
   nextDeliveryId: () => number
 }
 
-/** What happens to the event as a whole: it may leave, it is only kept, or it is a mark. */
-type EventDisposition =
-  | { fate: 'deliver' }
-  | { fate: 'withhold'; reason: string }
-  | { fate: 'keep' }
+export type ErasureState =
+  | 'unchecked'
+  | {
+      /** The digests of this person that were erased. */
+      erased: ReadonlySet<string>
+      /** Every digest of this person, keyed. The insert fails if one of them was erased since. */
+      keyed: readonly string[]
+    }
 
-/** Turns a draft into the rows of the ledger and of the deliveries. Pure but for the ids. */
+/** Whether the event is delivered, stored with skipped deliveries, or only stored. */
+type EventDisposition =
+  | { kind: 'deliver' }
+  | { kind: 'withhold'; reason: string }
+  | { kind: 'store' }
+
+/** Turns a draft into an event record and its planned deliveries. Pure except for delivery IDs. */
 export function planEvent(
   draft: EventDraft,
-  grounds: PlanInput,
-): { entry: EventRecord; deliveries: PlannedDelivery[] } {
-  const verdict = decideDisposition(draft, grounds)
-  const entry = buildEventRecord(draft, verdict, {
-    ...buildAssumptions(draft, grounds),
-    routes: grounds.routes,
+  input: PlanInput,
+): { record: EventRecord; deliveries: PlannedDelivery[] } {
+  const disposition = decideDisposition(draft, input)
+  const record = buildEventRecord(draft, disposition, {
+    ...buildAssumptions(draft, input),
+    routes: input.routes,
   })
-  const erased = findErasedDigests(grounds)
+  const erased = findErasedDigests(input)
   return {
-    entry: erased.size === 0 ? entry : stripIdentity(entry, erased),
-    deliveries: planDeliveries(draft, verdict, grounds),
+    record: erased.size === 0 ? record : stripIdentity(record, erased),
+    deliveries: planDeliveries(draft, disposition, input),
   }
 }
 
-function decideDisposition({ decision }: EventDraft, grounds: PlanInput): EventDisposition {
+function decideDisposition({ decision }: EventDraft, input: PlanInput): EventDisposition {
   switch (decision.outcome) {
     case 'granted':
-      if (findErasedDigests(grounds).size > 0) return { fate: 'withhold', reason: 'erased' }
-      return isWithdrawn(decision, grounds)
-        ? { fate: 'withhold', reason: 'consent_withdrawn' }
-        : { fate: 'deliver' }
+      if (findErasedDigests(input).size > 0) return { kind: 'withhold', reason: 'erased' }
+      return isWithdrawn(decision, input)
+        ? { kind: 'withhold', reason: 'consent_withdrawn' }
+        : { kind: 'deliver' }
     case 'withheld':
-      return { fate: 'withhold', reason: decision.reason }
+      return { kind: 'withhold', reason: decision.reason }
     case 'ledger_only':
     case 'denied':
-      return { fate: 'keep' }
+      return { kind: 'store' }
   }
 }
 
 function isWithdrawn(decision: ConsentGranted, { withdrawnAt }: PlanInput): boolean {
-  return withdrawnAt !== 'unasked' && !checkWithdrawal(decision, withdrawnAt).allowed
+  return withdrawnAt !== 'unchecked' && !checkWithdrawal(decision, withdrawnAt).allowed
 }
 
 const NO_DIGESTS: ReadonlySet<string> = new Set()
 
-function findErasedDigests({ erasure = 'unasked' }: PlanInput): ReadonlySet<string> {
-  return erasure === 'unasked' ? NO_DIGESTS : erasure.erased
+function findErasedDigests({ erasure = 'unchecked' }: PlanInput): ReadonlySet<string> {
+  return erasure === 'unchecked' ? NO_DIGESTS : erasure.erased
 }
 
 type Assumptions = Required<Pick<EventRecord, 'assumedNotWithdrawn' | 'assumedNotErased'>>
 
-/** What the statement must find to be so, or it leaves the event out. */
+/** What the insert verifies. If an assumption is wrong, the insert leaves the event out. */
 function buildAssumptions(
   draft: EventDraft,
-  { withdrawnAt, erasure = 'unasked' }: PlanInput,
+  { withdrawnAt, erasure = 'unchecked' }: PlanInput,
 ): Assumptions {
-  const isPresumed = withdrawnAt === 'unasked' && draft.decision.outcome === 'granted'
-  const assumedNotWithdrawn = isPresumed ? listVisitorKeys(draft) : []
-  if (erasure === 'unasked') return { assumedNotWithdrawn, assumedNotErased: 'all' }
+  const isAssumed = withdrawnAt === 'unchecked' && draft.decision.outcome === 'granted'
+  const assumedNotWithdrawn = isAssumed ? listVisitorKeys(draft) : []
+  if (erasure === 'unchecked') return { assumedNotWithdrawn, assumedNotErased: 'all' }
   return { assumedNotWithdrawn, assumedNotErased: erasure.erased.size > 0 ? [] : erasure.keyed }
 }
 
 function buildEventRecord(
   draft: EventDraft,
-  verdict: EventDisposition,
+  disposition: EventDisposition,
   { assumedNotWithdrawn, assumedNotErased, routes }: Assumptions & Pick<PlanInput, 'routes'>,
 ): EventRecord {
   const { decision, eventTime, receivedAt, order } = draft
   const page = stripQueryAndFragment(draft.eventSource)
-  const isGranted = verdict.fate === 'deliver'
+  const isGranted = disposition.kind === 'deliver'
   return {
     trackerId: draft.trackerId,
     eventId: draft.eventId,
@@ -99,7 +106,7 @@ function buildEventRecord(
     eventClass: classifyEvent(draft),
     actionSource: draft.actionSource,
     consentBasis: draft.consentBasis,
-    measurementClass: classifyMeasurement(draft, verdict),
+    measurementClass: classifyMeasurement(draft, disposition),
     attributionJoin: isGranted ? 'allowed' : 'none',
     enforcementScope: draft.consentBasis === 'consent' ? 'event' : 'ledger',
     consentNormalizationVersion: decision.rules_version,
@@ -110,7 +117,7 @@ function buildEventRecord(
     valueAmount: order?.amount ?? null,
     valueCurrency: order?.currency ?? null,
     valueData: order?.json ?? null,
-    consent: JSON.stringify(overrideStoredConsent(draft, verdict)),
+    consent: JSON.stringify(overrideStoredConsent(draft, disposition)),
     notes: draft.notes,
     bodyDigest: selectBodyDigest(draft),
     payload: buildPayload(draft, page, routes),
@@ -126,35 +133,35 @@ function classifyEvent({ eventName, decision }: EventDraft): EventClass {
   return eventName === 'signal_verification' ? 'verification' : 'lifecycle'
 }
 
-function classifyMeasurement(draft: EventDraft, { fate }: EventDisposition): MeasurementClass {
+function classifyMeasurement(draft: EventDraft, { kind }: EventDisposition): MeasurementClass {
   if (classifyEvent(draft) === 'verification') return 'modeled'
-  return fate === 'deliver' ? 'advertising' : 'ledger_only'
+  return kind === 'deliver' ? 'advertising' : 'ledger_only'
 }
 
-/** The caller's word alone says nothing about when; a later withdrawal then always wins. */
+/** A mere attestation has no capture time, so a later withdrawal always overrides it. */
 function readConsentCapturedAt({ decision }: EventDraft): Date | null {
   if (decision.reason === 'attested_by_basis' || decision.captured_at === null) return null
   return new Date(decision.captured_at)
 }
 
-/** The decision as it was made, but for what only the store knew: a withdrawal or an erasure. */
+/** The consent decision, overridden if a stored withdrawal or erasure withholds the event. */
 function overrideStoredConsent(
   { consent, decision }: EventDraft,
-  verdict: EventDisposition,
+  disposition: EventDisposition,
 ): Record<string, unknown> {
-  if (decision.outcome !== 'granted' || verdict.fate !== 'withhold') return consent
-  const overruled = { outcome: 'withheld', reason: verdict.reason }
-  return { ...consent, decision: { ...(consent.decision as object), ...overruled } }
+  if (decision.outcome !== 'granted' || disposition.kind !== 'withhold') return consent
+  const override = { outcome: 'withheld', reason: disposition.reason }
+  return { ...consent, decision: { ...(consent.decision as object), ...override } }
 }
 
-/** Only an event on consent may keep identity at all. */
+/** Only events with the basis `consent` may store identity. */
 function mayStoreIdentity({ consentBasis }: EventDraft): boolean {
   return consentBasis === 'consent'
 }
 
 /**
- * No digest of a body with a visitor that leaves no payload: an erasure would not find the event,
- * and a reader who knows the rest of the body could try visitors against it.
+ * Omits the digest of a body with a visitor ID if the event stores no payload. An erasure would not
+ * find such an event, and a digest lets a reader who knows the rest of the body guess the visitor.
  */
 function selectBodyDigest(draft: EventDraft): Buffer {
   return mayStoreIdentity(draft) || draft.visitorId === null ? draft.bodyDigest : Buffer.alloc(0)
@@ -184,38 +191,38 @@ function buildSession({ visitorId, eventSource, clickIds }: EventDraft) {
 
 function planDeliveries(
   draft: EventDraft,
-  verdict: EventDisposition,
-  grounds: PlanInput,
+  disposition: EventDisposition,
+  input: PlanInput,
 ): PlannedDelivery[] {
-  if (verdict.fate === 'keep') return []
+  if (disposition.kind === 'store') return []
   const { trackerId, eventId, space } = draft
   const isOutsideWindow = ({ platform }: DestinationRoute) => {
-    const windowEndsAt = grounds.windowEndsAt(platform)
+    const windowEndsAt = input.windowEndsAt(platform)
     return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { status, statusReason } = decideDeliveryStatus(verdict, route, isOutsideWindow)
+    const { status, statusReason } = decideDeliveryStatus(disposition, route, isOutsideWindow)
     return {
       trackerId,
       eventId,
       space,
-      id: grounds.nextDeliveryId(),
+      id: input.nextDeliveryId(),
       destinationId: route?.id ?? null,
       isTest: route?.isTest ?? false,
       status,
       statusReason,
     }
   }
-  return grounds.routes.length === 0 ? [plan(null)] : grounds.routes.map(plan)
+  return input.routes.length === 0 ? [plan(null)] : input.routes.map(plan)
 }
 
 function decideDeliveryStatus(
-  verdict: EventDisposition,
+  disposition: EventDisposition,
   route: DestinationRoute | null,
   isOutsideWindow: (route: DestinationRoute) => boolean,
 ): Pick<PlannedDelivery, 'status' | 'statusReason'> {
-  if (verdict.fate === 'withhold')
-    return { status: 'skipped:consent', statusReason: verdict.reason }
+  if (disposition.kind === 'withhold')
+    return { status: 'skipped:consent', statusReason: disposition.reason }
   if (route === null) return { status: 'skipped:no_destination', statusReason: 'no_destination' }
   if (isOutsideWindow(route)) return { status: 'expired', statusReason: 'outside_window' }
   return { status: 'queued', statusReason: 'accepted_for_delivery' }

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
-it('503 refuses what finds the queue full, keeps nothing of it and takes it later', async test => {
+it('returns 503 while the queue is full, stores nothing, and accepts a retry', async test => {
   const service = await serviceUnderTest(test, { ingestQueueMax: 1 })
   const release = await lockEvents(test, service)
   const first = service.submit(samplePurchase({ event_id: 'in-flight' }))
@@ -31,7 +31,7 @@ it('503 refuses what finds the queue full, keeps nothing of it and takes it late
   }
 })
 
-it('503 goes to verifications as well, and never to those who read', async test => {
+it('returns 503 for verification events as well, but never for reads', async test => {
   const service = await serviceUnderTest(test, { ingestQueueMax: 1 })
   await service.submit(samplePurchase())
   const release = await lockEvents(test, service, 'exclusive')

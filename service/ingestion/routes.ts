@@ -15,7 +15,7 @@ import {
   prepareEvent,
   verifyIngestion,
 } from './accept-event.ts'
-import { formatIdempotencyKey } from './idempotency-key.ts'
+import { formatIdempotencyKey } from './idempotency.ts'
 import { sendTestPurchase as send } from './send-test-purchase.ts'
 
 export function ingestionRoutes(
@@ -30,7 +30,7 @@ export function ingestionRoutes(
   app.route({
     ...createEvent,
     async handler(request, reply) {
-      const checked = prepareEvent({
+      const prepared = prepareEvent({
         platforms: context.platforms,
         tracker: request.tracker,
         browser: request.browser,
@@ -39,9 +39,9 @@ export function ingestionRoutes(
         idempotencyKey: request.headers['idempotency-key'] as string | undefined,
         receivedAt: context.now(),
       })
-      // The raw identifiers in it have no business in memory while the event waits.
+      // Release the raw identifiers while the event waits for its commit.
       ;(request as { body: unknown }).body = undefined
-      const accepted = await acceptEvent(context, checked)
+      const accepted = await acceptEvent(context, prepared)
       const event_id = accepted.eventId
       reply.header('location', locationOf(event_id, accepted.space))
       echoIdempotencyKey(reply, event_id)
@@ -51,7 +51,7 @@ export function ingestionRoutes(
     },
   })
 
-  // A page asks first whether it may send JSON and a key.
+  // CORS preflight: pages send JSON and a key.
   app.options(createEvent.url, { config: { credential: 'none' } }, async (request, reply) => {
     const { origin } = request.headers
     reply.header('allow', 'POST, OPTIONS')
@@ -78,21 +78,21 @@ interface ReplyWriter {
 }
 
 /**
- * Names the event in the header that may have named it. Node writes the headers in the encoding of
- * the body: as UTF-8 when that is text, which would encode the bytes of the id a second time.
+ * Returns the event ID in the `Idempotency-Key` header. Node writes headers in the encoding of the
+ * body. If the body is text, that is UTF-8, which would encode the bytes of the ID a second time.
  */
 function echoIdempotencyKey(reply: ReplyWriter, eventId: string): void {
   const text = formatIdempotencyKey(eventId)
   reply.header('idempotency-key', text)
   if (/^[ -~]*$/.test(text)) return
   reply.type('application/json; charset=utf-8')
-  // Fastify sends bytes as well as text; its types know only of text.
+  // Fastify accepts bytes from a serializer, but its types allow only text.
   reply.serializer(body => Buffer.from(JSON.stringify(body)) as unknown as string)
 }
 
 const RETRY_SECONDS = 60
 
-/** `delivery` is null in a process that was not told where the platform is. */
+/** `delivery` is null in a process without a platform URL. */
 export function testPurchaseRoutes(
   app: ServiceApp,
   { delivery }: { delivery: DeliveryContext | null },
@@ -104,11 +104,10 @@ export function testPurchaseRoutes(
       const destinationId = params.destination
       const purchase = await send(delivery, { trackerId, destinationId, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
-      // Sending the request again would send another purchase, not this one.
+      // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)
     },
   })
 }
 
-const NO_PLATFORM_MESSAGE =
-  'This process does not know the platform: whoever runs it should set SIGNALBOX_PLATFORM_URL.'
+const NO_PLATFORM_MESSAGE = 'This process has no platform configured. Set SIGNALBOX_PLATFORM_URL.'

@@ -28,7 +28,7 @@ async function inTestMode(test: TestContext, changes: object = {}): Promise<Serv
   return service
 }
 
-it('200 sends a purchase at once, as a test event that names nobody', async test => {
+it('sends a purchase without identity immediately as a test event', async test => {
   const service = await inTestMode(test)
   const { status, body } = await purchase(service, {
     body: { value: '2.50', currency: 'eur', order_id: 'try-1' },
@@ -49,7 +49,7 @@ it('200 sends a purchase at once, as a test event that names nobody', async test
   assert.deepEqual(received.custom_data, { value: 2.5, currency: 'EUR', order_id: 'try-1' })
 })
 
-it('200 keeps it in the ledger, apart from what counts', async test => {
+it('stores the purchase but excludes it from the figures', async test => {
   const service = await inTestMode(test)
   const { body } = await purchase(service)
   const { event, deliveries } = (await service.read(body.event_id)).body
@@ -68,7 +68,7 @@ it('200 keeps it in the ledger, apart from what counts', async test => {
   assert.match(delivery.explanation, /as a test event with the first attempt/)
 })
 
-it('200 takes a body that is absent, empty, null or has no member', async test => {
+it('accepts an absent, empty, null, or memberless body', async test => {
   const service = await inTestMode(test)
   const json = { headers: { 'content-type': 'application/json' } }
   const ids = new Set<string>()
@@ -91,7 +91,7 @@ const REFUSALS = [
 ] as const
 
 for (const [status, fault] of REFUSALS) {
-  it(`502 ${status} when the platform answers ${JSON.stringify(fault)}`, async test => {
+  it(`returns 502 with ${status} when the platform responds with ${JSON.stringify(fault)}`, async test => {
     const service = await inTestMode(test)
     await scriptFaults(service.simulatorUrl, [{ times: 1, ...fault }])
     const reply = await purchase(service)
@@ -108,7 +108,7 @@ for (const [status, fault] of REFUSALS) {
   })
 }
 
-it('502 when the credential cannot be opened, and the explanation says so', async test => {
+it('returns 502 when the credential cannot be decrypted and explains it', async test => {
   const service = await inTestMode(test)
   await service.database.pool.query(`update destinations set sealed_credential = '\\x00'`)
   const reply = await purchase(service)
@@ -120,7 +120,7 @@ it('502 when the credential cannot be opened, and the explanation says so', asyn
   assert.match(delivery.explanation, /credential could not be opened/)
 })
 
-it('pauses a destination that the platform refuses, and wakes one that it takes again', async test => {
+it('pauses a destination that the platform rejects and reactivates it after a success', async test => {
   const service = await inTestMode(test)
   const statusOf = async () => {
     const { rows } = await service.database.pool.query('select status from destinations')
@@ -135,7 +135,7 @@ it('pauses a destination that the platform refuses, and wakes one that it takes 
   assert.equal(await statusOf(), 'active')
 })
 
-it('can be replayed after a refusal, still as a test event', async test => {
+it('stays a test event when it is replayed', async test => {
   const service = await inTestMode(test)
   const { accessToken } = await platformTargetOf(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
@@ -147,12 +147,12 @@ it('can be replayed after a refusal, still as a test event', async test => {
   assert.deepEqual([delivery.status, delivery.is_test], ['queued', true])
 })
 
-it('401 without a secret', async test => {
+it('returns 401 without a secret', async test => {
   const service = await serviceUnderTest(test)
   assert.equal((await purchase(service, { secret: null })).status, 401)
 })
 
-it("404 for another tracker's destination, before anything else is said", async test => {
+it("returns 404 for another tracker's destination before it validates the body", async test => {
   const service = await inTestMode(test)
   const stranger = await service.newTracker()
   const nobodys = '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11'
@@ -164,7 +164,7 @@ it("404 for another tracker's destination, before anything else is said", async 
   assert.deepEqual(await statusCounts(service), {})
 })
 
-it('422 with a message alone while test mode is off, and nothing is kept', async test => {
+it('returns 422 with only a message while test mode is off and stores nothing', async test => {
   const service = await serviceUnderTest(test)
   const { status, body } = await purchase(service)
   assert.equal(status, 422)
@@ -172,7 +172,7 @@ it('422 with a message alone while test mode is off, and nothing is kept', async
   assert.deepEqual(await statusCounts(service), {})
 })
 
-it('422 names every wrong field, and nothing is kept', async test => {
+it('returns 422 naming every invalid field and stores nothing', async test => {
   const service = await inTestMode(test)
   const body = { value: '-1', currency: 'EURO', order_id: '' }
   const reply = await purchase(service, { body })
@@ -184,7 +184,7 @@ it('422 names every wrong field, and nothing is kept', async test => {
   assert.deepEqual(await statusCounts(service), {})
 })
 
-it('200 for several at the same time, each a purchase of its own', async test => {
+it('sends one purchase for each of several concurrent requests', async test => {
   const service = await inTestMode(test)
   const replies = await Promise.all(Array.from({ length: 5 }, () => purchase(service)))
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
@@ -192,7 +192,7 @@ it('200 for several at the same time, each a purchase of its own', async test =>
   assert.equal((await service.received()).count, 5)
 })
 
-it('503 in a process that was not told where the platform is', async test => {
+it('returns 503 in a process without a platform URL', async test => {
   const service = await inTestMode(test, { knowsPlatform: false })
   const { status, headers } = await purchase(service)
   assert.equal(status, 503)

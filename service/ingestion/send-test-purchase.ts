@@ -19,7 +19,7 @@ import { hashIdentifier } from '../identity/identifier-digest.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
 import { acceptIdentity } from './accept-identity.ts'
-import { digestBody } from './body-digest.ts'
+import { digestBody } from './idempotency.ts'
 import { insertEvents } from './store.ts'
 
 const parseBody = createBodyValidator<TestPurchaseSubmission>(TestPurchaseSubmission, ['order_id'])
@@ -31,9 +31,9 @@ interface TestPurchaseRequest {
 }
 
 /**
- * sendTestPurchase: keeps an identity-free purchase and sends it at once, as a test event. Throws
- * a 404 refusal for a destination that the tracker does not have, and a 422 while test mode is off
- * or when the body is wrong. What the platform says is the answer, accepted or not.
+ * sendTestPurchase: stores a purchase without identity and sends it immediately as a test event.
+ * Throws a 404 refusal for an unknown destination, and a 422 refusal while test mode is off or for
+ * an invalid body. Returns the platform's result, accepted or not.
  */
 export async function sendTestPurchase(
   context: DeliveryContext,
@@ -50,36 +50,36 @@ export async function sendTestPurchase(
   const eventId = `test_${generateUuidV7(at)}`
   const { platform } = destination
   const payload = buildTestPayload(context.platforms, { platform, eventId, at })
-  const entry = buildTestPurchaseRecord(submission, { trackerId, eventId, at, payload })
+  const record = buildTestPurchaseRecord(submission, { trackerId, eventId, at, payload })
   const id = await reserveDeliveryIds(database, trackerId, 1)
   const delivery = {
     trackerId,
-    space: entry.space,
+    space: record.space,
     destinationId,
     eventId,
     id,
     status: 'queued' as const,
     statusReason: 'test_purchase',
     isTest: true,
-    // No worker takes it up before us, and one does if this process dies.
+    // Reserved for this process. A worker takes over if the process dies.
     dueAt: new Date(at.getTime() + context.leaseSeconds * 1_000),
   }
-  await insertEvents(database, [entry], [delivery])
+  await insertEvents(database, [record], [delivery])
   await deliverNow(context, { trackerId, destinationId, platform, createdAt: at, id })
-  const place = { eventId, createdAt: at, space: SPACE_NUMBERS[entry.space] }
-  return readOutcome(database, trackerId, place)
+  const event = { eventId, createdAt: at, space: SPACE_NUMBERS[record.space] }
+  return readResult(database, trackerId, event)
 }
 
 const TEST_MODE_OFF_MESSAGE =
-  'Test mode is off: switch it on with PATCH /destinations/{destination}/test-mode first.'
+  'Test mode is off. Turn it on with PATCH /destinations/{destination}/test-mode first.'
 
-async function readOutcome(
+async function readResult(
   database: Database,
   trackerId: string,
   event: EventRef,
 ): Promise<TestPurchase> {
   const [delivery] = await findDeliveries(database, trackerId, [event])
-  if (!delivery) throw new Error(`the delivery of ${event.eventId} is gone`)
+  if (!delivery) throw new Error(`found no delivery of event ${event.eventId}`)
   return { event_id: event.eventId, status: delivery.status, trace_id: delivery.platformTraceId }
 }
 
@@ -94,9 +94,9 @@ interface TestPurchaseRecordInput {
 }
 
 /**
- * A test purchase as the ledger keeps it. It names no person: its one identifier is the digest of
- * the event's own id, because the platform refuses an event without any. No consent is asked,
- * because no person is in it.
+ * Builds the event record of a test purchase. It identifies no person and needs no consent: its
+ * only identifier is the digest of its own event ID, because the platform rejects events without
+ * one.
  */
 function buildTestPurchaseRecord(
   { value = VALUE_DEFAULT, currency = CURRENCY_DEFAULT, order_id }: TestPurchaseSubmission,

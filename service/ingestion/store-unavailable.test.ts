@@ -11,7 +11,7 @@ import {
 
 const TABLES = ['events', 'event_payloads', 'sessions', 'delivery_queue']
 
-it('503 answers all while the store is out of reach, and 202 once it is back', async test => {
+it('returns 503 while the database is unavailable and recovers', async test => {
   const service = await serviceUnderTest(test)
   const admin = await adminOf(test, service)
   assert.equal((await service.submit(samplePurchase({ event_id: 'before' }))).status, 202)
@@ -31,7 +31,7 @@ it('503 answers all while the store is out of reach, and 202 once it is back', a
   assert.equal((await service.request('GET', '/readyz', { secret: null })).status, 200)
 })
 
-it('503 and not 401 goes to a good secret that cannot be looked up', async test => {
+it('returns 503 instead of 401 for a secret that cannot be looked up', async test => {
   const service = await serviceUnderTest(test)
   const admin = await adminOf(test, service)
   const mend = await cutOff(service, admin)
@@ -42,7 +42,7 @@ it('503 and not 401 goes to a good secret that cannot be looked up', async test 
   assert.equal((await service.read('order-1001')).status, 404)
 })
 
-it('503 leaves nothing half-written when the store goes away in mid-commit', async test => {
+it('returns 503 and stores nothing when the connection is lost during a commit', async test => {
   const service = await serviceUnderTest(test)
   const admin = await adminOf(test, service)
   const lock = await adminOf(test, service)

@@ -9,20 +9,20 @@ import { compileBodySchema } from '../http/body-schema.ts'
 import { addSchemaErrors, addTextError, FieldErrorList } from '../http/field-errors.ts'
 import { Refusal } from '../http/refusal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
+import { isObject } from '../util/is-object.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
-import { parseEventTime } from './event-time.ts'
-import { resolveEventId } from './idempotency-key.ts'
+import { resolveEventId } from './idempotency.ts'
 
 interface SubmissionInput {
   idempotencyKey: string | undefined
   receivedAt: Date
-  /** Set when a publishable key brought it. */
+  /** Set when the request used a publishable key. */
   browser?: BrowserCaller | null
 }
 
 interface ValidatedSubmission {
   submission: EventSubmission
-  /** The caller's, or a new one. */
+  /** From the caller, or generated. */
   eventId: string
   eventTime: Date
   decision: ConsentDecision
@@ -31,75 +31,74 @@ interface ValidatedSubmission {
 const findSchemaErrors = compileBodySchema(EventSubmission)
 
 /**
- * Everything that is asked of a submission before anything is kept: its schema, the rules that join
- * members, its id, its time and its consent. Throws a 422 refusal with every wrong field. It knows
- * no store, so that the sandbox asks the very same.
+ * Validates a submission: schema, cross-field rules, event ID, event time, and consent. Throws a
+ * 422 refusal naming every invalid field. Uses no store, so that the sandbox can share it.
  */
 export function validateSubmission(
   body: unknown,
   { idempotencyKey, receivedAt, browser = null }: SubmissionInput,
 ): ValidatedSubmission {
   const submission = (body ?? {}) as EventSubmission
-  const faults = new FieldErrorList()
-  addSchemaErrors(faults, findSchemaErrors(submission) ?? [])
+  const errors = new FieldErrorList()
+  addSchemaErrors(errors, findSchemaErrors(submission) ?? [])
   if (typeof submission !== 'object' || Array.isArray(submission)) {
-    throw Refusal.ofFields(faults.toErrors())
+    throw Refusal.ofFields(errors.toErrors())
   }
-  addCrossFieldErrors(faults, submission)
-  if (browser) addEdgeFieldErrors(faults, submission.user_data)
-  const identity = readEventId(faults, submission, idempotencyKey)
-  const eventTime = readSubmittedTime(faults, submission, receivedAt)
+  addCrossFieldErrors(errors, submission)
+  if (browser) addEdgeFieldErrors(errors, submission.user_data)
+  const givenEventId = readEventId(errors, submission, idempotencyKey)
+  const eventTime = readSubmittedTime(errors, submission, receivedAt)
   const identityPresent =
     Boolean(browser?.edge) || findIdentityMember(submission.user_data) !== null
-  const decision = decideSubmissionConsent(faults, submission, {
+  const decision = decideSubmissionConsent(errors, submission, {
     receivedAt,
     eventTime,
     identityPresent,
   })
-  if (!faults.isEmpty || decision === null) throw Refusal.ofFields(faults.toErrors())
+  if (!errors.isEmpty || decision === null) throw Refusal.ofFields(errors.toErrors())
   return {
     submission,
-    eventId: identity ?? `evt_${generateUuidV7(receivedAt)}`,
+    eventId: givenEventId ?? `evt_${generateUuidV7(receivedAt)}`,
     eventTime,
     decision,
   }
 }
 
 function readEventId(
-  faults: FieldErrorList,
+  errors: FieldErrorList,
   { event_id }: EventSubmission,
   idempotencyKey: string | undefined,
 ): string | null {
-  const given = typeof event_id === 'string' ? event_id : undefined
-  const identity = resolveEventId(given, idempotencyKey)
-  if ('eventId' in identity) return identity.eventId
-  faults.add(identity.conflict.field, identity.conflict.sentence)
+  const submittedId = typeof event_id === 'string' ? event_id : undefined
+  const resolution = resolveEventId(submittedId, idempotencyKey)
+  if ('eventId' in resolution) return resolution.eventId
+  errors.add(resolution.error.field, resolution.error.message)
   return null
 }
 
 function readSubmittedTime(
-  faults: FieldErrorList,
+  errors: FieldErrorList,
   { event_time }: EventSubmission,
   receivedAt: Date,
 ): Date {
-  const isReadable = typeof event_time === 'string' || Number.isInteger(event_time)
-  const time = parseEventTime(isReadable ? event_time : undefined, receivedAt)
+  const isValidType = typeof event_time === 'string' || Number.isInteger(event_time)
+  const time = parseEventTime(isValidType ? event_time : undefined, receivedAt)
   if ('at' in time) return time.at
-  faults.add('event_time', time.fault)
+  errors.add('event_time', time.error)
   return receivedAt
 }
 
-/** Null when the basis itself is wrong, which the schema has already said. */
+/** Null for an invalid basis, which the schema reports. */
 function decideSubmissionConsent(
-  faults: FieldErrorList,
+  errors: FieldErrorList,
   body: EventSubmission,
-  grounds: { receivedAt: Date; eventTime: Date; identityPresent: boolean },
+  context: { receivedAt: Date; eventTime: Date; identityPresent: boolean },
 ): ConsentDecision | null {
   if (body.consent_basis !== 'consent' && body.consent_basis !== 'legitimate_interest') return null
-  const decision = decideConsent(body, grounds)
+  const decision = decideConsent(body, context)
   if (decision.outcome === 'denied') {
     const field = decision.denied_field
-    faults.add(
+    errors.add(
       field,
       `The ${field} field denies: use consent only with granted downstream advertising state.`,
     )
@@ -107,7 +106,7 @@ function decideSubmissionConsent(
   return decision
 }
 
-/** A body as it came; members may be missing or of any type. */
+/** A body before validation: members may be missing or of any type. */
 type RawSubmission = Record<string, unknown>
 
 const TEXT_MEMBERS = [
@@ -120,43 +119,43 @@ const TEXT_MEMBERS = [
 ]
 
 /**
- * Adds what no schema can say: rules that join members, and limits in bytes. Each rule looks only
- * at members of the right type, so that it can run on any body and the caller hears of every wrong
- * field at once.
+ * Adds the errors that a schema cannot express: cross-field rules and limits in bytes. Each rule
+ * checks only members of the right type, so that it runs on any body and one response names every
+ * invalid field.
  */
-function addCrossFieldErrors(faults: FieldErrorList, body: RawSubmission): void {
-  for (const name of TEXT_MEMBERS) addTextError(faults, name, body[name])
+function addCrossFieldErrors(errors: FieldErrorList, body: RawSubmission): void {
+  for (const name of TEXT_MEMBERS) addTextError(errors, name, body[name])
   for (const name of ['event_id', 'event_name']) {
     const text = body[name]
     if (typeof text === 'string' && text !== '' && text.trim() === '') {
-      faults.add(name, `The ${name} field must not be empty.`)
+      errors.add(name, `The ${name} field must not be empty.`)
     }
   }
   const value = isObject(body.value_data) ? body.value_data : {}
-  addTextError(faults, 'value_data.order_id', value.order_id)
-  addContentsErrors(faults, value.contents)
-  addUnsafeNumberError(faults, 'value_data.num_items', value.num_items)
+  addTextError(errors, 'value_data.order_id', value.order_id)
+  addContentsErrors(errors, value.contents)
+  addUnsafeNumberError(errors, 'value_data.num_items', value.num_items)
   if (body.event_name === 'Purchase' && value.value !== undefined && value.currency === undefined) {
-    faults.add('value_data.currency', 'The value_data.currency field is required with a value.')
+    errors.add('value_data.currency', 'The value_data.currency field is required with a value.')
   }
-  if (body.consent_basis === 'legitimate_interest') addLegitimateInterestErrors(faults, body, value)
+  if (body.consent_basis === 'legitimate_interest') addLegitimateInterestErrors(errors, body, value)
 }
 
-/** No revenue and no identity on legitimate interest (spec: rule 3 on consent). */
+/** An event on legitimate interest may carry neither revenue nor identity. */
 function addLegitimateInterestErrors(
-  faults: FieldErrorList,
+  errors: FieldErrorList,
   body: RawSubmission,
   value: Record<string, unknown>,
 ): void {
   const names = LIFECYCLE_EVENT_NAMES.join(' and ')
   if (value.value !== undefined) {
-    faults.add(
+    errors.add(
       'value_data',
       'The value_data field must carry no value on legitimate interest: send revenue with consent.',
     )
   }
   if (findIdentityMember(body.user_data) !== null) {
-    faults.add(
+    errors.add(
       'user_data',
       'The user_data field must carry no identity on legitimate interest, which covers only ' +
         `${names}.`,
@@ -164,23 +163,23 @@ function addLegitimateInterestErrors(
   }
 }
 
-function addContentsErrors(faults: FieldErrorList, contents: unknown): void {
+function addContentsErrors(errors: FieldErrorList, contents: unknown): void {
   if (!Array.isArray(contents)) return
   const field = 'value_data.contents'
   if (Buffer.byteLength(JSON.stringify(contents)) > CONTENTS_BYTES_MAX) {
-    faults.add(field, `The ${field} field must not be greater than 16 KiB.`)
+    errors.add(field, `The ${field} field must not be greater than 16 KiB.`)
   }
-  addUnsafeNumberError(faults, field, contents)
+  addUnsafeNumberError(errors, field, contents)
 }
 
-function addUnsafeNumberError(faults: FieldErrorList, field: string, value: unknown): void {
+function addUnsafeNumberError(errors: FieldErrorList, field: string, value: unknown): void {
   if (!holdsUnsafeNumber(value)) return
-  faults.add(field, `The ${field} field holds a number too large to keep all its digits.`)
+  errors.add(field, `The ${field} field holds a number too large to keep all its digits.`)
 }
 
 /**
- * JSON numbers are read as doubles: an integer beyond 2^53 would come back as another one, and one
- * beyond 10^308 as null.
+ * JSON numbers are parsed as doubles: an integer beyond 2^53 would be stored as another integer,
+ * and a number beyond 10^308 as null.
  */
 function holdsUnsafeNumber(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value) || losesPrecision(value)
@@ -192,27 +191,86 @@ function losesPrecision(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 const EDGE_ONLY_KEYS = ['client_ip_address', 'client_user_agent']
 
 /**
- * Browsers may not say who they are: whatever a page writes there anybody can write (spec: rules on
- * the consent and identity fields, 4). Every spelling counts; null says nothing.
+ * Rejects the address and the user agent in a body sent with a publishable key, in every spelling:
+ * a page could claim any value. Null is ignored.
  */
-function addEdgeFieldErrors(faults: FieldErrorList, userData: unknown): void {
-  if (typeof userData !== 'object' || userData === null || Array.isArray(userData)) return
+function addEdgeFieldErrors(errors: FieldErrorList, userData: unknown): void {
+  if (!isObject(userData)) return
   for (const [name, value] of Object.entries(userData)) {
     if (value === null) continue
-    const meaning = findUserDataKey(name)
-    if (meaning === null || !EDGE_ONLY_KEYS.includes(meaning.key)) continue
+    const known = findUserDataKey(name)
+    if (known === null || !EDGE_ONLY_KEYS.includes(known.key)) continue
     const field = `user_data.${name}`
-    faults.add(
+    errors.add(
       field,
       `The ${field} field is not taken with a publishable key: the address and the user agent of ` +
         'the browser come from the trusted edge alone.',
     )
   }
+}
+
+const DAY = String.raw`(\d{4})-(\d{2})-(\d{2})`
+const TIME = String.raw`\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?`
+const OFFSET = String.raw`(?:Z|[+-]\d{2}:?\d{2})`
+const ISO_8601 = new RegExp(`^${DAY}T${TIME}${OFFSET}$`)
+
+const FUTURE_SECONDS_MAX = 300
+/** The year 5138. A larger number is in milliseconds. */
+const UNIX_SECONDS_MAX = 100_000_000_000
+
+type ParsedEventTime = { at: Date } | { error: string }
+
+/**
+ * Parses `event_time`: Unix seconds or ISO 8601 with an offset. Defaults to the time of receipt.
+ * Tolerates clocks that run up to five minutes fast.
+ */
+export function parseEventTime(
+  value: number | string | undefined,
+  receivedAt: Date,
+): ParsedEventTime {
+  if (value === undefined) return { at: receivedAt }
+  const time = typeof value === 'number' ? parseUnixSeconds(value) : parseIso8601(value)
+  if ('error' in time) return time
+  if (time.at.getTime() > receivedAt.getTime() + FUTURE_SECONDS_MAX * 1_000) {
+    return { error: 'The event_time field must not be more than 5 minutes in the future.' }
+  }
+  return time
+}
+
+function parseUnixSeconds(seconds: number): ParsedEventTime {
+  if (seconds >= UNIX_SECONDS_MAX) {
+    return { error: 'The event_time field looks like milliseconds; send Unix seconds.' }
+  }
+  if (seconds < 0) return { error: 'The event_time field must not be before 1970.' }
+  return { at: new Date(seconds * 1_000) }
+}
+
+function parseIso8601(text: string): ParsedEventTime {
+  const match = ISO_8601.exec(text)
+  const at = match ? new Date(normalizeIso8601(text)) : null
+  if (!match || !at || Number.isNaN(at.getTime()) || !isCalendarDay(match)) {
+    return {
+      error:
+        'The event_time field must be Unix seconds or ISO 8601 with an offset, ' +
+        'such as 2026-11-21T10:00:00Z.',
+    }
+  }
+  if (at.getUTCFullYear() < 1970) {
+    return { error: 'The event_time field must not be before 1970.' }
+  }
+  return { at }
+}
+
+/** Converts the offset and the fraction to the one form that Date parses. */
+function normalizeIso8601(text: string): string {
+  return text.replace(',', '.').replace(/([+-]\d{2})(\d{2})$/, '$1:$2')
+}
+
+/** Rejects days such as 30 February, which Date would turn into 1 or 2 March. */
+function isCalendarDay([, year, month, day]: RegExpExecArray): boolean {
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
 }

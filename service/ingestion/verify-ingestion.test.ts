@@ -4,7 +4,7 @@ import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
 const PATH = '/api/v1/verification-events'
 
-it('202 then 200 name the one verification event of the tracker', async test => {
+it('returns 202, then 200, with the one verification event of the tracker', async test => {
   const service = await serviceUnderTest(test)
   const location = `${service.url}/api/v1/events/signal-verification`
   const first = await service.request('POST', PATH)
@@ -19,7 +19,7 @@ it('202 then 200 name the one verification event of the tracker', async test => 
   assert.equal(second.headers.get('location'), location)
 })
 
-it('202 stores a modeled event without identity, deliveries or an attributed join', async test => {
+it('stores a modeled event without identity, deliveries, or attribution', async test => {
   const service = await serviceUnderTest(test)
   await service.request('POST', PATH)
   const { body } = await service.read('signal-verification')
@@ -42,7 +42,7 @@ it('202 stores a modeled event without identity, deliveries or an attributed joi
   assert.equal(await service.deliver(), 0)
 })
 
-it('202 goes to each tracker, and to one of many requests at once', async test => {
+it('returns 202 once per tracker, also for concurrent requests', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret: secret } = await service.newTracker()
   const ours = await Promise.all(
@@ -52,7 +52,7 @@ it('202 goes to each tracker, and to one of many requests at once', async test =
   assert.equal((await service.request('POST', PATH, { secret })).status, 202)
 })
 
-it('202 reads no body: neither a JSON one nor an empty one of any type matters', async test => {
+it('ignores the body, with or without a content type', async test => {
   const service = await serviceUnderTest(test)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const empty = await service.request('POST', PATH, { rawBody: '', headers: form })
@@ -63,7 +63,7 @@ it('202 reads no body: neither a JSON one nor an empty one of any type matters',
   assert.equal((await service.read('mine')).status, 404)
 })
 
-it('401 asks for the tracker secret before it writes', async test => {
+it('returns 401 without a tracker secret and stores nothing', async test => {
   const service = await serviceUnderTest(test)
   const reply = await service.request('POST', PATH, { secret: null })
   assert.equal(reply.status, 401)

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { LIMIT_NAMES, type LimitName } from '../access/request-limits.ts'
 import type { CompletedRequest } from '../http/service-app.ts'
-import type { CommittedGroup } from '../ingestion/commit-events.ts'
+import type { CommittedGroup } from '../ingestion/event-commit-queue.ts'
 import { createLabelCounter, type MetricsRegistry } from './metrics-registry.ts'
 
 /** Finest where a commit takes its time: 1 to 50 milliseconds. */

@@ -5,7 +5,7 @@ import { sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
 const ORIGIN = { origin: 'https://page.example' }
 const EXPOSED = 'Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-Should-Retry'
 
-it('204 lets any page ask for what each path takes', async test => {
+it('returns 204 to preflights from any origin with the methods of the path', async test => {
   const sandbox = await sandboxUnderTest(test)
   for (const [path, methods] of [
     ['/sandbox', 'GET'],
@@ -33,7 +33,7 @@ it('204 lets any page ask for what each path takes', async test => {
   }
 })
 
-it('every answer can be read by a page, and a refusal too', async test => {
+it('returns CORS headers with every response, including errors', async test => {
   const sandbox = await sandboxUnderTest(test)
   const key = await sandbox.newKey()
   const validation = ['POST', '/sandbox/keyed-events'] as const
@@ -59,7 +59,7 @@ it('every answer can be read by a page, and a refusal too', async test => {
   }
 })
 
-it('nobody keeps a key, nor what was said of an event', async test => {
+it('returns no-store with every response', async test => {
   const sandbox = await sandboxUnderTest(test)
   const replies = [
     await sandbox.request('GET', '/sandbox'),

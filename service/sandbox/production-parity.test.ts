@@ -45,7 +45,7 @@ const REFUSED: [why: string, body: unknown][] = [
   ['everything at once', { event_id: 7, event_time: true, consent_basis: 'consent', tcf: 1 }],
 ]
 
-it('422 names the very fields and sentences of production', async test => {
+it('returns 422 with the same fields and messages as production', async test => {
   const service = await serviceUnderTest(test)
   const sandbox = await sandboxUnderTest(test)
   for (const [why, body] of REFUSED) {
@@ -57,7 +57,7 @@ it('422 names the very fields and sentences of production', async test => {
   }
 })
 
-it('422 treats Idempotency-Key as production does', async test => {
+it('validates Idempotency-Key as production does', async test => {
   const service = await serviceUnderTest(test)
   const sandbox = await sandboxUnderTest(test)
   for (const key of ['another', '""', 'k'.repeat(129), '"a\\\\b', '..', '\xff']) {
@@ -71,7 +71,7 @@ it('422 treats Idempotency-Key as production does', async test => {
   }
 })
 
-it('422 without consent_basis is what production says to the same body on consent', async test => {
+it('assumes consent for a missing consent_basis and otherwise agrees with production', async test => {
   const service = await serviceUnderTest(test)
   const sandbox = await sandboxUnderTest(test)
   for (const body of [
@@ -92,7 +92,7 @@ it('422 without consent_basis is what production says to the same body on consen
   }
 })
 
-it('takes what production takes, refuses what it refuses, and breaks at nothing', async test => {
+it('accepts and rejects the same bodies as production, without a 500', async test => {
   const service = await serviceUnderTest(test)
   const sandbox = await sandboxUnderTest(test)
   const names = Object.keys(samplePurchase({ consent_mode: {}, tcf: {}, click_ids: {} }))

@@ -10,12 +10,12 @@ const TRY = {
   value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
 }
 const MESSAGE =
-  'Valid, with consent_basis "consent" assumed: production refuses an event without it. ' +
-  'Production would store it, but as it stands a platform would refuse it: its user_data holds ' +
-  'too little to match a person, so add an e-mail, phone or external_id. ' +
+  'Valid, assuming consent_basis "consent": production rejects an event without it. ' +
+  'Production would store it, but a platform would reject it: its user_data is too weak to match ' +
+  'a person. Add an email, phone, or external_id. ' +
   'Nothing was stored or sent.'
 
-it('200 and 201 give a key with every member, for fifteen minutes', async test => {
+it('returns a complete key that expires after fifteen minutes', async test => {
   const sandbox = await sandboxUnderTest(test)
   for (const [method, status] of [
     ['GET', 200],
@@ -41,7 +41,7 @@ it('200 and 201 give a key with every member, for fifteen minutes', async test =
   }
 })
 
-it('200 describes the sandbox with every member, and holds a key', async test => {
+it('returns a complete discovery document with a key', async test => {
   const sandbox = await sandboxUnderTest(test)
   const { status, body } = await sandbox.request('GET', '/sandbox')
   assert.equal(status, 200)
@@ -73,7 +73,7 @@ it('200 describes the sandbox with every member, and holds a key', async test =>
   })
 })
 
-it('200 validates what discovery says to try, with the key that it holds', async test => {
+it('accepts the example of the discovery document with its key', async test => {
   const sandbox = await sandboxUnderTest(test)
   const { body: discovery } = await sandbox.request('GET', '/sandbox')
   const { method, url, content_type, body } = discovery.try
@@ -94,7 +94,7 @@ it('200 validates what discovery says to try, with the key that it holds', async
   })
 })
 
-it('200 names the event by event_id, by Idempotency-Key, or anew as production does', async test => {
+it('takes the event ID from event_id or Idempotency-Key, or generates one', async test => {
   const sandbox = await sandboxUnderTest(test)
   const { event_id: _, ...unnamed } = TRY
   const byKey = await sandbox.validate(unnamed, { 'idempotency-key': '"order-7"' })
@@ -107,14 +107,14 @@ it('200 names the event by event_id, by Idempotency-Key, or anew as production d
   assert.notEqual((await sandbox.validate(unnamed)).body.event_id, anew.body.event_id)
 })
 
-it('201 needs no body and ignores one', async test => {
+it('creates a key without a body and ignores one', async test => {
   const sandbox = await sandboxUnderTest(test)
   for (const options of [{}, { rawBody: '' }, { body: null }, { body: { any: ['thing'] } }]) {
     assert.equal((await sandbox.request('POST', '/sandbox/keys', options)).status, 201)
   }
 })
 
-it('400, 413 and 415 refuse a body that cannot be read, as everywhere', async test => {
+it('returns 400, 413, and 415 for unreadable bodies', async test => {
   const sandbox = await sandboxUnderTest(test)
   const key = await sandbox.newKey()
   const text = { 'content-type': 'text/plain' }
@@ -131,7 +131,7 @@ it('400, 413 and 415 refuse a body that cannot be read, as everywhere', async te
   }
 })
 
-it('404 and 405 for other paths and methods, as everywhere', async test => {
+it('returns 404 and 405 for other paths and methods', async test => {
   const sandbox = await sandboxUnderTest(test)
   for (const path of ['/sandbox/', '/sandbox/key', '/sandbox/keys/1', '/sandbox/events']) {
     const reply = await sandbox.request('GET', path)
@@ -150,7 +150,7 @@ it('404 and 405 for other paths and methods, as everywhere', async test => {
   }
 })
 
-it('500 says no more than that, when something of ours breaks', async test => {
+it('returns 500 without details after an internal error', async test => {
   const broken = () => {
     throw new Error('the clock is gone')
   }

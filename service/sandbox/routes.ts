@@ -16,24 +16,24 @@ import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-
 import { validateEvent } from './validate-event.ts'
 
 export interface SandboxContext {
-  /** What sandbox keys are derived from; processes that share it take each other's keys. */
+  /** Sandbox keys are derived from it. Processes with the same secret accept each other's keys. */
   sandboxKeySecret: Buffer
   /** They normalize identity as production does; none is contacted. */
   platforms: Platforms
   now: () => Date
   publicOrigin: () => string
-  /** Left out or null: whoever comes may ask as often as it likes. */
+  /** Default: no limit. */
   limit?: AddressLimit | null
 }
 
 /**
- * The sandbox: it knows no store and no platform (`only-pure-files.test.ts`), so nothing that is
- * sent here can be kept or passed on.
+ * The sandbox imports no store and no platform (`import-boundary.test.ts`), so it can neither store
+ * nor forward what it receives.
  */
 export function sandboxRoutes(app: ServiceApp, context: SandboxContext): void {
   const keys = createSandboxKeys(context.sandboxKeySecret)
   app.register(async sandbox => {
-    // At the end, so that a page also learns of a refusal before it came here.
+    // In onSend, so that refusals of earlier hooks have these headers too.
     sandbox.addHook('onSend', async (_request, reply) => {
       reply.headers({ ...CORS_HEADERS, 'cache-control': 'no-store, private' })
     })
@@ -71,7 +71,7 @@ function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxCon
   const { now, platforms } = context
   app.route({
     ...validateSandboxEvent,
-    // Before the body is read, as on every route with a credential.
+    // Runs before the body is read, as on every authenticated route.
     async onRequest({ headers }) {
       const token = readBearerToken(headers.authorization)
       if (token === null || !keys.isValid(token, now())) throw Refusal.unauthenticated()
@@ -85,7 +85,7 @@ function validationRoute(app: ServiceApp, keys: SandboxKeys, context: SandboxCon
   })
 }
 
-/** A page asks first whether it may send JSON and a key; it may, whatever its origin. */
+/** CORS preflights: pages of every origin may send JSON and a key. */
 function preflightRoutes(app: ServiceApp): void {
   const urls = new Set(SANDBOX_OPERATIONS.map(({ url }) => url))
   for (const url of urls) {
@@ -97,7 +97,7 @@ function preflightRoutes(app: ServiceApp): void {
   }
 }
 
-/** What GET /sandbox answers. It holds a key, so that who may only read needs no second call. */
+/** The response of GET /sandbox. It includes a key, so that clients need no second call. */
 export function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey): SandboxDiscovery {
   return {
     environment: 'sandbox',
@@ -107,7 +107,7 @@ export function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey):
     persists_data: false,
     provider_delivery: false,
     description:
-      'Validates conversion events as production does, with a key that anybody may take. ' +
+      'Validates conversion events as production does, with a self-service key. ' +
       'Nothing is stored and no advertising platform is contacted.',
     self_serve_key: {
       method: createSandboxKey.method,
@@ -133,8 +133,8 @@ export function buildDiscoveryDocument(baseUrl: string, issued_key: SandboxKey):
 }
 
 /**
- * On every answer of the sandbox: any page may use it, since it holds nobody's data and its keys
- * open nothing else. Never with credentials, which browsers refuse beside `*`.
+ * Sent with every response of the sandbox: every page may use it, because it has no data and its
+ * keys give no other access. Never with credentials, which browsers reject with `*`.
  */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
@@ -144,7 +144,7 @@ export const CORS_HEADERS = {
 
 const PREFLIGHT_SECONDS = 7_200
 
-/** On the answer to a preflight (Fetch standard, CORS protocol), for a path with these methods. */
+/** Headers of a preflight response (Fetch standard) for a path with these methods. */
 export function preflightHeaders(methods: readonly string[]): Record<string, string> {
   return {
     'access-control-allow-methods': methods.join(', '),

@@ -10,7 +10,7 @@ const VALIDATION = '/sandbox/keyed-events'
 const EVENT = { event_name: 'Lead' }
 const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.='
 
-it('works until its fifteen minutes are over', () => {
+it('is valid for fifteen minutes', () => {
   const keys = createSandboxKeys(SANDBOX_KEY_SECRET)
   const { token, expiresAt } = keys.issue(new Date('2026-11-21T12:00:00.000Z'))
   assert.equal(expiresAt.toISOString(), '2026-11-21T12:15:00.000Z')
@@ -19,7 +19,7 @@ it('works until its fifteen minutes are over', () => {
   assert.equal(keys.isValid(token, new Date('2026-11-21T12:15:00.000Z')), false)
 })
 
-it('is taken by every process with the secret, and by no other', () => {
+it('is valid in every process with the same secret and in no other', () => {
   const at = new TestClock().now()
   const { token } = createSandboxKeys(SANDBOX_KEY_SECRET).issue(at)
   assert.equal(createSandboxKeys(Buffer.from(SANDBOX_KEY_SECRET)).isValid(token, at), true)
@@ -27,7 +27,7 @@ it('is taken by every process with the secret, and by no other', () => {
   assert.equal(createSandboxKeys(Buffer.alloc(0)).isValid(token, at), false)
 })
 
-it('is another one at every call, and short', () => {
+it('is short and different on every call', () => {
   const keys = createSandboxKeys(SANDBOX_KEY_SECRET)
   const at = new TestClock().now()
   const tokens = Array.from({ length: 100 }, () => keys.issue(at).token)
@@ -35,7 +35,7 @@ it('is another one at every call, and short', () => {
   assert.ok(tokens.every(({ length }) => length < 200))
 })
 
-it('does not survive the change of a single character', () => {
+it('is invalid after any one-character change', () => {
   const keys = createSandboxKeys(SANDBOX_KEY_SECRET)
   const at = new TestClock().now()
   const { token } = keys.issue(at)
@@ -48,22 +48,32 @@ it('does not survive the change of a single character', () => {
   }
 })
 
-it('401 answers every other credential, before it looks at the body', async test => {
+it('returns 401 for every other credential before it reads the body', async test => {
   const sandbox = await sandboxUnderTest(test)
   const key = await sandbox.newKey()
   const [signed = '', signature = ''] = key.split('.')
   const garbage = [
-    ...['garbage', 'sbx_test_', 'sbx_test_.', '.', signed, `${signed}.`, `.${signature}`],
-    ...[`${key}.${signature}`, `${key}x`, key.toUpperCase(), key.replace('sbx_test_', 'sbx_sk_')],
-    ...[`${signed}.${'A'.repeat(43)}`, `sbx_test_${'A'.repeat(8_000)}.${signature}`],
+    'garbage',
+    'sbx_test_',
+    'sbx_test_.',
+    '.',
+    signed,
+    `${signed}.`,
+    `.${signature}`,
+    `${key}.${signature}`,
+    `${key}x`,
+    key.toUpperCase(),
+    key.replace('sbx_test_', 'sbx_sk_'),
+    `${signed}.${'A'.repeat(43)}`,
+    `sbx_test_${'A'.repeat(8_000)}.${signature}`,
   ]
   const others = [
     generateToken('tracker_secret'),
     generateToken('sandbox'),
     generateToken('execution'),
   ]
-  const ofOthers = createSandboxKeys(Buffer.alloc(32, 8)).issue(sandbox.clock.now()).token
-  for (const token of [...garbage, ...others, ofOthers]) {
+  const foreignToken = createSandboxKeys(Buffer.alloc(32, 8)).issue(sandbox.clock.now()).token
+  for (const token of [...garbage, ...others, foreignToken]) {
     const reply = await sandbox.request('POST', VALIDATION, { key: token, rawBody: '{' })
     assert.equal(reply.status, 401, token.slice(0, 80))
     assert.deepEqual(reply.body, { message: 'Unauthenticated.' })
@@ -77,7 +87,7 @@ it('401 answers every other credential, before it looks at the body', async test
   assert.equal((await sandbox.request('POST', VALIDATION, { key, body: EVENT })).status, 200)
 })
 
-it('401 ends a key after its time', async test => {
+it('returns 401 for an expired key', async test => {
   const sandbox = await sandboxUnderTest(test)
   const key = await sandbox.newKey()
   sandbox.clock.forward(900)
@@ -87,7 +97,7 @@ it('401 ends a key after its time', async test => {
   assert.equal((await sandbox.request('POST', VALIDATION, fresh)).status, 200)
 })
 
-it('401 for a well-signed key that opens something else, or has no end', async test => {
+it('returns 401 for a correctly signed key with another scope or without an expiry', async test => {
   const sandbox = await sandboxUnderTest(test)
   const expiresAt = sandbox.clock.now().getTime() + 60_000
   const scope = 'sandbox:events.validate'
@@ -97,19 +107,19 @@ it('401 for a well-signed key that opens something else, or has no end', async t
     [401, { id: 'x', expiresAt }],
     [401, { id: 'x', scope }],
   ] as const) {
-    const key = signedByUs(claims)
+    const key = signClaims(claims)
     const reply = await sandbox.request('POST', VALIDATION, { key, body: EVENT })
     assert.equal(reply.status, status, JSON.stringify(claims))
   }
 })
 
-it('is no credential of production', () => {
+it('is not a production credential', () => {
   const { token } = createSandboxKeys(SANDBOX_KEY_SECRET).issue(new TestClock().now())
   assert.equal(parseTokenKind(token), null)
 })
 
-/** The format once more, by hand, so that a change of it is seen. */
-function signedByUs(claims: object): string {
+/** Builds a key by hand, so that the test detects changes of the format. */
+function signClaims(claims: object): string {
   const info = 'signalbox sandbox keys v1'
   const signingKey = Buffer.from(hkdfSync('sha256', SANDBOX_KEY_SECRET, '', info, 32))
   const signed = `sbx_test_${Buffer.from(JSON.stringify(claims)).toString('base64url')}`

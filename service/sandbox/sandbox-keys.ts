@@ -4,16 +4,15 @@ import { validateSandboxEvent } from '@signalbox/contract/sandbox-operations.ts'
 import { TOKEN_PREFIXES } from '../access/token-format.ts'
 import { deriveKey } from '../util/derive-key.ts'
 
-/** How long a sandbox key works (decisions, section 9). */
 const SANDBOX_KEY_SECONDS = 900
 
 const KEY_DERIVATION_LABEL = 'signalbox sandbox keys v1'
 const ID_BYTES = 16
-/** Ours have some 160 characters; what is longer is not looked at. */
+/** Sandbox keys have about 160 characters. Longer tokens are rejected unread. */
 const TOKEN_CHARACTERS_MAX = 256
 const TOKEN = new RegExp(`^(${TOKEN_PREFIXES.sandbox}[A-Za-z0-9_-]+)\\.([A-Za-z0-9_-]+)$`)
 
-/** What a key says, signed. Whoever holds it may read it. */
+/** Signed, but readable by its holder. */
 interface SandboxKeyClaims {
   id: string
   scope: string
@@ -23,14 +22,14 @@ interface SandboxKeyClaims {
 
 export interface SandboxKeys {
   issue(at: Date): { token: string; expiresAt: Date }
-  /** Whether the token is one of ours, unchanged and not yet expired. Never throws. */
+  /** Whether the token has a valid signature and is not expired. Never throws. */
   isValid(token: string, at: Date): boolean
 }
 
 /**
- * Sandbox keys are their own record: mark, claims and HMAC-SHA256 of both, so that nothing is
- * stored and every process with the same `secret` takes them. The signing key is derived from the
- * secret (HKDF, RFC 5869), which may be used for other things.
+ * Sandbox keys are stateless: prefix, claims, and an HMAC-SHA256 of both. Every process with the
+ * same `secret` accepts them. The signing key is derived from the secret (HKDF, RFC 5869), which
+ * may have other uses.
  */
 export function createSandboxKeys(secret: Buffer): SandboxKeys {
   const signingKey = deriveKey(secret, KEY_DERIVATION_LABEL)
@@ -57,13 +56,13 @@ export function createSandboxKeys(secret: Buffer): SandboxKeys {
   }
 }
 
-/** As text: the last character of base64url may change without changing the bytes. */
-function isEqualConstantTime(given: string, right: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(right)]
+/** Compares text: the last base64url character may change without changing the bytes. */
+function isEqualConstantTime(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** Only of what bears our signature, so it has the form that we gave it. */
+/** Requires a verified signature, which guarantees the format. */
 function decodeClaims(signed: string): SandboxKeyClaims {
   const text = Buffer.from(signed.slice(TOKEN_PREFIXES.sandbox.length), 'base64url').toString(
     'utf8',
@@ -73,11 +72,11 @@ function decodeClaims(signed: string): SandboxKeyClaims {
 
 interface KeyIssueInput {
   at: Date
-  /** The public origin with the base path: what every URL begins with. */
+  /** The public origin with the base path. */
   baseUrl: string
 }
 
-/** Makes a sandbox key and says how to use it. */
+/** Issues a sandbox key with instructions. */
 export function issueSandboxKey(keys: SandboxKeys, { at, baseUrl }: KeyIssueInput): SandboxKey {
   const { token, expiresAt } = keys.issue(at)
   return {

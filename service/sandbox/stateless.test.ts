@@ -7,10 +7,10 @@ import { runProgram } from '../../testing/program-under-test.ts'
 const CALLS = 1_000
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Node refuses the program every write and every other program. It may read its own code. */
+/** Node denies the program all writes and child processes; it may read its own code. */
 const WITHOUT_DISK = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval']
 
-it('1,000 calls need no store, and no right to write a single file', async () => {
+it('serves 1,000 calls without a database and without write access to files', async () => {
   const { code, log, terminal } = await runProgram([...WITHOUT_DISK, PROGRAM])
   assert.equal(code, 0, terminal)
   const { mayWrite, counts } = JSON.parse(log)
@@ -29,7 +29,7 @@ const PROGRAM = `
   import { sandboxRoutes } from ${moduleAt('service/sandbox/routes.ts')}
 
   const app = createServiceApp(createLogger('silent'))
-  guardRoutes(app, () => Promise.reject(new Error('nobody is asked')))
+  guardRoutes(app, () => Promise.reject(new Error('unexpected authentication')))
   sandboxRoutes(app, {
     platforms: createOfflinePlatforms(),
     sandboxKeySecret: Buffer.alloc(32, 7),

@@ -5,7 +5,7 @@ import { sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
 
 const END = 'Nothing was stored or sent.'
 const DELIVERED = "Production would store it and deliver it to the tracker's destinations."
-const LEDGER = 'Production would keep it in the ledger and deliver it nowhere.'
+const STORED_ONLY = 'Production would store it but not deliver it.'
 
 async function messenger(test: TestContext) {
   const sandbox = await sandboxUnderTest(test)
@@ -16,80 +16,80 @@ async function messenger(test: TestContext) {
   }
 }
 
-it('says of a whole purchase that it is delivered', async test => {
+it('reports that a complete purchase is delivered', async test => {
   const messageOf = await messenger(test)
   assert.equal(await messageOf({}), `Valid. ${DELIVERED} 1 identifier would be hashed. ${END}`)
   const user_data = { em: ['a@b.example', 'c@d.example'], external_id: '7' }
   assert.match(await messageOf({ user_data }), / 3 identifiers would be hashed\. /)
 })
 
-it('says that the basis was assumed', async test => {
+it('reports that consent_basis was assumed', async test => {
   const messageOf = await messenger(test)
   assert.equal(
     await messageOf({ consent_basis: undefined }),
-    'Valid, with consent_basis "consent" assumed: production refuses an event without it. ' +
+    'Valid, assuming consent_basis "consent": production rejects an event without it. ' +
       `${DELIVERED} 1 identifier would be hashed. ${END}`,
   )
 })
 
-it('says why an event would not be delivered', async test => {
+it('reports why an event is not delivered', async test => {
   const messageOf = await messenger(test)
   const unreadable = { consent: { ad_user_data: 'perhaps' }, tcf: { string: 'garbage' } }
   assert.equal(
     await messageOf(unreadable),
-    'Valid. Production would store it and deliver it nowhere: of its consent signals ' +
-      '(consent.ad_user_data, tcf.string) none can be read as granted. ' +
+    'Valid. Production would store it but not deliver it: none of its consent signals ' +
+      '(consent.ad_user_data, tcf.string) can be read as granted. ' +
       '1 identifier would be hashed. ' +
-      'Left out: consent.ad_user_data (not part of a consent state), ' +
+      'Dropped: consent.ad_user_data (not part of a consent state), ' +
       `tcf.string (not part of a consent state). Warning: ${MISSING_TIME} ${END}`,
   )
   const lifecycle = { user_data: undefined, value_data: undefined }
   const event_name = 'consent_withdrawal'
-  assert.equal(await messageOf({ ...lifecycle, event_name }), `Valid. ${LEDGER} ${END}`)
-  const vouched = { consent_basis: 'legitimate_interest', event_name: 'signal_verification' }
-  assert.equal(await messageOf({ ...lifecycle, ...vouched }), `Valid. ${LEDGER} ${END}`)
+  assert.equal(await messageOf({ ...lifecycle, event_name }), `Valid. ${STORED_ONLY} ${END}`)
+  const verification = { consent_basis: 'legitimate_interest', event_name: 'signal_verification' }
+  assert.equal(await messageOf({ ...lifecycle, ...verification }), `Valid. ${STORED_ONLY} ${END}`)
 })
 
 const MISSING_TIME =
   'consent.captured_at is missing: say when consent was captured, since the event carries identity.'
 
-it('says that there is too little to match a person, and stops when there is enough', async test => {
+it('reports user data that is too weak to match, until it is sufficient', async test => {
   const messageOf = await messenger(test)
-  const tooLittle = / as it stands a platform would refuse it: its user_data holds too little /
+  const tooWeak = / but a platform would reject it: its user_data is too weak to match /
   for (const user_data of [undefined, {}, { client_user_agent: 'x' }, { country: 'de' }]) {
-    assert.match(await messageOf({ user_data }), tooLittle)
+    assert.match(await messageOf({ user_data }), tooWeak)
   }
   const clicks = { click_ids: { fbclid: 'IwAR0abcdefghijklmnopqrstuvwxyz' } }
-  for (const enough of [{ user_data: { ph: '+49 30 901820' } }, clicks]) {
-    assert.doesNotMatch(await messageOf(enough), tooLittle)
+  for (const sufficient of [{ user_data: { ph: '+49 30 901820' } }, clicks]) {
+    assert.doesNotMatch(await messageOf(sufficient), tooWeak)
   }
 })
 
-it('says that an old event may have expired', async test => {
+it('reports that an old event may expire', async test => {
   const messageOf = await messenger(test)
   const old = await messageOf({ event_time: '2026-11-13T11:00:00Z' })
-  const sentence =
-    'Its event_time is 8 days back: where a platform takes no event of that age, the delivery ' +
-    'expires.'
-  assert.ok(old.includes(sentence), old)
-  assert.match(await messageOf({ event_time: '2026-11-20T12:00:00Z' }), / is 1 day back: /)
-  assert.doesNotMatch(await messageOf({ event_time: '2026-11-20T12:00:01Z' }), / back: /)
+  const message =
+    'Its event_time is 8 days old: if a platform does not accept events of that age, the ' +
+    'delivery expires.'
+  assert.ok(old.includes(message), old)
+  assert.match(await messageOf({ event_time: '2026-11-20T12:00:00Z' }), / is 1 day old: /)
+  assert.doesNotMatch(await messageOf({ event_time: '2026-11-20T12:00:01Z' }), / old: /)
 })
 
-it('names what would be left out, why, and what is not known', async test => {
+it('names dropped fields with reasons, and ignored members', async test => {
   const messageOf = await messenger(test)
   const user_data = { em: 'jane@example.com', ph: '123', colour: 'red' }
   const message = await messageOf({ user_data, utm_campaign: 'spring' })
-  const left =
-    'Left out: user_data.colour (This field is not known here, so it was not stored), ' +
+  const dropped =
+    'Dropped: user_data.colour (This field is not known here, so it was not stored), ' +
     'user_data.ph (This is not a whole phone number. Send it with + and its country code, or add ' +
     'a country). Ignored: utm_campaign.'
-  assert.ok(message.includes(left), message)
+  assert.ok(message.includes(dropped), message)
   const em = Array.from({ length: 9 }, () => 'nobody')
   assert.match(await messageOf({ user_data: { em } }), /user_data\.em\[4\] \([^)]+\) and 4 more\./)
 })
 
-it('never repeats an identifier, whatever member or name it comes in', async test => {
+it('never repeats an identifier, in any member or name', async test => {
   const messageOf = await messenger(test)
   const raw = 'jane.doe@example.com'
   const hostile = {
@@ -107,5 +107,5 @@ it('never repeats an identifier, whatever member or name it comes in', async tes
   for (const changes of [hostile, ...one]) {
     assert.doesNotMatch(await messageOf(changes), /jane|\bdoe\b|example\.com/)
   }
-  assert.match(await messageOf(hostile), /Left out: .+ and \d+ more\./)
+  assert.match(await messageOf(hostile), /Dropped: .+ and \d+ more\./)
 })

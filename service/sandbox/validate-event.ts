@@ -2,6 +2,7 @@ import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
 import type { Platforms } from '../ingestion/accept-identity.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
+import { isObject } from '../util/is-object.ts'
 
 interface SandboxEventInput {
   platforms: Platforms
@@ -10,12 +11,12 @@ interface SandboxEventInput {
   receivedAt: Date
 }
 
-/** A draft belongs to a tracker; this one is thrown away. */
+/** A draft needs a tracker ID; this one is discarded. */
 const SANDBOX_TRACKER_ID = 'sandbox'
 
 /**
- * Does with a submission what createEvent does before it stores anything, and says what would come
- * of it. Throws the same 422 refusal.
+ * Validates a submission as createEvent does, without storing it, and describes the result. Throws
+ * the same 422 refusal.
  */
 export function validateEvent({
   platforms,
@@ -24,18 +25,18 @@ export function validateEvent({
   receivedAt,
 }: SandboxEventInput): SandboxEventResult {
   const isBasisAssumed = isBasisMissing(body)
-  const given = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
-  const { submission, ...checked } = validateSubmission(given, { idempotencyKey, receivedAt })
+  const completed = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
+  const { submission, ...validated } = validateSubmission(completed, { idempotencyKey, receivedAt })
   const draft = draftEvent(submission, {
     trackerId: SANDBOX_TRACKER_ID,
     platforms,
     receivedAt,
-    ...checked,
+    ...validated,
   })
   return {
     sandbox: true,
     accepted: true,
-    event_id: checked.eventId,
+    event_id: validated.eventId,
     status: 'validated',
     persisted: false,
     provider_delivery: false,
@@ -43,10 +44,10 @@ export function validateEvent({
   }
 }
 
-/** The sandbox may be tried with a body that does not speak of consent (spec: Endpoints). */
+/** The sandbox accepts a body without a consent basis. */
 function isBasisMissing(body: unknown): body is object | null | undefined {
   if (body === undefined || body === null) return true
-  return typeof body === 'object' && !Array.isArray(body) && !Object.hasOwn(body, 'consent_basis')
+  return isObject(body) && !Object.hasOwn(body, 'consent_basis')
 }
 
 const DROPPED_NAMED_MAX = 5
@@ -54,13 +55,13 @@ const DAY_MILLISECONDS = 86_400_000
 
 interface EventMessageOptions {
   platforms: Platforms
-  /** The body had no `consent_basis`, and consent was taken for it. */
+  /** The body has no `consent_basis`, so `consent` is assumed. */
   isBasisAssumed: boolean
 }
 
 /**
- * What production would do with a valid event, and why: for whoever wires up a shop. It names
- * places and reasons, never a value that was sent.
+ * Describes what production would do with a valid event, and why. It names fields and reasons,
+ * never submitted values.
  */
 function buildEventMessage(
   draft: EventDraft,
@@ -81,7 +82,7 @@ function buildEventMessage(
 }
 
 const BASIS_ASSUMED =
-  'Valid, with consent_basis "consent" assumed: production refuses an event without it.'
+  'Valid, assuming consent_basis "consent": production rejects an event without it.'
 
 function describeDelivery(draft: EventDraft, platforms: Platforms): string {
   const { decision } = draft
@@ -89,16 +90,16 @@ function describeDelivery(draft: EventDraft, platforms: Platforms): string {
     case 'granted':
       return platforms.default.canMatchPerson(draft, draft.clickIds)
         ? "Production would store it and deliver it to the tracker's destinations."
-        : 'Production would store it, but as it stands a platform would refuse it: its user_data ' +
-            'holds too little to match a person, so add an e-mail, phone or external_id.'
+        : 'Production would store it, but a platform would reject it: its user_data is too weak ' +
+            'to match a person. Add an email, phone, or external_id.'
     case 'withheld':
       return (
-        'Production would store it and deliver it nowhere: of its consent signals ' +
-        `(${listSignals(draft)}) none can be read as granted.`
+        'Production would store it but not deliver it: none of its consent signals ' +
+        `(${listSignals(draft)}) can be read as granted.`
       )
     case 'ledger_only':
-      return 'Production would keep it in the ledger and deliver it nowhere.'
-    // Refused before there is a draft.
+      return 'Production would store it but not deliver it.'
+    // Rejected before there is a draft.
     case 'denied':
       return ''
   }
@@ -111,13 +112,13 @@ function listSignals({ decision }: EventDraft): string {
     .join(', ')
 }
 
-/** How old an event may be is the platform's to say, and no platform is asked here. */
+/** The age limit depends on the platform, which the sandbox does not know. */
 function describeAge({ decision, eventTime, receivedAt }: EventDraft): string {
   const days = Math.floor((receivedAt.getTime() - eventTime.getTime()) / DAY_MILLISECONDS)
   if (decision.outcome !== 'granted' || days < 1) return ''
   return (
-    `Its event_time is ${formatCount(days, 'day')} back: where a platform takes no event of that ` +
-    'age, the delivery expires.'
+    `Its event_time is ${formatCount(days, 'day')} old: if a platform does not accept events of ` +
+    'that age, the delivery expires.'
   )
 }
 
@@ -132,7 +133,7 @@ function describeDropped({ notes: { dropped } }: EventDraft): string {
     .slice(0, DROPPED_NAMED_MAX)
     .map(({ field, reason }) => `${field} (${reason.replace(/\.$/, '')})`)
   const rest = dropped.length - named.length
-  return `Left out: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`
+  return `Dropped: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`
 }
 
 function describeUnknown({ notes: { unknownMembers } }: EventDraft): string {

@@ -5,7 +5,7 @@ import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
 const RACERS = 50
 
-it('200 keeps the first body, and a repeat of it leaves no mark', async test => {
+it('returns 200 for a repeated body and changes nothing', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   const first = (await service.read('order-1001')).text
@@ -19,7 +19,7 @@ it('200 keeps the first body, and a repeat of it leaves no mark', async test => 
   assert.equal((await service.read('order-1001')).text, first)
 })
 
-it('200 keeps the first body when another one comes, and the explanation says so', async test => {
+it('returns 200 for a different body, keeps the first one, and explains it', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ click_ids: { fbclid: 'AbC' } }))
   const before = (await service.read('order-1001')).body
@@ -43,7 +43,7 @@ it('200 keeps the first body when another one comes, and the explanation says so
   assert.deepEqual((await service.read('later')).body.event.session.click_ids, {})
 })
 
-it('422 goes to a wrong body even under an id that is taken', async test => {
+it('returns 422 for an invalid body even when the event ID exists', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   const invalid = await service.submit(samplePurchase({ event_time: 'yesterday' }))
@@ -51,7 +51,7 @@ it('422 goes to a wrong body even under an id that is taken', async test => {
   assert.deepEqual(Object.keys(invalid.body.errors), ['event_time'])
 })
 
-it(`202 goes to exactly one of ${RACERS} identical requests`, async test => {
+it(`returns 202 for exactly one of ${RACERS} identical concurrent requests`, async test => {
   const service = await serviceUnderTest(test)
   const replies = await Promise.all(
     Array.from({ length: RACERS }, () => service.submit(samplePurchase())),
@@ -63,7 +63,7 @@ it(`202 goes to exactly one of ${RACERS} identical requests`, async test => {
   assert.doesNotMatch(body.deliveries[0].explanation, /came again/)
 })
 
-it(`202 goes to exactly one of ${RACERS} unlike bodies under one id`, async test => {
+it(`returns 202 for exactly one of ${RACERS} concurrent bodies with the same event ID`, async test => {
   const service = await serviceUnderTest(test)
   const replies = await Promise.all(
     Array.from({ length: RACERS }, (_, index) =>
@@ -79,7 +79,7 @@ it(`202 goes to exactly one of ${RACERS} unlike bodies under one id`, async test
   assert.match(body.deliveries[0].explanation, /came again 49 times with a different body/)
 })
 
-it('202 takes an id that another tracker has, and keeps the two apart', async test => {
+it('keeps equal event IDs of two trackers apart', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret: secret } = await service.newTracker()
   const path = '/api/v1/events'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Database } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
-import { GroupCommitPerNode } from './group-commit-per-node.ts'
+import { GroupCommitPerNode } from './event-commit-queue.ts'
 
 interface Item {
   trackerId: string
@@ -43,7 +43,7 @@ function recorded({ before, ...options }: Recording = {}) {
 const isFull = (error: unknown) =>
   error instanceof Refusal && error.status === 503 && /Too many events/.test(error.message)
 
-it('commits at each node what came for its trackers in one turn', async () => {
+it('commits the items of one event loop iteration once per node', async () => {
   const { submit, batches } = recorded()
   const outcomes = await Promise.all([
     submit('a1', 'one'),
@@ -58,7 +58,7 @@ it('commits at each node what came for its trackers in one turn', async () => {
   ])
 })
 
-it('commits at one node while another does not answer', async () => {
+it('keeps committing on one node while another hangs', async () => {
   const gate = Promise.withResolvers<void>()
   const { submit, batches } = recorded({ before: node => (node === A ? gate.promise : wait()) })
   const stuck = submit('a1', 'stuck')
@@ -72,7 +72,7 @@ it('commits at one node while another does not answer', async () => {
   assert.equal(await stuck, 'STUCK')
 })
 
-it('bounds what waits for all nodes together, and leaves half of it to the others', async () => {
+it('limits waiting items across all nodes and leaves half of the capacity to the others', async () => {
   const gate = Promise.withResolvers<void>()
   const before = (node: Database) => (node === A ? gate.promise : wait())
   const { commits, submit } = recorded({ queueMax: 10, itemsMax: 1, before })
@@ -92,7 +92,7 @@ it('bounds what waits for all nodes together, and leaves half of it to the other
   assert.equal(await submit('a1', 'later'), 'LATER')
 })
 
-it('bounds the bytes of what waits for all nodes together', async () => {
+it('limits pending bytes across all nodes', async () => {
   const gate = Promise.withResolvers<void>()
   const { commits, submit } = recorded({ pendingBytesMax: 100, before: () => gate.promise })
   const first = submit('a1', 'a', 50)
@@ -107,7 +107,7 @@ it('bounds the bytes of what waits for all nodes together', async () => {
   assert.equal(await submit('a1', 'e', 50), 'E')
 })
 
-it('counts what has no node yet, and rejects it alone when its node cannot be had', async () => {
+it('counts items whose node lookup is running and rejects only those whose lookup fails', async () => {
   const places = new Map([
     ['a1', Promise.withResolvers<Database>()],
     ['b1', Promise.withResolvers<Database>()],
@@ -128,7 +128,7 @@ it('counts what has no node yet, and rejects it alone when its node cannot be ha
   assert.equal(commits.queued, 0)
 })
 
-it('is drained when everything is settled, also what had no node yet', async () => {
+it('drains after every item is settled, including those in node lookup', async () => {
   const place = Promise.withResolvers<Database>()
   const { commits, submit } = recorded({ nodeOf: () => place.promise })
   const settled: string[] = []
