@@ -98,7 +98,7 @@ async function requireDecider(
   const { workspaceId } = action
   const role = await findMemberRole(transaction, { workspaceId, userId })
   if (role === null || !hasPermission(role, 'decide_actions')) {
-    throw new Refusal(403, 'Your role in this workspace does not allow this; ask an owner.')
+    throw new Refusal(403, 'Your role in this workspace does not allow this. Ask an owner.')
   }
   if (decision.decision === 'reject') return
   const denial = await findApprovalDenial(transaction, action, { userId, role })

@@ -9,16 +9,19 @@ import {
   setMode,
 } from '../../../testing/proposed-actions.ts'
 
-it('says beside the button what approving does in this workspace', async test => {
+it('shows the effect of an approval next to the button', async test => {
   const under = await actionsUnderTest(test)
   const path = await proposedOne(under)
   const { client } = under.workspace.owner
-  assert.match((await client.get(path)).text, /Nothing is carried out here/)
+  assert.match((await client.get(path)).text, /Nothing is executed here/)
   await setMode(under, 'ask')
-  assert.match((await client.get(path)).text, /What you approve is carried out at once/)
+  assert.match(
+    (await client.get(path)).text,
+    /Approved changes are executed and verified immediately/,
+  )
 })
 
-it('warns of a name that is not the one of the target, and of a source that was not read', async test => {
+it('warns about a different entity name and an unused source', async test => {
   const under = await actionsUnderTest(test)
   const id = under.entityId(1)
   const path = await proposed(under, [
@@ -26,17 +29,17 @@ it('warns of a name that is not the one of the target, and of a source that was 
   ])
   const { text } = await under.workspace.owner.client.get(path)
   assert.match(text, /The agent calls it <bdi>Only a test<\/bdi>/)
-  assert.match(text, /The agent names a source that it never read/)
+  assert.match(text, /The agent cites a source\s+that it never used/)
 })
 
-it('no link makes the page say that something was decided which nobody decided', async test => {
+it('ignores a crafted link that claims a decision', async test => {
   const under = await actionsUnderTest(test)
   const path = await proposedOne(under)
   const { text } = await under.workspace.owner.client.get(`${path}?done=approve`)
   assert.doesNotMatch(text, /Your decision is kept/)
 })
 
-it('the queue has pages, and takes a page that cannot be as the first', async test => {
+it('paginates the queue, and shows the first page for an invalid number', async test => {
   const under = await actionsUnderTest(test)
   for (let number = 1; number <= 21; number += 1) {
     const body = proposalOf(under.entityId(1), { idempotency_key: `key-${number}` })

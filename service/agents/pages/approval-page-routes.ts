@@ -13,7 +13,7 @@ import { decideAndExecute } from '../executor/execution-triggers.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 import type { AgentsContext } from '../proposals/agents-context.ts'
 import { approvalsPage } from './approvals-page.ts'
-import { type BatchPage, batchPage } from './batch-page.ts'
+import { batchPage } from './batch-page.ts'
 import {
   decisionFormErrors,
   parseDecisionForm,
@@ -23,7 +23,7 @@ import {
 
 const PAGE = { config: { credential: 'none' } } as const
 
-/** The queue of what waits for a person, and the page of one proposal with the form to decide. */
+/** The approval queue, and the page of one proposal with its decision form. */
 export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): void {
   const queueUrl = '/workspaces/:workspace/approvals'
   const batchUrl = `${queueUrl}/:batch`
@@ -43,15 +43,17 @@ export function approvalPageRoutes(pages: ServiceApp, context: AgentsContext): v
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
     const batch = toBatchPageRequest(visit, request)
-    const typed = parseDecisionForm(request.body)
+    const submitted = parseDecisionForm(request.body)
     try {
-      const { decision, ...body } = toDecisionSubmission(typed)
+      const { decision, ...body } = toDecisionSubmission(submitted)
       await decideAndExecute(context, batch, { decision, ...body })
       return reply.redirect(`${pathOf(batch)}?done=${decision}`, 303)
     } catch (error) {
-      const faults = decisionFormErrors(error)
+      const errors = decisionFormErrors(error)
       const { status } = error as Refusal
-      const page = await renderBatch(context, batch, { typed: { ...typed, errors: faults } })
+      const page = await renderBatch(context, batch, {
+        rejectedForm: { ...submitted, errors },
+      })
       return reply.code(status).send(page)
     }
   })
@@ -83,28 +85,36 @@ async function renderQueue(context: AgentsContext, visit: WorkspacePageRequest, 
 async function renderBatch(
   context: AgentsContext,
   visit: BatchPageRequest,
-  { done, typed }: { done?: unknown; typed?: RejectedDecisionForm },
+  { done, rejectedForm }: { done?: unknown; rejectedForm?: RejectedDecisionForm },
 ): Promise<string> {
   const { database, now } = context
   const { person, workspaceId } = visit
   const membership = await requireRole(database, person, { workspaceId, action: 'read' })
   const { batch } = await readQueuedBatch(context, visit)
   const { execution_mode: mode } = await readPolicy(database, membership.workspaceId)
-  const name = { workspaceId: membership.workspaceId, batchId: batch.id }
-  const traces = await readDecisionRecords(context, name)
+  const ref = { workspaceId: membership.workspaceId, batchId: batch.id }
+  const decisionRecords = await readDecisionRecords(context, ref)
   const notice = noticeOf(done, batch)
-  const page = { person, membership, batch, mode, traces, now: now(), notice }
-  return batchPage({ ...page, ...(typed && { typed }) } satisfies BatchPage)
+  return batchPage({
+    person,
+    membership,
+    batch,
+    mode,
+    decisionRecords,
+    now: now(),
+    rejectedForm,
+    notice,
+  })
 }
 
 const NOTICES: Record<string, string> = {
-  approve: 'Your decision is kept. What became of each change is below.',
-  reject: 'Your decision is kept: what you rejected is not carried out.',
+  approve: 'Your decision is saved. The results are below.',
+  reject: 'Your decision is saved: rejected changes are not made.',
 }
 
-/** A link cannot make the page say that something was decided which nobody decided. */
+/** A crafted link must not claim a decision that was not made. */
 function noticeOf(done: unknown, { actions }: QueuedBatch): string | undefined {
-  const isUntouched = actions.every(({ status }) => status === 'pending')
-  if (isUntouched || typeof done !== 'string' || !Object.hasOwn(NOTICES, done)) return undefined
+  const isUndecided = actions.every(({ status }) => status === 'pending')
+  if (isUndecided || typeof done !== 'string' || !Object.hasOwn(NOTICES, done)) return undefined
   return NOTICES[done]
 }

@@ -17,7 +17,7 @@ import { applyExternalChange } from '../executor/simulated-account-store.ts'
 const REASON = 'It was planned.'
 const HOUR_SECONDS = 3_600
 
-it('an owner approves one change and rejects the others, each with a reason', async test => {
+it('approves one change and rejects the others, each with a reason', async test => {
   const under = await actionsUnderTest(test)
   await setMode(under, 'ask')
   const [path, ids] = await proposedThree(under)
@@ -31,11 +31,11 @@ it('an owner approves one change and rejects the others, each with a reason', as
     ['action_ids', ids[0]],
   ])
   assert.deepEqual(first.redirects, [`${path}?done=approve`])
-  assert.match(first.text, /Your decision is kept/)
-  assert.match(first.text, /Carried out and checked/)
-  assert.match(first.text, /Read back[\s\S]*€135\.00[\s\S]*€135\.00/)
+  assert.match(first.text, /Your decision is saved/)
+  assert.match(first.text, /Verified/)
+  assert.match(first.text, /Actual[\s\S]*€135\.00[\s\S]*€135\.00/)
   assert.match(first.text, /Decided [^<]* by <bdi>Ada Example<\/bdi>/)
-  assert.match(first.text, /Receipt: entry \d+ of the log[\s\S]*<code>[0-9a-f]{64}<\/code>/)
+  assert.match(first.text, /Receipt: log entry \d+[\s\S]*<code>[0-9a-f]{64}<\/code>/)
 
   const [, second = '', third = ''] = ids
   const rest = await decide(client, path, [
@@ -44,10 +44,10 @@ it('an owner approves one change and rejects the others, each with a reason', as
   ])
   assert.equal(rest.text.match(/<span class="tag">Rejected<\/span>/g)?.length, 2)
   assert.doesNotMatch(rest.text, /name="reason"/)
-  assert.match((await client.get(queueOf(under))).text, /Nothing waits/)
+  assert.match((await client.get(queueOf(under))).text, /No pending approvals/)
 })
 
-it('422 keeps what was typed, leads to the field, and decides nothing', async test => {
+it('returns 422 with the submitted form and links to invalid fields', async test => {
   const under = await actionsUnderTest(test)
   const [path, ids] = await proposedThree(under)
   const { client } = under.workspace.owner
@@ -60,7 +60,7 @@ it('422 keeps what was typed, leads to the field, and decides nothing', async te
         ['action_ids', one],
         ['reason', '  '],
       ],
-      /Say why/,
+      /Enter a reason/,
       'reason',
     ],
     [
@@ -99,7 +99,7 @@ it('422 keeps what was typed, leads to the field, and decides nothing', async te
   assert.match((await client.get(queueOf(under))).text, /3 changes/)
 })
 
-it('a reason of a thousand characters counts a line break once, as the page does', async test => {
+it('counts a line break as one character of the reason', async test => {
   const under = await actionsUnderTest(test)
   const [path, [id = '']] = await proposedThree(under)
   const reason = `${'x'.repeat(499)}\r\n${'y'.repeat(500)}`
@@ -112,10 +112,10 @@ it('a reason of a thousand characters counts a line break once, as the page does
   assert.equal(page.status, 200)
 })
 
-it('409 shows the second of two people what the first one did', async test => {
+it('returns 409 with the decision of the other person', async test => {
   const under = await actionsUnderTest(test)
   const path = await proposedOne(under)
-  const second = await somebody(under, 'admin', 'Grace Example')
+  const second = await signInAs(under, 'admin', 'Grace Example')
   await second.get(path)
   const { client } = under.workspace.owner
   await client.get(path)
@@ -126,38 +126,38 @@ it('409 shows the second of two people what the first one did', async test => {
     button: ['decision', 'approve'],
   })
   assert.equal(late.status, 409)
-  assert.match(late.text, /Nothing was decided just now/)
-  assert.match(late.text, /What you wrote:[\s\S]*I think so too\./)
-  assert.match(late.text, /What became of it[\s\S]*Rejected[\s\S]*by <bdi>Ada Example<\/bdi>/)
+  assert.match(late.text, /Your decision was not saved/)
+  assert.match(late.text, /Your reason:[\s\S]*I think so too\./)
+  assert.match(late.text, /Results[\s\S]*Rejected[\s\S]*by <bdi>Ada Example<\/bdi>/)
   assert.match(late.text, new RegExp(REASON))
 })
 
-it('a member sees everything, and buttons that say why they do nothing', async test => {
+it('shows a member disabled buttons with the reason', async test => {
   const under = await actionsUnderTest(test)
   const path = await proposedOne(under)
-  const member = await somebody(under, 'member')
+  const member = await signInAs(under, 'member')
   const page = await member.get(path)
   assert.match(page.text, /<fieldset id="action_ids"[^>]* disabled>/)
-  assert.match(page.text, /Owners and admins decide; ask one of them\./)
+  assert.match(page.text, /Only owners and admins can decide; ask one of them\./)
   assert.equal(page.text.match(/<button name="decision"[^>]* disabled>/g)?.length, 2)
   const sent = await decide(member, path, [
     ['decision', 'reject'],
     ['action_ids', '1'],
   ])
   assert.equal(sent.status, 403)
-  assert.match(sent.text, /Nothing was decided just now[\s\S]*ask an owner/)
-  assert.match((await member.get(queueOf(under))).text, /one change[\s\S]*Look at it</)
+  assert.match(sent.text, /Your decision was not saved[\s\S]*Your role/)
+  assert.match((await member.get(queueOf(under))).text, /one change[\s\S]*Review</)
 })
 
-it('who answers for the agent may reject, not approve, while somebody else could', async test => {
+it('lets the proposer reject but not approve if there is another owner', async test => {
   const under = await actionsUnderTest(test)
   const path = await proposedOne(under)
-  await somebody(under, 'owner')
+  await signInAs(under, 'owner')
   const { client } = under.workspace.owner
   const page = await client.get(path)
   assert.match(page.text, /value="approve"[^>]* disabled>/)
   assert.doesNotMatch(page.text, /value="reject"[^>]* disabled>/)
-  assert.match(page.text, /Your own credential proposed this/)
+  assert.match(page.text, /You cannot approve a proposal of your own credential/)
   const sent = await decide(client, path, [
     ['decision', 'approve'],
     ['action_ids', '1'],
@@ -171,7 +171,7 @@ it('who answers for the agent may reject, not approve, while somebody else could
   assert.match(rejected.text, /tag">Rejected/)
 })
 
-it('what was changed elsewhere says so, and approving it carries nothing out', async test => {
+it('warns about a stale entity, and rejects the change on approval', async test => {
   const under = await actionsUnderTest(test)
   await setMode(under, 'ask')
   const path = await proposedOne(under)
@@ -180,16 +180,16 @@ it('what was changed elsewhere says so, and approving it carries nothing out', a
   const at = service.clock.now()
   await applyExternalChange(service.database, place as never, { at, dailyBudgetMinor: 9_000 })
   const { client } = workspace.owner
-  assert.match((await client.get(queueOf(under))).text, /It was changed elsewhere/)
-  assert.match((await client.get(path)).text, /It was changed elsewhere/)
+  assert.match((await client.get(queueOf(under))).text, /The entity was changed elsewhere/)
+  assert.match((await client.get(path)).text, /The entity was changed elsewhere/)
   const after = await decide(client, path, [
     ['decision', 'approve'],
     ['action_ids', '1'],
   ])
-  assert.match(after.text, /Rejected<\/span> Nothing was changed\. What it was about was changed/)
+  assert.match(after.text, /Rejected<\/span> Nothing was changed\. The entity was changed/)
 })
 
-it('after 72 hours only rejecting is left', async test => {
+it('allows only rejection after 72 hours', async test => {
   const under = await actionsUnderTest(test)
   const path = await proposedOne(under)
   const { client } = under.workspace.owner
@@ -203,13 +203,13 @@ it('after 72 hours only rejecting is left', async test => {
 
 type Pairs = FormPairs
 
-/** With a reason, unless the fields have one. */
+/** Adds a reason unless the fields have one. */
 function decide(client: BrowserClient, path: string, pairs: Pairs) {
   const given = pairs.some(([name]) => name === 'reason')
   return sendForm(client, path, given ? pairs : [...pairs, ['reason', REASON]])
 }
 
-/** The path of the page, and the ids of the actions as its form has them. */
+/** The path of the page, and the action IDs of its form. */
 async function proposedThree(under: ActionsUnderTest): Promise<[string, [string, ...string[]]]> {
   const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
   const path = await proposed(under, [
@@ -225,7 +225,7 @@ async function proposedThree(under: ActionsUnderTest): Promise<[string, [string,
   return [path, ids as [string, ...string[]]]
 }
 
-async function somebody(
+async function signInAs(
   { service, workspace }: ActionsUnderTest,
   role: WorkspaceRole,
   name = 'Grace Example',

@@ -14,31 +14,32 @@ export interface ApprovalsPage {
   now: Date
 }
 
-/** How many actions of a proposal the queue shows; the others are on its own page. */
+/** Actions per proposal in the queue; the page of the proposal shows all. */
 const ACTIONS_SHOWN_MAX = 3
 
-/** What waits for a person in a workspace, what runs out first on top. */
+/** Pending proposals of a workspace, those that expire first on top. */
 export function approvalsPage({ person, membership, queue, now }: ApprovalsPage): string {
   const { batches } = queue
   const base = `/workspaces/${membership.workspaceId}/approvals`
-  const content = html`<h2>What waits for a decision</h2>
+  const content = html`<h2>Pending approvals</h2>
 !${batches.length === 0 ? NOTHING : ''}
 !${batches.map(batch => batchCard(batch, { base, now })).join('')}
 !${pageLinks(queue, base)}`
   return workspacePage({ person, membership, tab: 'approvals', content })
 }
 
-const NOTHING = html`<section class="card"><p>Nothing waits. When an agent proposes a change that
-needs a person, it stands here until somebody decides or its time is over.</p></section>`
+const NOTHING = html`<section class="card"><p>No pending approvals. A change that an agent
+proposes and that needs approval stays here until a person decides or the approval period
+ends.</p></section>`
 
 function batchCard(batch: QueuedBatch, { base, now }: { base: string; now: Date }): string {
   const { id, rationale, actions, may_decide, may_not_reason } = batch
-  const waiting = actions.filter(({ status }) => status === 'pending')
-  const shown = waiting.slice(0, ACTIONS_SHOWN_MAX)
+  const pending = actions.filter(({ status }) => status === 'pending')
+  const shown = pending.slice(0, ACTIONS_SHOWN_MAX)
   const moreCount = actions.length - shown.length
-  const label = may_decide ? 'Look at it and decide' : 'Look at it'
+  const label = may_decide ? 'Review and decide' : 'Review'
   return html`<section class="card" aria-labelledby="batch-${id}">
-<h2 id="batch-${id}">Proposal ${id}: ${countText(waiting.length)}</h2>
+<h2 id="batch-${id}">Proposal ${id}: ${countText(pending.length)}</h2>
 !${proposalSummary(batch, now)}
 !${untrustedExcerpt(rationale)}
 !${shown.map(action => actionSection(action, batch)).join('')}
@@ -61,7 +62,7 @@ function countText(count: number): string {
 
 function pageLinks({ page, has_more }: ApprovalQueue, base: string): string {
   if (page === 1 && !has_more) return ''
-  const before = page > 1 ? html`<a href="${base}?page=${page - 1}">Sooner</a>` : ''
-  const after = has_more ? html`<a href="${base}?page=${page + 1}">Later</a>` : ''
+  const before = page > 1 ? html`<a href="${base}?page=${page - 1}">Previous</a>` : ''
+  const after = has_more ? html`<a href="${base}?page=${page + 1}">Next</a>` : ''
   return html`<nav class="actions part" aria-label="Pages">!${before} !${after}</nav>`
 }

@@ -12,7 +12,7 @@ import { parseAuditPageQuery } from './audit-query.ts'
 const PAGE = { config: { credential: 'none' } } as const
 const ENTRIES_MAX = 50
 
-/** The log of a workspace: to read, to verify, and to take away. */
+/** Pages to read, verify and export the audit log of a workspace. */
 export function auditPageRoutes(pages: ServiceApp, context: AgentsContext): void {
   const url = '/workspaces/:workspace/audit'
   pages.get(url, PAGE, async (request, reply) => {
@@ -68,7 +68,7 @@ async function renderAuditLog(
 ): Promise<string> {
   const query = parseAuditPageQuery(given)
   const { action, subjectType, subjectId, before } = query
-  const part = await readAudit(database, membership.workspaceId, {
+  const entriesPage = await readAudit(database, membership.workspaceId, {
     ...(action && { action }),
     ...(subjectType && { subjectType }),
     ...(subjectId && { subjectId }),
@@ -78,7 +78,7 @@ async function renderAuditLog(
   return auditPage({
     person,
     membership,
-    entriesPage: part,
+    entriesPage,
     query,
     ...(verification && { verification }),
   })

@@ -1,6 +1,6 @@
 import type {
+  AuditPage as AuditEntries,
   AuditLogEntry,
-  AuditPage as AuditPart,
   AuditVerification,
 } from '@signalbox/contract/agents/audit.ts'
 import { html } from 'ghtml'
@@ -16,17 +16,17 @@ import { escapeInvisibleLine, untrustedName } from './untrusted-text.ts'
 export interface AuditPage {
   person: CurrentPerson
   membership: Membership
-  entriesPage: AuditPart
+  entriesPage: AuditEntries
   query: AuditPageQuery
-  /** What a walk along the chain found just now. */
+  /** The result of a verification that was requested with this page. */
   verification?: AuditVerification
 }
 
-/** The log of a workspace, newest first, and the way to check that nothing in it was changed. */
+/** The audit log of a workspace, newest first, with filters, verification and export. */
 export function auditPage({
   person,
   membership,
-  entriesPage: part,
+  entriesPage,
   query,
   verification,
 }: AuditPage): string {
@@ -34,20 +34,20 @@ export function auditPage({
   const content = html`!${verification === undefined ? '' : findingMessage(verification)}
 <section class="card" aria-labelledby="log">
 <h2 id="log">Log</h2>
-<p>Everything that agents, people and the program did here with agents, keys and settings. Nothing
-in it can be changed: each entry holds the digest of the one before.</p>
+<p>Everything that agents, people and Signalbox did here with agents, keys and settings. Entries
+cannot be changed: each one contains the hash of its predecessor.</p>
 <div class="actions">
 !${buttonForm({ action: `${base}/verify`, label: 'Verify the log', look: 'quiet' })}
-<a class="button quiet" href="${base}/export" download>Download it all (NDJSON)</a>
+<a class="button quiet" href="${base}/export" download>Download the log (NDJSON)</a>
 </div>
 </section>
 !${filterForm(query, base)}
-!${entriesCard(part, membership.workspaceId)}
-!${pageLinks(part, query, base)}`
+!${entriesCard(entriesPage, membership.workspaceId)}
+!${pageLinks(entriesPage, query, base)}`
   return workspacePage({ person, membership, tab: 'audit', content })
 }
 
-/** Instead of the log, for who may not read it. */
+/** Shown instead of the log to members without permission. */
 export function auditForbiddenPage(given: Pick<AuditPage, 'person' | 'membership'>): string {
   const content = '<p>Only owners and administrators of the workspace can read its log.</p>'
   return workspacePage({ ...given, tab: 'audit', content })
@@ -56,7 +56,7 @@ export function auditForbiddenPage(given: Pick<AuditPage, 'person' | 'membership
 function findingMessage({ is_intact, finding, verified_at }: AuditVerification): string {
   const look = is_intact ? 'success' : 'danger'
   return html`<div class="message ${look}" role="${is_intact ? 'status' : 'alert'}" tabindex="-1"
-autofocus><h2>${is_intact ? 'The log is whole' : 'The log was changed'}</h2>
+autofocus><h2>${is_intact ? 'The log is intact' : 'The log was changed'}</h2>
 <p>${finding} Verified ${formatDateTime(new Date(verified_at))}.</p></div>`
 }
 
@@ -66,12 +66,12 @@ function filterForm({ action, subjectType, subjectId }: AuditPageQuery, base: st
   const actions = [ANY, ...AUDIT_ACTION_OPTIONS]
   const types = [ANY, ...AUDIT_SUBJECT_TYPES.map(type => [type, subjectLabel(type)] as const)]
   const isFiltered = action !== '' || subjectType !== '' || subjectId !== ''
-  return html`<details class="part"><summary>Show only some entries</summary>
+  return html`<details class="part"><summary>Filter entries</summary>
 <form method="get" action="${base}">
-!${selectField({ name: 'action', label: 'What happened', options: actions, value: action })}
-!${selectField({ name: 'subject_type', label: 'To what', options: types, value: subjectType })}
-!${textField({ name: 'subject_id', label: 'Its number', value: subjectId, isOptional: true })}
-<button class="quiet">Show</button>
+!${selectField({ name: 'action', label: 'Action', options: actions, value: action })}
+!${selectField({ name: 'subject_type', label: 'Subject', options: types, value: subjectType })}
+!${textField({ name: 'subject_id', label: 'Subject ID', value: subjectId, isOptional: true })}
+<button class="quiet">Apply</button>
 </form>
 </details>
 !${isFiltered ? activeFilters({ action, subjectType, subjectId }, base) : ''}`
@@ -79,19 +79,19 @@ function filterForm({ action, subjectType, subjectId }: AuditPageQuery, base: st
 
 type Filter = Pick<AuditPageQuery, 'action' | 'subjectType' | 'subjectId'>
 
-/** What is left out must be seen without opening the form. */
+/** Active filters are visible without opening the form. */
 function activeFilters({ action, subjectType, subjectId }: Filter, base: string): string {
-  const words = [
+  const filters = [
     ...(action === '' ? [] : [auditActionLabel(action)]),
     ...(subjectType === '' ? [] : [subjectLabel(subjectType)]),
     ...(subjectId === '' ? [] : [escapeInvisibleLine(subjectId)]),
   ]
-  return html`<p>Only these are shown: <bdi>${words.join(', ')}</bdi>.
-<a href="${base}">Show all</a></p>`
+  return html`<p>Active filters: <bdi>${filters.join(', ')}</bdi>.
+<a href="${base}">Clear filters</a></p>`
 }
 
-function entriesCard({ entries }: AuditPart, workspaceId: number): string {
-  if (entries.length === 0) return '<p class="part">There is no such entry.</p>'
+function entriesCard({ entries }: AuditEntries, workspaceId: number): string {
+  if (entries.length === 0) return '<p class="part">No entries match.</p>'
   const rows = entries.map(entry => entryRow(entry, workspaceId))
   return html`<section class="card" aria-label="Entries"><ol class="plain">!${rows.join('')}</ol>
 </section>`
@@ -108,19 +108,19 @@ function entryRow(entry: AuditLogEntry, workspaceId: number): string {
 </details></div></li>`
 }
 
-/** A proposal and its actions have a page; the number is ours, and checked before it is a link. */
+/** Links to the proposal of an action or batch; validates the ID before building the link. */
 function subjectText({ subject, details }: AuditLogEntry, workspaceId: number): string {
   const { type, id } = subject
-  const words = escapeInvisibleLine(`${subjectLabel(type)} ${id}`)
+  const label = escapeInvisibleLine(`${subjectLabel(type)} ${id}`)
   const batchId = String(type === 'batch' ? id : type === 'action' ? details.batch_id : '')
-  if (!/^[1-9]\d{0,9}$/.test(batchId)) return html`<bdi>${words}</bdi>`
-  return html`<a href="/workspaces/${workspaceId}/approvals/${batchId}">${words}</a>`
+  if (!/^[1-9]\d{0,9}$/.test(batchId)) return html`<bdi>${label}</bdi>`
+  return html`<a href="/workspaces/${workspaceId}/approvals/${batchId}">${label}</a>`
 }
 
 function detailRows({ details }: AuditLogEntry): string {
   const filled = Object.entries(details).filter(([, value]) => value !== null)
   const items = filled.map(([name, value]) => {
-    const text = isLine(value) ? [value].flat().join(', ') : JSON.stringify(value)
+    const text = isTextOrTexts(value) ? [value].flat().join(', ') : JSON.stringify(value)
     const label = escapeInvisibleLine(name.replaceAll('_', ' '))
     const shown = escapeInvisibleLine(text ?? '', DETAIL_CHARACTERS_MAX)
     return html`<dt>${label}</dt><dd><bdi>${shown}</bdi></dd>`
@@ -128,13 +128,13 @@ function detailRows({ details }: AuditLogEntry): string {
   return items.join('')
 }
 
-function isLine(value: unknown): value is string | string[] {
+function isTextOrTexts(value: unknown): value is string | string[] {
   return [value].flat().every(part => typeof part === 'string')
 }
 
 const DETAIL_CHARACTERS_MAX = 2_000
 
-function pageLinks({ next_before }: AuditPart, query: AuditPageQuery, base: string): string {
+function pageLinks({ next_before }: AuditEntries, query: AuditPageQuery, base: string): string {
   const newer = newerPageQuery(query)
   if (newer === null && next_before === null) return ''
   const back = newer === null ? '' : html`<a href="${base}?${newer}" rel="prev">Newer entries</a>`
@@ -148,38 +148,37 @@ function pageLinks({ next_before }: AuditPart, query: AuditPageQuery, base: stri
 const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'connection.approved': 'Agent connected',
   'connection.renamed': 'Agent renamed',
-  'connection.account_changed': 'Ad account of an agent changed',
+  'connection.account_changed': 'Ad account of agent changed',
   'connection.revoked': 'Agent revoked',
   'execution_token.issued': 'Token issued',
   'execution_token.revoked': 'Token revoked',
   'key.issued': 'Key issued',
   'key.revoked': 'Key revoked',
-  'audit.signed': 'The log was signed by an operator',
+  'audit.signed': 'Log signed by the operator',
   'policy.changed': 'Policy changed',
   'test_mode.switched': 'Test mode switched',
-  'deliveries.replayed': 'Deliveries sent again',
-  'user_data.erased': 'Data of a person erased',
+  'deliveries.replayed': 'Deliveries replayed',
+  'user_data.erased': 'User data erased',
   'proposal.submitted': 'Proposal submitted',
   'action.blocked': 'Action blocked by the policy',
   'action.allowed': 'Action allowed by the policy',
-  'action.approval_required': 'Action waits for a person',
+  'action.approval_required': 'Action requires approval',
   'action.approved': 'Action approved',
   'action.rejected': 'Action rejected',
-  'action.executed': 'Action carried out',
-  'action.verified': 'Action checked',
+  'action.executed': 'Action executed',
+  'action.verified': 'Action verified',
   'action.failed': 'Action failed',
-  'action.rolled_back': 'Action taken back',
-  'action.uncertain': 'Action left for a person',
+  'action.rolled_back': 'Action rolled back',
+  'action.uncertain': 'Action needs review',
 }
 
-/** What an entry is called; its code, where it is one that this program does not know. */
+/** The label of an action; its code if this version does not know it. */
 function auditActionLabel(action: string): string {
   return Object.hasOwn(AUDIT_ACTION_LABELS, action)
     ? AUDIT_ACTION_LABELS[action as AuditAction]
     : action
 }
 
-/** For choosing one. */
 const AUDIT_ACTION_OPTIONS = AUDIT_ACTIONS.map(
   action => [action, AUDIT_ACTION_LABELS[action]] as const,
 )
@@ -189,17 +188,15 @@ const ACTOR_LABELS: Record<string, string> = {
   connection: 'agent',
   execution_token: 'token',
   tracker: 'tracker',
-  operator: 'Whoever runs the program',
+  operator: 'Operator',
   system: 'Signalbox',
 }
 
-/** The kind of who did something, and their id where they have one. */
 function actorLabel({ type, id }: AuditLogEntry['actor']): string {
-  const word = Object.hasOwn(ACTOR_LABELS, type) ? ACTOR_LABELS[type] : type
-  return id === null ? `${word}` : `${word} ${id}`
+  const label = Object.hasOwn(ACTOR_LABELS, type) ? ACTOR_LABELS[type] : type
+  return id === null ? `${label}` : `${label} ${id}`
 }
 
-/** What an entry is about, as pages call it. */
 function subjectLabel(type: string): string {
   return type === 'batch' ? 'proposal' : type.replaceAll('_', ' ')
 }

@@ -16,7 +16,7 @@ async function withEntries(under: ActionsUnderTest, proposals: number): Promise<
   return `/workspaces/${under.workspace.workspaceId}/audit`
 }
 
-it('shows the newest first, with the names that actors have now', async test => {
+it('shows entries newest first, with the current names of actors', async test => {
   const under = await actionsUnderTest(test)
   const path = await withEntries(under, 1)
   const { owner } = under.workspace
@@ -25,13 +25,13 @@ it('shows the newest first, with the names that actors have now', async test => 
     owner.userId,
   ])
   const { text } = await owner.client.get(path)
-  assert.match(text, /Action waits for a person[\s\S]*Proposal submitted[\s\S]*Token issued/)
+  assert.match(text, /Action requires approval[\s\S]*Proposal submitted[\s\S]*Token issued/)
   assert.match(text, /<bdi>Grace Renamed<\/bdi>, person \d+/)
   assert.match(text, /<bdi>Budget robot<\/bdi>, token \d+/)
   assert.match(text, /<a href="\/workspaces\/\d+\/approvals\/1">action 1<\/a>/)
 })
 
-it('the links lead through all pages and back, and the filter stays', async test => {
+it('links older and newer pages with the same filter', async test => {
   const under = await actionsUnderTest(test)
   const path = await withEntries(under, 60)
   const { client } = under.workspace.owner
@@ -60,14 +60,14 @@ it('the links lead through all pages and back, and the filter stays', async test
   assert.equal(seen(one.text).length, 1)
 })
 
-it('verify says that the log is whole, and names the first entry that was changed', async test => {
+it('verifies the log and names the first changed entry', async test => {
   const under = await actionsUnderTest(test)
   const path = await withEntries(under, 2)
   const { client } = under.workspace.owner
   await client.get(path)
-  const whole = await client.submit({ action: `${path}/verify` })
-  assert.equal(whole.status, 200)
-  assert.match(whole.text, /The log is whole/)
+  const intact = await client.submit({ action: `${path}/verify` })
+  assert.equal(intact.status, 200)
+  assert.match(intact.text, /The log is intact/)
   const { pool } = under.service.database
   await pool.query('alter table audit_entries disable trigger all')
   await pool.query(
@@ -80,7 +80,7 @@ it('verify says that the log is whole, and names the first entry that was change
   assert.match(broken.text, /role="alert"[\s\S]*The log was changed[\s\S]*\b2\b/)
 })
 
-it('the download is the whole log, one line of JSON for each entry', async test => {
+it('downloads the whole log as NDJSON', async test => {
   const under = await actionsUnderTest(test)
   const path = await withEntries(under, 2)
   const { status, headers, text } = await under.workspace.owner.client.get(`${path}/export`)
@@ -100,7 +100,7 @@ it('the download is the whole log, one line of JSON for each entry', async test 
   }
 })
 
-it('403 tells a member on a page of the workspace that the log is not theirs to read', async test => {
+it('returns 403 to a member with an explanation', async test => {
   const under = await actionsUnderTest(test)
   const path = await withEntries(under, 1)
   const { userId, client } = await personUnderTest(under.service)

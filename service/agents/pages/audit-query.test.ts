@@ -5,7 +5,7 @@ import { newerPageQuery, olderPageQuery, parseAuditPageQuery } from './audit-que
 const follow = (query: string) =>
   parseAuditPageQuery(Object.fromEntries(new URLSearchParams(query)))
 
-it('the links lead to older pages and back again, with the same filter', () => {
+it('builds queries for older and newer pages with the same filter', () => {
   const first = parseAuditPageQuery({
     action: 'policy.changed',
     subject_type: 'policy',
@@ -20,7 +20,7 @@ it('the links lead to older pages and back again, with the same filter', () => {
   assert.equal(third.action, 'policy.changed')
 })
 
-it('what cannot be meant counts as left out', () => {
+it('ignores invalid values', () => {
   const junk = { action: 'x', subject_type: ['batch'], before: '-1', newer: '1.x.<b>.2', page: 9 }
   assert.deepEqual(parseAuditPageQuery(junk), { ...parseAuditPageQuery({}), newer: [1, 2] })
   assert.equal(parseAuditPageQuery({ before: '9'.repeat(30) }).before, null)

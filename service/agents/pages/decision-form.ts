@@ -11,7 +11,7 @@ import { parseRowId } from '../../util/row-id.ts'
 import { APPROVAL_EFFECTS } from './labels.ts'
 import { actionDetails, actionRationale, actionTitle } from './proposal-details.ts'
 
-/** What a person typed into the form that was refused. */
+/** A submitted form that was rejected. */
 export interface RejectedDecisionForm {
   reason: string
   actionIds: readonly number[]
@@ -22,25 +22,25 @@ interface DecisionForm {
   membership: Membership
   batch: QueuedBatch
   mode: ExecutionMode
-  waiting: readonly AgentAction[]
+  pending: readonly AgentAction[]
   now: Date
-  typed?: RejectedDecisionForm
+  rejectedForm?: RejectedDecisionForm | undefined
 }
 
-/** Which actions, why, and the two buttons. What somebody may not press says why. Returns HTML. */
+/** Actions to choose, the reason, and the buttons; explains disabled ones. Returns HTML. */
 export function decisionForm(form: DecisionForm): string {
-  const { membership, batch, mode, waiting, typed } = form
+  const { membership, batch, mode, pending, rejectedForm } = form
   const isOpen = hasPermission(membership.role, 'decide_actions')
-  const action = `/workspaces/${membership.workspaceId}/approvals/${batch.id}`
-  const faults = typed?.errors ?? {}
-  const heading = waiting.length === 1 ? 'Decide on it' : 'Decide on these'
-  const reason = textArea({ ...REASON_FIELD, value: typed?.reason ?? '', errors: faults })
+  const url = `/workspaces/${membership.workspaceId}/approvals/${batch.id}`
+  const errors = rejectedForm?.errors ?? {}
+  const heading = pending.length === 1 ? 'Decide on this change' : 'Decide on these changes'
+  const reason = textArea({ ...REASON_FIELD, value: rejectedForm?.reason ?? '', errors })
   return html`<section class="card" aria-labelledby="decide">
 <h2 id="decide">${heading}</h2>
-<form method="post" action="${action}" class="wide">
+<form method="post" action="${url}" class="wide">
 <fieldset id="action_ids" tabindex="-1"!${isOpen ? '' : ' disabled'}>
-<legend>${waiting.length === 1 ? 'The change' : 'Choose the changes that you decide on'}</legend>
-!${waiting.map(waitingAction => actionChoice(waitingAction, form)).join('')}
+<legend>${pending.length === 1 ? 'The change' : 'Choose the changes to decide on'}</legend>
+!${pending.map(action => actionChoice(action, form)).join('')}
 </fieldset>
 !${isOpen ? reason : ''}
 !${denialNotice(form)}
@@ -53,16 +53,16 @@ export function decisionForm(form: DecisionForm): string {
 const REASON_FIELD = {
   name: 'reason',
   label: 'Your reason',
-  hint: 'It is kept in the record for good and cannot be erased: write nothing about people.',
+  hint: 'The reason is stored permanently and cannot be erased: do not write about people.',
   charactersMax: 1_000,
 } as const
 
 function actionChoice(action: AgentAction, form: DecisionForm): string {
-  const { batch, typed, waiting } = form
-  const isChosen = typed === undefined || typed.actionIds.includes(action.id)
+  const { batch, rejectedForm, pending } = form
+  const isChosen = rejectedForm === undefined || rejectedForm.actionIds.includes(action.id)
   const value = String(action.id)
   const content = actionTitle(action)
-  const isOnly = waiting.length === 1
+  const isOnly = pending.length === 1
   const head = isOnly
     ? html`<p><input type="hidden" name="action_ids" value="${value}">!${content}</p>`
     : choiceOption({ type: 'checkbox', name: 'action_ids', value, isChosen, content })
@@ -75,11 +75,11 @@ function actionChoice(action: AgentAction, form: DecisionForm): string {
 function denialNotice({ batch }: DecisionForm): string {
   const { may_decide, may_not_reason } = batch
   if (may_decide) return ''
-  const sentence = may_not_reason ?? 'You may not decide on this proposal.'
-  return html`<div class="message notice" id="may-not"><p>${sentence}</p></div>`
+  const reason = may_not_reason ?? 'You cannot decide on this proposal.'
+  return html`<div class="message notice" id="may-not"><p>${reason}</p></div>`
 }
 
-/** Who may not approve may still reject: it is the safe way out. */
+/** A person who may not approve may still reject, which is always safe. */
 function buttons({ batch, now }: DecisionForm, isOpen: boolean): string {
   const isInTime = new Date(batch.expires_at) > now
   const meaning = batch.may_decide ? 'approval-means' : 'may-not'
@@ -91,14 +91,14 @@ function buttons({ batch, now }: DecisionForm, isOpen: boolean): string {
 </div>`
 }
 
-/** What the form of a decision holds, as it was sent. */
+/** The decision form as submitted. */
 interface SubmittedDecision {
   decision: string
   reason: string
   actionIds: readonly number[]
 }
 
-/** More than the contract allows, so that what is too long is refused and not cut unseen. */
+/** More than the contract allows, so that a long reason is rejected and not truncated. */
 const REASON_CHARACTERS_MAX = 4_000
 const ACTIONS_MAX = 30
 
@@ -112,40 +112,42 @@ export function parseDecisionForm(form: unknown): SubmittedDecision {
   }
 }
 
-/** As `decideActions` takes it, which checks it. No choice is sent as none, never as all. */
+/** The body for `decideActions`, which validates it. An empty choice never means all actions. */
 export function toDecisionSubmission({
   decision,
   reason,
   actionIds,
 }: SubmittedDecision): DecisionSubmission {
-  const given = decision as DecisionSubmission['decision']
-  return { decision: given, reason, action_ids: [...new Set(actionIds)] }
+  return {
+    decision: decision as DecisionSubmission['decision'],
+    reason,
+    action_ids: [...new Set(actionIds)],
+  }
 }
 
 const SHOWN_STATUSES = [403, 409, 422]
 
 /**
- * What is wrong, by the fields of the form; a refusal of the whole stands under the empty name.
- * Throws again what the page of the proposal cannot show.
+ * Errors by form field; an error of the whole form has the empty name. Rethrows errors that the
+ * page cannot show.
  */
 export function decisionFormErrors(error: unknown): FormErrors {
   if (!(error instanceof Refusal) || !SHOWN_STATUSES.includes(error.status)) throw error
   if (error.status !== 422) return { '': error.message }
-  const faults = Object.entries(toFormErrors(error))
+  const errors = Object.entries(toFormErrors(error))
   return Object.fromEntries(
-    faults.map(([path, sentence]) => {
+    errors.map(([path, message]) => {
       const [field = ''] = path.split('.')
       if (field === 'decision') return ['', 'Choose: approve or reject.']
-      return [field, ERROR_TEXTS[field]?.(sentence) ?? sentence]
+      return [field, ERROR_TEXTS[field]?.(message) ?? message]
     }),
   )
 }
 
-const ERROR_TEXTS: Record<string, (sentence: string) => string> = {
-  reason: sentence =>
-    /greater than/.test(sentence)
+const ERROR_TEXTS: Record<string, (message: string) => string> = {
+  reason: message =>
+    /greater than/.test(message)
       ? 'The reason is too long: write at most 1000 characters.'
-      : 'Say why. The reason is kept with the decision.',
-  action_ids: sentence =>
-    /^The proposal/.test(sentence) ? sentence : 'Choose at least one change.',
+      : 'Enter a reason. It is stored with the decision.',
+  action_ids: message => (/^The proposal/.test(message) ? message : 'Choose at least one change.'),
 }

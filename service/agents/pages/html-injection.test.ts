@@ -9,7 +9,7 @@ const ALLOWED_TAGS =
   /^(a|bdi|blockquote|body|br|button|caption|code|dd|details|div|dl|dt|fieldset|footer|form|h[123]|head|header|html|input|label|legend|li|link|main|meta|nav|ol|option|p|section|select|small|span|strong|summary|table|tbody|td|textarea|th|thead|title|tr|ul)$/
 
 for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
-  it(`whoever writes ${kind} changes no page on which people decide`, async test => {
+  it(`escapes ${kind} on every page`, async test => {
     const under = await actionsUnderTest(test)
     const path = await hostileProposal(under, hostile)
     const { client } = under.workspace.owner
@@ -22,7 +22,7 @@ for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
     const refused = await sendForm(client, path, form)
     assert.equal(refused.status, 422)
     const decided = await sendForm(client, path, [['decision', 'reject'], ...form])
-    assert.match(decided.text, /Your decision is kept/)
+    assert.match(decided.text, /Your decision is saved/)
     const log = await client.get(`${base}/audit?subject_id=${encodeURIComponent(hostile)}`)
     const after = [refused, decided, await client.get(`${base}/audit`), log]
     const policy = await sendForm(client, `${base}/policy`, [['change_minor_max', hostile]])
@@ -32,7 +32,7 @@ for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
   })
 }
 
-/** Only our own elements, links and attributes, and nothing that hides. */
+/** Allows only our own elements, links and attributes, and no invisible characters. */
 function assertHarmless(text: string): void {
   for (const [, name = ''] of text.matchAll(/<\/?([a-zA-Z][^\s/>]*)/g)) {
     assert.match(name, ALLOWED_TAGS)
@@ -41,7 +41,7 @@ function assertHarmless(text: string): void {
     assert.match(unescapeHtml(target), /^(\/(?!\/)|#|data:,$)/)
   }
   assert.doesNotMatch(text, /<[^>]*\son[a-z]+=/)
-  // What was typed into a field stays as it is there; everywhere else it is made visible.
+  // Invisible characters stay unchanged only in form fields.
   const shown = text.replaceAll(/<textarea[\s\S]*?<\/textarea>|value="[^"]*"/g, '')
   assert.doesNotMatch(
     shown,

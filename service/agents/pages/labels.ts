@@ -7,7 +7,6 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { ExecutionMode } from '@signalbox/contract/agents/policy.ts'
 
-/** How people call what the contract has codes for. */
 export const ACTION_TYPE_LABELS: Record<ActionType, string> = {
   increase_budget: 'Raise the daily budget',
   decrease_budget: 'Lower the daily budget',
@@ -23,15 +22,15 @@ export const ENTITY_TYPE_LABELS: Record<EntityType, string> = {
 }
 
 export const ACTION_STATUS_LABELS: Record<ActionStatus, string> = {
-  pending: 'Waits for a decision',
+  pending: 'Pending approval',
   rejected: 'Rejected',
-  approved_without_execution: 'Approved, not carried out',
-  executing: 'Is being carried out',
-  executed_pending_verification: 'Carried out, being checked',
-  verified: 'Carried out and checked',
+  approved_without_execution: 'Approved, not executed',
+  executing: 'Executing',
+  executed_pending_verification: 'Verifying',
+  verified: 'Verified',
   failed: 'Failed',
-  execution_uncertain: 'Look at it yourself',
-  rolled_back: 'Taken back',
+  execution_uncertain: 'Needs review',
+  rolled_back: 'Rolled back',
   blocked: 'Blocked',
 }
 
@@ -45,31 +44,30 @@ export const PROPOSER_LABELS: Record<Proposer['type'], string> = {
   execution_token: 'execution token',
 }
 
-/** What each mode is called, and what it means for whoever chooses it. */
 export const EXECUTION_MODE_LABELS: Record<
   ExecutionMode,
-  readonly [name: string, meaning: string]
+  readonly [name: string, description: string]
 > = {
   suggest_only: [
     'Suggest only',
-    'Agents propose, people decide, and nothing is carried out here: you do it yourself at the ' +
-      'platform.',
+    'Agents propose and people decide. Nothing is executed here: you make approved changes on ' +
+      'the platform yourself.',
   ],
-  ask: ['Ask', 'Agents propose, and what a person approves is carried out at once.'],
+  ask: ['Ask', 'Agents propose. Changes that a person approves are executed immediately.'],
   auto_with_limits: [
     'Automatic within limits',
-    'What is within the limits below, and not in the quiet hours, is carried out at once without ' +
-      'asking. A person decides on the rest.',
+    'Changes within the limits below and outside the quiet hours are executed without approval. ' +
+      'Other changes require approval.',
   ],
 }
 
-const CARRIED_OUT = 'What you approve is carried out at once, and then checked.'
+const EXECUTED = 'Approved changes are executed and verified immediately.'
 
-/** What approving does, said beside the button. */
+/** The effect of an approval, shown next to the button. */
 export const APPROVAL_EFFECTS: Record<ExecutionMode, string> = {
   suggest_only:
-    'Nothing is carried out here: the policy of this workspace is to suggest only. What you ' +
-    'approve is yours to do at the platform.',
-  ask: CARRIED_OUT,
-  auto_with_limits: CARRIED_OUT,
+    'Nothing is executed here, because the policy of this workspace is Suggest only. Make ' +
+    'approved changes on the platform yourself.',
+  ask: EXECUTED,
+  auto_with_limits: EXECUTED,
 }

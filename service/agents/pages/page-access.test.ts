@@ -17,7 +17,7 @@ async function withProposal(under: ActionsUnderTest): Promise<string> {
   return `/workspaces/${under.workspace.workspaceId}`
 }
 
-it('who is not signed in is led to sign in, and comes back to the page', async test => {
+it('redirects to sign-in and back to the page', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   const { url } = under.service
@@ -40,7 +40,7 @@ it('who is not signed in is led to sign in, and comes back to the page', async t
   assert.match((await client.get(`${base}/policy`)).path, /^\/sign-in/)
 })
 
-it('an execution token opens none of the pages', async test => {
+it('rejects execution tokens', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   const headers = { authorization: `Bearer ${under.token}` }
@@ -50,7 +50,7 @@ it('an execution token opens none of the pages', async test => {
   }
 })
 
-it('404 hides another workspace and its proposals, whatever is asked of it', async test => {
+it('returns 404 for another workspace and its proposals', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   const { owner: stranger, workspaceId } = await workspaceUnderTest(under.service)
@@ -77,7 +77,7 @@ it('404 hides another workspace and its proposals, whatever is asked of it', asy
   assert.equal(await pendingCount(under), 1)
 })
 
-it('403 keeps other sites from sending our forms', async test => {
+it('returns 403 for cross-site form submissions', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   const { client } = under.workspace.owner
@@ -100,7 +100,7 @@ it('403 keeps other sites from sending our forms', async test => {
   assert.equal(await pendingCount(under), 1)
 })
 
-it('415 takes no other body than a form', async test => {
+it('returns 415 for anything but a form', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   const { client } = under.workspace.owner
@@ -108,7 +108,7 @@ it('415 takes no other body than a form', async test => {
   assert.equal((await client.call('POST', `${base}/approvals/1`, { body })).status, 415)
 })
 
-it('every page is closed to frames, scripts and other origins, and is not kept', async test => {
+it('sends security headers and no-store on every page', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   for (const page of [...PAGES, 'approvals/999', 'audit?action=x']) {
@@ -124,7 +124,7 @@ it('every page is closed to frames, scripts and other origins, and is not kept',
   }
 })
 
-it('somebody whose first password was made for them changes it first', async test => {
+it('requires a person with an initial password to change it first', async test => {
   const under = await actionsUnderTest(test)
   const base = await withProposal(under)
   const { owner } = under.workspace

@@ -20,10 +20,10 @@ before(async () => {
 })
 after(() => chromium.close())
 
-/** The browser has a clock of its own, by which cookies end. */
+/** Cookies expire by the real clock of the browser. */
 const NOW = { startAt: new Date().toISOString() }
 
-it('on a phone: from the link of an agent to a decision, the policy and the log', async test => {
+it('completes a review on a phone: link, decision, policy and log', async test => {
   const under = await actionsUnderTest(test, NOW)
   const { page, look, said } = await phoneUnderTest(test, chromium)
   const base = baseOf(under)
@@ -32,38 +32,38 @@ it('on a phone: from the link of an agent to a decision, the policy and the log'
   await signInOn(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
   await look()
-  await page.getByText('Nothing is carried out here').waitFor()
+  await page.getByText('Nothing is executed here').waitFor()
 
   await page.getByRole('link', { name: 'Policy' }).click()
   await look()
   await page.getByRole('radio', { name: /^Ask/ }).check()
-  await page.getByLabel('Largest change of one budget, in money').fill('1,000')
+  await page.getByLabel('Largest budget change per action, as an amount').fill('1,000')
   await page.getByRole('button', { name: 'Save the policy' }).click()
   await page.getByRole('alert').waitFor()
   await look()
-  await page.getByRole('link', { name: /^Write the amount in digits/ }).click()
+  await page.getByRole('link', { name: /^Enter the amount in digits/ }).click()
   assert.equal(await page.evaluate('document.activeElement.id'), 'change_minor_max')
-  await page.getByLabel('Largest change of one budget, in money').fill('30.00')
+  await page.getByLabel('Largest budget change per action, as an amount').fill('30.00')
   await page.getByRole('button', { name: 'Save the policy' }).click()
-  await page.getByRole('heading', { name: 'What holds now: Ask' }).waitFor()
-  await page.getByText('at most 20 %, at most €30.00').waitFor()
+  await page.getByRole('heading', { name: 'Current policy: Ask' }).waitFor()
+  await page.getByText('at most 20%, at most €30.00').waitFor()
   await look()
 
   await proposed(under, 'key-2')
   await page.getByRole('link', { name: 'Approvals' }).click()
   await page.getByRole('heading', { name: 'Proposal 2: 2 changes' }).waitFor()
   await look()
-  await page.getByRole('link', { name: 'Look at it and decide' }).first().click()
+  await page.getByRole('link', { name: 'Review and decide' }).first().click()
   await decideOnOne(page, { approve: 0, reason: 'It was planned.' })
-  await page.getByText('Carried out and checked').waitFor()
+  await page.getByText('Verified', { exact: true }).waitFor()
   await look()
-  await page.getByRole('link', { name: 'All that wait' }).click()
+  await page.getByRole('link', { name: 'All pending approvals' }).click()
   await page.getByRole('heading', { name: 'Proposal 2: 2 changes' }).waitFor()
-  await page.getByRole('link', { name: 'Look at it and decide' }).last().click()
+  await page.getByRole('link', { name: 'Review and decide' }).last().click()
   await rejectAll(page, look)
 
   await page
-    .getByText(/^Receipt: entry/)
+    .getByText(/^Receipt: log entry/)
     .first()
     .click()
   await look()
@@ -73,18 +73,18 @@ it('on a phone: from the link of an agent to a decision, the policy and the log'
     .click()
   await page.getByRole('listitem').filter({ hasText: 'Action rejected' }).waitFor()
   await look()
-  await page.getByRole('link', { name: 'Show all' }).click()
+  await page.getByRole('link', { name: 'Clear filters' }).click()
   await page.getByRole('button', { name: 'Verify the log' }).click()
-  await page.getByRole('heading', { name: 'The log is whole' }).waitFor()
+  await page.getByRole('heading', { name: 'The log is intact' }).waitFor()
   await look()
   assert.equal(new URL(page.url()).pathname, `${base}/audit/verify`)
   const file = page.waitForEvent('download')
-  await page.getByRole('link', { name: /^Download it all/ }).click()
+  await page.getByRole('link', { name: /^Download the log/ }).click()
   assert.match((await file).suggestedFilename(), /^audit-\d+\.ndjson$/)
   assert.deepEqual(said, [])
 })
 
-it('by keyboard alone: choose, write a reason, reject', async test => {
+it('rejects a change with the keyboard alone', async test => {
   const under = await actionsUnderTest(test, NOW)
   const { page } = await phoneUnderTest(test, chromium)
   await page.goto(await proposed(under, 'key-1'))
@@ -98,11 +98,11 @@ it('by keyboard alone: choose, write a reason, reject', async test => {
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'Approve')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  await page.getByText('Your decision is kept').waitFor()
+  await page.getByText('Your decision is saved').waitFor()
   assert.equal(await page.getByText('Not now.').count(), 1)
 })
 
-it('a member finds what they may not do disabled, with the reason', async test => {
+it('shows a member disabled controls with the reason', async test => {
   const under = await actionsUnderTest(test, NOW)
   const { page, look } = await phoneUnderTest(test, chromium)
   const member = await personUnderTest(under.service)
@@ -110,12 +110,12 @@ it('a member finds what they may not do disabled, with the reason', async test =
   await addMember(under.service, { workspaceId, userId: member.userId, role: 'member' })
   await page.goto(await proposed(under, 'key-1'))
   await signInOn(page, member.email)
-  await page.getByText('Owners and admins decide').waitFor()
+  await page.getByText('Only owners and admins can decide').waitFor()
   await look()
   assert.equal(await page.getByRole('button', { name: 'Approve' }).isDisabled(), true)
   assert.equal(await page.getByRole('button', { name: 'Reject' }).isDisabled(), true)
   for (const [tab, sentence] of [
-    ['Approvals', 'What waits for a decision'],
+    ['Approvals', 'Pending approvals'],
     ['Policy', 'Only an owner of the workspace can change the policy.'],
     ['Log', 'Only owners and administrators of the workspace can read its log.'],
   ] as const) {
@@ -125,7 +125,7 @@ it('a member finds what they may not do disabled, with the reason', async test =
   }
 })
 
-it('whatever others write, the pages keep their width, their words and their peace', async test => {
+it('keeps layout and text intact with hostile input', async test => {
   for (const kind of ['long', 'markup', 'direction'] as const) {
     const under = await actionsUnderTest(test, NOW)
     const { page, look } = await phoneUnderTest(test, chromium)
@@ -138,10 +138,10 @@ it('whatever others write, the pages keep their width, their words and their pea
     await page.goto(under.service.url + path)
     await signInOn(page, under.workspace.owner.email)
     await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
-    await page.getByText('What the agent says it is based on').click()
+    await page.getByText('Evidence of the agent').click()
     await look()
-    await page.getByRole('link', { name: 'All that wait' }).click()
-    await page.getByRole('heading', { name: 'What waits' }).waitFor()
+    await page.getByRole('link', { name: 'All pending approvals' }).click()
+    await page.getByRole('heading', { name: 'Pending approvals' }).waitFor()
     await look()
     await page.getByRole('link', { name: 'Log' }).click()
     for (const summary of await page.getByText(/^Entry \d/).all()) await summary.click()
@@ -150,12 +150,12 @@ it('whatever others write, the pages keep their width, their words and their pea
   }
 })
 
-/** A phone, and a way to look: nothing that shuts people out, nothing wider than the screen. */
+/** A phone, with a check for accessibility violations and horizontal overflow. */
 function baseOf({ workspace }: ActionsUnderTest): string {
   return `/workspaces/${workspace.workspaceId}`
 }
 
-/** An agent proposes two changes; the address that it is told to send its person to. */
+/** Proposes two changes and returns the URL for the person. */
 async function proposed(under: ActionsUnderTest, idempotency_key: string): Promise<string> {
   const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
   const actions = [
@@ -184,10 +184,10 @@ async function decideOnOne(page: Page, { approve, reason }: { approve: number; r
 }
 
 async function rejectAll(page: Page, look: () => Promise<void>): Promise<void> {
-  // The budget was raised in the first proposal, so that the same one of the second is stale.
-  await page.getByText('It was changed elsewhere since this was proposed').waitFor()
+  // The first proposal raised the budget, so the same change of the second is stale.
+  await page.getByText('The entity was changed elsewhere after the').waitFor()
   await look()
   await page.getByLabel('Your reason').fill('Once is enough.')
   await page.getByRole('button', { name: 'Reject' }).click()
-  await page.getByText('Your decision is kept').waitFor()
+  await page.getByText('Your decision is saved').waitFor()
 }

@@ -10,7 +10,7 @@ import {
   toPolicySubmission,
 } from './policy-form.ts'
 
-it('the form says the same policy again when nothing is touched', () => {
+it('submits the same policy if nothing is changed', () => {
   const { version, execution_mode, limits } = DEFAULT_POLICY
   const quiet = { ...limits, quiet_hours: { from: '22:00', until: '07:00' } }
   const unlimited = { ...limits, change_percent_max: null, daily_total_minor_max: null }
@@ -22,7 +22,7 @@ it('the form says the same policy again when nothing is touched', () => {
   }
 })
 
-it('amounts have the digits that all currencies agree on, else they are minor units', () => {
+it('uses the digits that all currencies share, otherwise minor units', () => {
   assert.equal(sharedMinorUnitDigits(['EUR']), 2)
   assert.equal(sharedMinorUnitDigits(['EUR', 'USD']), 2)
   assert.equal(sharedMinorUnitDigits(['JPY']), 0)
@@ -30,7 +30,7 @@ it('amounts have the digits that all currencies agree on, else they are minor un
   assert.equal(sharedMinorUnitDigits([]), 0)
 })
 
-it('amounts are read by the digits of the form that was filled in, or as minor units', () => {
+it('parses amounts with the digits of the submitted form, or as minor units', () => {
   const read = (fields: Record<string, string>) => {
     const form = new URLSearchParams({ change_minor_max: '5000', ...fields })
     const { limits } = toPolicySubmission(parsePolicyForm(form)) as {
@@ -44,7 +44,7 @@ it('amounts are read by the digits of the form that was filled in, or as minor u
   assert.equal(read({ amount_digits: '9' }), 5_000)
 })
 
-it('what is no number goes along as it was typed, and is never taken for no limit', () => {
+it('submits invalid numbers as text, never as no limit', () => {
   const form = new URLSearchParams({ change_percent_max: '20%', change_minor_max: '1,000' })
   form.append('allowed_types', 'pause')
   form.append('allowed_types', 'delete')
@@ -56,8 +56,8 @@ it('what is no number goes along as it was typed, and is never taken for no limi
   assert.deepEqual(limits.allowed_types, ['pause'])
 })
 
-it('faults stand at the fields of the form, in words that people know', () => {
-  const faults = policyFormErrors(
+it('maps errors to form fields and labels', () => {
+  const errors = policyFormErrors(
     Refusal.ofFields({
       'limits.change_percent_max': ['The limits.change_percent_max field must be an integer.'],
       'limits.quiet_hours.until': ['The quiet hours end where they begin.'],
@@ -65,9 +65,9 @@ it('faults stand at the fields of the form, in words that people know', () => {
       'limits.allowed_types.0': ['The limits.allowed_types.0 field is wrong.'],
     }),
   )
-  assert.match(faults.change_percent_max ?? '', /^Give a whole number/)
-  assert.equal(faults.quiet_until, 'The quiet hours end where they begin.')
-  assert.ok(faults.allowed_types)
-  assert.equal(faults.quiet_hours, undefined)
+  assert.match(errors.change_percent_max ?? '', /^Enter a whole number/)
+  assert.equal(errors.quiet_until, 'The quiet hours end where they begin.')
+  assert.ok(errors.allowed_types)
+  assert.equal(errors.quiet_hours, undefined)
   assert.throws(() => policyFormErrors(new Refusal(403, 'No.')), /No\./)
 })

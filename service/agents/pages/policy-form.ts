@@ -5,10 +5,10 @@ import { readFormText, toFormErrors } from '../../pages/form-body.ts'
 import type { FormErrors } from '../../pages/form-controls.ts'
 import { formatMinorUnits, minorUnitDigits, parseMinorUnits } from '../policy/format-amount.ts'
 
-/** What the form of the policy holds, as it was typed. */
+/** The fields of the policy form, as text. */
 export interface PolicyFormValues {
   version: string
-  /** How many digits amounts have in it. */
+  /** Decimal digits of amounts in the form. */
   amount_digits: string
   execution_mode: string
   allowed_types: readonly string[]
@@ -22,8 +22,7 @@ export interface PolicyFormValues {
 
 export type PolicyField = keyof PolicyFormValues
 
-/** The fields that hold one line. */
-const LINES = [
+const TEXT_FIELDS = [
   'version',
   'amount_digits',
   'execution_mode',
@@ -36,8 +35,8 @@ const LINES = [
 ] as const satisfies readonly PolicyField[]
 
 /**
- * How many digits amounts have in the form: those of the currency when all ad accounts agree, and
- * 0, which means minor units, when they do not. Limits hold for all ad accounts of a workspace.
+ * Decimal digits of amounts in the form. Limits apply to all ad accounts of a workspace, so this is
+ * 0 (minor units) if their currencies have different digits.
  */
 export function sharedMinorUnitDigits(currencies: readonly string[]): number {
   const digits = new Set(currencies.map(minorUnitDigits))
@@ -45,7 +44,7 @@ export function sharedMinorUnitDigits(currencies: readonly string[]): number {
   return digits.size === 1 ? only : 0
 }
 
-/** The form as it is before anybody typed. */
+/** The form with the current policy. */
 export function toPolicyForm({ version, execution_mode, limits }: ActionPolicy, digits: number) {
   const number = (limit: number | null) => (limit === null ? '' : String(limit))
   const money = (limit: number | null) => (limit === null ? '' : formatMinorUnits(limit, digits))
@@ -63,32 +62,32 @@ export function toPolicyForm({ version, execution_mode, limits }: ActionPolicy, 
   } satisfies PolicyFormValues
 }
 
-/** The form as it was sent. */
+/** The form as submitted. */
 export function parsePolicyForm(form: unknown): PolicyFormValues {
-  const lines = Object.fromEntries(LINES.map(name => [name, readFormText(form, name)]))
+  const lines = Object.fromEntries(TEXT_FIELDS.map(name => [name, readFormText(form, name)]))
   const sent = form instanceof URLSearchParams ? form.getAll('allowed_types') : []
   const allowed_types = ACTION_TYPES.filter(type => sent.includes(type))
-  return { ...(lines as Record<(typeof LINES)[number], string>), allowed_types }
+  return { ...(lines as Record<(typeof TEXT_FIELDS)[number], string>), allowed_types }
 }
 
 /**
- * The form as `changePolicy` takes it. What is no number goes along as it was typed, so that the
- * verb names it together with everything else that is wrong.
+ * The body for `changePolicy`. Invalid numbers stay text, so that `changePolicy` names them
+ * together with all other errors.
  */
-export function toPolicySubmission(typed: PolicyFormValues): unknown {
-  const digits = formMinorUnitDigits(typed)
-  const { quiet_from, quiet_until } = typed
+export function toPolicySubmission(form: PolicyFormValues): unknown {
+  const digits = formMinorUnitDigits(form)
+  const { quiet_from, quiet_until } = form
   const number = (text: string) => (text === '' ? null : parseWholeNumber(text))
   const money = (text: string) => (text === '' ? null : (parseMinorUnits(text, digits) ?? text))
   return {
-    version: parseWholeNumber(typed.version),
-    execution_mode: typed.execution_mode,
+    version: parseWholeNumber(form.version),
+    execution_mode: form.execution_mode,
     limits: {
-      change_percent_max: number(typed.change_percent_max),
-      change_minor_max: money(typed.change_minor_max),
-      daily_total_minor_max: money(typed.daily_total_minor_max),
-      actions_per_day_max: number(typed.actions_per_day_max),
-      allowed_types: typed.allowed_types,
+      change_percent_max: number(form.change_percent_max),
+      change_minor_max: money(form.change_minor_max),
+      daily_total_minor_max: money(form.daily_total_minor_max),
+      actions_per_day_max: number(form.actions_per_day_max),
+      allowed_types: form.allowed_types,
       quiet_hours:
         quiet_from === '' && quiet_until === '' ? null : { from: quiet_from, until: quiet_until },
     },
@@ -96,8 +95,8 @@ export function toPolicySubmission(typed: PolicyFormValues): unknown {
 }
 
 /**
- * By what stood in the form, not by the ad accounts of this moment: an amount is never read as
- * another than whoever typed it saw. Left out, amounts are minor units, which is the least.
+ * Digits of the submitted form, not of the current ad accounts: an amount must mean what the person
+ * saw. Defaults to minor units, the smallest interpretation.
  */
 export function formMinorUnitDigits({ amount_digits }: PolicyFormValues): number {
   return /^[0-3]$/.test(amount_digits) ? Number(amount_digits) : 0
@@ -107,24 +106,23 @@ function parseWholeNumber(text: string): number | string {
   return /^\d{1,10}$/.test(text) ? Number(text) : text
 }
 
-/** What is wrong, by the fields of the form. Throws again what is no 422. */
+/** Errors by form field. Rethrows anything but a 422. */
 export function policyFormErrors(error: unknown): FormErrors {
-  // Of both times or nothing, the schema says also that nothing would have been right.
+  // For quiet hours, the schema also reports that null would be valid.
   const { 'limits.quiet_hours': _, ...named } = toFormErrors(error)
-  const faults = Object.entries(named)
   return Object.fromEntries(
-    faults.map(([path, sentence]) => {
+    Object.entries(named).map(([path, message]) => {
       const field = FIELDS[path] ?? path.replace(/^limits\./, '').replace(/\..*$/, '')
-      return [field, formSentence(field, sentence)]
+      return [field, toFieldError(field, message)]
     }),
   )
 }
 
-/** The words of a schema name members that the form does not have. */
-function formSentence(field: string, sentence: string): string {
-  if (!/^The [\w.]+ field /.test(sentence)) return sentence
-  if (field.endsWith('_minor_max') && /greater than/.test(sentence)) return TOO_LARGE
-  return ERROR_TEXTS[field] ?? sentence
+/** Replaces schema messages, which name JSON members instead of form fields. */
+function toFieldError(field: string, message: string): string {
+  if (!/^The [\w.]+ field /.test(message)) return message
+  if (field.endsWith('_minor_max') && /greater than/.test(message)) return TOO_LARGE
+  return ERROR_TEXTS[field] ?? message
 }
 
 const FIELDS: Record<string, PolicyField> = {
@@ -133,19 +131,18 @@ const FIELDS: Record<string, PolicyField> = {
 }
 
 const TOO_LARGE = 'The amount is too large; leave the field empty for no limit.'
-const AMOUNT = 'Write the amount in digits, with a point and no comma, or leave it empty.'
-const MINUTE = 'Give both times, such as 22:00 and 07:00, or leave both empty.'
+const AMOUNT = 'Enter the amount in digits with a decimal point and no commas, or leave it empty.'
+const MINUTE = 'Enter both times, such as 22:00 and 07:00, or leave both empty.'
 const ERROR_TEXTS: Record<string, string> = {
-  execution_mode: 'Choose one of the modes.',
-  change_percent_max: 'Give a whole number from 0 to 1000, or leave it empty.',
+  execution_mode: 'Choose a mode.',
+  change_percent_max: 'Enter a whole number from 0 to 1000, or leave it empty.',
   change_minor_max: AMOUNT,
   daily_total_minor_max: AMOUNT,
-  actions_per_day_max: 'Give a whole number from 0 to 10000, or leave it empty.',
+  actions_per_day_max: 'Enter a whole number from 0 to 10000, or leave it empty.',
   quiet_from: MINUTE,
   quiet_until: MINUTE,
 }
 
-/** Whether somebody else was faster. */
 export function isConflict(error: unknown): boolean {
   return error instanceof Refusal && error.status === 409
 }

@@ -11,9 +11,9 @@ import { type PolicyPage, policyPage } from './policy-page.ts'
 const PAGE = { config: { credential: 'none' } } as const
 const UNPROCESSABLE = 422
 const CONFLICT = 409
-const SAVED = 'The policy is saved. It holds from now on, also for what waits.'
+const SAVED = 'The policy is saved. It applies immediately, including to pending proposals.'
 
-/** The page of a workspace's policy: everybody there reads it, owners change it. */
+/** The policy page of a workspace: members read the policy, owners change it. */
 export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): void {
   const url = '/workspaces/:workspace/policy'
   pages.get(url, PAGE, async (request, reply) => {
@@ -27,35 +27,37 @@ export function policyPageRoutes(pages: ServiceApp, context: AgentsContext): voi
   pages.post(url, PAGE, async (request, reply) => {
     const visit = await requirePageSession(context, { request, reply })
     if (!visit) return reply
-    const typed = parsePolicyForm(request.body)
+    const submitted = parsePolicyForm(request.body)
     try {
-      await changePolicy(context, visit, toPolicySubmission(typed))
+      await changePolicy(context, visit, toPolicySubmission(submitted))
       return reply.redirect(`/workspaces/${visit.workspaceId}/policy?done=saved`, 303)
     } catch (error) {
       if (isConflict(error)) {
         return reply
           .code(CONFLICT)
-          .send(await renderPolicy(context, visit, { typed, isConflict: true }))
+          .send(await renderPolicy(context, visit, { submitted, isConflict: true }))
       }
-      const faults = policyFormErrors(error)
-      return reply.code(UNPROCESSABLE).send(await renderPolicy(context, visit, { typed, faults }))
+      const errors = policyFormErrors(error)
+      return reply
+        .code(UNPROCESSABLE)
+        .send(await renderPolicy(context, visit, { submitted, errors }))
     }
   })
 }
 
-type PolicyPageState = Partial<Pick<PolicyPage, 'typed' | 'faults' | 'isConflict' | 'notice'>>
+type PolicyPageState = Partial<Pick<PolicyPage, 'submitted' | 'errors' | 'isConflict' | 'notice'>>
 
 async function renderPolicy(
   context: AgentsContext,
   visit: WorkspacePageRequest,
-  said: PolicyPageState,
+  state: PolicyPageState,
 ): Promise<string> {
   const { membership, currencies } = await loadPolicyFrame(context, visit)
   const policy = await readPolicy(context.database, membership.workspaceId)
-  return policyPage({ person: visit.person, membership, policy, currencies, ...said })
+  return policyPage({ person: visit.person, membership, policy, currencies, ...state })
 }
 
-/** Limits are money, which is written as the ad accounts of the workspace have it. */
+/** Loads the membership and the currencies of active ad accounts, which format the limits. */
 async function loadPolicyFrame(
   { database }: AgentsContext,
   { person, workspaceId }: WorkspacePageRequest,

@@ -31,47 +31,47 @@ export interface PolicyPage {
   person: CurrentPerson
   membership: Membership
   policy: ActionPolicy
-  /** Of the workspace's active ad accounts, each once. */
+  /** Distinct currencies of the active ad accounts. */
   currencies: readonly string[]
-  typed?: PolicyFormValues
-  faults?: FormErrors
-  /** Somebody changed the policy while the form was open. */
+  submitted?: PolicyFormValues
+  errors?: FormErrors
+  /** Another person changed the policy while the form was open. */
   isConflict?: boolean
   notice?: string | undefined
 }
 
-/** How a workspace lets its agents act; owners change it. */
-export function policyPage(given: PolicyPage): string {
-  const { person, membership, faults = {}, isConflict = false, notice } = given
+/** The policy of a workspace; owners can change it. */
+export function policyPage(page: PolicyPage): string {
+  const { person, membership, errors = {}, isConflict = false, notice } = page
   const mayChange = hasPermission(membership.role, 'change_policy')
   const content = html`!${isConflict ? message('danger', CONFLICT) : ''}
-!${errorSummary(faults)}
-!${policyCard(given)}
-!${mayChange ? changeForm(given) : OWNERS_ONLY}`
+!${errorSummary(errors)}
+!${policyCard(page)}
+!${mayChange ? changeForm(page) : OWNERS_ONLY}`
   return workspacePage({ person, membership, tab: 'policy', notice, content })
 }
 
 const OWNERS_ONLY = '<p>Only an owner of the workspace can change the policy.</p>'
 const CONFLICT =
-  'Somebody else changed the policy while this page was open. Compare what holds now with what ' +
-  'you chose, and save again if you still want it.'
+  'Another person changed the policy while this page was open. Compare the current policy with ' +
+  'your changes, and save again if you still want them.'
 
 function policyCard({ policy, currencies }: PolicyPage): string {
   const { execution_mode, limits, changed_at, version } = policy
-  const [name, meaning] = EXECUTION_MODE_LABELS[execution_mode]
+  const [name, description] = EXECUTION_MODE_LABELS[execution_mode]
   const types = limits.allowed_types.map(type => ACTION_TYPE_LABELS[type]).join(', ')
   const amount = (limit: number | null) => amountLimitText(limit, currencies)
   const { quiet_hours: quiet } = limits
   const changed =
     changed_at === null ? 'never' : `${formatDateTime(new Date(changed_at))}, version ${version}`
   return html`<section class="card" aria-labelledby="policy">
-<h2 id="policy">What holds now: ${name}</h2>
-<p>${meaning}</p>
+<h2 id="policy">Current policy: ${name}</h2>
+<p>${description}</p>
 <dl>
 <dt>Agents may propose to</dt><dd>${types === '' ? 'nothing' : types}</dd>
-<dt>One change of a budget</dt>
-<dd>${limitText(limits.change_percent_max, '%')}, ${amount(limits.change_minor_max)}</dd>
-<dt>All changes of a day</dt>
+<dt>Budget change per action</dt>
+<dd>${percentLimitText(limits.change_percent_max)}, ${amount(limits.change_minor_max)}</dd>
+<dt>Changes per day</dt>
 <dd>${limitText(limits.actions_per_day_max, 'actions')},
 ${amount(limits.daily_total_minor_max)}</dd>
 <dt>Quiet hours</dt>
@@ -79,36 +79,40 @@ ${amount(limits.daily_total_minor_max)}</dd>
 <dt>Last changed</dt>
 <dd>${changed}</dd>
 </dl>
-<p class="hint">Limits are for each ad account, and its days begin in its own time zone.</p>
+<p class="hint">Limits apply to each ad account, in its own time zone.</p>
 </section>`
+}
+
+function percentLimitText(limit: number | null): string {
+  return limit === null ? 'any percentage' : `at most ${limit}%`
 }
 
 function limitText(limit: number | null, unit: string): string {
   return limit === null ? `any number of ${unit}` : `at most ${limit} ${unit}`
 }
 
-/** The same number of minor units in each currency; without an ad account there is none to name. */
+/** A limit has the same number of minor units in every currency. */
 function amountLimitText(limit: number | null, currencies: readonly string[]): string {
   if (limit === null) return 'any amount'
-  if (currencies.length === 0) return `at most ${limit} minor units of its currency`
+  if (currencies.length === 0) return `at most ${limit} minor units`
   return `at most ${currencies.map(currency => formatAmount(limit, currency)).join(' or ')}`
 }
 
-function changeForm(given: PolicyPage): string {
-  const { membership, policy, currencies, faults = {} } = given
-  const typed = given.typed ?? toPolicyForm(policy, sharedMinorUnitDigits(currencies))
+function changeForm(page: PolicyPage): string {
+  const { membership, policy, currencies, errors = {} } = page
+  const form = page.submitted ?? toPolicyForm(policy, sharedMinorUnitDigits(currencies))
   const field = (name: keyof typeof FIELDS, hint?: string) =>
-    textField({ name, value: typed[name], errors: faults, ...FIELDS[name], ...(hint && { hint }) })
-  const amountHint = amountHintOf(currencies, formMinorUnitDigits(typed))
-  // After a conflict whoever saves again has seen what holds now; otherwise what they began with.
-  const version = given.isConflict ? String(policy.version) : typed.version
+    textField({ name, value: form[name], errors, ...FIELDS[name], ...(hint && { hint }) })
+  const amountHint = amountHintOf(currencies, formMinorUnitDigits(form))
+  // After a conflict the person has seen the current policy, so saving again may replace it.
+  const version = page.isConflict ? String(policy.version) : form.version
   return html`<section class="card" aria-labelledby="change">
 <h2 id="change">Change the policy</h2>
 <form method="post" action="/workspaces/${membership.workspaceId}/policy">
 <input type="hidden" name="version" value="${version}">
-<input type="hidden" name="amount_digits" value="${typed.amount_digits}">
-!${choiceGroup({ name: 'execution_mode', label: 'Mode', errors: faults, choices: modes(typed) })}
-!${choiceGroup({ ...TYPES_GROUP, errors: faults, choices: types(typed) })}
+<input type="hidden" name="amount_digits" value="${form.amount_digits}">
+!${choiceGroup({ name: 'execution_mode', label: 'Mode', errors, choices: modes(form) })}
+!${choiceGroup({ ...TYPES_GROUP, errors, choices: types(form) })}
 !${field('change_percent_max')}
 !${field('change_minor_max', amountHint)}
 !${field('daily_total_minor_max', amountHint)}
@@ -121,7 +125,7 @@ function changeForm(given: PolicyPage): string {
 }
 
 function amountHintOf(currencies: readonly string[], digits: number): string {
-  if (digits !== sharedMinorUnitDigits(currencies)) return `With ${digits} digits after the point.`
+  if (digits !== sharedMinorUnitDigits(currencies)) return `With ${digits} decimal digits.`
   const example = currencies.map(currency => formatAmount(5_000, currency)).join(' or ')
   if (currencies.length === 0) return 'In minor units (cents): 5000 is 50.00. Empty: no limit.'
   if (currencies.length === 1) return `In ${currencies[0]}. Empty: no limit.`
@@ -131,8 +135,8 @@ function amountHintOf(currencies: readonly string[], digits: number): string {
 
 const TYPES_GROUP = {
   name: 'allowed_types',
-  label: 'What agents may propose',
-  hint: 'Everything else is blocked, whatever the mode.',
+  label: 'Agents may propose to',
+  hint: 'Other changes are blocked in every mode.',
 } as const
 
 const NUMBER = { isOptional: true, isNumeric: true, charactersMax: 14 } as const
@@ -141,29 +145,29 @@ const TIME = { type: 'time', isOptional: true } as const
 const FIELDS = {
   change_percent_max: {
     ...NUMBER,
-    label: 'Largest change of one budget, in percent',
-    hint: 'Of what it was. Empty: no limit.',
+    label: 'Largest budget change per action, in percent',
+    hint: 'Of the current budget. Empty: no limit.',
   },
-  change_minor_max: { ...NUMBER, label: 'Largest change of one budget, in money' },
-  daily_total_minor_max: { ...NUMBER, label: 'All changes of a day together, in money' },
-  actions_per_day_max: { ...NUMBER, label: 'How many actions a day', hint: 'Empty: no limit.' },
+  change_minor_max: { ...NUMBER, label: 'Largest budget change per action, as an amount' },
+  daily_total_minor_max: { ...NUMBER, label: 'Total budget changes per day, as an amount' },
+  actions_per_day_max: { ...NUMBER, label: 'Actions per day', hint: 'Empty: no limit.' },
   quiet_from: {
     ...TIME,
     label: 'Quiet hours from',
-    hint: 'In the time zone of the ad account. Nothing runs without a person then. Empty: none.',
+    hint: 'In the time zone of the ad account. Every change requires approval then. Empty: none.',
   },
   quiet_until: { ...TIME, label: 'Quiet hours until' },
 } as const
 
 function modes({ execution_mode }: PolicyFormValues): string[] {
   return EXECUTION_MODES.map((mode: ExecutionMode) => {
-    const [name, meaning] = EXECUTION_MODE_LABELS[mode]
+    const [name, description] = EXECUTION_MODE_LABELS[mode]
     return choiceOption({
       type: 'radio',
       name: 'execution_mode',
       value: mode,
       isChosen: mode === execution_mode,
-      content: html`<strong>${name}</strong><br><small>${meaning}</small>`,
+      content: html`<strong>${name}</strong><br><small>${description}</small>`,
     })
   })
 }

@@ -36,20 +36,20 @@ function pathOf({ workspaceId }: WorkspaceUnderTest): string {
   return `/workspaces/${workspaceId}/policy`
 }
 
-it('an owner changes the policy, with amounts as people write them', async test => {
+it('changes the policy with formatted amounts', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   const { client } = workspace.owner
   const before = await client.get(pathOf(workspace))
-  assert.match(before.text, /What holds now: Suggest only/)
-  assert.match(before.text, /at most 20 %, at most €50\.00/)
+  assert.match(before.text, /Current policy: Suggest only/)
+  assert.match(before.text, /at most 20%, at most €50\.00/)
   assert.equal(formsOf(before.text).at(-1)?.fields.change_minor_max, '50.00')
   const saved = await sendForm(client, pathOf(workspace), fieldsWith())
   assert.deepEqual(saved.redirects, [`${pathOf(workspace)}?done=saved`])
   assert.match(saved.text, /The policy is saved/)
-  assert.match(saved.text, /What holds now: Automatic within limits/)
+  assert.match(saved.text, /Current policy: Automatic within limits/)
   assert.match(saved.text, /Lower the daily budget, Pause</)
-  assert.match(saved.text, /at most 10 %, at most €25\.50/)
+  assert.match(saved.text, /at most 10%, at most €25\.50/)
   assert.match(saved.text, /at most 4 actions,\s+any amount/)
   assert.match(saved.text, /from 22:00 until 07:00/)
   const { limits, version } = await readPolicy(service.database, workspace.workspaceId)
@@ -64,7 +64,7 @@ it('an owner changes the policy, with amounts as people write them', async test 
   })
 })
 
-it('422 names every wrong field in its place, and keeps what was typed', async test => {
+it('returns 422 with the submitted form and every field error', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   const { client } = workspace.owner
@@ -88,32 +88,32 @@ it('422 names every wrong field in its place, and keeps what was typed', async t
   assert.equal((await readPolicy(service.database, workspace.workspaceId)).version, 0)
 })
 
-it('422 says that quiet hours end where they begin', async test => {
+it('returns 422 for empty quiet hours', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   const fields = fieldsWith({ quiet_until: '22:00' })
   const page = await sendForm(workspace.owner.client, pathOf(workspace), fields)
   assert.equal(page.status, 422)
-  assert.match(page.text, /id="quiet_until-error">The quiet hours end where they begin/)
+  assert.match(page.text, /id="quiet_until-error">The quiet hours must end at another time/)
 })
 
-it('409 shows what somebody else chose meanwhile; saved again, ours holds', async test => {
+it('returns 409 with the current policy, and overwrites it when saved again', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   const { client } = workspace.owner
   await sendForm(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
   const late = await sendForm(client, pathOf(workspace), fieldsWith({ change_percent_max: '7' }))
   assert.equal(late.status, 409)
-  assert.match(late.text, /Somebody else changed the policy/)
-  assert.match(late.text, /What holds now: Ask/)
+  assert.match(late.text, /Another person changed the policy/)
+  assert.match(late.text, /Current policy: Ask/)
   const [form] = formsOf(late.text).filter(({ action }) => action === pathOf(workspace))
   assert.equal(form?.fields.change_percent_max, '7')
   assert.equal(form?.fields.version, '1')
   const again = fieldsWith({ change_percent_max: '7', version: '1' })
-  assert.match((await sendForm(client, pathOf(workspace), again)).text, /at most 7 %/)
+  assert.match((await sendForm(client, pathOf(workspace), again)).text, /at most 7%/)
 })
 
-it('a form that was refused does not overwrite what somebody changed meanwhile', async test => {
+it('does not overwrite a concurrent change after a rejected form', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   const { client } = workspace.owner
@@ -123,21 +123,21 @@ it('a form that was refused does not overwrite what somebody changed meanwhile',
   assert.match(refused.text, /name="version" value="0"/)
 })
 
-it('members and administrators read the policy, and 403 keeps them from changing it', async test => {
+it('lets members and admins read the policy, and returns 403 for changes', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   for (const role of ['admin', 'member'] as const) {
     const { userId, client } = await personUnderTest(service)
     await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
     const page = await client.get(pathOf(workspace))
-    assert.match(page.text, /What holds now: Suggest only/)
+    assert.match(page.text, /Current policy: Suggest only/)
     assert.match(page.text, /Only an owner of the workspace can change the policy/)
     assert.doesNotMatch(page.text, /Save the policy/)
     assert.equal((await sendForm(client, pathOf(workspace), fieldsWith())).status, 403)
   }
 })
 
-it('with currencies that have other digits, amounts are minor units and say so', async test => {
+it('shows minor units for currencies with different digits', async test => {
   const service = await serviceUnderTest(test)
   const workspace = await workspaceUnderTest(service)
   const second = await addAdAccount(service, workspace.workspaceId, 'Shop JP')

@@ -16,7 +16,7 @@ const RAISE = { type: 'increase_budget', params: { new_daily_budget_minor: 6_000
 const PAUSE = { type: 'pause', params: {} } as const
 const UNREAD = { after: null }
 
-it('a budget is shown with its change in money and in percent', () => {
+it('shows a budget with its change as an amount and in percent', () => {
   const proposed = { ...CAMPAIGN, daily_budget_minor: 6_000 }
   assert.deepEqual(buildDiffRows({ ...RAISE, before: CAMPAIGN, proposed, ...UNREAD }, 'EUR'), [
     {
@@ -29,13 +29,13 @@ it('a budget is shown with its change in money and in percent', () => {
   ])
 })
 
-it('a status is shown in words', () => {
+it('shows a status by its label', () => {
   const proposed = { ...CAMPAIGN, status: 'paused' as const }
   const [row] = buildDiffRows({ ...PAUSE, before: CAMPAIGN, proposed, after: proposed }, 'EUR')
   assert.deepEqual([row?.before, row?.proposed, row?.after], ['Active', 'Paused', 'Paused'])
 })
 
-it('whatever else was read back differently is shown too', () => {
+it('shows every other setting that differs after the execution', () => {
   const proposed = { ...CAMPAIGN, status: 'paused' as const }
   const after = { ...proposed, daily_budget_minor: 2_500 }
   const rows = buildDiffRows({ ...PAUSE, before: CAMPAIGN, proposed, after }, 'EUR')
@@ -48,7 +48,7 @@ it('whatever else was read back differently is shown too', () => {
   )
 })
 
-it('what is not there is unknown, and what it has not is none', () => {
+it('shows a missing entity as unknown and a missing budget as none', () => {
   const nothing = { before: null, proposed: null, ...UNREAD }
   const [budget] = buildDiffRows({ ...RAISE, ...nothing }, 'EUR')
   assert.deepEqual([budget?.before, budget?.proposed, budget?.change], ['unknown', '€60.00', null])
@@ -56,5 +56,5 @@ it('what is not there is unknown, and what it has not is none', () => {
   assert.deepEqual([status?.before, status?.proposed], ['unknown', 'Paused'])
   const without = { ...CAMPAIGN, daily_budget_minor: null }
   const [none] = buildDiffRows({ ...RAISE, before: without, proposed: null, ...UNREAD }, 'EUR')
-  assert.equal(none?.before, 'none of its own')
+  assert.equal(none?.before, 'none')
 })

@@ -12,10 +12,10 @@ import {
 } from './labels.ts'
 import { escapeInvisibleLine, untrustedName, untrustedText } from './untrusted-text.ts'
 
-/** Who proposed something, for what, and until when it can be decided. Returns HTML. */
+/** The proposer, ad account and approval period of a proposal. Returns HTML. */
 export function proposalSummary(batch: QueuedBatch, now: Date): string {
   const { proposed_by, responsible, ad_account_name, created_at, expires_at, actions } = batch
-  const { type, id, name = `number ${id}` } = proposed_by
+  const { type, id, name = `ID ${id}` } = proposed_by
   const isOpen = actions.some(({ status }) => status === 'pending')
   const expiry = isOpen
     ? html`<dt>Time to decide</dt><dd>${formatTimeLeft(new Date(expires_at), now)}</dd>`
@@ -23,29 +23,29 @@ export function proposalSummary(batch: QueuedBatch, now: Date): string {
   return html`<dl class="facts">
 <dt>Proposed by</dt>
 <dd>!${untrustedName(name)}!${tag(PROPOSER_LABELS[type])}<br>
-<small>!${untrustedName(responsible)} answers for it</small></dd>
+<small>!${untrustedName(responsible)} is responsible</small></dd>
 <dt>Ad account</dt><dd>!${untrustedName(ad_account_name)}</dd>
 <dt>Proposed</dt><dd>${formatDateTime(new Date(created_at))}</dd>
 !${expiry}
 </dl>`
 }
 
-/** What is to be done to what. The name is the platform's where it is known. Returns HTML. */
+/** The change and its entity, with the platform's name if known. Returns HTML. */
 export function actionTitle({ type, target_entity, before }: AgentAction): string {
   const { type: kind, id, name } = target_entity
-  const known = before?.name ?? name ?? null
-  const called = known === null ? '' : html` !${untrustedName(known)}`
+  const entityName = before?.name ?? name ?? null
+  const nameHtml = entityName === null ? '' : html` !${untrustedName(entityName)}`
   return html`<strong>${ACTION_TYPE_LABELS[type]}</strong><br>
-${ENTITY_TYPE_LABELS[kind]}!${called} <small>${id}</small>`
+${ENTITY_TYPE_LABELS[kind]}!${nameHtml} <small>${id}</small>`
 }
 
-/** What is told of one action besides its status: the change, the rules, the agent's reason. */
+/** The change, warnings and policy reasons of one action. Returns HTML. */
 export function actionDetails(action: AgentAction, { currency, stale_action_ids }: QueuedBatch) {
   const { id, status, policy_reasons } = action
   const isStale = status === 'pending' && stale_action_ids.includes(id)
-  const told = policy_reasons.filter(({ code }) => !MODE_REASONS.includes(code))
-  const reasons = told.map(({ message }) => html`<li>${escapeInvisibleLine(message)}</li>`)
-  const list = html`<ul class="plain hint" aria-label="What the policy says">
+  const shown = policy_reasons.filter(({ code }) => !MODE_REASONS.includes(code))
+  const reasons = shown.map(({ message }) => html`<li>${escapeInvisibleLine(message)}</li>`)
+  const list = html`<ul class="plain hint" aria-label="Policy reasons">
 !${reasons.join('')}</ul>`
   return html`!${diffTable(buildDiffRows(action, currency))}
 !${isStale ? STALE : ''}
@@ -53,41 +53,41 @@ export function actionDetails(action: AgentAction, { currency, stale_action_ids 
 !${reasons.length === 0 ? '' : list}`
 }
 
-/** The mode is the same for all actions, and is said once, beside the buttons. */
+/** The mode is the same for all actions and is shown once, next to the buttons. */
 const MODE_REASONS = ['suggest_only', 'ask']
 
-const STALE = html`<div class="message notice"><p>It was changed elsewhere since this was proposed,
-so the figures above are out of date. If you approve it, nothing is carried out: it ends as
-rejected.</p></div>`
+const STALE = html`<div class="message notice"><p>The entity was changed elsewhere after the
+proposal, so the values above are out of date. If you approve this change, it is rejected and not
+executed.</p></div>`
 
-/** The agent names the target by its number; a name that fits another one would mislead. */
+/** Warns if the agent's name for the entity differs, which could mislead the person. */
 function nameMismatch({ target_entity, before }: AgentAction): string {
   const { name } = target_entity
-  if (before === null) return NOT_THERE
+  if (before === null) return ENTITY_MISSING
   if (!name || escapeInvisibleLine(name) === escapeInvisibleLine(before.name)) return ''
-  return html`<div class="message notice"><p>The agent calls it !${untrustedName(name)}. Its name is
-!${untrustedName(before.name)}.</p></div>`
+  return html`<div class="message notice"><p>The agent calls it !${untrustedName(name)}. Its name on
+the platform is !${untrustedName(before.name)}.</p></div>`
 }
 
-const NOT_THERE = html`<div class="message notice"><p>The ad account has nothing with this number.
-Its name is what the agent calls it.</p></div>`
+const ENTITY_MISSING = html`<div class="message notice"><p>The ad account has no entity with this
+ID. The name is the one that the agent uses.</p></div>`
 
 function diffTable(rows: readonly DiffRow[]): string {
-  const isRead = rows.some(({ after }) => after !== null)
+  const hasActual = rows.some(({ after }) => after !== null)
   const lines = rows.map(
     ({ label, before, proposed, change, after }) => html`<tr><th scope="row">${label}</th>
 <td>${before}</td>
 <td class="new">${proposed}!${change === null ? '' : html`<br><small>${change}</small>`}</td>
-!${isRead ? html`<td>${after ?? ''}</td>` : ''}</tr>`,
+!${hasActual ? html`<td>${after ?? ''}</td>` : ''}</tr>`,
   )
   return html`<table>
-<thead><tr><th scope="col">What</th><th scope="col">Before</th><th scope="col">Proposed</th>
-!${isRead ? '<th scope="col">Read back</th>' : ''}</tr></thead>
+<thead><tr><th scope="col">Setting</th><th scope="col">Before</th><th scope="col">Proposed</th>
+!${hasActual ? '<th scope="col">Actual</th>' : ''}</tr></thead>
 <tbody>!${lines.join('')}</tbody>
 </table>`
 }
 
-/** From what the agent says that it knows it, and whether it can be so. Returns HTML. */
+/** The evidence that the agent cites, with a warning if it never used a source. Returns HTML. */
 export function evidenceDetails({ evidence_provenance }: QueuedBatch): string {
   const items = evidence_provenance.evidence.map(
     ({
@@ -98,50 +98,52 @@ export function evidenceDetails({ evidence_provenance }: QueuedBatch): string {
 ${tool_used_at === null ? NEVER_USED : `used ${formatDateTime(new Date(tool_used_at))}`}<br>
 <small>${escapeInvisibleLine(fields_used.join(', '))}</small></li>`,
   )
-  const isInvented = evidence_provenance.evidence.some(({ tool_used_at }) => tool_used_at === null)
-  return html`!${isInvented ? UNREAD_SOURCE : ''}
-<details><summary>What the agent says it is based on</summary>
-<p>It says that a person named what to change. It read:</p>
+  const hasUnusedSource = evidence_provenance.evidence.some(
+    ({ tool_used_at }) => tool_used_at === null,
+  )
+  return html`!${hasUnusedSource ? UNUSED_SOURCE : ''}
+<details><summary>Evidence of the agent</summary>
+<p>The agent claims that a person named the entities to change, and cites these sources:</p>
 <ul>!${items.join('')}</ul></details>`
 }
 
 const NEVER_USED = 'which this agent never used'
-const UNREAD_SOURCE = html`<div class="message notice"><p>The agent names a source that it never read: do
-not rely on its figures.</p></div>`
+const UNUSED_SOURCE = html`<div class="message notice"><p>The agent cites a source
+that it never used: do not rely on its figures.</p></div>`
 
-/** Why the agent proposes one of several. Returns HTML. */
+/** The agent's rationale for one action. Returns HTML. */
 export function actionRationale({ rationale }: AgentAction, batch: QueuedBatch): string {
-  // An agent often repeats itself; once is enough for whoever has to read it.
+  // Agents often repeat the rationale of the proposal.
   return rationale === batch.rationale ? '' : untrustedText(rationale)
 }
 
-/** One thing that an action changes, in words. */
+/** One changed setting, formatted. */
 interface DiffRow {
   label: string
   before: string
   proposed: string
-  /** `+€10.00 (+20 %)`; null where it is no amount. */
+  /** `+€10.00 (+20%)`; null unless it is an amount. */
   change: string | null
-  /** As it was read back; null before that. */
+  /** The state read after the execution; null before it. */
   after: string | null
 }
 
 type ActionDiff = Pick<AgentAction, 'type' | 'params' | 'before' | 'proposed' | 'after'>
 
 /**
- * Before and after of one action: what its type is about, and whatever else differs, so that
- * nothing changes unseen.
+ * The setting that the type of an action changes, and every other setting that differs, so that no
+ * change is hidden.
  */
 export function buildDiffRows(action: ActionDiff, currency: string): DiffRow[] {
   const { before, proposed, after } = action
   const isBudget = action.type === 'increase_budget' || action.type === 'decrease_budget'
   const budget = budgetRow(action, currency)
   const status = statusRow(action)
-  const isBudgetMoved = hasFieldChanged('daily_budget_minor', before, proposed, after)
-  const isStatusMoved = hasFieldChanged('status', before, proposed, after)
+  const isBudgetChanged = hasFieldChanged('daily_budget_minor', before, proposed, after)
+  const isStatusChanged = hasFieldChanged('status', before, proposed, after)
   return [
-    ...(isBudget || isBudgetMoved ? [budget] : []),
-    ...(!isBudget || isStatusMoved ? [status] : []),
+    ...(isBudget || isBudgetChanged ? [budget] : []),
+    ...(!isBudget || isStatusChanged ? [status] : []),
   ]
 }
 
@@ -156,7 +158,7 @@ function hasFieldChanged(
 }
 
 const UNKNOWN = 'unknown'
-const NO_BUDGET = 'none of its own'
+const NO_BUDGET = 'none'
 
 function budgetRow({ params, before, proposed, after }: ActionDiff, currency: string): DiffRow {
   const text = (minor: number | null | undefined) => {
@@ -192,12 +194,12 @@ const PERCENT = new Intl.NumberFormat('en-GB', {
 })
 
 function statusRow({ type, before, proposed, after }: ActionDiff): DiffRow {
-  const wished = type === 'pause' ? 'paused' : 'active'
+  const targetStatus = type === 'pause' ? 'paused' : 'active'
   const text = (state: EntityState | null) => (state ? ENTITY_STATUS_LABELS[state.status] : UNKNOWN)
   return {
     label: 'Status',
     before: text(before),
-    proposed: proposed ? text(proposed) : ENTITY_STATUS_LABELS[wished],
+    proposed: proposed ? text(proposed) : ENTITY_STATUS_LABELS[targetStatus],
     change: null,
     after: after && text(after),
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { escapeInvisible, escapeInvisibleLine } from './untrusted-text.ts'
 
-it('writes what hides or turns text around as its number', () => {
+it('replaces invisible and direction characters with their code point', () => {
   assert.equal(escapeInvisible('invoice\u202Egpj.exe'), 'invoice[U+202E]gpj.exe')
   assert.equal(
     escapeInvisible('a\u200Bb\uFEFFc\u0000d\u2066e'),
@@ -12,18 +12,18 @@ it('writes what hides or turns text around as its number', () => {
   assert.equal(escapeInvisible('\uD800'), '[U+D800]')
 })
 
-it('leaves scripts and emoji as they are', () => {
+it('keeps scripts and emoji unchanged', () => {
   for (const text of ['Zürich', 'می\u200Cخواهم', '👩\u200D👧 قميص', 'חולצה', '日本', 'e\u0301']) {
     assert.equal(escapeInvisible(text), text)
   }
 })
 
-it('keeps line breaks of every kind, and no more than one empty line', () => {
+it('normalizes line breaks and collapses empty lines', () => {
   assert.equal(escapeInvisible('a\r\nb\rc\u2028d'), 'a\nb\nc\nd')
   assert.equal(escapeInvisible(`a${'\n'.repeat(50)}b`), 'a\n\nb')
 })
 
-it('a line is one line, and is not cut within a character', () => {
+it('truncates to one line without splitting a character', () => {
   assert.equal(escapeInvisibleLine(' a\n\n b\tc '), 'a b c')
   assert.equal(escapeInvisibleLine('👩'.repeat(4), 3), `${'👩'.repeat(3)}…`)
 })
