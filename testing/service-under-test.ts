@@ -9,7 +9,8 @@ import type { DeliveryContext } from '../service/delivery/delivery-context.ts'
 import { findDueQueues } from '../service/delivery/destination-queue-store.ts'
 import { createLogger } from '../service/http/logger.ts'
 import type { Email } from '../service/people/mail/mail-queue.ts'
-import { createPlatforms } from '../service/platforms/registry.ts'
+import type { Platform } from '../service/platforms/platform.ts'
+import { createPlatforms, PlatformRegistry } from '../service/platforms/registry.ts'
 import {
   type ProvisionedTracker,
   provisionTracker,
@@ -84,6 +85,8 @@ export interface UnderTestOptions {
   /** The clock of the limits, and how late the event loop is; the real ones by default. */
   monotonicSeconds?: () => number
   readDelaySeconds?: () => number
+  /** Plug-ins beside those of the registry. */
+  morePlatforms?: readonly Platform[]
 }
 
 /** No limit is met by accident, and the one with headers on every answer is there. */
@@ -128,12 +131,13 @@ export async function serviceUnderTest(
   test.after(() => simulator.close())
   const lines: string[] = []
   const logger = createLogger('debug', { write: line => void lines.push(line) })
-  const platforms = createPlatforms({
+  const installed = createPlatforms({
     baseUrl: simulator.url,
     version: 'v26.0',
     timeoutMilliseconds: 5_000,
     now: clock.now,
   })
+  const platforms = new PlatformRegistry([...installed.all, ...(options.morePlatforms ?? [])])
   const credentialKeys = { current: randomBytes(32), previous: [] }
   const mails: Email[] = []
   let origin = ''

@@ -137,6 +137,7 @@ const READ_OUTCOMES = Object.keys({
   out_of_reach: true,
   out_of_range: true,
   unreadable: true,
+  unsupported: true,
 } satisfies Record<UnavailableCause | 'read', true>) as (UnavailableCause | 'read')[]
 
 /** A platform's answer takes tenths of a second; after ten seconds nobody waits for it. */

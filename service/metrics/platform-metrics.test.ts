@@ -37,5 +37,6 @@ it('counts reports by what came of them, and hands them on as they are', async t
     'signalbox_platform_reads_total{outcome="out_of_reach"} 0',
     'signalbox_platform_reads_total{outcome="out_of_range"} 1',
     'signalbox_platform_reads_total{outcome="unreadable"} 0',
+    'signalbox_platform_reads_total{outcome="unsupported"} 0',
   ])
 })

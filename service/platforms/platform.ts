@@ -164,6 +164,7 @@ export type CountedSource = 'server' | 'browser'
  * - out_of_reach: no usable word from the platform; it may work later.
  * - out_of_range: the platform keeps nothing so old; asking again never helps.
  * - unreadable: an answer came that we do not understand, or do not believe.
+ * - unsupported: the platform has no such report.
  */
 export type UnavailableCause =
   | 'permission'
@@ -172,6 +173,7 @@ export type UnavailableCause =
   | 'out_of_reach'
   | 'out_of_range'
   | 'unreadable'
+  | 'unsupported'
 
 /** Why nothing could be read. Never to be taken for zero. */
 export interface Unavailable {

@@ -13,8 +13,6 @@ import { HASHED_FIELD_RULES } from './field-rules.ts'
 import { normalizeMetaUserData } from './normalize-identity.ts'
 import vectors from './vectors/meta-hash-vectors.json' with { type: 'json' }
 
-// See vectors/README.md.
-
 const DIGEST = hashIdentifier('someone')
 
 describe("Meta's written rules", () => {

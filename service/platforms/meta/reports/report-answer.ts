@@ -79,7 +79,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** What to do, where nothing more is known than the cause. None of them quotes the platform. */
-const SENTENCES: Record<UnavailableCause, string> = {
+type MetaCause = Exclude<UnavailableCause, 'unsupported'>
+
+const SENTENCES: Record<MetaCause, string> = {
   permission:
     'The platform does not show this dataset to the access token: give its user the right to ' +
     'use the dataset, or enter a token that has it.',
@@ -93,7 +95,7 @@ const SENTENCES: Record<UnavailableCause, string> = {
 
 /** A report that cannot be had, in words for a person. */
 export function unavailable(
-  cause: UnavailableCause,
+  cause: MetaCause,
   {
     sentence = SENTENCES[cause],
     waitSeconds = 0,

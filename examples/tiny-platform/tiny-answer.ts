@@ -1,0 +1,47 @@
+import type { SendAnswer, SendOutcome } from '../../service/platforms/platform.ts'
+
+/** What the HTTP status of an answer means. The tiny platform has no error codes. */
+const OUTCOMES: Record<number, SendOutcome> = {
+  204: 'accepted',
+  401: 'auth',
+  404: 'config',
+  422: 'permanent',
+  429: 'throttle',
+  503: 'retry',
+}
+
+const THROTTLE_SECONDS = 60
+
+export function readTinyAnswer(status: number): SendAnswer {
+  const outcome = OUTCOMES[status] ?? 'unknown'
+  return {
+    outcome,
+    waitSeconds: outcome === 'throttle' ? THROTTLE_SECONDS : 0,
+    httpStatus: status,
+    traceId: null,
+    answer: { status },
+    error: outcome === 'accepted' ? null : tinyError(outcome, `It answered ${status}.`, status),
+  }
+}
+
+/** No connection: nothing was sent. A connection that broke later: the events may be there. */
+export function noTinyAnswer(outcome: 'retry' | 'unknown'): SendAnswer {
+  const error = tinyError(outcome, 'It gave no answer.', null)
+  return { outcome, waitSeconds: 0, httpStatus: null, traceId: null, answer: null, error }
+}
+
+function tinyError(
+  outcome: Exclude<SendOutcome, 'accepted'>,
+  message: string,
+  http_status: number | null,
+) {
+  return {
+    class: outcome,
+    code: null,
+    subcode: null,
+    message,
+    user_title: null,
+    user_message: null,
+    http_status,
+  }
+}

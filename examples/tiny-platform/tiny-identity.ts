@@ -1,0 +1,11 @@
+import { hashIdentifier, normalizeText } from '../../service/identity/identifier-digest.ts'
+import { normalizeEmail } from '../../service/identity/identifier-formats.ts'
+import type { AcceptedIdentity, SubmittedIdentity } from '../../service/platforms/platform.ts'
+
+/** The tiny platform matches people by one digest: SHA-256 of `tiny:` and the e-mail address. */
+export function normalizeTinyIdentity({ userData, clickIds }: SubmittedIdentity): AcceptedIdentity {
+  const email = userData?.em ?? userData?.email
+  const address = typeof email === 'string' ? normalizeEmail(normalizeText(email)) : null
+  const digests = address === null ? {} : { person: [hashIdentifier(`tiny:${address}`)] }
+  return { digests: digests as Record<string, string[]>, plain: {}, clickIds, dropped: [] }
+}

@@ -1,0 +1,14 @@
+import type { OutboundEvent } from '../../service/platforms/platform.ts'
+
+/** What the tiny platform calls a sale: `[id, name, unix seconds, person, amount]`. */
+export type TinySale = [string, string, number, string, string | null]
+
+export function tinyPayload(events: readonly OutboundEvent[]): TinySale[] {
+  return events.map(({ eventId, eventName, eventTime, digests, valueAmount }) => [
+    eventId,
+    eventName,
+    Math.floor(eventTime.getTime() / 1_000),
+    digests.person?.[0] ?? '',
+    valueAmount,
+  ])
+}

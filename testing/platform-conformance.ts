@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { it, type TestContext } from 'node:test'
+import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
+import type {
+  OutboundEvent,
+  Platform,
+  SendOutcome,
+  SubmittedIdentity,
+  TargetConfig,
+} from '../service/platforms/platform.ts'
+
+/** What the suite has to be told of a platform. */
+export interface PlatformUnderTest<Target> {
+  /** The plug-in, for the platform or its simulator at this address. */
+  create(baseUrl: string): Platform<Target>
+  /** Starts the platform or its simulator and ends it with the test. */
+  start(test: TestContext): Promise<StartedPlatform>
+  config: TargetConfig
+  /** An event that the platform takes. */
+  event: OutboundEvent
+}
+
+export interface StartedPlatform {
+  baseUrl: string
+  /** Makes the next answer one of this outcome. */
+  answerWith(outcome: AnswerOutcome): Promise<void>
+}
+
+/** What a platform itself answers; `unknown` is what is left when there is no answer. */
+export type AnswerOutcome = Exclude<SendOutcome, 'unknown'>
+
+const OUTCOMES: readonly AnswerOutcome[] = [
+  'accepted',
+  'retry',
+  'throttle',
+  'auth',
+  'config',
+  'permanent',
+]
+const ACCESS_TOKEN = 'the-token-of-the-conformance-suite'
+const NO_ADDRESS = 'http://127.0.0.1:9'
+
+const RAW = {
+  em: 'Jane.Roe@Example.com',
+  ph: '+1 650 555 1212',
+  fn: 'Jane-Marie',
+  ln: 'Roe-Richards',
+  external_id: 'customer-4711-raw',
+}
+const SUBMITTED: SubmittedIdentity = {
+  userData: RAW,
+  clickIds: {},
+  eventSource: 'https://shop.example/?email=jane.roe%40example.com',
+  observedAt: new Date('2026-11-21T12:00:00.000Z'),
+}
+
+/** Registers the tests that every platform passes. */
+export function testPlatformConformance<Target>(
+  name: string,
+  { create, start, config, event }: PlatformUnderTest<Target>,
+): void {
+  const offline = create(NO_ADDRESS)
+
+  const connect = (platform: Platform<Target>) => {
+    const target = platform.parseTarget(config)
+    assert.ok(target !== null)
+    return { target, accessToken: ACCESS_TOKEN, testCode: null }
+  }
+
+  it(`${name}: has a name, a batch size and a window`, () => {
+    assert.match(offline.name, /^[a-z][a-z0-9_-]{0,39}$/)
+    assert.ok(Number.isInteger(offline.batchMax) && offline.batchMax > 0)
+    assert.ok(offline.windowSeconds('website') > 0)
+  })
+
+  it(`${name}: reads its own config and rejects any other`, () => {
+    assert.ok(offline.parseTarget(config) !== null)
+    for (const other of [{}, { anything: 1 }, { ...config, [Object.keys(config)[0] ?? '']: null }])
+      assert.equal(offline.parseTarget(other), null)
+  })
+
+  it(`${name}: leaves nothing raw in the identity that it makes`, () => {
+    const accepted = offline.normalizeIdentity(SUBMITTED)
+    assert.ok(Object.keys(accepted.digests).length > 0)
+    const text = JSON.stringify(accepted).toLowerCase()
+    for (const raw of [...Object.values(RAW), 'jane', 'roe', '6505551212']) {
+      assert.ok(!text.includes(raw.toLowerCase()), raw)
+    }
+    for (const digest of Object.values(accepted.digests).flat())
+      assert.match(digest, /^\S{16,128}$/)
+  })
+
+  it(`${name}: makes the same identity of the same person, and none of no one`, () => {
+    const again = { ...SUBMITTED, userData: { ...RAW, em: ` ${RAW.em.toLowerCase()} ` } }
+    assert.deepEqual(offline.normalizeIdentity(again), offline.normalizeIdentity(SUBMITTED))
+    for (const userData of [undefined, {}, { em: null }, { em: 5 }, { em: ['', {}] }]) {
+      assert.deepEqual(offline.normalizeIdentity({ ...SUBMITTED, userData }).digests, {})
+    }
+  })
+
+  it(`${name}: makes test codes that a destination can keep`, () => {
+    const codes = Array.from({ length: 20 }, () => offline.createTestCode())
+    for (const code of codes) assert.match(code, new RegExp(TEST_CODE_PATTERN))
+    assert.ok(new Set(codes).size > 1)
+  })
+
+  it(`${name}: makes destinations for its simulator that it can read`, () => {
+    const destination = offline.createSimulatorDestination()
+    assert.ok(offline.parseTarget(destination.config) !== null)
+    assert.notEqual(destination.accessToken, '')
+  })
+
+  for (const outcome of OUTCOMES) {
+    it(`${name}: understands an answer of the outcome ${outcome}`, async test => {
+      const { baseUrl, answerWith } = await start(test)
+      const platform = create(baseUrl)
+      assert.equal(platform.validateEvent(event), null)
+      await answerWith(outcome)
+      const answer = await platform.send(connect(platform), [event])
+      assert.equal(answer.outcome, outcome)
+      assert.equal(answer.error === null, outcome === 'accepted')
+      assert.ok(answer.error === null || answer.error.class === outcome)
+      if (outcome === 'throttle') assert.ok(answer.waitSeconds > 0)
+      assert.ok(!JSON.stringify(answer).includes(ACCESS_TOKEN))
+    })
+  }
+
+  it(`${name}: gives an outcome and a reason when nothing listens`, async () => {
+    const unreachable = create(await closedAddress())
+    const connection = connect(unreachable)
+    const answer = await unreachable.send(connection, [event])
+    assert.equal(answer.outcome, 'retry')
+    assert.ok(answer.error)
+    const day = { from: new Date('2026-11-20'), until: new Date('2026-11-21') }
+    const counts = await unreachable.readDayCounts(connection, day, 'server')
+    const quality = await unreachable.readMatchQuality(connection)
+    for (const report of [counts, quality]) {
+      assert.ok(report.kind === 'unavailable' && report.sentence !== '')
+    }
+  })
+}
+
+/** An address at which a server was, and is no more. */
+async function closedAddress(): Promise<string> {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return `http://127.0.0.1:${port}`
+}
