@@ -29,7 +29,7 @@ async function withFailures(service: ServiceUnderTest, count: number): Promise<v
   await scriptFaults(service.simulatorUrl, [])
 }
 
-it('each switch of test mode is written down with how long it lasts, and never its code', async test => {
+it('audits each switch of test mode with its end, without the code', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, workspaceId, destinationId } = service.tracker
   await switchTo(service, { enabled: true, test_event_code: 'JANE00007' })
@@ -61,7 +61,7 @@ it('each switch of test mode is written down with how long it lasts, and never i
   assert.doesNotMatch(JSON.stringify(written), /JANE/)
 })
 
-it('a switch that changes nothing, and one that is refused, are not written down', async test => {
+it('audits no switch that changes nothing or is refused', async test => {
   const service = await serviceUnderTest(test)
   const { workspaceId } = service.tracker
   const other = await service.newTracker()
@@ -80,7 +80,7 @@ it('a switch that changes nothing, and one that is refused, are not written down
   assert.equal((await entriesOf(service.database, workspaceId, 'test_mode.switched')).length, 1)
 })
 
-it('of the same switch, sent several times at once, one is written down', async test => {
+it('audits one of several identical concurrent switches', async test => {
   const service = await serviceUnderTest(test)
   const { workspaceId } = service.tracker
   const body = { enabled: true, test_event_code: 'TEST00007' }
@@ -91,7 +91,7 @@ it('of the same switch, sent several times at once, one is written down', async 
   assert.equal((await entriesOf(service.database, workspaceId, 'test_mode.switched')).length, 1)
 })
 
-it('each replay is written down with what it did, also one that found nothing', async test => {
+it('audits each replay with its counts, even one that found nothing', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, workspaceId } = service.tracker
   await withFailures(service, 4)
@@ -120,7 +120,7 @@ it('each replay is written down with what it did, also one that found nothing', 
   assert.doesNotMatch(JSON.stringify(written), /jane/)
 })
 
-it('replays at once are an entry each, and together they queue every delivery once', async test => {
+it('audits each concurrent replay, and queues every delivery once', async test => {
   const service = await serviceUnderTest(test)
   await withFailures(service, 6)
   const replies = await Promise.all([1, 2, 3, 4].map(() => replay(service)))
@@ -131,7 +131,7 @@ it('replays at once are an entry each, and together they queue every delivery on
   assert.deepEqual(await statusCounts(service), { queued: 6 })
 })
 
-it('a replay and a switch that are rolled back are not written down', async test => {
+it('audits no replay or switch that is rolled back', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker } = service
   await withFailures(service, 2)
@@ -142,7 +142,7 @@ it('a replay and a switch that are rolled back are not written down', async test
   assert.deepEqual(new Set(written.map(({ action }) => action)), new Set(['key.issued']))
 })
 
-it('a refused replay is not written down, and one that cannot be has queued nothing', async test => {
+it('audits no refused replay, and queues nothing when auditing fails', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker } = service
   await withFailures(service, 2)

@@ -85,7 +85,7 @@ function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 }
 
-it('counts what waits and how old it is, apart for paused destinations', async test => {
+it('counts waiting deliveries and their age separately for inactive destinations', async test => {
   const database = await storeOfTrackers(test)
   assert.deepEqual(await readWaiting(database, NOW), { active: NOTHING, inactive: NOTHING })
   await store(database, { count: 100, isWaiting: true, name: 'waits' })
@@ -103,7 +103,7 @@ it('counts what waits and how old it is, apart for paused destinations', async t
   })
 })
 
-it('reads what waits and nothing of the history, with any statistics', async test => {
+it('reads waiting rows only and no history, with any statistics', async test => {
   const database = await storeOfTrackers(test)
   const analyze = () => database.pool.query('analyze delivery_queue, deliveries, destinations')
   const expect = async (rows: number, state: string) => {
@@ -127,7 +127,7 @@ it('reads what waits and nothing of the history, with any statistics', async tes
   await expect(2_060, 'ten times the history, analysed')
 })
 
-it('reads what waits and nothing of the history of a store that was never analyzed', async test => {
+it('reads waiting rows only and no history in a database never analyzed', async test => {
   const database = await storeOfTrackers(test)
   await store(database, { count: 50_000, isWaiting: false, name: 'history' })
   await store(database, { count: 1_000, isWaiting: true, name: 'waits' })
@@ -135,7 +135,7 @@ it('reads what waits and nothing of the history of a store that was never analyz
   assert.deepEqual(await readsOf(database), [{ by, rows: 1_000, removed: 0 }])
 })
 
-it('leaves no setting behind on its connection', async test => {
+it('leaves no setting on its connection', async test => {
   const database = await storeOfTrackers(test)
   await readWaiting(database, NOW)
   assert.deepEqual([database.pool.totalCount, database.pool.idleCount], [1, 1])
@@ -145,7 +145,7 @@ it('leaves no setting behind on its connection', async test => {
   assert.deepEqual(rows, [{ sort: 'on', is_free: true }])
 })
 
-it('stops at a hundred thousand, however many wait', async test => {
+it('stops counting at a hundred thousand waiting deliveries', async test => {
   const database = await storeOfTrackers(test)
   await store(database, { count: 120_000, isWaiting: true, name: 'waits' })
   const { active } = await readWaiting(database, NOW)

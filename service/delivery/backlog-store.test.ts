@@ -10,7 +10,7 @@ import { readBacklog } from './backlog-store.ts'
 import { findDueQueues } from './destination-queue-store.ts'
 
 const KEYS = { current: randomBytes(32), previous: [] }
-const NOTHING = { dueLanes: 0, oldestDueSeconds: 0 }
+const NOTHING = { dueQueues: 0, oldestDueSeconds: 0 }
 
 function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
@@ -22,7 +22,7 @@ async function storeWithLanes(test: TestContext, count: number) {
   return { database, connectionString, lanes: lanes as [StoredLane, ...StoredLane[]] }
 }
 
-it('tells how many lanes have something due, and since when', async test => {
+it('counts the queues with due deliveries and the time since the oldest became due', async test => {
   const { database, lanes } = await storeWithLanes(test, 3)
   assert.deepEqual(await readBacklog(database, after(60)), { active: NOTHING, inactive: NOTHING })
   await storeWaiting(database, lanes.slice(0, 2), 2)
@@ -32,34 +32,34 @@ it('tells how many lanes have something due, and since when', async test => {
      where tracker_id = $1::uuid or id = 2`,
     [lanes[0].trackerId, after(20)],
   )
-  const active = { dueLanes: 2, oldestDueSeconds: 90.5 }
+  const active = { dueQueues: 2, oldestDueSeconds: 90.5 }
   assert.deepEqual(await readBacklog(database, after(90.5)), { active, inactive: NOTHING })
 })
 
-it('keeps what waits for a paused destination apart from what should go out', async test => {
+it('separates the deliveries of inactive destinations', async test => {
   const { database, lanes } = await storeWithLanes(test, 2)
   await storeWaiting(database, lanes, 1)
   const [paused] = lanes
   await database.pool.query(`update destinations set status = 'inactive' where tracker_id = $1`, [
     paused.trackerId,
   ])
-  const waiting = { dueLanes: 1, oldestDueSeconds: 5 }
+  const waiting = { dueQueues: 1, oldestDueSeconds: 5 }
   assert.deepEqual(await readBacklog(database, after(5)), { active: waiting, inactive: waiting })
 })
 
-it('counts what a worker is sending as due until it is settled', async test => {
+it('counts a claimed delivery as due until it is settled', async test => {
   const { database, lanes } = await storeWithLanes(test, 1)
   await storeWaiting(database, lanes, 1)
   await database.pool.query(
     `update delivery_queue set status = 'sent', leased_until = now() + interval '1 minute'`,
   )
   const { active } = await readBacklog(database, after(5))
-  assert.deepEqual(active, { dueLanes: 1, oldestDueSeconds: 5 })
+  assert.deepEqual(active, { dueQueues: 1, oldestDueSeconds: 5 })
   await database.pool.query('delete from delivery_queue')
   assert.deepEqual((await readBacklog(database, after(5))).active, NOTHING)
 })
 
-it('reads one row a lane, however many wait in it, as looking for due lanes does', {
+it('reads one row per queue, however many wait, like the search for due queues', {
   skip: sharedCluster() !== null && 'rows read are counted by one PostgreSQL for its own session',
 }, async test => {
   const { database, connectionString, lanes } = await storeWithLanes(test, 10)

@@ -10,7 +10,7 @@ function withOpenLane(): CircuitBreakers {
   return lanes
 }
 
-it('leaves a lane alone as long as it was told, and the others not at all', () => {
+it('backs off from one destination for the given time and from no other', () => {
   const lanes = new CircuitBreakers()
   lanes.backOff('a', 60, 1_000)
   assert.deepEqual(lanes.listBackingOff(1_059), ['a'])
@@ -20,14 +20,14 @@ it('leaves a lane alone as long as it was told, and the others not at all', () =
   assert.deepEqual(lanes.listBackingOff(1_060), [])
 })
 
-it('keeps the longer of two waits', () => {
+it('keeps the longer of two backoffs', () => {
   const lanes = new CircuitBreakers()
   lanes.backOff('a', 60, 1_000)
   lanes.backOff('a', 1, 1_001)
   assert.equal(lanes.isBackingOff('a', 1_059), true)
 })
 
-it('doubles the pause with each failure in a row, up to a quarter of a minute', () => {
+it('doubles the backoff with each consecutive failure, up to 15 seconds', () => {
   const lanes = new CircuitBreakers()
   const pauses: number[] = []
   let at = 0
@@ -40,7 +40,7 @@ it('doubles the pause with each failure in a row, up to a quarter of a minute', 
   assert.deepEqual(pauses, [1, 2, 4, 8, 15, 15, 15, 15, 15])
 })
 
-it('lets one request try a lane that failed, until it works again', () => {
+it('puts a failed destination on trial until a request succeeds', () => {
   const lanes = new CircuitBreakers()
   assert.equal(lanes.isOnTrial('a'), false)
   lanes.recordFailure('a', 0)
@@ -55,7 +55,7 @@ it('lets one request try a lane that failed, until it works again', () => {
   assert.equal(lanes.isBackingOff('a', 1_001), false)
 })
 
-it('opens the circuit at the third failure in a row, and half-opens it after the pause', () => {
+it('opens at the third consecutive failure and half-opens after the backoff', () => {
   const lanes = new CircuitBreakers()
   lanes.recordFailure('a', 0)
   assert.equal(lanes.stateAt('a', 0), 'suspect')
@@ -71,7 +71,7 @@ it('opens the circuit at the third failure in a row, and half-opens it after the
   assert.equal(lanes.stateAt('a', 15), 'closed')
 })
 
-it('has opened once until a request gets through, however many trials fail', () => {
+it('stays opened until a request succeeds, however many trials fail', () => {
   const lanes = new CircuitBreakers()
   const after = [0, 1, 3, 7, 15].map(at => {
     lanes.recordFailure('a', at)
@@ -89,7 +89,7 @@ it('counts requests that fail together as one failure', () => {
   assert.equal(lanes.isBackingOff('a', 101), false)
 })
 
-it('counts the lanes by the states that an operator wants to see', () => {
+it('counts destinations by circuit state', () => {
   const lanes = withOpenLane()
   lanes.backOff('b', 60, 0)
   lanes.backOff('c', 1, 0)
@@ -98,7 +98,7 @@ it('counts the lanes by the states that an operator wants to see', () => {
   assert.deepEqual(lanes.countStates(7), { open: 0, half_open: 1, throttled: 1 })
 })
 
-it('ends no pause that the platform asked for when another request gets through', () => {
+it('keeps a throttle when another request succeeds', () => {
   const lanes = new CircuitBreakers()
   lanes.backOff('a', 60, 0)
   lanes.recordSuccess('a', 1)
@@ -108,7 +108,7 @@ it('ends no pause that the platform asked for when another request gets through'
   assert.equal(open.isBackingOff('a', 4), false)
 })
 
-it('begins anew with a lane that had nothing to send for a day', () => {
+it('resets the circuit of a destination with nothing to send for a day', () => {
   const lanes = withOpenLane()
   assert.deepEqual(lanes.countStates(7 + 86_400), { open: 0, half_open: 1, throttled: 0 })
   assert.equal(lanes.stateAt('a', 8 + 86_400), 'closed')
@@ -116,7 +116,7 @@ it('begins anew with a lane that had nothing to send for a day', () => {
   assert.equal(lanes.isOnTrial('a'), false)
 })
 
-it('makes every move of the table, and no other', () => {
+it('makes every transition of the table and no other', () => {
   const made = new Set<string>()
   const step = fc.record({
     act: fc.constantFrom('fail', 'work', 'ask', 'wait' as const),
@@ -147,13 +147,13 @@ it('makes every move of the table, and no other', () => {
   assert.deepEqual([...made].sort(), allowed.sort())
 })
 
-it('puts nobody on trial for a wait that the platform asked for', () => {
+it('puts no throttled destination on trial', () => {
   const lanes = new CircuitBreakers()
   lanes.backOff('a', 60, 0)
   assert.equal(lanes.isOnTrial('a'), false)
 })
 
-it('still counts failures after a wait that came between', () => {
+it('keeps counting failures after a throttle in between', () => {
   const lanes = new CircuitBreakers()
   lanes.recordFailure('a', 0)
   lanes.backOff('a', 600, 0)
@@ -161,7 +161,7 @@ it('still counts failures after a wait that came between', () => {
   assert.equal(lanes.isOnTrial('a'), true)
 })
 
-it('forgets the lane that has been quiet longest when there are far too many', () => {
+it('drops the oldest circuit beyond the limit', () => {
   const lanes = new CircuitBreakers()
   for (let lane = 0; lane <= 10_000; lane += 1) lanes.backOff(`lane-${lane}`, 60, 0)
   assert.equal(lanes.isBackingOff('lane-0', 1), false)

@@ -102,7 +102,7 @@ async function row({ pool }: Database, id: number) {
   return rows[0]
 }
 
-it('claims the oldest first, up to the limit, and writes the lease', async test => {
+it('claims the oldest deliveries first, up to the limit, with a lease', async test => {
   const database = await storeWithLane(test, 5)
   const claimed = await claim(database, { limit: 3 })
   assert.deepEqual(idsOf(claimed), [1, 2, 3])
@@ -113,13 +113,13 @@ it('claims the oldest first, up to the limit, and writes the lease', async test 
   assert.deepEqual([leased_until, first_sent_at], [claimed.leaseEndsAt, STORED_AT])
 })
 
-it('claims nothing that is not due yet', async test => {
+it('claims nothing before it is due', async test => {
   const database = await storeWithLane(test, 2, () => ({ dueAt: after(10) }))
   assert.deepEqual(idsOf(await claim(database, { at: 9 })), [])
   assert.deepEqual(idsOf(await claim(database, { at: 10 })), [1, 2])
 })
 
-it('never gives a row to two workers that ask at once', async test => {
+it('gives no row to two concurrent workers', async test => {
   const database = await storeWithLane(test, 1_000)
   const claims = Array.from({ length: 8 }, () => claim(database, { limit: 200 }))
   const ids = (await Promise.all(claims)).flatMap(idsOf)
@@ -131,7 +131,7 @@ it('never gives a row to two workers that ask at once', async test => {
   assert.equal(ids.length, 1_000)
 })
 
-it('does not wait for rows that another worker is just claiming', async test => {
+it('skips rows that another worker has locked', async test => {
   const database = await storeWithLane(test, 4)
   const other = await database.pool.connect()
   try {
@@ -147,7 +147,7 @@ it('does not wait for rows that another worker is just claiming', async test => 
   }
 })
 
-it('brings a delivery back when the lease has ended, and counts the attempt', async test => {
+it('returns a delivery after its lease ends and counts the attempt', async test => {
   const database = await storeWithLane(test, 1)
   await claim(database)
   assert.deepEqual(idsOf(await claim(database)), [])
@@ -157,19 +157,19 @@ it('brings a delivery back when the lease has ended, and counts the attempt', as
   assert.deepEqual((await row(database, 1)).first_sent_at, STORED_AT)
 })
 
-it('ends no lease because the clock of a worker was set forward', async test => {
+it("ends no lease when a worker's clock is set forward", async test => {
   const database = await storeWithLane(test, 1)
   await claim(database)
   assert.deepEqual(idsOf(await claim(database, { at: 86_400 })), [])
 })
 
-it('ends a lease by the clock of the store', async test => {
+it('ends a lease by the database clock', async test => {
   const database = await storeWithLane(test, 1)
   await claim(database, { leaseSeconds: 0 })
   assert.deepEqual(idsOf(await claim(database)), [1])
 })
 
-it('lets a worker whose lease has ended change nothing', async test => {
+it('rejects settlements of a worker whose lease has ended', async test => {
   const database = await storeWithLane(test, 2)
   const claimed = await claim(database)
   const [first, second] = claimed.deliveries as [ClaimedDelivery, ClaimedDelivery]
@@ -181,7 +181,7 @@ it('lets a worker whose lease has ended change nothing', async test => {
   assert.equal((await row(database, 2)).status, 'accepted')
 })
 
-it('claims one delivery before it is due, and never twice', async test => {
+it('claims a single delivery before it is due, and only once', async test => {
   const database = await storeWithLane(test, 1, () => ({ dueAt: after(600) }))
   const single = { trackerId: TRACKER_ID, createdAt: STORED_AT, id: 1 }
   const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
@@ -191,7 +191,7 @@ it('claims one delivery before it is due, and never twice', async test => {
   assert.deepEqual([status, status_reason], ['sent', 'handed_over'])
 })
 
-it('settles once: a second answer for the same lease changes nothing', async test => {
+it('settles once per lease', async test => {
   const database = await storeWithLane(test, 1)
   const claimed = await claim(database)
   const [delivery] = claimed.deliveries as [ClaimedDelivery]
@@ -204,7 +204,7 @@ it('settles once: a second answer for the same lease changes nothing', async tes
   assert.deepEqual(idsOf(await claim(database, { at: 10_000 })), [])
 })
 
-it('never claims test events and live events together, and neither starves', async test => {
+it('never claims test events and live events together, and alternates between them', async test => {
   const database = await storeWithLane(test, 6, id => ({ isTest: id % 2 === 0 }))
   const first = await claim(database)
   const second = await claim(database)
@@ -215,7 +215,7 @@ it('never claims test events and live events together, and neither starves', asy
   assert.deepEqual(idsOf(await claim(database)), [])
 })
 
-it('takes back the attempt of a delivery that is handed back, and its first sending', async test => {
+it('does not count the attempt of a delivery that is handed back', async test => {
   const database = await storeWithLane(test, 1)
   const back = {
     status: 'queued' as const,
@@ -240,7 +240,7 @@ it('takes back the attempt of a delivery that is handed back, and its first send
   assert.deepEqual([sentOnce.attempt_count, sentOnce.first_sent_at], [1, after(100)])
 })
 
-it('keeps any platform text that comes with an answer', async test => {
+it("stores any text of a platform's answer", async test => {
   const database = await storeWithLane(test, 1)
   const claimed = await claim(database)
   const [delivery] = claimed.deliveries as [ClaimedDelivery]
@@ -257,7 +257,7 @@ it('keeps any platform text that comes with an answer', async test => {
   assert.deepEqual((await row(database, 1)).last_error, error)
 })
 
-it('has nothing to write when nothing was settled', async test => {
+it('writes nothing when nothing was settled', async test => {
   const database = await storeWithLane(test, 1)
   assert.equal(await settle(database, await claim(database), []), 0)
 })

@@ -25,7 +25,7 @@ async function fbcOf(service: ServiceUnderTest, eventId: string): Promise<string
   return last.user_data.fbc
 }
 
-it('joins a purchase to the click that led to the visit, with the time of the click', async test => {
+it('joins a purchase to the click of the visit, with the time of the click', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(visit('landing', 'IwAR_click'))
   service.clock.forward(600)
@@ -36,7 +36,7 @@ it('joins a purchase to the click that led to the visit, with the time of the cl
   assert.equal(await fbcOf(service, 'order-1001'), expected)
 })
 
-it('keeps the first time of a click that stands in the URL of every page', async test => {
+it('keeps the first time of a click that is in the URL of every page', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(visit('landing', 'IwAR_click'))
   service.clock.forward(60)
@@ -54,7 +54,7 @@ it('prefers the click that came with the event itself', async test => {
   assert.equal(await fbcOf(service, 'other'), `fb.1.${START_MILLISECONDS + 60_000}.second`)
 })
 
-it('does not credit a click that came after the event, while it waited for a retry', async test => {
+it('ignores a click that came after the event, before its retry', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase())
@@ -66,7 +66,7 @@ it('does not credit a click that came after the event, while it waited for a ret
   assert.equal(await fbcOf(service, 'later'), `fb.1.${START_MILLISECONDS + 3_600_000}.too-late`)
 })
 
-it('joins no other visitor, and nobody without a visitor id', async test => {
+it('joins no click of another visitor, and none without a visitor id', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(visit('landing', 'IwAR_click'))
   await service.submit(samplePurchase({ event_id: 'stranger', visitor_id: 'visitor-2' }))
@@ -76,7 +76,7 @@ it('joins no other visitor, and nobody without a visitor id', async test => {
   assert.equal(await fbcOf(service, 'nobody'), undefined)
 })
 
-it('joins the browser id of an earlier visit too', async test => {
+it('joins the browser ID of an earlier visit', async test => {
   const service = await serviceUnderTest(test)
   const fbp = `fb.1.${START_MILLISECONDS}.1098115397`
   await service.submit(visit('landing', null, { click_ids: { fbp } }))

@@ -28,7 +28,7 @@ it('counts from one for each tracker, without a gap', async test => {
   assert.equal(ids.take(OTHER_TRACKER_ID), 1)
 })
 
-it('goes on in the same block until it is used up', async test => {
+it('takes ids from one block until it is used up', async test => {
   const database = await storeWithTrackers(test)
   const ids = new DeliveryIdAllocator(database)
   const taken: number[] = []
@@ -50,7 +50,7 @@ it('serves a request larger than a block', async test => {
   assert.equal(taken.at(-1), 2_500)
 })
 
-it('refuses to hand out what was not reserved', async test => {
+it('throws when no id was reserved', async test => {
   const ids = new DeliveryIdAllocator(await storeWithTrackers(test))
   assert.throws(() => ids.take(TRACKER_ID), /no delivery id was reserved/)
   await ids.reserve(TRACKER_ID, 1_000)
@@ -58,7 +58,7 @@ it('refuses to hand out what was not reserved', async test => {
   assert.throws(() => ids.take(TRACKER_ID), /no delivery id was reserved/)
 })
 
-it('never gives two processes the same id, however they race', async test => {
+it('gives no id to two concurrent processes', async test => {
   const database = await storeWithTrackers(test)
   const work = async () => {
     const ids = new DeliveryIdAllocator(database)

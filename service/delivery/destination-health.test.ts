@@ -13,19 +13,19 @@ function refusal(outcome: SendOutcome, words: { message: string; user_message: s
   return answer(outcome, { error: { ...error, ...words, http_status: 401 } })
 }
 
-it('takes a refused event for a sign that the lane works', () => {
+it('counts a rejected event as a working destination', () => {
   assert.deepEqual(assessHealth(answer('accepted')), { kind: 'works', waitSeconds: 0 })
   assert.deepEqual(assessHealth(answer('permanent')), { kind: 'works', waitSeconds: 0 })
 })
 
-it('hands on how long the platform asks to stay away', () => {
+it('returns how long the platform asks to wait', () => {
   const asked = { waitSeconds: 90 }
   assert.deepEqual(assessHealth(answer('accepted', asked)), { kind: 'works', ...asked })
   assert.deepEqual(assessHealth(answer('throttle', asked)), { kind: 'throttled', ...asked })
   assert.deepEqual(assessHealth(answer('retry', asked)), { kind: 'unreachable', ...asked })
 })
 
-it('says in words why a destination is refused, the user message first', () => {
+it('explains a rejected destination, with the user message if there is one', () => {
   const reasonOf = (sent: SendAnswer) => {
     const verdict = assessHealth(sent)
     return verdict.kind === 'refused' ? verdict.reason : verdict.kind
@@ -42,11 +42,11 @@ it('says in words why a destination is refused, the user message first', () => {
   assert.equal(reasonOf(answer('auth')), 'The platform rejects the credential: no reason given')
 })
 
-it('knows nothing about a lane to which nothing was sent', () => {
+it('returns untried when nothing was sent', () => {
   assert.deepEqual(assessHealth(null), { kind: 'untried' })
 })
 
-it('probes a refused destination after a minute, then ever more rarely, at least hourly', () => {
+it('doubles the delay between probes from one minute to one hour', () => {
   const waits = [0, 1, 2, 3, 4, 5, 6, 7, 100].map(probeWaitSeconds)
   assert.deepEqual(waits, [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])
 })

@@ -65,13 +65,13 @@ async function claimAll(database: Database, destinationId: string): Promise<numb
   return deliveries.length
 }
 
-it('finds the lanes with something due, and only those', async test => {
+it('finds only the queues with due deliveries', async test => {
   const { database, lanes } = await storeWithLanes(test, 3)
   assert.deepEqual(await dueAt(database, -1), [])
   assert.deepEqual(await dueAt(database, 0), lanes)
 })
 
-it('does not call a lane due whose rows are all leased, until the lease ends', async test => {
+it('skips a queue whose rows are all leased until the lease ends', async test => {
   const { database, lanes } = await storeWithLanes(test, 2)
   const [leased = '', waiting] = lanes
   assert.equal(await claimAll(database, leased), 1)
@@ -80,7 +80,7 @@ it('does not call a lane due whose rows are all leased, until the lease ends', a
   assert.deepEqual(await dueAt(database, 0), lanes)
 })
 
-it('leaves an inactive destination alone until its probe is due', async test => {
+it('skips an inactive destination until its probe is due', async test => {
   const { database, lanes } = await storeWithLanes(test, 1)
   const [destinationId = ''] = lanes
   const lane = { trackerId: TRACKER_ID, destinationId }
@@ -104,7 +104,7 @@ it('leaves an inactive destination alone until its probe is due', async test => 
   )
 })
 
-it('lets no lane that is left out crowd another out of the limit', async test => {
+it('applies the limit after excluding destinations', async test => {
   const { database, lanes } = await storeWithLanes(test, 40)
   const [only, ...quiet] = lanes
   assert.deepEqual(await dueAt(database, 0, { lanesMax: 1, leaveOut: quiet }), [only])
@@ -112,7 +112,7 @@ it('lets no lane that is left out crowd another out of the limit', async test =>
   assert.deepEqual(await dueAt(database, 0, { leaveOut: lanes }), [])
 })
 
-it('gives every lane its turn when there are more than may be looked at', async test => {
+it('reaches every queue when there are more than the limit', async test => {
   const { database, lanes } = await storeWithLanes(test, 12)
   const seen = new Set<string>()
   for (let look = 0; look < 200 && seen.size < lanes.length; look += 1) {

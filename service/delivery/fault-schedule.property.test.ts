@@ -38,7 +38,7 @@ function lostEvents({ steps }: Schedule, { deliveries }: DeliveryStory): string[
 }
 
 for (const seed of testSeeds(OWN_SEEDS)) {
-  it(`whatever fails, every event comes to its end, none that was taken goes out again, and all are counted (seed ${seed})`, async test => {
+  it(`every event ends, none is sent again after acceptance, and all are counted, under any faults (seed ${seed})`, async test => {
     const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
     const faults = await playSchedule(test, seed).catch(cause => {
       throw new Error(again, { cause })

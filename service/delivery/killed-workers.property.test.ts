@@ -129,7 +129,7 @@ function summaryOf({ deliveries, receipts, moves }: DeliveryStory): string {
 }
 
 for (const seed of testSeeds(OWN_SEEDS)) {
-  it(`workers that are killed lose nothing and repeat nothing that was answered (seed ${seed})`, async test => {
+  it(`killed workers lose no delivery and repeat no answered one (seed ${seed})`, async test => {
     // The steps are the same each time; what a kill finds under way is up to the machine.
     const again = `SIGNALBOX_TEST_SEED=${seed} plays these steps again`
     const faults = await playWithProcesses(test, seed).catch(cause => {

@@ -42,7 +42,7 @@ const HANDED_BACK = {
   first_sent_at: null,
 }
 
-it('sends nothing under a lease that may end before the answer, and hands all back', async test => {
+it('hands back the batch when the lease could end before the answer', async test => {
   const service = await serviceWithWaiting(test, 2)
   const run = await deliverOnce(service, { leaseSeconds: REQUEST_SECONDS })
   assert.equal(run.claimedCount, 2)
@@ -59,7 +59,7 @@ it('sends under a lease that outlasts the answer', async test => {
   assert.deepEqual({ requests, receipts }, { requests: 1, receipts: 2 })
 })
 
-it('starts no further request of a divided batch once too little of the lease is left', async test => {
+it('starts no further request of a halved batch when the lease is too short', async test => {
   const service = await serviceWithWaiting(test, 4)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 100 } }])
   const slowSeconds = 1.5

@@ -62,7 +62,7 @@ function sharesOf({ moves }: DeliveryStory): Record<string, number> {
 }
 
 for (const count of [2, 4]) {
-  it(`${count} worker processes share the work, and none sends what another has`, async test => {
+  it(`${count} worker processes share the work, and none sends another's deliveries`, async test => {
     const service = await serviceOfToday(test)
     const gate = await claimGate(test, service)
     await storeEvents(service)

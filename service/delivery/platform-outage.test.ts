@@ -11,7 +11,7 @@ import {
 } from '../../testing/worker-under-test.ts'
 import { bringForwardRetries } from './destination-queue-store.ts'
 
-it('sends what an outage held up as soon as the platform is back, not when the schedule says', async test => {
+it('sends delayed deliveries as soon as the platform is back, ahead of their schedule', async test => {
   const service = await serviceUnderTest(test)
   await submitFor(service, service.tracker, 30)
   await scriptFaults(service.simulatorUrl, [{ abort: 'before_response' }])
@@ -28,7 +28,7 @@ it('sends what an outage held up as soon as the platform is back, not when the s
   await eventuallyStatus(service, 'accepted', { count: 31 })
 })
 
-it('tries a platform that was gone with a few events, and only then with whole batches', async test => {
+it('tries a recovering platform with a few events before whole batches', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ abort: 'before_response' }])
   await submitFor(service, service.tracker, 1)
@@ -60,7 +60,7 @@ async function submitMore(
   }
 }
 
-it('keeps the time of a retry that the platform itself asked for', async test => {
+it('keeps the time of a retry that the platform asked for', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   await submitFor(service, service.tracker, 1)

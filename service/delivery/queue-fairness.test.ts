@@ -48,7 +48,7 @@ async function acceptedOf(service: ServiceUnderTest, lanes: readonly StoredLane[
   return rows[0].count as number
 }
 
-it('serves 998 lanes while one has 20,000 rows and one a platform that never answers', async test => {
+it('serves 998 queues while one has 20,000 rows and one platform never answers', async test => {
   const service = await serviceUnderTest(test, { batchMax: 10 })
   const { database, delivery } = service
   const lanes = await storeLanes(database, delivery.credentialKeys, 1_000)
@@ -68,7 +68,7 @@ it('serves 998 lanes while one has 20,000 rows and one a platform that never ans
   assert.deepEqual(await statusCounts(service, dead.trackerId), { queued: 80, sent: 20 })
 })
 
-it('gives the lanes that failed a quarter of its requests, however many they are', async test => {
+it('limits failed destinations to a quarter of its requests', async test => {
   const service = await serviceUnderTest(test, { batchMax: 1 })
   const { database, delivery } = service
   const lanes = await storeLanes(database, delivery.credentialKeys, 21)

@@ -28,13 +28,13 @@ function answerOf(message: string): SendAnswer {
   return { outcome: 'permanent', waitSeconds: 0, httpStatus: 400, traceId: 't', answer, error }
 }
 
-it('takes out what was sent, wherever the platform repeats it and in any case', () => {
+it('redacts sent values everywhere and in any letter case', () => {
   const message = `4: ${DIGEST.toUpperCase()}, Mozilla "5.0" at 81.2.69.160, ${DIGEST}`
   const clean = '4: REDACTED, REDACTED at REDACTED, REDACTED'
   assert.deepEqual(redactSentValues(answerOf(message), EVENTS), answerOf(clean))
 })
 
-it('leaves all other words as they are, members and numbers too', () => {
+it('leaves all other text, members and numbers unchanged', () => {
   const answer = answerOf(`Invalid parameter ${hash('sha256', 'somebody else')}`)
   const sent = [...EVENTS, outboundEvent({ plain: { fb_login_id: 'message' } })]
   assert.deepEqual(redactSentValues(answer, sent), answer)
@@ -42,7 +42,7 @@ it('leaves all other words as they are, members and numbers too', () => {
   assert.equal(redactSentValues(accepted, EVENTS), accepted)
 })
 
-it('leaves no part of a value where a long text was cut', () => {
+it('leaves no part of a value at the end of a truncated text', () => {
   const text = `${'too long '.repeat(51)}${DIGEST}`.slice(0, 500)
   const { error } = redactSentValues(answerOf(text), EVENTS)
   assert.equal(error?.message, 'too long '.repeat(51))
@@ -53,17 +53,17 @@ function keptMessage(message: string, plain: Record<string, string>): string | u
   return redactSentValues(answerOf(message), [outboundEvent({ plain })]).error?.message
 }
 
-it('takes out values of six characters, and leaves shorter ones to be words', () => {
+it('redacts values of six characters and leaves shorter ones', () => {
   assert.equal(keptMessage('Invalid: value 12345.', { lead_id: '12345' }), 'Invalid: value 12345.')
   assert.equal(keptMessage('Invalid: 123456.', { lead_id: '123456' }), 'Invalid: REDACTED.')
 })
 
-it('takes out the longer of two values that begin alike as a whole', () => {
+it('redacts the longer of two values with a common prefix completely', () => {
   const plain = { lead_id: '123456', fb_login_id: '1234567890' }
   assert.equal(keptMessage('Ids 1234567890 and 123456.', plain), 'Ids REDACTED and REDACTED.')
 })
 
-it('cuts the last word of a text of 500 characters, and of none that is shorter', () => {
+it('removes the last word of a text of 500 characters, and of no shorter one', () => {
   const whole = `${'too long '.repeat(54)}the last word`
   assert.equal(whole.length, 499)
   assert.equal(keptMessage(whole, {}), whole)
@@ -85,19 +85,19 @@ function answered(answer: SendAnswer['answer'], error: SendAnswer['error'] = nul
   return hasFreeText({ ...frame, outcome: error ? 'unknown' : 'accepted', answer, error })
 }
 
-it('an answer of a number of events and empty lists has no words, nor has none at all', () => {
+it('finds no free text in a number of events, empty lists or no answer', () => {
   assert.equal(answered({ events_received: 1_000, messages: [] }), false)
   assert.equal(answered({ events_received: 1_000 }), false)
   assert.equal(answered({}), false)
   assert.equal(answered(null), false)
 })
 
-it('every error has words, whatever was answered', () => {
+it('finds free text in every error', () => {
   assert.equal(answered(null, ERROR), true)
   assert.equal(answered({ events_received: 999 }, ERROR), true)
 })
 
-it('whatever else is answered may be words', () => {
+it('treats any other answer as free text', () => {
   const members: Record<string, unknown>[] = [
     { messages: ['jane@example.com is unknown'] },
     { messages: [[]] },

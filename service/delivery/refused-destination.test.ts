@@ -39,7 +39,7 @@ function watchMoves(service: ServiceUnderTest): DestinationStatusChange[] {
   return moves
 }
 
-it('pauses a destination whose token was revoked, and burns nothing', async test => {
+it('pauses a destination with a revoked token and counts no attempt', async test => {
   const service = await serviceUnderTest(test, { batchMax: 2 })
   const moves = watchMoves(service)
   const { accessToken } = await platformTargetOf(service, service.tracker)
@@ -70,7 +70,7 @@ it('pauses a destination whose token was revoked, and burns nothing', async test
   assert.equal(rows[0].sent, 0)
 })
 
-it('probes with one event, ever more rarely, and says nothing new while refused', async test => {
+it('probes with one event at growing intervals, without repeated alerts', async test => {
   const service = await serviceUnderTest(test)
   const { accessToken } = await platformTargetOf(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
@@ -94,7 +94,7 @@ it('probes with one event, ever more rarely, and says nothing new while refused'
   )
 })
 
-it('resumes at the first probe that gets through, and drains the lane', async test => {
+it('resumes at the first successful probe and drains the queue', async test => {
   const service = await serviceUnderTest(test)
   const { accessToken } = await platformTargetOf(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
@@ -115,7 +115,7 @@ it('resumes at the first probe that gets through, and drains the lane', async te
   assert.deepEqual([receipts, deduplicated], [4, 0])
 })
 
-it('resumes although the probed event itself is refused', async test => {
+it('resumes even if the probed event is rejected', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [
     { times: 1, respond: { status: 403, code: 200, message: 'Permission missing' } },
@@ -133,7 +133,7 @@ it('resumes although the probed event itself is refused', async test => {
   assert.deepEqual(await statusCounts(service), { 'accepted/1': 2, 'failed:permanent/1': 1 })
 })
 
-it('does not fire probe after probe at a platform that cannot be reached', async test => {
+it('delays probes of an unreachable platform', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [
     { times: 1, respond: { status: 401, code: 190 } },
@@ -151,7 +151,7 @@ it('does not fire probe after probe at a platform that cannot be reached', async
   assert.equal(await service.deliver(), 1)
 })
 
-it('clears events whose window ends while their destination is paused', async test => {
+it('expires events whose window ends while the destination is paused', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 401, code: 190 } }])
   await submitMany(service, 3)
@@ -162,7 +162,7 @@ it('clears events whose window ends while their destination is paused', async te
   assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 1)
 })
 
-it('pauses a destination whose credential another key has sealed, and tells why', async test => {
+it('pauses a destination whose credential another key sealed, with the reason', async test => {
   const service = await serviceUnderTest(test)
   const keys = service.delivery.credentialKeys
   service.delivery.credentialKeys = { current: randomBytes(32), previous: [randomBytes(32)] }

@@ -36,7 +36,7 @@ async function queuedIds({ database: { pool } }: ServiceUnderTest): Promise<numb
   return rows.map(({ id }) => id)
 }
 
-it('200 sends what failed again, and tells its story', async test => {
+it('200 sends failed deliveries again and shows their history', async test => {
   const service = await serviceUnderTest(test)
   await withFailures(service, 3)
   assert.deepEqual(await statusCounts(service), { 'failed:permanent': 3 })
@@ -54,7 +54,7 @@ it('200 sends what failed again, and tells its story', async test => {
   assert.equal(sent.attempt_count >= 2, true)
 })
 
-it('200 takes a body that is absent, empty, null or has no member', async test => {
+it('200 for a body that is absent, empty, null or without members', async test => {
   const service = await serviceUnderTest(test)
   const json = { headers: { 'content-type': 'application/json' } }
   for (const options of [{}, { rawBody: '', ...json }, { body: null }, { body: {} }]) {
@@ -63,7 +63,7 @@ it('200 takes a body that is absent, empty, null or has no member', async test =
   }
 })
 
-it('200 replays only what the filters name, and each delivery once', async test => {
+it('200 replays only matching deliveries, each once', async test => {
   const service = await serviceUnderTest(test)
   await withFailures(service, 6, order => ({ event_name: order > 3 ? 'Lead' : 'Purchase' }))
   const byIds = await replay(service, { body: { delivery_ids: [1, 1, 5, 99] } })
@@ -78,7 +78,7 @@ it('200 replays only what the filters name, and each delivery once', async test 
   assert.deepEqual(byNone.body, NOTHING)
 })
 
-it('200 looks at the newest events first, up to the limit, and says that there are more', async test => {
+it('200 replays the newest events first, up to the limit, and reports that it was capped', async test => {
   const service = await serviceUnderTest(test)
   await withFailures(service, 5, order => ({ event_time: `2026-11-21T11:0${order}:00Z` }))
   const first = await replay(service, { body: { limit: 2 } })
@@ -88,7 +88,7 @@ it('200 looks at the newest events first, up to the limit, and says that there a
   assert.deepEqual(rest.body, { ...NOTHING, queued: 3 })
 })
 
-it('200 counts what is too old or has no payload any more, and leaves it as it is', async test => {
+it('200 counts deliveries that are too old or without payload, unchanged', async test => {
   const service = await serviceUnderTest(test)
   const old = { event_time: '2026-11-14T13:00:00Z' }
   await withFailures(service, 3, order => (order === 1 ? old : {}))
@@ -102,7 +102,7 @@ it('200 counts what is too old or has no payload any more, and leaves it as it i
   assert.deepEqual(await statusCounts(service), { 'failed:permanent': 2, queued: 1 })
 })
 
-it('200 leaves alone what did not fail, and what belongs to another tracker', async test => {
+it('200 ignores deliveries that did not fail or belong to another tracker', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_id: 'accepted' }))
   await service.deliver()
@@ -114,7 +114,7 @@ it('200 leaves alone what did not fail, and what belongs to another tracker', as
   assert.deepEqual(await statusCounts(service), { accepted: 1, queued: 1 })
 })
 
-it('200 for two replays at the same time, which share the deliveries between them', async test => {
+it('200 for two concurrent replays, which share the deliveries', async test => {
   const service = await serviceUnderTest(test)
   await withFailures(service, 40)
   const replies = await Promise.all(Array.from({ length: 8 }, () => replay(service)))
@@ -130,7 +130,7 @@ it('401 without a secret', async test => {
   assert.equal((await replay(service, { secret: null })).status, 401)
 })
 
-it('422 names every wrong field', async test => {
+it('422 names every invalid field', async test => {
   const service = await serviceUnderTest(test)
   const body = { delivery_ids: [0, '7', 1.5, 2 ** 53], event_name: '', limit: 0 }
   const reply = await replay(service, { body })
@@ -148,7 +148,7 @@ it('422 names every wrong field', async test => {
   }
 })
 
-it('begins the retry schedule anew, and keeps counting the attempts', async test => {
+it('restarts the retry schedule and keeps counting attempts', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase())

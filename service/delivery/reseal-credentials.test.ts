@@ -46,7 +46,7 @@ async function storeOfCredentials(test: TestContext) {
   return { database, connectionString, insert, opened }
 }
 
-it('brings what a previous key sealed under the current one, and counts the rest', async test => {
+it('reseals the credentials of previous keys and counts the others', async test => {
   const { database, insert, opened } = await storeOfCredentials(test)
   const [first, second] = [await insert(OLD, 'first'), await insert(OLD, 'second')]
   const third = await insert(KEYS.current, 'third')
@@ -65,7 +65,7 @@ it('brings what a previous key sealed under the current one, and counts the rest
   })
 })
 
-it('leaves everything else of a destination as it is', async test => {
+it('changes nothing else of a destination', async test => {
   const { database, insert } = await storeOfCredentials(test)
   await insert(OLD, 'token')
   const rest = async () => {
@@ -80,7 +80,7 @@ it('leaves everything else of a destination as it is', async test => {
   assert.deepEqual(await rest(), before)
 })
 
-it('reads more destinations than one page holds, each once', async test => {
+it('reads every destination once across pages', async test => {
   const { database, insert, opened } = await storeOfCredentials(test)
   for (let number = 0; number < 501; number += 1) await insert(OLD, `token-${number}`)
   const { resealed } = await resealCredentials(database, KEYS)
@@ -88,7 +88,7 @@ it('reads more destinations than one page holds, each once', async test => {
   assert.equal(new Set(Object.values(await opened())).size, 501)
 })
 
-it('does not lose a credential that is set at the same moment', async test => {
+it('keeps a credential that is set concurrently', async test => {
   const { database, connectionString, insert, opened } = await storeOfCredentials(test)
   const id = await insert(OLD, 'former')
   const other = new pg.Client({ connectionString }).on('error', () => {})

@@ -21,7 +21,7 @@ async function receipts(service: ServiceUnderTest): Promise<Receipt[]> {
   return (await service.received()).events as unknown as Receipt[]
 }
 
-it('tries again after the backoff, and says what happened and when it goes on', async test => {
+it('retries after the backoff and explains what happened and when it continues', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, ...UNAVAILABLE }])
   await service.submit(samplePurchase())
@@ -45,7 +45,7 @@ it('tries again after the backoff, and says what happened and when it goes on', 
   assert.equal(done.next_attempt_at, null)
 })
 
-it('waits longer after each attempt, and keeps id and time through all of them', async test => {
+it('waits longer after each attempt and keeps the event ID and time', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-21T11:30:00Z' }))
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store' }])
@@ -67,7 +67,7 @@ it('waits longer after each attempt, and keeps id and time through all of them',
   assert.equal(same, true)
 })
 
-it('sends again what may or may not have arrived, and the platform counts it once', async test => {
+it('retries an event with an unknown outcome, which the platform counts once', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
   await service.submit(samplePurchase())
@@ -85,7 +85,7 @@ it('sends again what may or may not have arrived, and the platform counts it onc
   )
 })
 
-it('stays away as long as a throttled platform asks, and spoils no event', async test => {
+it('honors the wait of a throttling platform and counts no failure', async test => {
   const service = await serviceUnderTest(test)
   const headers = { 'x-app-usage': '{"call_count":100,"total_time":25,"total_cputime":25}' }
   const respond = { status: 400, code: 4, subcode: 1_504_022, headers }
@@ -99,7 +99,7 @@ it('stays away as long as a throttled platform asks, and spoils no event', async
   assert.equal((await deliveryOf(service)).status, 'accepted')
 })
 
-it('keeps every request and its answer, and names those that carried the event', async test => {
+it('stores every request with its answer and links the event to them', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, ...UNAVAILABLE }])
   await service.submit(samplePurchase())
@@ -144,7 +144,7 @@ it('keeps every request and its answer, and names those that carried the event',
   assert.equal(carried[0].count, 2)
 })
 
-it('gives up in words when the window would end before the next attempt', async test => {
+it('fails with an explanation when the window would end before the next attempt', async test => {
   const service = await serviceUnderTest(test)
   const almostOver = '2026-11-14T12:01:10Z'
   await service.submit(samplePurchase({ event_time: almostOver }))
@@ -161,7 +161,7 @@ it('gives up in words when the window would end before the next attempt', async 
   assert.match(explanation, /^Given up after 2 attempts: .* Code 2: Service unavailable\.$/)
 })
 
-it('calls an event expired that was never sent while its window was open', async test => {
+it('expires an event that was never sent within its window', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-14T12:30:00Z' }))
   service.clock.forward(1_800)
@@ -172,7 +172,7 @@ it('calls an event expired that was never sent while its window was open', async
   assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 0)
 })
 
-it('does not call an event unsent whose worker died while sending it', async test => {
+it('does not expire an event whose worker died while sending it', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-14T12:02:00Z' }))
   await service.database.pool.query(
@@ -192,7 +192,7 @@ it('delivers a store visit of last month', async test => {
   assert.equal((await deliveryOf(service)).status, 'accepted')
 })
 
-it('clamps an event time ahead of us to the moment of receipt, in every attempt', async test => {
+it('clamps a future event time to the time of receipt in every attempt', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-21T12:04:00Z' }))
   await scriptFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])

@@ -45,7 +45,7 @@ for (const [outcome, status] of Object.entries(ENDS) as [SendOutcome, string][])
   })
 }
 
-it('fails a single attempt whose credential cannot be opened, or that was interrupted', () => {
+it('fails a single attempt that was interrupted or whose credential cannot be opened', () => {
   const moment = (reason: 'credential_unreadable' | 'handed_back') => ({ at: AT, reason })
   const unreadable = NO_RETRY_POLICY.onUnsent(KEY, moment('credential_unreadable'))
   assert.deepEqual([unreadable.status, unreadable.reason], ['failed:auth', 'credential_unreadable'])
@@ -91,7 +91,7 @@ function answer(outcome: SendOutcome, waitSeconds = 0): SendAnswer {
   return { outcome, waitSeconds, httpStatus: 400, traceId: 'A1', answer: null, error }
 }
 
-it('moves every outcome to a status that may follow sent', () => {
+it('maps every outcome to a status that may follow sent', () => {
   for (const outcome of OUTCOMES) {
     for (const windowSeconds of [1, 86_400]) {
       const { status } = settleByAnswer(delivery(1, windowSeconds), answer(outcome), MOMENT)
@@ -100,7 +100,7 @@ it('moves every outcome to a status that may follow sent', () => {
   }
 })
 
-it('ends with an acceptance or a refusal, and nothing is due any more', () => {
+it('ends after an acceptance or a rejection, without another attempt', () => {
   for (const [outcome, status, reason] of [
     ['accepted', 'accepted', 'accepted'],
     ['permanent', 'failed:permanent', 'refused_by_platform'],
@@ -120,7 +120,7 @@ it('ends with an acceptance or a refusal, and nothing is due any more', () => {
   }
 })
 
-it('gives a delivery back unburnt when the destination is refused', () => {
+it('queues a delivery without counting the attempt when the destination is rejected', () => {
   for (const outcome of ['auth', 'config'] as const) {
     const settled = settleByAnswer(delivery(1), answer(outcome), MOMENT)
     assert.equal(settled.status, 'queued')
@@ -130,7 +130,7 @@ it('gives a delivery back unburnt when the destination is refused', () => {
   }
 })
 
-it('tries again after the backoff of the attempt, or after what the platform asks', () => {
+it('retries after the backoff or after the wait that the platform asks for', () => {
   for (const [attemptNumber, waitSeconds, seconds] of [
     [1, 0, 5],
     [2, 0, 30],
@@ -147,7 +147,7 @@ it('tries again after the backoff of the attempt, or after what the platform ask
   }
 })
 
-it('gives up when the next attempt would come after the window', () => {
+it('fails when the next attempt would be after the window', () => {
   const ends = settleByAnswer(delivery(1, 5), answer('retry'), MOMENT)
   assert.deepEqual([ends.status, ends.reason], ['failed:unknown', 'time_used_up'])
   assert.deepEqual([ends.nextAttemptAt, ends.replayableUntil], [null, after(5)])
@@ -155,7 +155,7 @@ it('gives up when the next attempt would come after the window', () => {
   assert.equal(goesOn.status, 'retrying')
 })
 
-it('burns no attempt for what was not handed over', () => {
+it('counts no attempt for an unsent delivery', () => {
   const unsent = settleUnsent({ id: 1 }, 'expired', {
     reason: 'outside_window',
     error: null,
@@ -169,14 +169,14 @@ it('burns no attempt for what was not handed over', () => {
 /** decisions section 5: 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h. */
 const SCHEDULE = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 43_200, 43_200]
 
-it('follows the schedule in the middle of its jitter', () => {
+it('follows the schedule at the middle of the jitter', () => {
   const waits = SCHEDULE.map((_, index) =>
     backoffSeconds({ attemptNumber: index + 1, waitSecondsMin: 0, random: 0.5 }),
   )
   assert.deepEqual(waits, SCHEDULE)
 })
 
-it('spreads by a fifth to either side and no further', () => {
+it('adds jitter of at most a fifth to either side', () => {
   for (const [index, seconds] of SCHEDULE.entries()) {
     const at = (chance: number) =>
       backoffSeconds({ attemptNumber: index + 1, waitSecondsMin: 0, random: chance })
@@ -185,7 +185,7 @@ it('spreads by a fifth to either side and no further', () => {
   }
 })
 
-it('never waits less than the platform asks, nor less than 4 seconds, nor without end', () => {
+it('waits at least as long as the platform asks, at least 4 seconds, and not forever', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -5, max: 100_000 }),

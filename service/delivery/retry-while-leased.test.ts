@@ -83,7 +83,7 @@ const ONCE = {
   deduplicated: 0,
 }
 
-it('settles an answer although the store was away when it came', async test => {
+it('settles an answer that arrived while the database was unavailable', async test => {
   const { service, proxy, counted, deliver } = await workerBehindProxy(test)
   const run = await deliver(() => {
     proxy.cut()
@@ -100,7 +100,7 @@ for (const [what, text] of [
   ['request', 'insert into "send_attempts"'],
   ['settlement', 'delete from delivery_queue queue using settlement'],
 ] as const) {
-  it(`counts once a ${what} that was committed and whose acknowledgement was lost`, async test => {
+  it(`counts once a ${what} that was committed and whose confirmation was lost`, async test => {
     const { service, proxy, counted, deliver } = await workerBehindProxy(test)
     let isLost = false
     proxy.loseAnswerTo(text).then(() => {
@@ -115,7 +115,7 @@ for (const [what, text] of [
   })
 }
 
-it('writes nothing after another worker took what it had', async test => {
+it('writes nothing after another worker claimed its deliveries', async test => {
   const { service, proxy, deliver } = await workerBehindProxy(test)
   await deliver(() => {
     proxy.cut()
@@ -127,7 +127,7 @@ it('writes nothing after another worker took what it had', async test => {
   assert.deepEqual({ settled, attempts, counted }, { settled: 0, attempts: 1, counted: 0 })
 })
 
-it('gives up before the lease ends, and a worker that stops does after five seconds', async test => {
+it('gives up before the lease ends, or after five seconds when stopping', async test => {
   const { proxy, deliver } = await workerBehindProxy(test)
   // With time for one request, and two seconds for its settlement.
   const leaseSeconds = 14
@@ -143,7 +143,7 @@ it('gives up before the lease ends, and a worker that stops does after five seco
   assert.ok(seconds > 3 && seconds < leaseSeconds - 1, `after ${seconds} s`)
 })
 
-it('tries no longer than the lease lasts, and never what is wrong by itself', async () => {
+it('retries only transient errors, and only while the lease lasts', async () => {
   const failing = (code: string) => {
     const tries = { count: 0 }
     const write = async () => {

@@ -59,7 +59,7 @@ for (const [fault, [changes, message]] of Object.entries(LOCAL_FAULTS)) {
   })
 }
 
-it('skips what a withdrawal overtook between acceptance and sending', async test => {
+it('skips a delivery whose visitor withdrew between acceptance and sending', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-another', visitor_id: 'visitor-2' }))
@@ -85,7 +85,7 @@ it('skips a retry whose visitor withdrew after the first attempt', async test =>
   assert.deepEqual([status, attempt_count], ['skipped:consent', 1])
 })
 
-it('sends what has a consent captured after the withdrawal', async test => {
+it('sends an event with consent captured after the withdrawal', async test => {
   const service = await serviceUnderTest(test)
   await withdraw(service, 'visitor-1')
   service.clock.forward(3_600)
@@ -95,7 +95,7 @@ it('sends what has a consent captured after the withdrawal', async test => {
   assert.equal((await deliveryOf(service)).status, 'accepted')
 })
 
-it('fails an event whose identity payload has expired, and says so', async test => {
+it('fails an event whose identity payload has expired, with an explanation', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.database.pool.query('delete from event_payloads')
@@ -105,7 +105,7 @@ it('fails an event whose identity payload has expired, and says so', async test 
   assert.match(explanation, /^Not sent: the identity payload of the event is gone/)
 })
 
-it('fails the one guilty event with the code of the platform, and the rest go through', async test => {
+it("fails the one invalid event with the platform's code and delivers the others", async test => {
   const service = await serviceUnderTest(test)
   const bad = samplePurchase({ event_id: 'bad' })
   await service.submit(bad)

@@ -7,7 +7,7 @@ import { type CredentialKeys, openCredential, sealCredential } from './sealed-cr
 const KEYS: CredentialKeys = { current: randomBytes(32), previous: [] }
 const DESTINATION_ID = '0190bbbb-0000-7000-8000-000000000001'
 
-it('opens what it sealed, whatever the text', () => {
+it('opens what it sealed, for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), credential => {
       const sealed = sealCredential(KEYS, DESTINATION_ID, credential)
@@ -17,7 +17,7 @@ it('opens what it sealed, whatever the text', () => {
   )
 })
 
-it('never seals the same text to the same bytes, and shows none of it', () => {
+it('never seals the same text to the same bytes, and contains none of it', () => {
   const credential = 'EAABsbCS1iHgBO7ZC'
   const first = sealCredential(KEYS, DESTINATION_ID, credential)
   const second = sealCredential(KEYS, DESTINATION_ID, credential)
@@ -26,7 +26,7 @@ it('never seals the same text to the same bytes, and shows none of it', () => {
   assert.equal(first.length, 12 + 16 + credential.length)
 })
 
-it('opens nothing when any one bit was changed, with any of the keys', () => {
+it('opens nothing when any bit was changed, with any key', () => {
   const keys = { current: KEYS.current, previous: [randomBytes(32), randomBytes(32)] }
   const sealed = sealCredential(keys, DESTINATION_ID, 'token')
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {
@@ -36,7 +36,7 @@ it('opens nothing when any one bit was changed, with any of the keys', () => {
   }
 })
 
-it('opens nothing that was cut short', () => {
+it('opens nothing that was truncated', () => {
   const sealed = sealCredential(KEYS, DESTINATION_ID, 'token')
   for (let length = 0; length < sealed.length; length += 1) {
     assert.equal(openCredential(KEYS, DESTINATION_ID, sealed.subarray(0, length)), null)
@@ -52,7 +52,7 @@ it('opens nothing for another destination or with other keys', () => {
   assert.equal(openCredential(strangers, DESTINATION_ID, sealed), null)
 })
 
-it('a rotated key opens what each of the previous ones sealed, and says so', () => {
+it('opens with previous keys what they sealed, and reports it', () => {
   const [oldest, older, current] = [randomBytes(32), randomBytes(32), randomBytes(32)]
   const rotated = { current, previous: [older, oldest] }
   for (const key of [older, oldest]) {
@@ -62,7 +62,7 @@ it('a rotated key opens what each of the previous ones sealed, and says so', () 
   }
 })
 
-it('seals with the current key alone', () => {
+it('seals only with the current key', () => {
   const rotated = { current: randomBytes(32), previous: [KEYS.current] }
   const sealed = sealCredential(rotated, DESTINATION_ID, 'token')
   assert.equal(openCredential(rotated, DESTINATION_ID, sealed)?.key, 'current')

@@ -70,7 +70,7 @@ function idsOf(decided: Map<number, SendOutcome>, outcome: SendOutcome): number[
   return [...decided].filter(([, found]) => found === outcome).map(([id]) => id)
 }
 
-it('sends a good batch in one request', async test => {
+it('sends a valid batch in one request', async test => {
   const { requests, decided, unsent } = await send(test, batch(1_000))
   assert.equal(requests.length, 1)
   assert.equal(requests[0]?.eventCount, 1_000)
@@ -78,7 +78,7 @@ it('sends a good batch in one request', async test => {
   assert.deepEqual(unsent, [])
 })
 
-it('finds the one guilty event of a thousand, and the rest go through', async test => {
+it('isolates the one invalid event of a thousand and sends the others', async test => {
   const { requests, decided, url } = await send(test, batch(1_000, { 613: { eventTime: TOO_OLD } }))
   assert.deepEqual(idsOf(decided, 'permanent'), [613])
   assert.equal(idsOf(decided, 'accepted').length, 999)
@@ -87,7 +87,7 @@ it('finds the one guilty event of a thousand, and the rest go through', async te
   assert.deepEqual([receipts, deduplicated], [999, 0])
 })
 
-it('finds guilty events at both ends and side by side', async test => {
+it('isolates adjacent invalid events and those at both ends', async test => {
   const old = { eventTime: TOO_OLD }
   const { decided } = await send(test, batch(16, { 1: old, 8: old, 9: old, 16: old }))
   assert.deepEqual(
@@ -97,7 +97,7 @@ it('finds guilty events at both ends and side by side', async test => {
   assert.equal(idsOf(decided, 'accepted').length, 12)
 })
 
-it('asks about each event once when all of them are guilty, and no more', async test => {
+it('sends each event alone only once when all are invalid', async test => {
   const odd = Object.fromEntries(
     Array.from({ length: 8 }, (_, i) => [i + 1, { eventTime: TOO_OLD }]),
   )
@@ -106,7 +106,7 @@ it('asks about each event once when all of them are guilty, and no more', async 
   assert.equal(requests.length, 15)
 })
 
-it('does not halve an answer that says nothing about the content', async test => {
+it('does not halve a batch after an answer that is not about its content', async test => {
   for (const [code, outcome] of [
     [2, 'retry'],
     [9_999, 'unknown'],
@@ -124,7 +124,7 @@ for (const [code, outcome] of [
   [4, 'throttle'],
   [368, 'retry'],
 ] as const) {
-  it(`sends no further half after code ${code}, and hands the rest back`, async test => {
+  it(`sends no further half after code ${code}, and returns the rest unsent`, async test => {
     const faults = [
       { times: 1, respond: { status: 400, code: 100, subcode: 2_804_003 } },
       { respond: { status: 400, code } },
@@ -137,7 +137,7 @@ for (const [code, outcome] of [
   })
 }
 
-it('goes on with the other half after an answer that was only late', async test => {
+it('continues with the other half after a timeout', async test => {
   const faults = [
     { times: 1, respond: { status: 400, code: 100, subcode: 2_804_003 } },
     { times: 1, respond: { status: 503, code: 2 } },
@@ -148,7 +148,7 @@ it('goes on with the other half after an answer that was only late', async test 
   assert.deepEqual(unsent, [])
 })
 
-it('sends no more when the platform accepts and asks to slow down', async test => {
+it('stops when the platform accepts and asks for a pause', async test => {
   const body = '{"events_received":4,"messages":[],"fbtrace_id":"A1"}'
   const headers = { 'x-app-usage': '{"call_count":95}' }
   const faults = [
@@ -160,7 +160,7 @@ it('sends no more when the platform accepts and asks to slow down', async test =
   assert.deepEqual(unsent, [5, 6, 7, 8])
 })
 
-it('starts nothing any more when its time is up, and loses nobody', async test => {
+it('starts no request when the lease is too short, and returns all deliveries', async test => {
   const none = await send(test, batch(3), { mayStart: () => false })
   assert.deepEqual([none.requests.length, none.unsent], [0, [1, 2, 3]])
   assert.equal(none.lastOutcome, undefined)

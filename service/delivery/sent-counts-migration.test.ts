@@ -8,7 +8,7 @@ import { testStore } from '../../testing/test-store.ts'
 
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0007-sent-counts.sql')
 
-it('0007 counts what was accepted in the days before it, and nothing older or undecided', async test => {
+it('0007 counts deliveries accepted in the previous days, none older or undecided', async test => {
   const { database } = await testStore(test)
   const { pool } = database
   const eventIds = ['a', 'b', 'c', 'd', 'e']

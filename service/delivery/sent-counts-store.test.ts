@@ -35,7 +35,7 @@ function sentOfDay({ database, tracker }: ServiceUnderTest, day = DAY) {
 
 const NONE = { acceptedOfOtherDays: 0, acceptedOnOtherDays: 0, tests: 0, unknownAttempts: 0 }
 
-it('counts which identifiers the accepted events carried, by name', async test => {
+it('counts the identifiers of accepted events by event name', async test => {
   const em = 'jane@example.com'
   const service = await serviceThatSent(test, [
     { user_data: { em, client_user_agent: 'Mozilla/5.0' } },
@@ -58,7 +58,7 @@ it('counts a click id that was joined from an earlier visit', async test => {
   assert.deepEqual(purchase, { eventName: 'Purchase', events: 1, keys: { em: 1, fbc: 1 } })
 })
 
-it('adds up the days of a span, both ends included', async test => {
+it('sums the days of a range, both ends included', async test => {
   const service = await serviceThatSent(test, [{}])
   service.clock.forward(86_400)
   await submit(service, {}, 1)
@@ -79,7 +79,7 @@ it('counts nothing of another tracker or destination', async test => {
   assert.deepEqual(await countSentOfDay(service.database, mixed), [])
 })
 
-it('tells the day of sending from the day of the event', async test => {
+it('separates the day of sending from the day of the event', async test => {
   const service = await serviceThatSent(test, [{}, { event_time: '2026-11-20T23:59:59Z' }])
   assert.deepEqual(await sentOfDay(service), [
     { eventName: 'Purchase', ...NONE, accepted: 2, acceptedOfOtherDays: 1 },
@@ -90,14 +90,14 @@ it('tells the day of sending from the day of the event', async test => {
   assert.deepEqual(await sentOfDay(service, '2026-11-19'), [])
 })
 
-it('counts an event whose time lies ahead on the day on which it came', async test => {
+it('counts an event with a future time on its day of receipt', async test => {
   const service = await serviceUnderTest(test, { startAt: '2026-11-21T23:59:00Z' })
   await submit(service, { event_time: '2026-11-22T00:01:00Z' })
   await service.deliver()
   assert.deepEqual(await sentOfDay(service), [{ eventName: 'Purchase', ...NONE, accepted: 1 }])
 })
 
-it('counts test events apart, and none of their identifiers', async test => {
+it('counts test events separately and without their identifiers', async test => {
   const service = await serviceUnderTest(test)
   const path = `/api/v1/destinations/${service.tracker.destinationId}`
   const body = { enabled: true, test_event_code: 'TEST1' }
@@ -118,7 +118,7 @@ it('counts test events apart, and none of their identifiers', async test => {
   ])
 })
 
-it('counts an attempt without an answer, and the acceptance that follows it', async test => {
+it('counts an attempt without an answer and the acceptance after it', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store', times: 2 }])
   await submit(service, {})
@@ -132,7 +132,7 @@ it('counts an attempt without an answer, and the acceptance that follows it', as
   ])
 })
 
-it('counts neither refusals nor what never left, and a replay once', async test => {
+it('counts no rejected or unsent event, and a replay once', async test => {
   const service = await serviceUnderTest(test)
   const refusal = { status: 400, code: 100, message: 'Invalid parameter' }
   await scriptFaults(service.simulatorUrl, [{ respond: refusal, times: 1 }])
@@ -145,7 +145,7 @@ it('counts neither refusals nor what never left, and a replay once', async test 
   assert.deepEqual(await sentOfDay(service), [{ eventName: 'Purchase', ...NONE, accepted: 1 }])
 })
 
-it('counts two hundred names a day, and what is beyond under one', async test => {
+it('counts two hundred event names a day and the others under one name', async test => {
   const lead = (number: number) => ({ event_name: `custom-${number}`, value_data: undefined })
   const numbers = Array.from({ length: 230 }, (_, index) => lead(1_000 + index))
   const service = await serviceThatSent(test, [...numbers, lead(1_001)])
@@ -163,7 +163,7 @@ it('counts two hundred names a day, and what is beyond under one', async test =>
   assert.deepEqual([later[0]?.accepted, later[2]?.accepted], [31, 3])
 })
 
-it('takes any name and any identifier key for what it is', async test => {
+it('counts any event name and any identifier key', async test => {
   const events = ['__proto__', 'a b', `it's "quoted" \\ {,}`, 'Ünïcode 日本'].map(event_name => ({
     event_name,
     value_data: undefined,

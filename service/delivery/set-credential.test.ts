@@ -86,7 +86,7 @@ it('resumes a paused destination and drains it without waiting for a probe', asy
   assert.deepEqual(await attemptCounts(service), { 'accepted/1': 7 })
 })
 
-it('wakes a worker that sleeps', async test => {
+it('wakes a sleeping worker', async test => {
   const service = await serviceUnderTest(test)
   await revokeCurrentToken(service)
   await submitFor(service, service.tracker, 3)
@@ -106,7 +106,7 @@ it('wakes a worker that sleeps', async test => {
   await eventuallyStatus(service, 'accepted', { count: 3 })
 })
 
-it('keeps the dataset or changes it, and leaves what else is there', async test => {
+it('keeps or changes the dataset and leaves the rest of the configuration', async test => {
   const service = await serviceUnderTest(test)
   const before = await destinationOf(service)
   await setToken(service, 'a-new-token')
@@ -125,7 +125,7 @@ it('keeps the dataset or changes it, and leaves what else is there', async test 
   assert.equal(receipts, 1)
 })
 
-it("says that a tracker has no such destination, and touches no other's", async test => {
+it('reports an unknown destination and changes none of another tracker', async test => {
   const service = await serviceUnderTest(test)
   const other = await service.newTracker()
   const { trackerId } = service.tracker
@@ -136,7 +136,7 @@ it("says that a tracker has no such destination, and touches no other's", async 
   assert.notEqual((await platformTargetOf(service, other)).accessToken, 'x')
 })
 
-it('is not undone by a late refusal of the credential before it', async test => {
+it('is not paused by a late rejection of the previous credential', async test => {
   const service = await serviceUnderTest(test)
   const moves = watchMoves(service)
   await revokeCurrentToken(service)
@@ -150,7 +150,7 @@ it('is not undone by a late refusal of the credential before it', async test => 
   assert.deepEqual(moves, [])
 })
 
-it('is judged by its own answers when a late probe of the one before it is refused', async test => {
+it('ignores a late rejected probe of the previous credential', async test => {
   const service = await serviceUnderTest(test)
   await revokeCurrentToken(service)
   await submitFor(service, service.tracker, 2)
@@ -161,7 +161,7 @@ it('is judged by its own answers when a late probe of the one before it is refus
   await isPausedByItsOwnAnswer(service)
 })
 
-it('is judged by its own answers when a late probe of the one before it works', async test => {
+it('ignores a late successful probe of the previous credential', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 401, code: 190 } }])
   await submitFor(service, service.tracker, 2)

@@ -42,7 +42,7 @@ it('never mixes test events and live events in a request', async test => {
   assert.match(body.deliveries[0].explanation, /accepted the event as a test event/)
 })
 
-it('marks events as test events while test mode is on, and no longer', async test => {
+it('marks events as test events only while test mode is on', async test => {
   const service = await serviceUnderTest(test)
   await setTestMode(service, { code: 'TEST12345', until: '2026-11-21T13:00:00Z' })
   await service.submit(samplePurchase({ event_id: 'during' }))
@@ -56,7 +56,7 @@ it('marks events as test events while test mode is on, and no longer', async tes
   assert.deepEqual([receipts, test_receipts], [1, 1])
 })
 
-it('never sends a test event as a live one, not even when the code is gone', async test => {
+it('never sends a test event as a live one, even without a code', async test => {
   const service = await serviceUnderTest(test)
   await submitMixed(service)
   await setTestMode(service, { code: null, until: null })

@@ -19,7 +19,7 @@ async function isTest(service: ServiceUnderTest, eventId: string): Promise<boole
   return body.deliveries[0].is_test
 }
 
-it('200 makes the next event a test event, and the one after switching off a live one', async test => {
+it('200 makes the next event a test event until it is switched off', async test => {
   const service = await serviceUnderTest(test)
   assert.equal(await isTest(service, 'before'), false)
   const on = await switchTo(service, { enabled: true, test_event_code: 'TEST00007' })
@@ -41,7 +41,7 @@ it('200 makes the next event a test event, and the one after switching off a liv
   ])
 })
 
-it('200 shows the destination, and nothing of its credential', async test => {
+it('200 returns the destination without its credential', async test => {
   const service = await serviceUnderTest(test)
   const { body, text } = await switchTo(service, { enabled: true, test_event_code: 'TEST00007' })
   const { destinationId, trackerId, workspaceId } = service.tracker
@@ -67,7 +67,7 @@ it('200 shows the destination, and nothing of its credential', async test => {
   assert.doesNotMatch(text, /credential"|sealed|token/)
 })
 
-it('switches itself off after a day', async test => {
+it('switches off after a day', async test => {
   const service = await serviceUnderTest(test)
   await switchTo(service, { enabled: true })
   service.clock.forward(86_399)
@@ -78,7 +78,7 @@ it('switches itself off after a day', async test => {
   assert.equal(await isTest(service, 'first'), false)
 })
 
-it('shows test mode as off once its time is over', async test => {
+it('shows test mode as off after its end', async test => {
   const service = await serviceUnderTest(test)
   await switchTo(service, { enabled: true })
   const { pool } = service.database
@@ -90,7 +90,7 @@ it('shows test mode as off once its time is over', async test => {
   assert.match(body.message, /^Test mode is off/)
 })
 
-it('never switches on without a code, and keeps the code that is there', async test => {
+it('never switches on without a code, and keeps an existing code', async test => {
   const service = await serviceUnderTest(test)
   const codeAfter = async (body: unknown) => {
     const reply = await switchTo(service, body)
@@ -110,7 +110,7 @@ it('401 without a secret', async test => {
   assert.equal((await switchTo(service, { enabled: true }, { secret: null })).status, 401)
 })
 
-it("404 for another tracker's destination, and for what can be no destination", async test => {
+it("404 for another tracker's destination and for an invalid id", async test => {
   const service = await serviceUnderTest(test)
   const stranger = await service.newTracker()
   const nobodys = '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11'
@@ -135,7 +135,7 @@ it("404 for another tracker's destination, and for what can be no destination", 
   assert.equal(theirs.body.destination.config.test_event_code, null)
 })
 
-it('422 names every wrong field', async test => {
+it('422 names every invalid field', async test => {
   const service = await serviceUnderTest(test)
   const long = 'x'.repeat(101)
   for (const [body, fields] of [
@@ -154,7 +154,7 @@ it('422 names every wrong field', async test => {
   }
 })
 
-it('200 for two switches at the same time: the later one wins whole', async test => {
+it('200 for two concurrent switches: the later one wins completely', async test => {
   const service = await serviceUnderTest(test)
   const codes = ['TEST1', 'TEST2', 'TEST3', 'TEST4']
   const replies = await Promise.all(

@@ -13,7 +13,7 @@ import { countWaitingOfDay } from './backlog-store.ts'
 
 const DAY = { from: new Date('2026-11-21T00:00:00Z'), until: new Date('2026-11-22T00:00:00Z') }
 
-it('counts what waits of the day, and what of it may have arrived', async test => {
+it('counts the waiting deliveries of a day and those that may have arrived', async test => {
   const { database } = await testStore(test)
   const yesterday = new Date(STORED_AT.getTime() - 86_400_000)
   const ahead = new Date(STORED_AT.getTime() + 86_400_000)

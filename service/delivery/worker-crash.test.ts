@@ -53,7 +53,7 @@ async function receivedOnce(service: ServiceUnderTest, count: number): Promise<v
   assert.equal(new Set(first.map(({ event_id }) => event_id)).size, count)
 }
 
-it('delivers everything after a worker was killed while it sent', async test => {
+it('delivers everything after a worker was killed while sending', async test => {
   const service = await startedNow(test)
   await submitFor(service, service.tracker, 20)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: NEVER_MILLISECONDS }])
@@ -70,7 +70,7 @@ it('delivers everything after a worker was killed while it sent', async test => 
   await receivedOnce(service, 20)
 })
 
-it('sends nothing again that was answered before the worker was killed', async test => {
+it('repeats no request that was answered before the worker was killed', async test => {
   const service = await startedNow(test)
   await submitFor(service, service.tracker, 8)
   const guilty = { event_id: `${service.tracker.trackerId}-8` }
@@ -91,7 +91,7 @@ it('sends nothing again that was answered before the worker was killed', async t
   await receivedOnce(service, 8)
 })
 
-it('leaves nothing under way when it is asked to end', async test => {
+it('leaves no request in flight when it is stopped', async test => {
   const service = await startedNow(test)
   await submitFor(service, service.tracker, 5)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 1_000 }])

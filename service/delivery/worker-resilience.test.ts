@@ -39,7 +39,7 @@ async function storeAway({ connectionString }: ServiceUnderTest): Promise<() => 
   return () => asAdmin(client => client.query(`alter database ${name} allow_connections true`))
 }
 
-it('goes on after the store was away, in the middle of everything', async test => {
+it('continues after the database was unavailable', async test => {
   const service = await serviceUnderTest(test, { batchMax: 5 })
   await submitFor(service, service.tracker, 20)
   const worker = workerUnderTest(test, service, { limits: { pollSeconds: 0.1 } })
@@ -53,7 +53,7 @@ it('goes on after the store was away, in the middle of everything', async test =
   assert.equal(unique_events, 20)
 })
 
-it('delivers although what it does now and then fails', async test => {
+it('delivers although onPoll fails', async test => {
   const service = await serviceUnderTest(test)
   await submitFor(service, service.tracker, 1)
   const onPoll = () => Promise.reject(new Error('no partition for tomorrow'))
@@ -62,7 +62,7 @@ it('delivers although what it does now and then fails', async test => {
   assert.match(String(worker.errors[0]), /no partition for tomorrow/)
 })
 
-it('holds up no lane for one whose platform does not answer', async test => {
+it('delays no destination because another platform does not answer', async test => {
   const service = await serviceUnderTest(test, { batchMax: 1 })
   const dead = await service.newTracker()
   const { datasetId } = await platformTargetOf(service, dead)
@@ -77,7 +77,7 @@ it('holds up no lane for one whose platform does not answer', async test => {
   assert.equal(accepted, undefined)
 })
 
-it('lets no crowd of throttled lanes keep a healthy one waiting', async test => {
+it('delays no healthy destination because of many throttled ones', async test => {
   const service = await serviceUnderTest(test, { batchMax: 1 })
   const { datasetId } = await platformTargetOf(service, service.tracker)
   const throttled = []
@@ -97,7 +97,7 @@ it('lets no crowd of throttled lanes keep a healthy one waiting', async test => 
   assert.deepEqual(await statusCounts(service), { accepted: 3, queued: 20, retrying: 10 })
 })
 
-it('asks an unreachable platform ever more rarely, and leaves what waits unburnt', async test => {
+it('backs off from an unreachable platform and counts no attempt of waiting deliveries', async test => {
   const service = await serviceUnderTest(test, { batchMax: 1 })
   await submitFor(service, service.tracker, 20)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
@@ -114,7 +114,7 @@ it('asks an unreachable platform ever more rarely, and leaves what waits unburnt
   assert.ok(rows[0].untouched >= 10, `${rows[0].untouched} of 20 are untouched`)
 })
 
-it('wakes a paused lane with one probe and then drains it', async test => {
+it('resumes a paused destination with one probe and then drains its queue', async test => {
   const service = await serviceUnderTest(test, { batchMax: 10 })
   const { accessToken, datasetId } = await platformTargetOf(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)

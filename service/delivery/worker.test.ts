@@ -35,7 +35,7 @@ function counted({ platforms }: DeliveryContext) {
   return { platforms: counting, most }
 }
 
-it('drains many lanes, within its limits, and sends nothing twice', async test => {
+it('drains many queues within its limits and sends nothing twice', async test => {
   const service = await serviceUnderTest(test, { batchMax: 2 })
   const trackers = [service.tracker]
   for (let number = 1; number < 12; number += 1) trackers.push(await service.newTracker())
@@ -55,7 +55,7 @@ it('drains many lanes, within its limits, and sends nothing twice', async test =
   assert.ok(most.lane <= 2, `${most.lane} requests at once to one lane`)
 })
 
-it('shares the work with another worker, and no event goes out twice', async test => {
+it('shares the work with another worker and sends no event twice', async test => {
   const service = await serviceUnderTest(test, { batchMax: 3 })
   const other = await service.newTracker()
   await submitFor(service, service.tracker, 40)
@@ -85,7 +85,7 @@ it('sleeps until it is woken', async test => {
   await eventuallyStatus(service, 'accepted', { count: 1 })
 })
 
-it('looks by itself now and then when it is not woken', async test => {
+it('polls when it is not woken', async test => {
   const service = await serviceUnderTest(test)
   const looked = Promise.withResolvers<void>()
   const onPoll = async () => looked.resolve()
@@ -107,7 +107,7 @@ it('delivers test events right after the live ones, without waiting for a poll',
   assert.deepEqual([receipts, test_receipts], [2, 2])
 })
 
-it('settles what is under way before it stops, and takes nothing new', async test => {
+it('settles the requests in flight before it stops, and claims nothing new', async test => {
   const service = await serviceUnderTest(test)
   await submitFor(service, service.tracker, 3)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 500 }])
@@ -125,7 +125,7 @@ it('settles what is under way before it stops, and takes nothing new', async tes
   assert.deepEqual(await statusCounts(service, other.trackerId), { queued: 1 })
 })
 
-it('hands back the rest of a divided batch when it stops, instead of sending on', async test => {
+it('hands back the rest of a halved batch when it stops', async test => {
   const service = await serviceUnderTest(test)
   await submitFor(service, service.tracker, 8)
   const respond = { status: 400, code: 100, subcode: 2_804_048 }
@@ -143,7 +143,7 @@ it('hands back the rest of a divided batch when it stops, instead of sending on'
   assert.deepEqual(rows, [{ status_reason: 'handed_back', attempt_count: 0 }])
 })
 
-it('stops at once when it has nothing to do', async test => {
+it('stops immediately when it has nothing to do', async test => {
   const service = await serviceUnderTest(test)
   const worker = workerUnderTest(test, service)
   await worker.stop()

@@ -1,39 +1,39 @@
 /**
- * One kind of work beside requests and deliveries. It may be done twice: its process can die before
- * the end is noted, and somebody can ask for it again. So it looks for what is due and missing
- * instead of counting on when it runs, and a second run finds nothing to do.
+ * Background work apart from requests and deliveries. A job can run twice: its process can die
+ * before the success is recorded, and it can be enqueued again. A job is therefore idempotent: it
+ * looks for due work instead of relying on when it runs, and a second run finds nothing to do.
  */
 export interface Job {
-  /** In kebab-case. It stands in the log, in metrics and in the store, so it does not change. */
+  /** In kebab-case. It is part of logs, metrics and stored jobs, so it does not change. */
   name: string
-  /** When it runs, in UTC (`schedule.ts` says in which form); null when only on request. */
+  /** When it runs, in UTC (see `parsePeriodSeconds`); null for a job that is only enqueued. */
   schedule: string | null
-  /** At most this long: then the signal tells, and a minute later another process may take over. */
+  /** The signal aborts after this long; a minute later another process may take over. */
   timeoutSeconds: number
-  /** Throws when it could not do all; it is then tried again. */
+  /** Throws when it could not finish; it is then retried. */
   run(payload: JobPayload, context: JobContext): Promise<void>
 }
 
-/** What a request says (`enqueueJob`); empty when the schedule started it. No identity in it. */
+/** The payload of `enqueueJob`; empty for a scheduled run. It contains no identity. */
 export type JobPayload = Record<string, unknown>
 
 export interface JobContext {
   now: Date
-  /** Aborted when the time is up or the process ends. What is done by then should be kept. */
+  /** Aborted when the job times out or the process stops. Finished work should be kept. */
   signal: AbortSignal
 }
 
-/** Pauses of 3, 7, 20, 55, ... seconds lie between them, together an hour and a quarter. */
+/** With delays of 3, 7, 20, 55, ... seconds between them, an hour and a quarter in total. */
 export const JOB_ATTEMPTS_MAX = 9
 
 export type JobOutcome = 'succeeded' | 'failed' | 'interrupted'
 
-/** One attempt, over. `interrupted`: the process was told to end, another one goes on. */
+/** A finished attempt. `interrupted`: the process was stopping, and another one retries. */
 export interface JobRun {
   name: string
   outcome: JobOutcome
   seconds: number
-  /** What it threw; null when it succeeded. */
+  /** The thrown error; null when it succeeded. */
   error: unknown
 }
 
@@ -44,10 +44,10 @@ const DAY_SECONDS = 86_400
 const SCHEDULE_FORMS = /^(?:\*\/(?<minutes>\d+) \*|(?<minute>\d+) (?<hour>\*|\d+)) \* \* \*$/
 
 /**
- * The seconds between two runs of a schedule. Schedules are crontab lines, in UTC and in one of
- * three forms: every so many minutes that divide an hour, hourly (`7 * * * *`), daily
- * (`10 3 * * *` is 03:10). None is rarer, so that a run that was missed is one of the last day.
- * Throws a RangeError on any other form.
+ * The interval of a schedule in seconds. Schedules are crontab lines in UTC, in one of three forms:
+ * every N minutes, where N divides 60, hourly (`7 * * * *`) or daily
+ * (`10 3 * * *` is 03:10). None is rarer, so that a missed run is always one of the last day.
+ * Throws a RangeError for any other form.
  */
 export function parsePeriodSeconds(schedule: string): number {
   const { minutes, minute, hour } = SCHEDULE_FORMS.exec(schedule)?.groups ?? {}

@@ -8,15 +8,15 @@ export interface JobAttempt {
   job: Job
   payload: unknown
   now: Date
-  /** Aborted when the time of the job is over, or the process ends. */
+  /** Aborted when the job times out or the process stops. */
   signal: AbortSignal
-  isEnding: () => boolean
+  isStopping: () => boolean
   onDone: (run: JobRun) => void
 }
 
 /**
- * Runs a job once, and tells how it went. Throws when it is to be tried again, in
- * words that may be kept in the store: what really happened is for the log.
+ * Runs a job once and reports the outcome. Throws an error for a retry; its message is stored with
+ * the job, so it names only the kind of error. The log gets the original error.
  */
 export async function runJob(attempt: JobAttempt): Promise<void> {
   const { database, job, now, signal, onDone } = attempt
@@ -24,24 +24,24 @@ export async function runJob(attempt: JobAttempt): Promise<void> {
   const startedAt = monotonicSeconds()
   try {
     await job.run(readPayload(attempt.payload), { now, signal })
-    // One that ended early because it was told to has something left to do.
+    // A job that stopped early because of the signal has work left.
     signal.throwIfAborted()
     if (job.schedule !== null) await recordJobSuccess(database, name)
   } catch (error) {
-    const outcome = attempt.isEnding() ? 'interrupted' : 'failed'
+    const outcome = attempt.isStopping() ? 'interrupted' : 'failed'
     onDone({ name, outcome, seconds: monotonicSeconds() - startedAt, error })
     throw new Error(`${outcome}: ${classifyError(error)}`)
   }
   onDone({ name, outcome: 'succeeded', seconds: monotonicSeconds() - startedAt, error: null })
 }
 
-/** Without what graphile-worker adds when the schedule started it. */
+/** The payload without the member that graphile-worker adds for a scheduled run. */
 function readPayload(payload: unknown): JobPayload {
-  const { _cron, ...said } = (payload ?? {}) as JobPayload
-  return said
+  const { _cron, ...own } = (payload ?? {}) as JobPayload
+  return own
 }
 
-/** The kind of an error; its message could repeat what a row holds. */
+/** The kind of an error, because its message may repeat values of a row. */
 function classifyError(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   const { code } = error as { code?: unknown }

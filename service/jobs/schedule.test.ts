@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parsePeriodSeconds } from './job.ts'
 
-it('knows the time between two runs of every form', () => {
+it('returns the interval of every form of schedule', () => {
   assert.equal(parsePeriodSeconds('*/15 * * * *'), 900)
   assert.equal(parsePeriodSeconds('7 * * * *'), 3_600)
   assert.equal(parsePeriodSeconds('10 3 * * *'), 86_400)

@@ -12,7 +12,7 @@ import {
   registerJobs,
 } from './store.ts'
 
-it('a job that is asked for many times waits once, and once for each payload', async test => {
+it('enqueues a repeated request once per payload', async test => {
   const { database } = await testStore(test)
   await Promise.all(Array.from({ length: 8 }, () => enqueueJob(database, 'look')))
   for (const date of ['2026-11-20', '2026-11-20', '2026-11-19']) {
@@ -21,7 +21,7 @@ it('a job that is asked for many times waits once, and once for each payload', a
   assert.equal((await readJobStatistics(database, [])).counts.queued, 3)
 })
 
-it('a job that is asked for while it runs is queued once more', async test => {
+it('enqueues a running job once more', async test => {
   const place = await jobsUnderTest(test)
   const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   place.start([
@@ -43,7 +43,7 @@ it('a job that is asked for while it runs is queued once more', async test => {
   assert.equal(place.runs.length, 2)
 })
 
-it('nothing is asked for when the transaction that asked is taken back', async test => {
+it('enqueues nothing when the transaction is rolled back', async test => {
   const { database } = await testStore(test)
   const asked = database.query.transaction().execute(async query => {
     await enqueueJob({ query }, 'look')
@@ -53,7 +53,7 @@ it('nothing is asked for when the transaction that asked is taken back', async t
   assert.equal((await readJobStatistics(database, [])).counts.queued, 0)
 })
 
-it('a job that failed to the end is shown, forgotten after a week, and replaced sooner', async test => {
+it('counts a failed job, deletes it after a week, and replaces it on a new request', async test => {
   const { database } = await testStore(test)
   const failToTheEnd = (name: string) =>
     database.pool.query(
@@ -84,7 +84,7 @@ it('a job that failed to the end is shown, forgotten after a week, and replaced 
   ])
 })
 
-it('it is known how long a job has not succeeded, from when it is known', async test => {
+it('measures the time since a job last succeeded or was registered', async test => {
   const { database } = await testStore(test)
   await registerJobs(database, ['daily', 'hourly'])
   await database.pool.query(`update job_records set known_at = now() - interval '1 hour'`)

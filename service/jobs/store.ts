@@ -6,14 +6,14 @@ import { JOB_ATTEMPTS_MAX, type JobPayload } from './job.ts'
 const ENQUEUE_TRIES_MAX = 3
 const FAILED_RETENTION_DAYS = 7
 const DELETED_JOBS_MAX = 1_000
-/** A metrics request goes without the figure rather than wait longer. */
+/** A metrics request omits the value rather than wait longer. */
 const QUERY_TIMEOUT_MILLISECONDS = 3_000
 
 /**
- * Asks for a job: at once, or when the transaction commits that is given as `query`. The same name
- * and payload wait once, however often they are asked for; while they run, they wait once more,
- * since what runs may not have seen why it is asked for. A payload is an object and holds no
- * identity, since failed jobs are kept for a while.
+ * Enqueues a job: immediately, or when the transaction given as `query` commits. The same name and
+ * payload wait only once, however often they are enqueued; while they run, they can wait once more,
+ * since the running job may have started before the reason for the new one. A payload is an object
+ * without identity, since failed jobs are kept for a while.
  */
 export async function enqueueJob(
   { query }: Pick<Database, 'query'>,
@@ -21,39 +21,39 @@ export async function enqueueJob(
   payload: JobPayload = {},
 ): Promise<void> {
   const text = JSON.stringify(payload)
-  for (let request = 0; request < ENQUEUE_TRIES_MAX; request += 1) {
+  for (let tries = 0; tries < ENQUEUE_TRIES_MAX; tries += 1) {
     const { rows } = await sql<{ id: number | null }>`
       select id from signalbox_jobs.add_job(
         identifier => ${name}, payload => ${text}::json, queue_name => ${name},
         max_attempts => ${JOB_ATTEMPTS_MAX}, job_key => ${buildJobKey(name, text)})`.execute(query)
-    // Null when the one that waited was taken up in this moment: the next request waits beside it.
+    // Null when the waiting job was just started: the next try adds another one.
     if (rows[0]?.id) return
   }
-  throw new Error(`the job ${name} could not be queued`)
+  throw new Error(`the job ${name} could not be enqueued`)
 }
 
-/** Whether jobs of this name wait, run or are to be tried again. */
+/** Whether jobs of this name wait, run or will be retried. */
 export async function hasPendingJob({ pool }: Database, name: string): Promise<boolean> {
   const { rows } = await pool.query({
-    name: 'is-job-left',
+    name: 'has-pending-job',
     text: `select exists (
              select 1 from signalbox_jobs.jobs
              where task_identifier = $1::text and attempts < max_attempts
-           ) as is_left`,
+           ) as is_pending`,
     values: [name],
   })
-  return rows[0].is_left
+  return rows[0].is_pending
 }
 
-/** A job without a payload shares the key of its schedule. Keys have an end, payloads have none. */
+/** A job without a payload shares the key of its schedule. The length of keys is limited. */
 function buildJobKey(name: string, payload: string): string {
   if (payload === '{}') return name
   return `${name}:${createHash('sha256').update(payload).digest('hex')}`
 }
 
 /**
- * Gives jobs back that a process took longer ago than `leaseSeconds` and is not done with: that
- * process is dead. With them goes what else it had taken. Returns how many processes that were.
+ * Releases the jobs of dead processes: those with a job that was locked more than `leaseSeconds`
+ * ago and is not finished. Returns how many processes.
  */
 export async function releaseAbandonedJobs(
   { pool }: Database,
@@ -74,18 +74,18 @@ export async function releaseAbandonedJobs(
   return rows[0]?.released ?? 0
 }
 
-/** Gives back what one worker of this process had taken, when it cannot say so itself any more. */
+/** Releases the jobs of one worker of this process that cannot release them itself. */
 export async function releaseWorkerJobs({ pool }: Database, workerId: string): Promise<void> {
   await pool.query('select signalbox_jobs.force_unlock_workers(array[$1::text])', [workerId])
 }
 
 /**
- * Forgets jobs that will not be tried again: those that a newer request has replaced (it took their
- * key), and after a week those that failed to the end.
+ * Deletes jobs that will not be retried: those that a newer request replaced (it took their key),
+ * and those that failed all attempts a week ago.
  */
 export async function deleteFailedJobs({ pool }: Database): Promise<void> {
   await pool.query({
-    name: 'forget-failed-jobs',
+    name: 'delete-failed-jobs',
     text: `select count(*) from signalbox_jobs.complete_jobs(array(
              select id from signalbox_jobs.jobs
              where locked_at is null and attempts >= max_attempts
@@ -94,7 +94,7 @@ export async function deleteFailedJobs({ pool }: Database): Promise<void> {
   })
 }
 
-/** From now on it is known how long each has not succeeded. */
+/** Records the jobs, so that the time since their last success is known. */
 export async function registerJobs({ pool }: Database, names: readonly string[]): Promise<void> {
   await pool.query(
     `insert into job_records (name) select unnest($1::text[]) on conflict (name) do nothing`,
@@ -111,10 +111,10 @@ export async function recordJobSuccess({ pool }: Database, name: string): Promis
   })
 }
 
-/** The jobs of all processes on this store. */
+/** The jobs of all processes on this database. */
 export interface JobStatistics {
   counts: Record<'queued' | 'running' | 'failed', number>
-  /** Seconds since each last succeeded; since it is known, when it never did. */
+  /** Seconds since each last succeeded, or since it was registered. */
   successAgeSeconds: Map<string, number>
 }
 

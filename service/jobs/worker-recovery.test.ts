@@ -8,7 +8,7 @@ import { enqueueJob } from './store.ts'
 
 const STUCK_JOB = new URL('../../testing/stuck-job.ts', import.meta.url).pathname
 
-it('to stop tells what is under way to end, and gives it back to others', async test => {
+it('aborts running jobs on stop and releases them to other processes', async test => {
   const place = await jobsUnderTest(test)
   const started = Promise.withResolvers<void>()
   const worker = place.start([
@@ -29,7 +29,7 @@ it('to stop tells what is under way to end, and gives it back to others', async 
   await eventually('another one did it', () => place.runs.length === 2)
 })
 
-it('to stop does not wait for ever for a job that does not listen', async test => {
+it('stops although a job ignores the signal', async test => {
   const place = await jobsUnderTest(test)
   const started = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
@@ -46,7 +46,7 @@ it('to stop does not wait for ever for a job that does not listen', async test =
   end.resolve()
 })
 
-it('what a killed process was working on is done by another one', async test => {
+it('runs the jobs of a killed process in another one', async test => {
   const place = await jobsUnderTest(test)
   await enqueueJob(place.database, 'look')
   const program = spawnProgram([STUCK_JOB, place.connectionString])
@@ -66,7 +66,7 @@ it('what a killed process was working on is done by another one', async test => 
   await eventually('it left the queue', async () => (await place.queued()).length === 0)
 })
 
-it('goes on when the store was away, and does again what it could not say was done', async test => {
+it('continues after the database was unavailable and repeats unrecorded jobs', async test => {
   const place = await jobsUnderTest(test)
   const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   place.start([
@@ -87,7 +87,7 @@ it('goes on when the store was away, and does again what it could not say was do
   await eventually('it left the queue', async () => (await place.queued()).length === 0)
 })
 
-it('goes on when the store was away while there was nothing to do', async test => {
+it('continues after the database was unavailable while idle', async test => {
   const place = await jobsUnderTest(test)
   place.start([jobOf('look', async () => {})])
   await place.workersListen(1)
@@ -98,7 +98,7 @@ it('goes on when the store was away while there was nothing to do', async test =
   await eventually('it ran', () => place.runs.length === 1)
 })
 
-it('a store that is away at the start is waited for', async test => {
+it('waits for a database that is unavailable at the start', async test => {
   const place = await jobsUnderTest(test)
   await enqueueJob(place.database, 'look')
   const bringBack = await storeAway(place)
@@ -108,7 +108,7 @@ it('a store that is away at the start is waited for', async test => {
   await eventually('it ran', () => place.runs.length === 1)
 })
 
-it('to stop while the store is away does not take for ever', async test => {
+it('stops while the database is unavailable', async test => {
   const place = await jobsUnderTest(test)
   const worker = place.start([jobOf('look', async () => {})])
   await place.workersListen(1)

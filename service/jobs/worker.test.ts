@@ -7,7 +7,7 @@ import { eventually } from '../../testing/program-under-test.ts'
 import type { JobPayload } from './job.ts'
 import { enqueueJob } from './store.ts'
 
-it('runs what is asked for, with what was said and the time of our clock', async test => {
+it('runs an enqueued job with its payload and the time of the clock', async test => {
   const place = await jobsUnderTest(test)
   const seen: [JobPayload, Date][] = []
   place.start([
@@ -23,7 +23,7 @@ it('runs what is asked for, with what was said and the time of our clock', async
   assert.deepEqual(place.errors, [])
 })
 
-it('two workers never run the same job at the same time, and none twice', async test => {
+it('never runs a job in two workers, in parallel or twice', async test => {
   const place = await jobsUnderTest(test)
   let atOnce = 0
   let atOnceMost = 0
@@ -48,7 +48,7 @@ it('two workers never run the same job at the same time, and none twice', async 
   assert.equal(atOnceMost, 1)
 })
 
-it('a long job does not hold up another one', async test => {
+it('starts a job while a long one is running', async test => {
   const place = await jobsUnderTest(test)
   const end = Promise.withResolvers<void>()
   place.start([jobOf('long', () => end.promise), jobOf('short', async () => {})])
@@ -59,7 +59,7 @@ it('a long job does not hold up another one', async test => {
   end.resolve()
 })
 
-it('makes up at its start the one run that was missed last', async test => {
+it('makes up the last missed run at the start', async test => {
   const place = await jobsUnderTest(test)
   let ran = 0
   const look = async () => {
@@ -89,7 +89,7 @@ it('makes up at its start the one run that was missed last', async test => {
   assert.deepEqual(await place.queued(), [])
 })
 
-it('a job that fails is told of once, kept without its message, and tried again', async test => {
+it('reports a failed job once, stores it without its message, and retries it', async test => {
   const place = await jobsUnderTest(test)
   let tries = 0
   place.start([
@@ -116,7 +116,7 @@ it('a job that fails is told of once, kept without its message, and tried again'
   assert.deepEqual(place.errors, [])
 })
 
-it('a job is told when its time is over, and counts as failed', async test => {
+it('aborts a job that times out and counts it as failed', async test => {
   const place = await jobsUnderTest(test)
   place.start([
     jobOf('look', async (_, { signal }) => void (await once(signal, 'abort')), {
@@ -126,5 +126,5 @@ it('a job is told when its time is over, and counts as failed', async test => {
   await enqueueJob(place.database, 'look')
   await eventually('it was over', () => place.runs.length === 1)
   assert.equal(place.runs[0]?.outcome, 'failed')
-  assert.match(String(place.runs[0]?.error), /the time of the job is over/)
+  assert.match(String(place.runs[0]?.error), /the job timed out/)
 })

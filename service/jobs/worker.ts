@@ -16,42 +16,42 @@ import { deleteFailedJobs, registerJobs, releaseAbandonedJobs, releaseWorkerJobs
 
 export interface JobWorkerOptions {
   /**
-   * Connections for taking up jobs and listening for them, beside those that the jobs work with.
-   * One is held all the time, and one more for each of `concurrency` now and then.
+   * Connections for fetching jobs and listening for them, apart from those that the jobs use. One
+   * is always in use, and one more per unit of `concurrency` now and then.
    */
   database: Database
   jobs: readonly Job[]
   now: () => Date
-  /** Jobs that this process works on at once. */
+  /** Jobs that this process runs in parallel. */
   concurrency: number
-  /** The store is out of reach, or a bug: the worker goes on, and somebody should know. */
+  /** The database is unavailable, or there is a bug. The worker goes on. */
   onError: (error: unknown) => void
   onDone: (run: JobRun) => void
-  /** Other ones than the default are for tests. */
+  /** Changed in tests only. */
   timings?: Partial<JobWorkerTimings>
 }
 
 export interface JobWorker {
   /**
-   * Takes up nothing new, gives what is under way five seconds, tells it to end, and gives it back
-   * when it does not within five more.
+   * Starts no more jobs, gives running jobs five seconds to finish, aborts them, and releases those
+   * that do not end within five more.
    */
   stop(): Promise<void>
 }
 
 export interface JobWorkerTimings {
   /**
-   * How often each of `concurrency` looks for what is due again after a failure, or of which the
-   * notice was lost; a new job comes with a notice. A look with nothing to do is a round trip of
-   * 0.15 ms (median of 500 on two shared cores under load). It is below the ten seconds after which
-   * an idle connection would be closed.
+   * How often each unit of `concurrency` polls for retries and for jobs whose notification was
+   * lost; a new job sends a notification. A poll without a job takes a round trip of 0.15 ms
+   * (median of 500 on two shared cores under load). It is below the ten seconds after which an idle
+   * connection is closed.
    */
   pollIntervalSeconds: number
-  /** How often what dead processes left is looked for. */
+  /** How often jobs of dead processes are released. */
   cleanupIntervalSeconds: number
-  /** Until another start, when the last one failed. */
+  /** The delay before a restart after a failed start. */
   restartDelaySeconds: number
-  /** What is under way has so long to end, and as long again when it is told to. */
+  /** How long running jobs may take to finish, and again after they are aborted. */
   stopTimeoutSeconds: number
 }
 
@@ -61,88 +61,88 @@ const DEFAULT_TIMINGS: JobWorkerTimings = {
   restartDelaySeconds: 5,
   stopTimeoutSeconds: 5,
 }
-/** A job that was told to end has so long until others take it for dead. */
+/** How long after an abort a job counts as abandoned. */
 const LEASE_GRACE_SECONDS = 60
-const PROCESS_ENDING = 'the process is ending'
-const JOB_TIMED_OUT = 'the time of the job is over'
+const PROCESS_STOPPING = 'the process is stopping'
+const JOB_TIMED_OUT = 'the job timed out'
 /**
- * graphile-worker looks for the next job before the store knows that the last one is over, finds
- * its queue taken, and would wait for the next poll. So it looks again after that.
+ * graphile-worker fetches the next job before the last one is recorded as finished, finds its queue
+ * locked, and would wait for the next poll. So it polls again after these delays.
  */
 const REPOLL_DELAYS_MILLISECONDS = [20, 200, 1_000]
-/** graphile-worker keeps a failed first look in mind, and would not look again. */
+/** graphile-worker does not recover from a failed first poll. */
 const FAILED_POLLS_MAX = 3
 
-/** Starts to work on jobs as they come due. Any number of processes may do so on one store. */
+/** Runs jobs as they become due. Any number of processes can share one database. */
 export function startJobWorker(options: JobWorkerOptions): JobWorker {
   const worker = new WorkerLoop(options)
   const finished = worker.run()
   return { stop: () => worker.stop(finished) }
 }
 
-/** One graphile-worker after the other: each ends when it can no longer be trusted. */
+/** Runs one graphile-worker after another; each ends when it can no longer recover. */
 class WorkerLoop {
   readonly #options: JobWorkerOptions
-  readonly #limits: JobWorkerTimings
-  readonly #alarm = new AbortController()
-  readonly #ending = new AbortController()
+  readonly #timings: JobWorkerTimings
+  readonly #stopping = new AbortController()
+  readonly #aborting = new AbortController()
   #runner: Runner | null = null
   #pool: WorkerPool | null = null
 
   constructor(options: JobWorkerOptions) {
     this.#options = options
-    this.#limits = { ...DEFAULT_TIMINGS, ...options.timings }
+    this.#timings = { ...DEFAULT_TIMINGS, ...options.timings }
   }
 
   async run(): Promise<void> {
-    while (!this.#alarm.signal.aborted) {
-      await this.#shift().catch(this.#options.onError)
-      await this.#sleep(this.#limits.restartDelaySeconds)
+    while (!this.#stopping.signal.aborted) {
+      await this.#runOnce().catch(this.#options.onError)
+      await this.#sleep(this.#timings.restartDelaySeconds)
     }
   }
 
   async stop(finished: Promise<void>): Promise<void> {
-    const { stopTimeoutSeconds: stopSecondsMax } = this.#limits
-    this.#alarm.abort()
-    this.#endShift()
-    if (await isDoneWithin(stopSecondsMax, finished)) return
-    this.#ending.abort(new Error(PROCESS_ENDING))
-    if (await isDoneWithin(stopSecondsMax, finished)) return
-    const forced = this.#pool?.forcefulShutdown(PROCESS_ENDING)
-    await isDoneWithin(stopSecondsMax, Promise.resolve(forced))
+    const { stopTimeoutSeconds } = this.#timings
+    this.#stopping.abort()
+    this.#stopRunner()
+    if (await isDoneWithin(stopTimeoutSeconds, finished)) return
+    this.#aborting.abort(new Error(PROCESS_STOPPING))
+    if (await isDoneWithin(stopTimeoutSeconds, finished)) return
+    const forced = this.#pool?.forcefulShutdown(PROCESS_STOPPING)
+    await isDoneWithin(stopTimeoutSeconds, Promise.resolve(forced))
   }
 
-  async #shift(): Promise<void> {
+  async #runOnce(): Promise<void> {
     const { database, jobs, onError } = this.#options
-    // What our last one had taken and could not settle; nobody else knows that it is gone.
+    // Jobs that the last runner could not release. No other process knows that it has ended.
     if (this.#pool) await releaseWorkerJobs(database, this.#pool.id)
     this.#pool = null
     await registerJobs(database, listNames(jobs.filter(({ schedule }) => schedule !== null)))
-    await this.#tidy()
+    await this.#cleanUp()
     this.#runner = await run(this.#runnerOptions())
-    if (this.#alarm.signal.aborted) this.#endShift()
-    const tidying = setInterval(
-      () => this.#tidy().catch(onError),
-      this.#limits.cleanupIntervalSeconds * 1_000,
+    if (this.#stopping.signal.aborted) this.#stopRunner()
+    const cleanup = setInterval(
+      () => this.#cleanUp().catch(onError),
+      this.#timings.cleanupIntervalSeconds * 1_000,
     )
-    await this.#runner.promise.finally(() => clearInterval(tidying))
+    await this.#runner.promise.finally(() => clearInterval(cleanup))
     this.#runner = null
   }
 
-  async #tidy(): Promise<void> {
+  async #cleanUp(): Promise<void> {
     const { database, jobs } = this.#options
     await releaseAbandonedJobs(
       database,
-      jobs.map(({ name, timeoutSeconds: secondsMax }) => ({
+      jobs.map(({ name, timeoutSeconds }) => ({
         name,
-        leaseSeconds: secondsMax + LEASE_GRACE_SECONDS,
+        leaseSeconds: timeoutSeconds + LEASE_GRACE_SECONDS,
       })),
     )
     await deleteFailedJobs(database)
   }
 
-  #endShift(): void {
-    // It rejects when it is ending already.
+  #stopRunner(): void {
+    // It rejects when it is stopping already.
     this.#runner?.stop().catch(() => {})
   }
 
@@ -152,77 +152,80 @@ class WorkerLoop {
       pgPool: database.pool,
       schema: JOBS_SCHEMA,
       concurrency,
-      pollInterval: this.#limits.pollIntervalSeconds * 1_000,
+      pollInterval: this.#timings.pollIntervalSeconds * 1_000,
       noHandleSignals: true,
-      logger: new Logger(() => this.#heed),
+      logger: new Logger(() => this.#onLog),
       events: this.#events(),
       taskList: Object.fromEntries(
         jobs.map(job => [job.name, (payload: unknown) => this.#attempt(job, payload)]),
       ),
       parsedCronItems: buildCronItems(jobs),
-      // Without them, graphile-worker 0.18 does not wait for what it says to the store when a job
-      // is over, and a store that is away then ends the process (an unhandled rejection).
+      // Without these, graphile-worker 0.18 does not await the update of a finished job, and an
+      // unavailable database then ends the process (an unhandled rejection).
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     }
   }
 
   #events(): WorkerEvents {
     const events = new EventEmitter() as WorkerEvents
-    let failedLooks = 0
+    let failedPolls = 0
     events.on('pool:create', ({ workerPool }) => {
       this.#pool = workerPool
     })
     events.on('worker:getJob:error', () => {
-      failedLooks += 1
-      if (failedLooks === FAILED_POLLS_MAX) this.#endShift()
+      failedPolls += 1
+      if (failedPolls === FAILED_POLLS_MAX) this.#stopRunner()
     })
     events.on('worker:getJob:empty', () => {
-      failedLooks = 0
+      failedPolls = 0
     })
     events.on('job:complete', () => {
-      for (const milliseconds of REPOLL_DELAYS_MILLISECONDS) this.#lookIn(milliseconds)
+      for (const milliseconds of REPOLL_DELAYS_MILLISECONDS) this.#pollAfter(milliseconds)
     })
     return events
   }
 
-  #lookIn(milliseconds: number): void {
-    const { signal } = this.#alarm
-    // It throws when that graphile-worker has ended meanwhile.
+  #pollAfter(milliseconds: number): void {
+    const { signal } = this.#stopping
+    // It throws when that graphile-worker has ended by then.
     delay(milliseconds, undefined, { signal, ref: false })
       .then(() => this.#pool?.nudge(1))
       .catch(() => {})
   }
 
-  /** Of a failed job `onDone` has told already, without its payload. */
-  readonly #heed = (level: string, message: string, meta?: { failure?: unknown }): void => {
-    const isTrouble = level === 'error' || level === 'warning'
-    if (isTrouble && !meta?.failure) this.#options.onError(new Error(message))
+  /** Ignores failed jobs, which `onDone` reports without their payload. */
+  readonly #onLog = (level: string, message: string, meta?: { failure?: unknown }): void => {
+    const isProblem = level === 'error' || level === 'warning'
+    if (isProblem && !meta?.failure) this.#options.onError(new Error(message))
   }
 
-  /** Not by AbortSignal.any and timeout: Node 24 forgets them when a job only asks now and then. */
+  /** Without AbortSignal.any and timeout, which Node 24 can collect while a job still polls them. */
   async #attempt(job: Job, payload: unknown): Promise<void> {
     const { database, now, onDone } = this.#options
-    const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(new Error(JOB_TIMED_OUT)), job.timeoutSeconds * 1_000)
-    const ending = this.#ending.signal
-    const end = () => stop.abort(ending.reason)
-    ending.addEventListener('abort', end)
+    const abort = new AbortController()
+    const timer = setTimeout(
+      () => abort.abort(new Error(JOB_TIMED_OUT)),
+      job.timeoutSeconds * 1_000,
+    )
+    const stopSignal = this.#aborting.signal
+    const onAbort = () => abort.abort(stopSignal.reason)
+    stopSignal.addEventListener('abort', onAbort)
     try {
-      const isEnding = () => ending.aborted
-      const { signal } = stop
-      await runJob({ database, job, payload, now: now(), signal, isEnding, onDone })
+      const isStopping = () => stopSignal.aborted
+      const { signal } = abort
+      await runJob({ database, job, payload, now: now(), signal, isStopping, onDone })
     } finally {
       clearTimeout(timer)
-      ending.removeEventListener('abort', end)
+      stopSignal.removeEventListener('abort', onAbort)
     }
   }
 
   async #sleep(seconds: number): Promise<void> {
-    await delay(seconds * 1_000, undefined, { signal: this.#alarm.signal }).catch(() => {})
+    await delay(seconds * 1_000, undefined, { signal: this.#stopping.signal }).catch(() => {})
   }
 }
 
-/** A run that was missed is made up at the start: the last one before it, if nobody made that. */
+/** A missed run is made up at the start: the last one, unless another process ran it. */
 function buildCronItems(jobs: readonly Job[]) {
   return parseCronItems(
     jobs.flatMap(({ name, schedule }) => {
@@ -243,11 +246,11 @@ function listNames(jobs: readonly Job[]): string[] {
 }
 
 async function isDoneWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
-  const isOver = new AbortController()
-  const patience = delay(seconds * 1_000, false, { signal: isOver.signal }).catch(() => false)
+  const settled = new AbortController()
+  const timeout = delay(seconds * 1_000, false, { signal: settled.signal }).catch(() => false)
   const end = work.then(
     () => true,
     () => true,
   )
-  return Promise.race([end, patience]).finally(() => isOver.abort())
+  return Promise.race([end, timeout]).finally(() => settled.abort())
 }

@@ -9,7 +9,7 @@ async function shown(registry: MetricsRegistry): Promise<string[]> {
   return text.split('\n').filter(line => line.startsWith('signalbox_'))
 }
 
-it('counts alerts as they are raised, each kind from zero', async () => {
+it('counts raised alerts, each kind from zero', async () => {
   const registry = createMetricsRegistry()
   const countRaised = registerAlertMetrics(registry)
   countRaised('emq_low')
@@ -21,7 +21,7 @@ it('counts alerts as they are raised, each kind from zero', async () => {
   ])
 })
 
-it('shows the open ones of the store, and none while it is away', async () => {
+it('shows open alerts, and none while the database is unavailable', async () => {
   const registry = createMetricsRegistry()
   let read = async (): Promise<Partial<Record<AlertKind, number>>> => ({ emq_low: 3 })
   registerOpenAlertMetrics(registry, () => read())

@@ -22,7 +22,7 @@ async function shown(registry: MetricsRegistry): Promise<string[]> {
   return text.split('\n').filter(line => line.startsWith('signalbox_'))
 }
 
-it('asks the store once a scrape, for all that it shows of it', async () => {
+it('queries the database once per scrape', async () => {
   const registry = createMetricsRegistry()
   let asked = 0
   registerBacklogMetrics(registry, async () => {
@@ -41,7 +41,7 @@ it('asks the store once a scrape, for all that it shows of it', async () => {
   assert.equal(asked, 2)
 })
 
-it('shows no old figure while the store is away', async () => {
+it('shows no stale value while the database is unavailable', async () => {
   const registry = createMetricsRegistry()
   let isAway = false
   registerBacklogMetrics(registry, async () => {
@@ -55,7 +55,7 @@ it('shows no old figure while the store is away', async () => {
   assert.equal((await shown(registry)).length, 5)
 })
 
-it('shows how busy the connections are', async () => {
+it('shows busy and idle connections', async () => {
   const registry = createMetricsRegistry()
   registerConnectionMetrics(registry, { totalCount: 10, idleCount: 3, waitingCount: 2 })
   assert.deepEqual(await shown(registry), [
@@ -65,7 +65,7 @@ it('shows how busy the connections are', async () => {
   ])
 })
 
-it('shows what waits, and nothing old while it cannot be counted', async () => {
+it('shows waiting deliveries, and no stale value while they cannot be counted', async () => {
   const registry = createMetricsRegistry()
   let isAway = false
   registerWaitingDeliveryMetrics(registry, async () => {
@@ -102,7 +102,7 @@ async function shownJobs(registry: MetricsRegistry, name: string): Promise<strin
   return text.split('\n').filter(line => line.startsWith(`signalbox_job${name}`))
 }
 
-it('counts each attempt by its job and how it ended, from zero on', async () => {
+it('counts job runs by outcome, from zero', async () => {
   const { registry, meter } = meteredJobs(async () => JOB_STATISTICS)
   meter.onDone({ name: 'daily', outcome: 'failed', seconds: 0.5, error: new Error('no') })
   meter.onDone({ name: 'daily', outcome: 'succeeded', seconds: 2, error: null })
@@ -123,7 +123,7 @@ it('counts each attempt by its job and how it ended, from zero on', async () => 
   assert.deepEqual(await shownJobs(registry, '_errors'), ['signalbox_job_errors_total 1'])
 })
 
-it('shows how the jobs of all processes are, asked for once a scrape, and nothing old', async () => {
+it('shows the jobs of all processes with one query per scrape and no stale value', async () => {
   let asked = 0
   let isAway = false
   const { registry } = meteredJobs(async () => {
@@ -148,7 +148,7 @@ it('shows how the jobs of all processes are, asked for once a scrape, and nothin
   ])
 })
 
-it('shows how many actions wait, and nothing while the store is away', async () => {
+it('shows pending actions, and none while the database is unavailable', async () => {
   const registry = createMetricsRegistry()
   let read = async () => 0
   registerPendingActionMetrics(registry, () => read())
@@ -161,7 +161,7 @@ it('shows how many actions wait, and nothing while the store is away', async () 
   assert.deepEqual(await shown(registry), [])
 })
 
-it('shows how many logs the last verification found changed', async () => {
+it('shows how many audit logs failed the last verification', async () => {
   const registry = createMetricsRegistry()
   const found = registerAuditLogMetrics(registry)
   assert.deepEqual(await shown(registry), ['signalbox_audit_logs_broken 0'])

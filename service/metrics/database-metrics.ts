@@ -5,14 +5,14 @@ import type { JobStatistics } from '../jobs/store.ts'
 import { singleFlight } from '../util/single-flight.ts'
 import type { MetricsRegistry } from './metrics-registry.ts'
 
-/** The connections of one process to the store. */
+/** The connections of one process to PostgreSQL. */
 interface ConnectionPool {
   totalCount: number
   idleCount: number
   waitingCount: number
 }
 
-/** Shows the connections of this process. */
+/** Shows the database connections of this process. */
 export function registerConnectionMetrics(registry: MetricsRegistry, pool: ConnectionPool): void {
   new Gauge({
     name: 'signalbox_store_connections',
@@ -35,8 +35,8 @@ export function registerConnectionMetrics(registry: MetricsRegistry, pool: Conne
 }
 
 /**
- * Shows what is due in the store, asked for once at each scrape. When the store does not answer,
- * there is no figure rather than an old one.
+ * Shows due deliveries, with one query per scrape. While the database does not answer, there is no
+ * value instead of an old one.
  */
 export function registerBacklogMetrics(
   registry: MetricsRegistry,
@@ -55,21 +55,19 @@ export function registerBacklogMetrics(
   })
   new Gauge({
     name: 'signalbox_delivery_due_lanes',
-    help: 'Lanes that have something due, of all processes, by the status of the destination.',
+    help: 'Destination queues with due deliveries, of the whole store, by destination status.',
     labelNames,
     registers,
     async collect() {
       this.reset()
-      for (const [destination, { dueQueues: dueLanes }] of Object.entries(
-        (await backlog()) ?? {},
-      )) {
-        this.set({ destination }, dueLanes)
+      for (const [destination, { dueQueues }] of Object.entries((await backlog()) ?? {})) {
+        this.set({ destination }, dueQueues)
       }
     },
   })
   new Gauge({
     name: 'signalbox_delivery_oldest_due_seconds',
-    help: 'How long the delivery that waits longest has been due, of all processes.',
+    help: 'Time since the oldest due delivery became due, of the whole store.',
     labelNames,
     registers,
     async collect() {
@@ -82,8 +80,8 @@ export function registerBacklogMetrics(
 }
 
 /**
- * Shows what waits in the store. Apart from what is due: when so much waits that counting it takes
- * too long, the store is up all the same.
+ * Shows waiting deliveries. Separate from the backlog, because a count that takes too long does not
+ * mean that the database is down.
  */
 export function registerWaitingDeliveryMetrics(
   registry: MetricsRegistry,
@@ -94,7 +92,7 @@ export function registerWaitingDeliveryMetrics(
   const registers = [registry]
   new Gauge({
     name: 'signalbox_deliveries_waiting',
-    help: 'Deliveries that have not come to their end, of all processes; 100000 means "or more".',
+    help: 'Deliveries that are not final, of the whole store; 100000 means "or more".',
     labelNames,
     registers,
     async collect() {
@@ -106,7 +104,7 @@ export function registerWaitingDeliveryMetrics(
   })
   new Gauge({
     name: 'signalbox_delivery_oldest_waiting_seconds',
-    help: 'Age of the oldest delivery that has not come to its end, since it was planned.',
+    help: 'Age of the oldest delivery that is not final, since it was planned.',
     labelNames,
     registers,
     async collect() {
@@ -119,12 +117,12 @@ export function registerWaitingDeliveryMetrics(
 }
 
 interface RetentionReaders {
-  /** Days by which expiry is behind, by what expires. */
+  /** Days by which expiry is behind, by kind of data. */
   readLag: () => Promise<Record<string, number>>
   readLastDeliveryId: () => Promise<number>
 }
 
-/** Shows what tells in time that expiry or the ids of deliveries come to an end. */
+/** Shows whether expiry is behind, and how far delivery ids have advanced. */
 export function registerRetentionMetrics(
   registry: MetricsRegistry,
   { readLag, readLastDeliveryId }: RetentionReaders,
@@ -132,7 +130,7 @@ export function registerRetentionMetrics(
   const registers = [registry]
   new Gauge({
     name: 'signalbox_retention_days_behind',
-    help: 'Days since the oldest partition that is still there should have been dropped.',
+    help: 'Days since the oldest remaining partition should have been dropped.',
     labelNames: ['kind'],
     registers,
     async collect() {
@@ -143,7 +141,7 @@ export function registerRetentionMetrics(
   })
   new Gauge({
     name: 'signalbox_delivery_id_last',
-    help: 'The highest delivery id of any tracker; they end at 2^53 - 1.',
+    help: 'Highest delivery id of any tracker; the limit is 2^53 - 1.',
     registers,
     async collect() {
       this.reset()
@@ -154,11 +152,10 @@ export function registerRetentionMetrics(
 }
 
 interface MeteredJobs {
-  /** Every job that this process works on. */
+  /** All jobs of this process. */
   names: readonly string[]
-  /** The time between two runs of those that have a schedule. */
+  /** The interval of each job with a schedule. */
   periodSeconds: ReadonlyMap<string, number>
-  /** What the store knows of them. */
   read: () => Promise<JobStatistics>
 }
 
@@ -171,29 +168,29 @@ const JOB_OUTCOMES: readonly JobOutcome[] = ['succeeded', 'failed', 'interrupted
 const RUN_SECONDS_BUCKETS = [0.01, 0.1, 1, 10, 60, 300, 1_800]
 
 /**
- * Counts what a worker does, and shows how the jobs of all processes are. Returns what is to be
- * called by it. The label is `task`: `job` is Prometheus' own word for what it scrapes.
+ * Counts the runs of a job worker, and shows the jobs of the whole store. Returns the callbacks for
+ * the worker. The label is `task`, because Prometheus uses `job` for the scraped target.
  */
 export function registerJobMetrics(registry: MetricsRegistry, jobs: MeteredJobs): JobMeter {
   const runs = new Counter({
     name: 'signalbox_job_runs_total',
-    help: 'Attempts at jobs by this process, by how they ended.',
+    help: 'Job runs of this process by outcome.',
     labelNames: ['task', 'outcome'],
     registers: [registry],
   })
   const seconds = new Histogram({
     name: 'signalbox_job_duration_seconds',
-    help: 'Time of one attempt.',
+    help: 'Time of one job run.',
     labelNames: ['task'],
     buckets: RUN_SECONDS_BUCKETS,
     registers: [registry],
   })
   const errors = new Counter({
     name: 'signalbox_job_errors_total',
-    help: 'Times that the worker of the jobs stumbled: the store was away, or a bug.',
+    help: 'Errors of the job worker: the database was unavailable, or a bug.',
     registers: [registry],
   })
-  // Shown from the start, so that a rate is known from the first one.
+  // Shown from the start, so that rates include the first increment.
   for (const task of jobs.names) {
     seconds.zero({ task })
     for (const outcome of JOB_OUTCOMES) runs.inc({ task, outcome }, 0)
@@ -209,40 +206,40 @@ export function registerJobMetrics(registry: MetricsRegistry, jobs: MeteredJobs)
 }
 
 function registerJobGauges(registry: MetricsRegistry, { periodSeconds, read }: MeteredJobs): void {
-  const now = singleFlight(() => read().catch(() => null))
+  const readJobs = singleFlight(() => read().catch(() => null))
   const registers = [registry]
   new Gauge({
     name: 'signalbox_jobs',
-    help: 'Jobs of all processes: queued for now or later, running, or failed to the end.',
+    help: 'Jobs of the whole store: queued, running, or failed after all attempts.',
     labelNames: ['state'],
     registers,
     async collect() {
       this.reset()
-      const { counts } = (await now()) ?? {}
+      const { counts } = (await readJobs()) ?? {}
       for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count)
     },
   })
   new Gauge({
     name: 'signalbox_job_success_age_seconds',
-    help: 'Time since a periodic job last succeeded in any process.',
+    help: 'Time since a scheduled job last succeeded in any process.',
     labelNames: ['task'],
     registers,
     async collect() {
       this.reset()
-      const { successAgeSeconds } = (await now()) ?? {}
+      const { successAgeSeconds } = (await readJobs()) ?? {}
       for (const [task, age] of successAgeSeconds ?? []) this.set({ task }, age)
     },
   })
   const periods = new Gauge({
     name: 'signalbox_job_period_seconds',
-    help: 'Time between two runs of a periodic job.',
+    help: 'Interval of a scheduled job.',
     labelNames: ['task'],
     registers,
   })
   for (const [task, period] of periodSeconds) periods.set({ task }, period)
 }
 
-/** Shows how many actions wait for a person. When the store does not answer, there is no figure. */
+/** Shows the pending actions of agents. There is no value while the database does not answer. */
 export function registerPendingActionMetrics(
   registry: MetricsRegistry,
   read: () => Promise<number>,
@@ -250,7 +247,7 @@ export function registerPendingActionMetrics(
   const pending = singleFlight(() => read().catch(() => null))
   new Gauge({
     name: 'signalbox_actions_pending',
-    help: 'Actions of agents that wait for the decision of a person, of all workspaces.',
+    help: 'Actions of agents that wait for approval, of all workspaces.',
     registers: [registry],
     async collect() {
       this.remove()
@@ -260,11 +257,11 @@ export function registerPendingActionMetrics(
   })
 }
 
-/** Shows what the last verification by this process found. Returns what is to be told of each. */
+/** Shows the result of the last audit log verification. Returns the callback for each one. */
 export function registerAuditLogMetrics(registry: MetricsRegistry): (brokenCount: number) => void {
   const broken = new Gauge({
     name: 'signalbox_audit_logs_broken',
-    help: 'Audit logs that the last verification by this process found changed; 0 before it.',
+    help: 'Audit logs that failed the last verification by this process; 0 before the first one.',
     registers: [registry],
   })
   return brokenCount => broken.set(brokenCount)

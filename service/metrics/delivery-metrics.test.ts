@@ -21,7 +21,7 @@ async function shown(registry: MetricsRegistry): Promise<string[]> {
     .filter(line => !/_bucket|duration_seconds_sum|look_duration/.test(line))
 }
 
-it('counts what the worker sends and settles, in requests and in events', async test => {
+it('counts requests, events and settlements of the worker', async test => {
   const service = await serviceUnderTest(test, { batchMax: 10 })
   const registry = createMetricsRegistry()
   const platforms = withPlatformMetrics(registry, service.delivery.platforms)
@@ -61,7 +61,7 @@ it('counts what the worker sends and settles, in requests and in events', async 
   ])
 })
 
-it('counts a destination that is paused once, and what was handed back', async test => {
+it('counts a paused destination once, and the deliveries handed back', async test => {
   const service = await serviceUnderTest(test)
   const registry = createMetricsRegistry()
   const onMoved = registerDestinationMetrics(registry)

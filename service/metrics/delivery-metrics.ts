@@ -8,76 +8,76 @@ import { ALERT_KINDS, type AlertKind } from '../reports/alert-store.ts'
 import { singleFlight } from '../util/single-flight.ts'
 import { createLabelCounter, type MetricsRegistry } from './metrics-registry.ts'
 
-/** What a worker tells of its work. */
+/** What a worker reports about its work. */
 export interface DeliveryMeter {
   onSettled: (settlements: readonly { status: StatusAfterSent }[], seconds: number) => void
   onClaimed: (seconds: number) => void
   onSettleRetry: () => void
-  onLooked: (seconds: number) => void
+  onQueuesChecked: (seconds: number) => void
   onError: () => void
 }
 
-/** A plan that reads the whole table takes seconds, and more as the table grows. */
+/** A query plan that reads the whole table takes seconds, and more as the table grows. */
 const STORE_SECONDS_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 ]
 const POLL_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Counts what a worker does. Returns what is to be called by it. */
+/** Counts the work of a delivery worker. Returns the callbacks for the worker. */
 export function registerDeliveryMetrics(registry: MetricsRegistry): DeliveryMeter {
   const countSettled = createLabelCounter(registry, {
     name: 'signalbox_deliveries_settled_total',
-    help: 'Deliveries that a worker had claimed, by the status that it gave them.',
+    help: 'Settled deliveries by their new status.',
     label: 'status',
     values: STATUS_TRANSITIONS.sent.filter(status => status !== 'sent'),
   })
-  const settles = new Histogram({
+  const settleDurations = new Histogram({
     name: 'signalbox_delivery_settle_duration_seconds',
-    help: 'Time to write what became of the deliveries of one request, with all that was tried.',
+    help: 'Time to write the outcome of the deliveries of one request, including retries.',
     buckets: STORE_SECONDS_BUCKETS,
     registers: [registry],
   })
   const retries = new Counter({
     name: 'signalbox_delivery_settle_retries_total',
-    help: 'Times that an answer of the platform could not be written and was tried again.',
+    help: 'Retries of writing an outcome to the database.',
     registers: [registry],
   })
-  const claims = new Histogram({
+  const claimDurations = new Histogram({
     name: 'signalbox_delivery_claim_duration_seconds',
-    help: 'Time to claim a batch of a lane.',
+    help: 'Time to claim a batch of deliveries.',
     buckets: STORE_SECONDS_BUCKETS,
     registers: [registry],
   })
-  const looks = new Histogram({
+  const searchDurations = new Histogram({
     name: 'signalbox_delivery_look_duration_seconds',
-    help: 'Time to find the lanes that have something due.',
+    help: 'Time to find the destination queues with due deliveries.',
     buckets: POLL_SECONDS_BUCKETS,
     registers: [registry],
   })
   const errors = new Counter({
     name: 'signalbox_delivery_errors_total',
-    help: 'Times that a worker stumbled: the store was away, or a bug.',
+    help: 'Errors of the delivery worker: the database was unavailable, or a bug.',
     registers: [registry],
   })
   return {
     onSettled: (settlements, seconds) => {
-      settles.observe(seconds)
+      settleDurations.observe(seconds)
       for (const { status } of settlements) if (status !== 'sent') countSettled(status)
     },
-    onClaimed: seconds => claims.observe(seconds),
+    onClaimed: seconds => claimDurations.observe(seconds),
     onSettleRetry: () => retries.inc(),
-    onLooked: seconds => looks.observe(seconds),
+    onQueuesChecked: seconds => searchDurations.observe(seconds),
     onError: () => errors.inc(),
   }
 }
 
-/** Counts pauses and resumptions. Returns what is to be called for each, with the new status. */
+/** Counts pauses and resumptions of destinations. Returns the callback for a new status. */
 export function registerDestinationMetrics(
   registry: MetricsRegistry,
 ): (status: DestinationStatusChange['status']) => void {
   return createLabelCounter(registry, {
     name: 'signalbox_destinations_moved_total',
-    help: 'Destinations that an answer paused (inactive) or showed to work again (active).',
+    help: 'Destinations that were paused (inactive) or resumed (active) by an answer.',
     label: 'status',
     values: ['active', 'inactive'],
   })
@@ -88,7 +88,7 @@ interface MeteredWorker {
   requestsInFlight(): number
 }
 
-/** Shows what a worker is doing now. */
+/** Shows the current work of a delivery worker. */
 export function registerWorkerMetrics(
   registry: MetricsRegistry,
   worker: MeteredWorker,
@@ -96,7 +96,7 @@ export function registerWorkerMetrics(
 ): void {
   new Gauge({
     name: 'signalbox_delivery_requests_in_flight',
-    help: 'Batches that are being claimed, sent or settled.',
+    help: 'Batches being claimed, sent or settled.',
     registers: [registry],
     collect() {
       this.set(worker.requestsInFlight())
@@ -104,17 +104,18 @@ export function registerWorkerMetrics(
   })
   new Gauge({
     name: 'signalbox_delivery_requests_max',
-    help: 'Batches that may be under way at once (SIGNALBOX_DELIVERY_REQUESTS_MAX).',
+    help: 'Maximum number of batches in flight (SIGNALBOX_DELIVERY_REQUESTS_MAX).',
     registers: [registry],
   }).set(requestsMax)
   new Gauge({
     name: 'signalbox_delivery_lanes',
-    help: 'Lanes that this worker leaves alone or tries with care, by the state of their circuit.',
+    help: 'Destinations that this worker backs off from or probes, by the state of their circuit.',
     labelNames: ['circuit'],
     registers: [registry],
     collect() {
-      for (const [circuit, lanes] of Object.entries(worker.countCircuits()))
-        this.set({ circuit }, lanes)
+      for (const [circuit, count] of Object.entries(worker.countCircuits())) {
+        this.set({ circuit }, count)
+      }
     },
   })
 }
@@ -140,7 +141,7 @@ const READ_OUTCOMES = Object.keys({
   unsupported: true,
 } satisfies Record<UnavailableCause | 'read', true>) as (UnavailableCause | 'read')[]
 
-/** A platform's answer takes tenths of a second; after ten seconds nobody waits for it. */
+/** A platform answers within tenths of a second; a request times out after ten seconds. */
 const PLATFORM_SECONDS_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 3, 5, 7.5, 10]
 
 /** The same platforms, with their requests and reads counted by outcome. */
@@ -162,19 +163,19 @@ function registerSendMetrics(
 ): (platform: Platform) => Pick<Platform, 'send'> {
   const countRequest = createLabelCounter(registry, {
     name: 'signalbox_platform_requests_total',
-    help: 'Requests to the platform, by what its answer means.',
+    help: 'Requests to the platform by outcome.',
     label: 'outcome',
     values: SEND_OUTCOMES,
   })
   const countEvents = createLabelCounter(registry, {
     name: 'signalbox_platform_request_events_total',
-    help: 'Events in these requests; one that is sent again counts again.',
+    help: 'Events in requests to the platform by outcome; a retry counts again.',
     label: 'outcome',
     values: SEND_OUTCOMES,
   })
   const durations = new Histogram({
     name: 'signalbox_platform_request_duration_seconds',
-    help: 'Time until the platform answered, or until nobody waited any longer.',
+    help: 'Time until the platform answered or the request timed out.',
     buckets: PLATFORM_SECONDS_BUCKETS,
     registers: [registry],
   })
@@ -195,7 +196,7 @@ function registerReadMetrics(
 ): (platform: Platform) => Pick<Platform, 'readDayCounts' | 'readMatchQuality'> {
   const countRead = createLabelCounter(registry, {
     name: 'signalbox_platform_reads_total',
-    help: 'Reports asked of the platform, by what came of it.',
+    help: 'Reports read from the platform by outcome.',
     label: 'outcome',
     values: READ_OUTCOMES,
   })
@@ -213,30 +214,30 @@ function registerReadMetrics(
   })
 }
 
-/** Counts alerts as they are raised. Returns what is to be called for each. */
+/** Counts raised alerts. Returns the callback for each alert. */
 export function registerAlertMetrics(registry: MetricsRegistry): (kind: AlertKind) => void {
   return createLabelCounter(registry, {
     name: 'signalbox_alerts_raised_total',
-    help: 'Alerts about a destination that were raised, by what they are about.',
+    help: 'Alerts that were raised about a destination, by kind.',
     label: 'kind',
     values: ALERT_KINDS,
   })
 }
 
-/** Shows the open alerts in the store. When it does not answer, there is no figure. */
+/** Shows the open alerts. There is no value while the database does not answer. */
 export function registerOpenAlertMetrics(
   registry: MetricsRegistry,
   read: () => Promise<Partial<Record<AlertKind, number>>>,
 ): void {
-  const open = singleFlight(() => read().catch(() => null))
+  const readOpen = singleFlight(() => read().catch(() => null))
   new Gauge({
     name: 'signalbox_alerts_open',
-    help: 'Alerts about a destination that are not resolved yet, of all processes.',
+    help: 'Open alerts about a destination, of the whole store.',
     labelNames: ['kind'],
     registers: [registry],
     async collect() {
       this.reset()
-      const counts = await open()
+      const counts = await readOpen()
       if (!counts) return
       for (const kind of ALERT_KINDS) this.set({ kind }, counts[kind] ?? 0)
     },

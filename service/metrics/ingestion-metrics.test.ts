@@ -22,7 +22,7 @@ function figuresUnderTest() {
   return { onAnswered, shown }
 }
 
-it('has one series for each operation, method and status', async () => {
+it('has one series per operation, method and status', async () => {
   const { onAnswered, shown } = figuresUnderTest()
   assert.deepEqual(await shown(), [])
   const answered = { operation: 'createEvent', method: 'POST', seconds: 0.25 }
@@ -38,7 +38,7 @@ it('has one series for each operation, method and status', async () => {
   ])
 })
 
-it('has one series for all that is asked of paths without a route', async () => {
+it('has one series for all unknown paths', async () => {
   const { onAnswered, shown } = figuresUnderTest()
   for (const method of ['GET', 'PROPFIND', 'UNLOCK', 'M-SEARCH']) {
     onAnswered({ operation: null, method, status: 404, seconds: 1 })
@@ -49,7 +49,7 @@ it('has one series for all that is asked of paths without a route', async () => 
   ])
 })
 
-it('shows every limit from the start, and counts whom it turned away', async () => {
+it('shows every limit from the start and counts rejected requests', async () => {
   const registry = createMetricsRegistry()
   const { onLimited, onShed } = registerRateLimitMetrics(registry)
   const shown = async () => {
@@ -75,7 +75,7 @@ async function shown(registry: MetricsRegistry, name: RegExp): Promise<string[]>
   return text.split('\n').filter(line => name.test(line))
 }
 
-it('counts what is new apart from what was there, and how large the commits are', async () => {
+it('counts new events and duplicates separately, and the sizes of commits', async () => {
   const registry = createMetricsRegistry()
   const onCommitted = registerCommitMetrics(registry)
   onCommitted({ eventCount: 40, newCount: 37, seconds: 0.5 })
@@ -92,7 +92,7 @@ it('counts what is new apart from what was there, and how large the commits are'
   ])
 })
 
-it('shows what failed, by whose fault it was and how much of it in a row', async () => {
+it('shows failed commits by cause and the current series', async () => {
   const registry = createMetricsRegistry()
   const troubles = { failures: { store: 0, event: 0 }, consecutiveFailures: 0 }
   registerCommitFailureMetrics(registry, troubles)
@@ -110,7 +110,7 @@ it('shows what failed, by whose fault it was and how much of it in a row', async
   ])
 })
 
-it('shows what waits now, and how often nothing more could', async () => {
+it('shows queued events and rejections of a full queue', async () => {
   const committing = Promise.withResolvers<void>()
   const commits = new GroupCommit<string, boolean>({
     commit: async items => {

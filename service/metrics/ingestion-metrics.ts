@@ -4,21 +4,21 @@ import type { CompletedRequest } from '../http/service-app.ts'
 import type { CommittedGroup } from '../ingestion/event-commit-queue.ts'
 import { createLabelCounter, type MetricsRegistry } from './metrics-registry.ts'
 
-/** Finest where a commit takes its time: 1 to 50 milliseconds. */
+/** Finest between 1 and 50 milliseconds, the time of a commit. */
 const REQUEST_SECONDS_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
 
-/** Whoever asks for paths that are not there, by whatever method, makes no series of their own. */
+/** Requests to unknown paths share one series. */
 const UNMATCHED_ROUTE = { operation: 'none', method: 'any' }
 
-/** Counts answers and how long they took. Returns what is to be called for each of them. */
+/** Counts responses and their durations. Returns the callback for each response. */
 export function registerHttpMetrics(
   registry: MetricsRegistry,
-): (answered: CompletedRequest) => void {
+): (request: CompletedRequest) => void {
   const durations = new Histogram({
     name: 'signalbox_http_request_duration_seconds',
-    help: 'Time from a request to the end of its answer.',
+    help: 'Time from a request to the end of its response.',
     labelNames: ['operation', 'method', 'status'],
     buckets: REQUEST_SECONDS_BUCKETS,
     registers: [registry],
@@ -33,23 +33,23 @@ export function registerHttpMetrics(
   }
 }
 
-/** What is to be called for each request that was not let in. */
+/** The callbacks for each rejected request. */
 interface RateLimitMeter {
   onLimited: (name: LimitName) => void
   onShed: () => void
 }
 
-/** Counts requests that were turned away before anything was done for them. */
+/** Counts requests that were rejected before any work. */
 export function registerRateLimitMetrics(registry: MetricsRegistry): RateLimitMeter {
   const countLimited = createLabelCounter(registry, {
     name: 'signalbox_rate_limited_total',
-    help: 'Requests answered 429, by the limit that they met.',
+    help: 'Requests answered with 429, by the limit that they exceeded.',
     label: 'limit',
     values: LIMIT_NAMES,
   })
   const shed = new Counter({
     name: 'signalbox_http_shed_total',
-    help: 'Requests answered 503 because the process had too much to do.',
+    help: 'Requests answered with 503 because the process was overloaded.',
     registers: [registry],
   })
   return { onLimited: name => countLimited(name), onShed: () => shed.inc() }
@@ -58,17 +58,17 @@ export function registerRateLimitMetrics(registry: MetricsRegistry): RateLimitMe
 const EVENTS_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
 const COMMIT_SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Counts events as they become durable. Returns what is to be called after each commit. */
+/** Counts stored events. Returns the callback for each commit. */
 export function registerCommitMetrics(registry: MetricsRegistry): (group: CommittedGroup) => void {
   const countEvents = createLabelCounter(registry, {
     name: 'signalbox_events_total',
-    help: 'Events that were stored, and repeated ones that were stored before.',
+    help: 'Events that were stored (accepted) or had been stored before (duplicate).',
     label: 'result',
     values: ['accepted', 'duplicate'],
   })
   const sizes = new Histogram({
     name: 'signalbox_commit_events',
-    help: 'Events in one commit.',
+    help: 'Events per commit.',
     buckets: EVENTS_BUCKETS,
     registers: [registry],
   })
@@ -86,46 +86,46 @@ export function registerCommitMetrics(registry: MetricsRegistry): (group: Commit
   }
 }
 
-/** What the store did with commits, as far as it took none of them. */
+/** Failed commits. */
 interface CommitFailures {
   failures: { store: number; event: number }
   consecutiveFailures: number
 }
 
-/** Shows commits that failed, in sum and at this moment. */
+/** Shows failed commits: the total and the current series. */
 export function registerCommitFailureMetrics(
   registry: MetricsRegistry,
-  troubles: Readonly<CommitFailures>,
+  commits: Readonly<CommitFailures>,
 ): void {
   new Counter({
     name: 'signalbox_commit_failures_total',
-    help: 'Commits that failed: the store refused them (store), or an event in them (event).',
+    help: 'Failed commits: the database failed (store), or an event in them (event).',
     labelNames: ['cause'],
     registers: [registry],
     collect() {
       this.reset()
-      for (const [cause, count] of Object.entries(troubles.failures)) this.inc({ cause }, count)
+      for (const [cause, count] of Object.entries(commits.failures)) this.inc({ cause }, count)
     },
   })
   new Gauge({
     name: 'signalbox_commit_failures_consecutive',
-    help: 'Commits that the store refused since the last one that it took.',
+    help: 'Failed commits since the last successful one.',
     aggregator: 'max',
     registers: [registry],
     collect() {
-      this.set(troubles.consecutiveFailures)
+      this.set(commits.consecutiveFailures)
     },
   })
 }
 
-/** What waits for a commit. */
+/** Events that wait for a commit. */
 export interface CommitQueue {
   queued: number
-  /** Events that found the queue full, since the start. */
+  /** Events rejected because the queue was full, since the start. */
   refusals: number
 }
 
-/** Shows the queue in front of the commits. */
+/** Shows the queue of events that wait for a commit. */
 export function registerCommitQueueMetrics(
   registry: MetricsRegistry,
   queue: () => CommitQueue,
@@ -141,12 +141,12 @@ export function registerCommitQueueMetrics(
   })
   new Gauge({
     name: 'signalbox_commit_queue_events_max',
-    help: 'Events that may wait for a commit (SIGNALBOX_INGEST_QUEUE_MAX).',
+    help: 'Maximum number of events that wait for a commit (SIGNALBOX_INGEST_QUEUE_MAX).',
     registers: [registry],
   }).set(queueMax)
   new Counter({
     name: 'signalbox_commit_queue_refusals_total',
-    help: 'Events answered 503 because the queue was full.',
+    help: 'Events answered with 503 because the queue was full.',
     registers: [registry],
     collect() {
       this.reset()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createLabelCounter, createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
 
-it('shows every value from the start, and what was added since', async () => {
+it('shows every label value from the start, and its sum', async () => {
   const registry = createMetricsRegistry()
   const count = createLabelCounter(registry, {
     name: 'test_things_total',
@@ -24,7 +24,7 @@ it('shows every value from the start, and what was added since', async () => {
   assert.deepEqual(await shown(), some)
 })
 
-it('two registries know nothing of each other', async () => {
+it('keeps two registries separate', async () => {
   const registries = [createMetricsRegistry(), createMetricsRegistry()]
   const counts = registries.map(registry =>
     createLabelCounter(registry, { name: 'test_total', help: 'x', label: 'a', values: ['b'] }),

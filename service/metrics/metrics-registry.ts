@@ -7,44 +7,44 @@ import {
 } from 'prom-client'
 import type { MetricsPage } from '../http/metrics-server.ts'
 
-/** Everything that one thread counts. There is no global one: a test may have two. */
+/** The metrics of one thread. There is no global registry, so a test can have two. */
 export type MetricsRegistry = Registry
 
-/** The figures of one thread at one moment, for adding up. Can be sent between threads. */
+/** The current values of one thread, to be added to those of others. Can be sent between threads. */
 export type MetricsSnapshot = MetricObject[]
 
-/** A registry with the figures of the process itself: memory, processor, event loop, files. */
+/** A registry with the metrics of the process: memory, CPU, event loop, files. */
 export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return registry
 }
 
-/** All figures as they are now, in the text format of Prometheus. */
+/** All current values in the text format of Prometheus. */
 export async function renderMetrics(registry: MetricsRegistry): Promise<MetricsPage> {
   return { contentType: registry.contentType, text: await registry.metrics() }
 }
 
-/** The same page for several threads: ours, and others that add to it. */
+/** The same page for several threads: this one and others. */
 export async function renderMetricsOfThreads(
   registry: MetricsRegistry,
   others: readonly MetricsSnapshot[],
 ): Promise<MetricsPage> {
   if (others.length === 0) return renderMetrics(registry)
   const { contentType } = registry
-  const ours = setAggregators(await registry.getMetricsAsJSON())
-  return { contentType, text: await AggregatorRegistry.aggregate([ours, ...others]).metrics() }
+  const own = setAggregators(await registry.getMetricsAsJSON())
+  return { contentType, text: await AggregatorRegistry.aggregate([own, ...others]).metrics() }
 }
 
-/** What a further thread of the process adds to the page: nothing of the process as a whole. */
+/** What another thread adds to the page, without the metrics of the whole process. */
 export async function takeMetricsSnapshot(registry: MetricsRegistry): Promise<MetricsSnapshot> {
   const all = setAggregators(await registry.getMetricsAsJSON())
   return all.filter(({ name }) => !name.startsWith('process_'))
 }
 
 /**
- * The counts of a thread that ended, added to those of the ones before it: sums that fell when a
- * thread ends would read as a restart of the process.
+ * Adds the counts of a thread that ended to those of earlier ones: a sum that falls when a thread
+ * ends would look like a restart of the process.
  */
 export async function mergeEndedThread(
   ended: MetricsSnapshot,
@@ -58,8 +58,8 @@ export async function mergeEndedThread(
 const CUMULATIVE_TYPES = new Set(['counter', 'histogram'])
 
 /**
- * The library leaves out the start of the process, and shows the mean delay of all event loops,
- * which hides one that is stuck.
+ * The library omits the start time of the process, and averages the delays of all event loops,
+ * which hides one that is blocked.
  */
 function setAggregators(metrics: readonly MetricObject[]): MetricsSnapshot {
   return metrics.map(metric => {
@@ -73,13 +73,13 @@ interface LabelCounterOptions<Value extends string> {
   name: string
   help: string
   label: string
-  /** All there can be; each is shown from the start, so that a rate is known from the first one. */
+  /** All values; each is shown from the start, so that rates include the first increment. */
   values: readonly Value[]
 }
 
 /**
- * A counter by one label. To count is an addition, without a look-up in the library; that hears
- * of the sums when somebody asks.
+ * A counter with one label. Counting is an addition, without a lookup in the library, which reads
+ * the sums at each scrape.
  */
 export function createLabelCounter<Value extends string>(
   registry: MetricsRegistry,

@@ -7,7 +7,7 @@ import { createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
 
 const HOUR_MILLISECONDS = 3_600_000
 
-it('counts reports by what came of them, and hands them on as they are', async test => {
+it('counts reports by outcome and returns them unchanged', async test => {
   const service = await serviceUnderTest(test)
   const registry = createMetricsRegistry()
   const { platforms } = service.delivery

@@ -91,7 +91,7 @@ export async function startDelivery(
       meter.onError()
       logger.error({ err }, 'delivery stumbled; it goes on')
     },
-    onQueuesChecked: meter.onLooked,
+    onQueuesChecked: meter.onQueuesChecked,
     onCircuitChanged: change => logCircuitChange(context, change),
     onPoll: () => ears.listen(() => worker.wake()),
   })
