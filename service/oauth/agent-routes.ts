@@ -6,7 +6,7 @@ import { type AgentPrincipal, requireAgentToken, requirePermission } from './aut
 import type { OauthContext } from './oauth-context.ts'
 import { findSignalStatus } from './signal-store.ts'
 
-/** What the OAuth management credential opens. It opens nothing else, and nothing else opens it. */
+/** The only route for OAuth tokens of the audience `agent`. */
 export function agentRoutes(app: ServiceApp, context: OauthContext): void {
   if (context.limits.oauth) limitAddresses(app, context.limits.oauth)
   app.route({
@@ -19,7 +19,7 @@ export function agentRoutes(app: ServiceApp, context: OauthContext): void {
   })
 }
 
-/** getAgentContext: what the connection was approved for, and whether its signals arrive. */
+/** What the connection is approved for, and whether its signals arrive. */
 async function readAgentContext(
   database: Database,
   principal: AgentPrincipal,

@@ -18,10 +18,10 @@ before(async () => {
 })
 after(() => chromium.close())
 
-/** The browser has a clock of its own, by which cookies end. */
+/** The browser has its own clock, by which cookies expire. */
 const NOW = { startAt: new Date().toISOString() }
 
-it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it again', async test => {
+it('signs in, chooses an ad account, approves and revokes on a phone', async test => {
   const under = await oauthUnderTest(test, NOW)
   await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
   const redirectUri = await callbackServer(test)
@@ -36,7 +36,7 @@ it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it a
   await page.getByText('Not verified.').waitFor()
   assert.equal(await page.getByRole('radio', { checked: true }).count(), 0)
   await page.getByRole('button', { name: 'Approve' }).click()
-  await page.getByText('Choose the ad account that this agent may work with.').first().waitFor()
+  await page.getByText('Choose the ad account that this agent may access.').first().waitFor()
   await look()
   await page.getByLabel('Shop US').check()
   await page.getByRole('button', { name: 'Approve' }).click()
@@ -48,12 +48,12 @@ it('on a phone: sign in, choose one of two ad accounts, approve, and revoke it a
   await page.getByRole('heading', { name: 'Reporting assistant' }).waitFor()
   await look()
   await page.getByRole('button', { name: 'Revoke: Reporting assistant' }).click()
-  await page.getByText('The connection is revoked').waitFor()
+  await page.getByText('Connection revoked').waitFor()
   await look()
   assert.equal((await opens(under, token)).mcp, 401)
 })
 
-it('refusing brings the person back to the agent, which gets nothing', async test => {
+it('returns to the agent without access after a denial', async test => {
   const under = await oauthUnderTest(test, NOW)
   const redirectUri = await callbackServer(test)
   const clientId = await under.register([redirectUri])
@@ -61,12 +61,12 @@ it('refusing brings the person back to the agent, which gets nothing', async tes
   const { page } = await phoneUnderTest(test, chromium)
   await page.goto((await agent.authorizationUrl()).href)
   await signInOn(page, under.workspace.owner.email)
-  await page.getByRole('button', { name: 'Refuse' }).click()
+  await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByText('Back at the agent').waitFor()
   assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied')
 })
 
-it('a device: type its code with the keyboard alone, compare, approve', async test => {
+it('connects a device by keyboard alone', async test => {
   const under = await oauthUnderTest(test, NOW)
   const form = { client_id: await deviceClient(under) }
   const { body } = await under.send('/oauth2/device/code', { form })
@@ -75,21 +75,21 @@ it('a device: type its code with the keyboard alone, compare, approve', async te
   await signInOn(page, under.workspace.owner.email)
   await page.getByLabel('Code on the device').fill('BBBBBBBB')
   await page.keyboard.press('Enter')
-  await page.getByText('No device shows this code').waitFor()
+  await page.getByText('Code not found').waitFor()
   await look()
   await page.getByLabel('Code on the device').fill(body.user_code)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Is this the code on your device?' }).waitFor()
   await look()
-  await page.getByRole('button', { name: 'Yes, it is the same' }).press('Enter')
+  await page.getByRole('button', { name: 'Yes, it matches' }).press('Enter')
   await page.getByRole('heading', { name: 'Connect “Terminal”?' }).waitFor()
   await look()
   await page.getByRole('button', { name: 'Approve' }).press('Enter')
-  await page.getByRole('heading', { name: 'The device is connected' }).waitFor()
+  await page.getByRole('heading', { name: 'Device connected' }).waitFor()
   await look()
 })
 
-it('the error page, the tokens and a new token read well in light and dark', async test => {
+it('keeps the error page and the token pages accessible in light and dark', async test => {
   const under = await oauthUnderTest(test, NOW)
   const { page, look } = await phoneUnderTest(test, chromium)
   await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/tokens`)
@@ -97,16 +97,16 @@ it('the error page, the tokens and a new token read well in light and dark', asy
   await page.getByRole('heading', { name: 'Issue a token' }).waitFor()
   await look()
   await page.getByLabel('Name').fill('CI')
-  await page.getByRole('button', { name: 'Issue the token' }).click()
+  await page.getByRole('button', { name: 'Issue token' }).click()
   await page.getByRole('heading', { name: 'Your new token' }).waitFor()
   await look()
   await page.goto(`${under.service.url}/oauth2/authorize`)
-  await page.getByRole('heading', { name: 'This connection cannot be made' }).waitFor()
+  await page.getByRole('heading', { name: 'Connection failed' }).waitFor()
   await look()
 })
 
-/** A phone, and a way to look: nothing that shuts people out, nothing wider than the screen. */
-/** Where the agent's person comes back to. */
+/** A phone, and a check for accessibility violations and horizontal overflow. */
+/** The redirect URI of the agent. */
 async function callbackServer(test: TestContext): Promise<string> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end('<title>Agent</title>Back at the agent')

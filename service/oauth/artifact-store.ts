@@ -1,15 +1,14 @@
 import type { Database } from '../db/database.ts'
+import { deleteUnapprovedClients } from './client-store.ts'
 
-/**
- * One thing that the authorization server remembers, under the digest of what a caller presents.
- */
+/** State of the authorization server, stored under the digest of what a caller presents. */
 export interface Artifact {
   model: string
   id: string
-  /** JSON, without the value that `id` is the digest of. */
+  /** JSON, without the value whose digest is `id`. */
   payload: string
   grantId: string | null
-  /** A digest too. */
+  /** Also a digest. */
   userCode: string | null
   uid: string | null
   expiresAt: Date
@@ -21,7 +20,7 @@ export interface FoundArtifact {
   consumedAt: Date | null
 }
 
-/** Keeps it, or the newer state of it; what was consumed stays so, and its user code stays. */
+/** Inserts or updates an artifact. It stays consumed and keeps its user code. */
 export async function saveArtifact({ pool }: Database, artifact: Artifact): Promise<void> {
   await pool.query({
     name: 'save-oauth-artifact',
@@ -45,7 +44,7 @@ export async function saveArtifact({ pool }: Database, artifact: Artifact): Prom
   })
 }
 
-/** By its digest, by that of its user code, or by its uid; expired ones too, for they say so. */
+/** Finds an artifact by ID, user code or uid, all digests. Includes expired ones. */
 export async function findArtifact(
   { pool }: Database,
   model: string,
@@ -63,10 +62,7 @@ export async function findArtifact(
   return row ? { id: row.id, payload: row.payload, consumedAt: row.consumed_at } : null
 }
 
-/**
- * True for exactly one of all requests that try at once: what may be used once is used by the one
- * that marks it first, and PostgreSQL decides which that is.
- */
+/** Marks a one-time artifact as used. Returns true for exactly one of several concurrent calls. */
 export async function consumeArtifact(
   { pool }: Database,
   { model, id, at }: { model: string; id: string; at: Date },
@@ -93,7 +89,7 @@ export async function deleteArtifact(
     .execute()
 }
 
-/** Everything of one kind that an approval led to. */
+/** Deletes all artifacts of one model that belong to a grant. */
 export async function deleteGrantArtifacts(
   { query }: Database,
   model: string,
@@ -114,8 +110,8 @@ export interface DevicePoll {
 }
 
 /**
- * Notes that a client asked for a device code's tokens, and says whether that was too early. Then
- * the time to stay away grows by an interval (RFC 8628, section 3.5).
+ * Records that a client polled for the tokens of a device code, and returns whether it was too
+ * early. If so, its interval grows (RFC 8628, section 3.5).
  */
 export async function recordDevicePoll(
   { pool }: Database,
@@ -138,21 +134,40 @@ export async function recordDevicePoll(
   return { isTooEarly: rows[0]?.early === true }
 }
 
+const DAY_MILLISECONDS = 86_400_000
+/** A client that is not approved in this time is abandoned. */
+const UNAPPROVED_DAYS = 30
+/** Expired artifacts are kept for a day, so that their callers learn that they expired. */
+const EXPIRED_DAYS = 1
+
+export interface DeletedOauthRecords {
+  artifacts: number
+  clients: number
+}
+
+/** Deletes expired artifacts and unapproved clients. Safe to run concurrently. */
+export async function deleteExpiredOauthRecords(
+  database: Database,
+  at: Date,
+): Promise<DeletedOauthRecords> {
+  const daysAgo = (days: number) => new Date(at.getTime() - days * DAY_MILLISECONDS)
+  return {
+    artifacts: await deleteExpiredArtifacts(database, daysAgo(EXPIRED_DAYS)),
+    clients: await deleteUnapprovedClients(database, daysAgo(UNAPPROVED_DAYS)),
+  }
+}
+
 /**
- * Forgets what has been out of time since before `expiredBefore`. A used refresh token is kept
- * until its own time is over, so that a stolen copy of it is still recognised. Returns how many
- * went.
+ * Deletes artifacts that expired before a time and returns their number. A used refresh token stays
+ * until it expires, so that a stolen copy is still recognized.
  */
-export async function deleteExpiredArtifacts(
-  { query }: Database,
-  expiredBefore: Date,
-): Promise<number> {
-  const gone = await query
+async function deleteExpiredArtifacts({ query }: Database, expiredBefore: Date): Promise<number> {
+  const deleted = await query
     .with('gone', part =>
       part.deleteFrom('oauth_artifacts').where('expires_at', '<', expiredBefore).returning('id'),
     )
     .selectFrom('gone')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
-  return gone.count
+  return deleted.count
 }

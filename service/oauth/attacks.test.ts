@@ -16,7 +16,7 @@ import { workspaceUnderTest } from '../../testing/people-under-test.ts'
 
 const EVIL = 'https://evil.example'
 
-it('code injection: a code of another client, or with another verifier, gives nothing', async test => {
+it('code injection: rejects a code of another client or with another verifier', async test => {
   const under = await oauthUnderTest(test)
   const honest = await agentUnderTest(under)
   const thief = await agentUnderTest(under)
@@ -39,7 +39,7 @@ it('code injection: a code of another client, or with another verifier, gives no
   assert.equal((await tokenRequest(under, honest, { code })).status, 200)
 })
 
-it('PKCE downgrade: no challenge, and plain, end before anybody is asked', async test => {
+it('PKCE downgrade: rejects a missing challenge and `plain` before consent', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   for (const changes of [
@@ -56,7 +56,7 @@ it('PKCE downgrade: no challenge, and plain, end before anybody is asked', async
   }
 })
 
-it('redirect mismatch: nobody is sent to an address that was not registered', async test => {
+it('redirect mismatch: never redirects to an unregistered URI', async test => {
   const under = await oauthUnderTest(test)
   const registered = 'https://agent.example/callback'
   const clientId = await under.register([registered, CALLBACK])
@@ -85,14 +85,14 @@ it('redirect mismatch: nobody is sent to an address that was not registered', as
     const page = await under.workspace.owner.client.get(url.pathname + url.search)
     assert.equal(page.status, 400, String(redirectUri))
     assert.deepEqual(page.redirects, [], String(redirectUri))
-    assert.match(page.text, /This connection cannot be made/)
+    assert.match(page.text, /Connection failed/)
     assert.equal(page.text.includes('evil'), false)
   }
   const anyPort = await agent.authorizationUrl({ redirect_uri: 'http://127.0.0.1:1/callback' })
   assert.equal((await openApproval(under.workspace.owner.client, anyPort)).status, 200)
 })
 
-it('open redirect: an unknown client is told nothing and sends nobody anywhere', async test => {
+it('open redirect: does not redirect for an unknown client', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under, { clientId: 'nobody', redirectUri: EVIL })
   const url = await agent.authorizationUrl()
@@ -101,7 +101,7 @@ it('open redirect: an unknown client is told nothing and sends nobody anywhere',
   assert.deepEqual(page.redirects, [])
 })
 
-it('mix-up: the answer names its issuer, and a client rejects another one', async test => {
+it('mix-up: names the issuer, so that a client rejects another one', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
@@ -116,7 +116,7 @@ it('mix-up: the answer names its issuer, and a client rejects another one', asyn
   await agent.exchange(callback)
 })
 
-it('CSRF: 403 for an approval that another site sends, and nothing is approved', async test => {
+it('CSRF: returns 403 for an approval from another site', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { adAccountId, owner } = under.workspace
@@ -136,7 +136,7 @@ it('CSRF: 403 for an approval that another site sends, and nothing is approved',
   assert.equal(rows.length, 0)
 })
 
-it('CSRF: 403 at the device page for another site, and a forged form confirms nothing', async test => {
+it('CSRF: returns 403 for a device form from another site, and rejects a forged form', async test => {
   const under = await oauthUnderTest(test)
   const { client: browser } = under.workspace.owner
   const fields = { user_code: 'BBBB-BBBB', confirm: 'yes', xsrf: 'forged' }
@@ -150,7 +150,7 @@ it('CSRF: 403 at the device page for another site, and a forged form confirms no
   assert.equal(wrong.status, 400)
 })
 
-it('clickjacking: no page of an approval may stand in a frame, run a script or leak its address', async test => {
+it('clickjacking: forbids frames, scripts and referrers on consent pages', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { client: browser } = under.workspace.owner
@@ -178,7 +178,7 @@ it('clickjacking: no page of an approval may stand in a frame, run a script or l
   }
 })
 
-it('another person: 422 for an ad account that the person does not own', async test => {
+it('privilege: returns 422 for an ad account that the person does not own', async test => {
   const under = await oauthUnderTest(test)
   const stranger = await workspaceUnderTest(under.service)
   const agent = await agentUnderTest(under)
@@ -194,7 +194,7 @@ it('another person: 422 for an ad account that the person does not own', async t
   assert.equal(rows.length, 0)
 })
 
-it('session fixation: a request that another browser began cannot be approved here', async test => {
+it('session fixation: does not approve a request of another browser', async test => {
   const under = await oauthUnderTest(test)
   const attacker = await workspaceUnderTest(under.service)
   const agent = await agentUnderTest(under)
@@ -202,12 +202,12 @@ it('session fixation: a request that another browser began cannot be approved he
   const victim = under.workspace.owner.client
   const page = await victim.get(begun.path)
   assert.equal(page.status, 400)
-  assert.match(page.text, /too old, or was begun in another browser/)
+  assert.match(page.text, /expired or was started in another browser/)
   const fields = { ad_account_id: String(under.workspace.adAccountId), decision: 'approve' }
   assert.equal((await victim.post(begun.path, fields)).status, 400)
 })
 
-it('two people in one browser: the second is asked as themselves', async test => {
+it('two people in one browser: asks the second person separately', async test => {
   const under = await oauthUnderTest(test)
   const second = await workspaceUnderTest(under.service)
   await connected(under)
@@ -229,7 +229,7 @@ it('two people in one browser: the second is asked as themselves', async test =>
   ])
 })
 
-it('a page that is sent twice is one approval, and an answered one cannot be answered again', async test => {
+it('replay: counts a page submitted twice as one approval, and rejects a second decision', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { owner, adAccountId } = under.workspace
@@ -250,7 +250,7 @@ it('a page that is sent twice is one approval, and an answered one cannot be ans
   assert.equal((await post()).status, 400)
 })
 
-it('resource confusion: a token of one resource opens nothing of the other', async test => {
+it('resource confusion: rejects a token of the other resource', async test => {
   const under = await oauthUnderTest(test)
   const mcp = await connected(under)
   const management = await connected(under, agentResource(under))
@@ -275,7 +275,7 @@ it('resource confusion: a token of one resource opens nothing of the other', asy
   assert.match(page.redirects.at(-1) ?? '', /error=invalid_target/)
 })
 
-it('a script in a name is text on the page', async test => {
+it('XSS: escapes a script in a client name', async test => {
   const under = await oauthUnderTest(test)
   const name = '<script>alert(1)</script>"\'&'
   const clientId = await under.register([CALLBACK], name)

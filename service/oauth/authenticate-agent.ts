@@ -20,7 +20,7 @@ import {
 } from './principal-store.ts'
 import { artifactDigest } from './provider-adapter.ts'
 
-/** For whom a token speaks, and what it may do. The account never comes from anywhere else. */
+/** Who a token acts for, and what it may do. The ad account always comes from the token. */
 export type AgentPrincipal = TokenBinding & {
   permissions: readonly Permission[]
   expiresAt: Date
@@ -41,11 +41,10 @@ interface PresentedToken {
 }
 
 /**
- * Resolves `Authorization: Bearer` at one of the two resources, by one statement that looks at the
- * token, its connection or issuer, the person, the workspace and the ad account as they are now.
- * Execution tokens open MCP; an OAuth token opens the resource that it was made for. Everything
- * else gets the same 401, whose challenge leads to the metadata (spec: Authentication, rules 1 and
- * 2).
+ * Resolves `Authorization: Bearer` at one of the two resources. One statement checks the current
+ * state of the token, its connection or issuer, the person, the workspace and the ad account.
+ * Execution tokens open MCP; an OAuth token opens the resource that it was issued for. Everything
+ * else gets the same 401, whose challenge names the metadata.
  */
 export async function verifyAgentToken(
   database: Database,
@@ -61,8 +60,8 @@ export async function verifyAgentToken(
 }
 
 /**
- * The same where execution tokens alone are let in (decisions, section 10). The challenge names no
- * metadata: OAuth leads to no such token, an owner issues it.
+ * Accepts execution tokens only. The challenge names no metadata, because an owner issues these
+ * tokens, not OAuth.
  */
 async function verifyExecutionToken(
   database: Database,
@@ -106,7 +105,7 @@ async function findExecutionPrincipal(
   return { kind: 'execution_token', ...found, tier, permissions: TIER_PERMISSIONS[tier] }
 }
 
-/** 403 for who is known and lacks the permission (spec: OAuth errors). */
+/** Throws a 403 when the token is valid but lacks the permission. */
 export function requirePermission(principal: AgentPrincipal, permission: Permission): void {
   if (principal.permissions.includes(permission)) return
   throw new Refusal(403, `This credential lacks the permission ${permission}.`)
@@ -114,7 +113,7 @@ export function requirePermission(principal: AgentPrincipal, permission: Permiss
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whom the token speaks for, on routes of agents. */
+    /** Who the token acts for, on agent routes. */
     agent: AgentPrincipal
   }
 }
@@ -127,21 +126,21 @@ interface AgentRequest {
 type GuardContext = Pick<OauthContext, 'database' | 'now' | 'publicOrigin' | 'onTouchError'>
 
 /**
- * The hook that asks for an agent's token, before a body is read, and notes that it was used.
- * Nobody waits for the note.
+ * Creates the hook that requires an agent token before the body is read. Recording the last use
+ * does not delay the request.
  */
 export function requireAgentToken(context: GuardContext, audience: Audience) {
   const { database, now, publicOrigin, onTouchError } = context
   return async (request: AgentRequest) => {
     const { authorization } = request.headers
     const at = now()
-    const place = { audience, origin: publicOrigin(), now: at }
-    request.agent = await verifyAgentToken(database, { authorization, ...place })
+    const resource = { audience, origin: publicOrigin(), now: at }
+    request.agent = await verifyAgentToken(database, { authorization, ...resource })
     recordLastUse(database, request.agent, at).catch(onTouchError)
   }
 }
 
-/** The same where execution tokens alone are let in, which programs hold and pages never. */
+/** As `requireAgentToken`, for execution tokens only, which must not be used in a browser. */
 export function requireExecutionToken(context: Omit<GuardContext, 'publicOrigin'>) {
   const { database, now, onTouchError } = context
   return async (request: AgentRequest) => {

@@ -14,10 +14,10 @@ import {
 } from '../../testing/oauth-under-test.ts'
 import { addAdAccount } from '../../testing/people-under-test.ts'
 
-/** A token that opens a resource without a server behind it. */
+/** Verifies a token at a resource without a server. */
 const OPEN = 200
 
-it('an agent that knows only the address gets tokens, once a person has approved it', async test => {
+it('issues tokens after approval to an agent that only knows the address', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
@@ -35,7 +35,7 @@ it('an agent that knows only the address gets tokens, once a person has approved
   assert.deepEqual(await opens(under, tokens.access_token), { mcp: OPEN, agent: 401 })
 })
 
-it('approval binds client, person, permissions and one ad account into one connection', async test => {
+it('binds client, person, permissions and one ad account into a connection', async test => {
   const under = await oauthUnderTest(test)
   const { agent } = await connected(under)
   const { rows } = await under.service.database.pool.query(
@@ -57,7 +57,7 @@ it('approval binds client, person, permissions and one ad account into one conne
   ])
 })
 
-it('a refused request comes back as access_denied, and nothing was made', async test => {
+it('returns access_denied and creates nothing after a denial', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { client: browser } = under.workspace.owner
@@ -73,7 +73,7 @@ it('a refused request comes back as access_denied, and nothing was made', async 
   assert.equal(rows.length, 0)
 })
 
-it('who is not signed in signs in first, and comes back to the request', async test => {
+it('redirects to sign in first, and then back to the request', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { client: browser } = under.workspace.owner
@@ -93,7 +93,7 @@ it('who is not signed in signs in first, and comes back to the request', async t
   assert.ok(callback.searchParams.get('code'))
 })
 
-it('one ad account is chosen already, several are not, and 422 asks for one', async test => {
+it('preselects a single ad account, and returns 422 when none of several is chosen', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { owner, workspaceId, adAccountId } = under.workspace
@@ -104,7 +104,7 @@ it('one ad account is chosen already, several are not, and 422 asks for one', as
   assert.equal(several.text.match(/ checked/g), null)
   const again = await owner.client.submit({ fields: { decision: 'approve' } })
   assert.equal(again.status, 422)
-  assert.match(again.text, /Choose the ad account that this agent may work with\./)
+  assert.match(again.text, /Choose the ad account that this agent may access\./)
   const callback = await decide(owner.client, {
     ad_account_id: String(second),
     decision: 'approve',
@@ -114,7 +114,7 @@ it('one ad account is chosen already, several are not, and 422 asks for one', as
   assert.deepEqual(await opens(under, token), { mcp: OPEN, agent: 401 })
 })
 
-it('a missing scope is the scope of the resource; an unknown one is invalid_scope', async test => {
+it('defaults to the scope of the resource, and returns invalid_scope for an unknown one', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const { workspace } = under
@@ -135,7 +135,7 @@ it('a missing scope is the scope of the resource; an unknown one is invalid_scop
   }
 })
 
-it('400 invalid_grant for a code that is used twice, and its tokens stop', async test => {
+it('returns 400 invalid_grant for a reused code and revokes its tokens', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
@@ -148,7 +148,7 @@ it('400 invalid_grant for a code that is used twice, and its tokens stop', async
   assert.deepEqual(await opens(under, first.body.access_token), { mcp: 401, agent: 401 })
 })
 
-it('400 invalid_grant for a code after 60 seconds', async test => {
+it('returns 400 invalid_grant for a code after 60 seconds', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   for (const [seconds, status] of [
@@ -162,7 +162,7 @@ it('400 invalid_grant for a code after 60 seconds', async test => {
   }
 })
 
-it('an access token works for an hour, and 401 follows', async test => {
+it('returns 401 for an access token after an hour', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
   under.forward(3_599)
@@ -171,7 +171,7 @@ it('an access token works for an hour, and 401 follows', async test => {
   assert.equal((await opens(under, accessToken)).mcp, 401)
 })
 
-it('every answer with tokens may be kept by nobody, and names its request', async test => {
+it('forbids caching of token responses and names their request ID', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())

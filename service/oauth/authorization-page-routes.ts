@@ -17,37 +17,35 @@ import { INTERACTION_PATH } from './provider.ts'
 import { errorPage } from './provider-pages.ts'
 import { formActionSource } from './redirect-uri.ts'
 
-/**
- * Where a person approves or refuses an agent. The half-finished request is bound to the browser.
- */
+/** The consent page. The pending request is bound to the browser. */
 export function interactionRoutes(app: ServiceApp, context: OauthContext): void {
   const url = `${INTERACTION_PATH}/:uid`
   const config = { credential: 'none' } as const
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
     pages.get(url, { config, exposeHeadRoute: false }, async (request, reply) => {
-      const asked = await findPendingApproval(context, { request, reply })
-      if (!asked) return reply
+      const pending = await findPendingApproval(context, { request, reply })
+      if (!pending) return reply
       return sendConsentPage(reply, {
-        ...asked,
-        fault: null,
-        adAccounts: await listAdAccountChoices(context, asked),
+        ...pending,
+        error: null,
+        adAccounts: await listAdAccountChoices(context, pending),
       })
     })
     pages.post(url, { config }, async (request, reply) => {
-      const asked = await findPendingApproval(context, { request, reply })
-      if (!asked) return reply
-      const adAccounts = await listAdAccountChoices(context, asked)
+      const pending = await findPendingApproval(context, { request, reply })
+      if (!pending) return reply
+      const adAccounts = await listAdAccountChoices(context, pending)
       const isApproved = readFormText(request.body, 'decision') === 'approve'
       const chosen = readFormText(request.body, 'ad_account_id')
       const adAccount = adAccounts.find(({ adAccountId }) => String(adAccountId) === chosen)
       if (isApproved && !adAccount) {
-        const fault = 'Choose the ad account that this agent may work with.'
-        return sendConsentPage(reply.code(422), { ...asked, fault, adAccounts })
+        const error = 'Choose the ad account that this agent may access.'
+        return sendConsentPage(reply.code(422), { ...pending, error, adAccounts })
       }
       const returnTo = await decideApproval(context, {
         exchange: { request, reply },
-        ...asked,
+        ...pending,
         adAccount: isApproved && adAccount ? adAccount : null,
       })
       return reply.redirect(returnTo, 303)
@@ -71,15 +69,15 @@ interface PageReply {
   send(text: string): unknown
 }
 
-/** Who is asked, and what for; null when the reply was sent instead. */
+/** Returns the person and the pending request; null after sending another reply. */
 async function findPendingApproval(
   context: OauthContext,
   exchange: PageExchange,
 ): Promise<PendingApproval | null> {
   const { request, reply } = exchange
   const { uid } = request.params as { uid: string }
-  const back = `${INTERACTION_PATH}/${encodeURIComponent(uid)}`
-  const person = await requireSignIn(context, { request, reply, returnTo: back })
+  const returnTo = `${INTERACTION_PATH}/${encodeURIComponent(uid)}`
+  const person = await requireSignIn(context, { request, reply, returnTo })
   if (!person) return null
   const approval = await findApprovalRequest(context, { exchange, uid })
   if (approval) return { person, approval }
@@ -91,23 +89,23 @@ function listAdAccountChoices({ database }: OauthContext, { person }: PendingApp
   return listOwnedAdAccounts(database, person.userId)
 }
 
-type ConsentView = PendingApproval & Pick<Parameters<typeof consentPage>[0], 'fault' | 'adAccounts'>
+type ConsentView = PendingApproval & Pick<Parameters<typeof consentPage>[0], 'error' | 'adAccounts'>
 
-function sendConsentPage(reply: PageReply, { person, approval, fault, adAccounts }: ConsentView) {
-  const target = approval.redirectUri === null ? [] : [formActionSource(approval.redirectUri)]
-  const body = consentPage({ approval, adAccounts, fault })
+function sendConsentPage(reply: PageReply, { person, approval, error, adAccounts }: ConsentView) {
+  const formTargets = approval.redirectUri === null ? [] : [formActionSource(approval.redirectUri)]
+  const body = consentPage({ approval, adAccounts, error })
   return reply
-    .headers(pageHeaders({ formTargets: target }))
+    .headers(pageHeaders({ formTargets }))
     .send(renderPage({ ...body, signedInAs: person.name || person.email }))
 }
 
-/** Where an agent sends a person, and where the person comes back to with what they decided. */
+/** The authorization endpoint, and where the browser returns to it after the decision. */
 export function authorizationRoutes(app: ServiceApp, context: OauthContext): void {
   const { provider, publicOrigin, limits } = context
   const { authorization, code_verification: device } = ENDPOINT_PATHS
   app.register(async pages => {
     servePages(pages, publicOrigin)
-    // Each request is remembered for a while, before anybody has signed in.
+    // Each request is stored for a while, before anyone has signed in.
     if (limits.oauth) limitAddresses(pages, limits.oauth)
     for (const url of [authorization, `${authorization}/:uid`, `${device}/:uid`]) {
       pages.route({
@@ -127,9 +125,9 @@ export function authorizationRoutes(app: ServiceApp, context: OauthContext): voi
 }
 
 /**
- * Where a person types the code of a device (RFC 8628). Only who is signed in may try one, and only
- * so often from one address: the code has eight letters (section 5.1). A link that brings a code
- * shows it in the form; nothing is sent before the person says so.
+ * The page to enter the code of a device (RFC 8628). Requires a session and limits attempts by
+ * address, because the code has only eight letters (section 5.1). A link with a code fills the form
+ * but does not submit it.
  */
 export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
   const { provider, publicOrigin, limits } = context
@@ -141,9 +139,9 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
     disableBodyParsing(pages)
     pages.get(url, { config, exposeHeadRoute: false }, async (request, reply) => {
       const userCode = parseUserCode(request.query)
-      const back = userCode === '' ? url : `${url}?user_code=${encodeURIComponent(userCode)}`
-      if (!(await requireSignIn(context, { request, reply, returnTo: back }))) return reply
-      // The library would send the code on by a script of its own.
+      const returnTo = userCode === '' ? url : `${url}?user_code=${encodeURIComponent(userCode)}`
+      if (!(await requireSignIn(context, { request, reply, returnTo }))) return reply
+      // The library would submit the code with a script.
       Object.assign(request.raw, { prefilledUserCode: userCode, url })
       await callProvider({ request, reply }, call())
     })
@@ -151,7 +149,7 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
       if (limits.userCodes) limitAddresses(limited, limits.userCodes)
       limited.post(url, { config }, async (request, reply) => {
         if (!(await requireSignIn(context, { request, reply, returnTo: url }))) return reply
-        // The form's page gives the cookie; the library stumbles over a form that comes without.
+        // The form's page sets the cookie; the library fails on a form without it.
         const cookie = `${provider().cookieName('session')}=`
         if (!request.headers.cookie?.includes(cookie)) return reply.redirect(url, 303)
         await callProvider({ request, reply }, call())
@@ -163,6 +161,6 @@ export function deviceRoutes(app: ServiceApp, context: OauthContext): void {
 const USER_CODE = /^[A-Za-z0-9-]{1,20}$/
 
 function parseUserCode(query: unknown): string {
-  const { user_code: given } = query as { user_code?: unknown }
-  return typeof given === 'string' && USER_CODE.test(given) ? given.toUpperCase() : ''
+  const { user_code: code } = query as { user_code?: unknown }
+  return typeof code === 'string' && USER_CODE.test(code) ? code.toUpperCase() : ''
 }

@@ -6,7 +6,7 @@ import { CORS_HEADERS, corsPreflightHeaders } from './oauth-responses.ts'
 import { AUDIENCES, resourceMetadataPath } from './permissions.ts'
 import { registerClient } from './register-client.ts'
 
-/** The endpoints that programs talk to: tokens, device codes, revocation; with their preflights. */
+/** The token, device code and revocation endpoints, with their preflights. */
 export function tokenRoutes(app: ServiceApp, { provider, publicOrigin }: OauthContext): void {
   const { token, device_authorization: device, revocation } = ENDPOINT_PATHS
   const config = { credential: 'none' } as const
@@ -24,7 +24,7 @@ export function tokenRoutes(app: ServiceApp, { provider, publicOrigin }: OauthCo
   }
 }
 
-/** Dynamic client registration (RFC 7591): open to everybody, and it opens nothing. */
+/** Dynamic client registration (RFC 7591): public, and grants no access by itself. */
 export function registrationRoutes(app: ServiceApp, context: OauthContext): void {
   const config = { credential: 'none' } as const
   app.post(OAUTH_PATHS.registration, { config }, async (request, reply) =>
@@ -38,7 +38,7 @@ export function registrationRoutes(app: ServiceApp, context: OauthContext): void
   )
 }
 
-/** The well-known documents, for programs and for pages of any origin. */
+/** The well-known documents, readable by pages of any origin. */
 export function metadataRoutes(
   app: ServiceApp,
   { publicOrigin }: Pick<OauthContext, 'publicOrigin'>,

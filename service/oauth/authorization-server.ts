@@ -19,22 +19,22 @@ interface AuthorizationServerOptions {
 const COOKIE_KEY_PURPOSE = 'signalbox oauth cookies v1'
 
 /**
- * The authorization server, made at the first request: its issuer is the public origin, which is
- * known only when the port is. Cookies are signed with keys that are derived from the credential
- * keys, so that every process takes them and a change of keys interrupts nobody.
+ * Creates the authorization server on the first request: its issuer is the public origin, which is
+ * known only when the port is. Cookie keys are derived from the credential keys, so that every
+ * process accepts them, also after a key rotation.
  */
 export function lazyAuthorizationServer(
-  source: AuthorizationServerOptions,
+  options: AuthorizationServerOptions,
 ): () => AuthorizationServer {
-  let made: AuthorizationServer | null = null
+  let server: AuthorizationServer | null = null
   return () => {
-    made ??= createAuthorizationServer(source)
-    return made
+    server ??= createAuthorizationServer(options)
+    return server
   }
 }
 
-function createAuthorizationServer(source: AuthorizationServerOptions): AuthorizationServer {
-  const { database, now, audit, publicOrigin, credentialKeys, logger } = source
+function createAuthorizationServer(options: AuthorizationServerOptions): AuthorizationServer {
+  const { database, now, audit, publicOrigin, credentialKeys, logger } = options
   const provider = createOauthProvider({
     database,
     now,
@@ -43,10 +43,10 @@ function createAuthorizationServer(source: AuthorizationServerOptions): Authoriz
     cookieKeys: [credentialKeys.current, ...credentialKeys.previous].map(deriveCookieKey),
     pages: createProviderPages(),
   })
-  // Only what is no fault of a caller; its answer says `server_error` and nothing more.
+  // Only our own failures; the response contains `server_error` and no detail.
   const report = (err: unknown) => logger.error({ err }, 'the authorization server failed')
   provider.on('server_error', (_ctx, err) => report(err))
-  // Of the web framework below it, which the library's types do not name.
+  // Emitted by Koa below the library, whose types omit it.
   EventEmitter.prototype.on.call(provider, 'error', report)
   return provider
 }
@@ -57,7 +57,7 @@ function deriveCookieKey(secret: Buffer): string {
 
 type Callback = ReturnType<AuthorizationServer['callback']>
 
-/** A request and its reply, as the doorframe has them. */
+/** The parts of a Fastify request and reply that the library needs. */
 export interface HttpExchange {
   request: { raw: Parameters<Callback>[0] }
   reply: {
@@ -71,15 +71,15 @@ interface ProviderCall {
   provider: AuthorizationServer
   /** The public origin. */
   origin: string
-  /** True where a person reads the answer, false where a program does. */
+  /** True when a person reads the response, false when a program does. */
   isPage: boolean
 }
 
 /**
- * Hands one request to the library. It makes addresses and cookies of what the request says about
- * host and protocol, so these are overwritten with the public origin: no caller can have a link, a
- * redirect or a cookie made for another host. What the doorframe wanted in the answer goes with it,
- * since after `hijack` it can add nothing.
+ * Passes one request to the library. The library builds URLs and cookies from the host and protocol
+ * of the request, so these are overwritten with the public origin: no caller can get a link, a
+ * redirect or a cookie for another host. Headers set so far are copied, because Fastify adds none
+ * after `hijack`.
  */
 export async function callProvider(
   { request, reply }: HttpExchange,
@@ -91,7 +91,7 @@ export async function callProvider(
   raw.headers.host = host
   raw.headers['x-forwarded-proto'] = protocol.slice(0, -1)
   raw.headers.accept = isPage ? 'text/html' : 'application/json'
-  // A whole URL as target (RFC 9112, 3.2.2) would be believed as well.
+  // An absolute URL as the target (RFC 9112, 3.2.2) would be trusted as well.
   raw.url = raw.url?.replace(/^https?:\/\/[^/?#]*/i, '') || '/'
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders())) {

@@ -19,7 +19,7 @@ import {
 import type { OauthContext } from './oauth-context.ts'
 import type { Permission } from './permissions.ts'
 
-/** The dashboard's interface to agents: the verbs of the pages, as JSON. */
+/** The dashboard's API for connections and tokens: the operations of the pages, as JSON. */
 export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void {
   app.register(
     async api => {
@@ -31,7 +31,7 @@ export function agentBrowserRoutes(app: ServiceApp, context: OauthContext): void
   )
 }
 
-/** Of a path; each route has those that it names. */
+/** Each route has only those in its path. */
 interface PathParameters {
   workspace: string
   connection: string
@@ -71,8 +71,8 @@ function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
     ...operations.createExecutionToken,
     async handler(request, reply) {
       const { name, tier, days, ad_account_id: adAccountId } = objectOrEmpty(request.body)
-      const wish = { name, tier, days, adAccountId }
-      const { id, token, expiresAt } = await issueWorkspaceToken(context, toVisit(request), wish)
+      const input = { name, tier, days, adAccountId }
+      const { id, token, expiresAt } = await issueWorkspaceToken(context, toVisit(request), input)
       return reply.code(201).send({ id, token, expires_at: expiresAt.toISOString() })
     },
   })

@@ -1,12 +1,12 @@
 import type { Database } from '../db/database.ts'
 
-/** `self_registered`: any client may. `device`: the operator of this installation made it. */
+/** Any client can register itself; the operator creates `device` clients. */
 export type ClientKind = 'self_registered' | 'device'
 
 export interface OauthClient {
   clientId: string
   kind: ClientKind
-  /** What it calls itself; unverified. */
+  /** Chosen by the client; not verified. */
   name: string
   redirectUris: string[]
 }
@@ -49,7 +49,7 @@ export async function findClient(
 
 const CLIENTS_LISTED_MAX = 200
 
-/** The clients that were made for devices, the newest first. */
+/** Device clients, newest first. */
 export async function listDeviceClients({ query }: Database) {
   return query
     .selectFrom('oauth_clients')
@@ -60,12 +60,12 @@ export async function listDeviceClients({ query }: Database) {
     .execute()
 }
 
-/** Forgets clients that registered themselves before then and were never approved. */
+/** Deletes self-registered clients from before a time that were never approved. */
 export async function deleteUnapprovedClients(
   { query }: Database,
   createdBefore: Date,
 ): Promise<number> {
-  const gone = await query
+  const deleted = await query
     .with('gone', part =>
       part
         .deleteFrom('oauth_clients')
@@ -77,5 +77,5 @@ export async function deleteUnapprovedClients(
     .selectFrom('gone')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
-  return gone.count
+  return deleted.count
 }

@@ -10,7 +10,7 @@ import { serviceUnderTest } from '../../testing/service-under-test.ts'
 const PACKAGE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 const TOOL = join(import.meta.dirname, '..', '..', PACKAGE)
 
-it('the official suite for authorization servers passes, with a person who approves', async test => {
+it('passes the official suite for authorization servers', async test => {
   const service = await serviceUnderTest(test)
   const { owner, adAccountId } = await workspaceUnderTest(service)
   const port = await freePort()

@@ -2,7 +2,8 @@ import type { OwnedAdAccount } from '../people/ad-account-store.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
 import type { HttpExchange } from './authorization-server.ts'
 import { type Approval, saveApproval } from './connection-store.ts'
-import type { ChangeContext, OauthContext } from './oauth-context.ts'
+import type { ChangeContext } from './connections.ts'
+import type { OauthContext } from './oauth-context.ts'
 import { type Audience, findAudienceByResource, RESOURCES, resourceUri } from './permissions.ts'
 import { isInteractionNotFound } from './provider.ts'
 import { artifactDigest } from './provider-adapter.ts'
@@ -11,14 +12,14 @@ interface ApprovalDecision {
   exchange: HttpExchange
   person: CurrentPerson
   approval: ApprovalRequest
-  /** One that the person owns; null: they refuse. */
+  /** An ad account that the person owns; null when they deny. */
   adAccount: OwnedAdAccount | null
 }
 
 /**
- * Carries out what a person decided, and says where the browser goes on. Approval binds client,
- * person, permissions and ad account into one connection; it is stored before the grant, so that no
- * token can ever exist without one. A page that is sent twice is one approval.
+ * Applies a person's decision and returns the URL to continue at. An approval binds client, person,
+ * permissions and ad account into one connection. It is stored before the grant, so that no token
+ * can exist without a connection. Submitting the page twice is one approval.
  */
 export async function decideApproval(
   context: OauthContext,
@@ -29,8 +30,8 @@ export async function decideApproval(
   const { raw: response } = exchange.reply
   const options = { mergeWithLastSubmission: false }
   if (!adAccount) {
-    const refusal = { error: 'access_denied', error_description: 'the person refused' }
-    return provider.interactionResult(request, response, refusal, options)
+    const denial = { error: 'access_denied', error_description: 'the person denied access' }
+    return provider.interactionResult(request, response, denial, options)
   }
   const accountId = String(person.userId)
   const { audience, clientId } = approval
@@ -54,7 +55,7 @@ export async function decideApproval(
   return provider.interactionResult(request, response, result, options)
 }
 
-/** A page that was sent before is written down no second time. */
+/** Does not audit an approval that is stored already. */
 async function saveApprovalWithAudit({ database, audit }: ChangeContext, approval: Approval) {
   const { workspaceId, userId, clientId, adAccountId, audience, permissions } = approval
   await database.query.transaction().execute(async query => {
@@ -74,20 +75,19 @@ async function saveApprovalWithAudit({ database, audit }: ChangeContext, approva
   })
 }
 
-/** What an agent asks a person for. */
 export interface ApprovalRequest {
   uid: string
   clientId: string
-  /** What the client calls itself; nobody checked. */
+  /** Chosen by the client; not verified. */
   clientName: string
   audience: Audience
-  /** Where the person is sent afterwards; null for a device. */
+  /** Where the person is redirected afterwards; null for a device. */
   redirectUri: string | null
 }
 
 /**
- * The half-finished request that this browser began, by its cookie and the uid of the page; null
- * when there is none, when it is too old, or when it was decided before.
+ * Returns the pending request of this browser, by its cookie and the uid of the page. Returns null
+ * when there is none, when it expired, or when it was decided before.
  */
 export async function findApprovalRequest(
   { provider, publicOrigin }: OauthContext,
@@ -102,7 +102,7 @@ export async function findApprovalRequest(
   return {
     uid,
     clientId: client.clientId,
-    clientName: client.clientName ?? 'An agent without a name',
+    clientName: client.clientName ?? 'Unnamed agent',
     audience,
     redirectUri: typeof redirectUri === 'string' ? redirectUri : null,
   }

@@ -24,7 +24,7 @@ import type { AuditAction } from '../audit/audit-entry.ts'
 const OPEN = 200
 const AT = '2026-11-21T12:00:00.000Z'
 
-it('an approval is written down: who, which connection, for which ad account', async test => {
+it('audits an approval with person, connection and ad account', async test => {
   const under = await oauthUnderTest(test)
   const { agent } = await connected(under)
   const subject = { type: 'connection', id: await connectionId(under) }
@@ -41,7 +41,7 @@ it('an approval is written down: who, which connection, for which ad account', a
   ])
 })
 
-it('a page of approval that is sent several times at once is one entry, a refusal none', async test => {
+it('audits concurrent submissions of one approval once, and no denial', async test => {
   const under = await oauthUnderTest(test)
   const { client } = under.workspace.owner
   const agent = await agentUnderTest(under)
@@ -56,14 +56,14 @@ it('a page of approval that is sent several times at once is one entry, a refusa
   assert.equal((await written(under, 'connection.approved')).length, 1)
 })
 
-it('a new name is written down without the name, on the page and in the interface', async test => {
+it('audits a rename without the name, on the page and in the API', async test => {
   const under = await oauthUnderTest(test)
   await connected(under)
   const { client } = under.workspace.owner
   const paths = await pathsOf(under)
   assert.equal((await client.post(`${paths.page}/rename`, { name: 'Jane Doe' })).status, 200)
   assert.equal((await client.call('PATCH', paths.api, { body: { name: 'Reports' } })).status, 204)
-  // What stays as it is, what is wrong and what is foreign change nothing.
+  // Unchanged, invalid and foreign values change nothing.
   assert.equal((await client.call('PATCH', paths.api, { body: { name: 'Reports' } })).status, 204)
   assert.equal((await client.call('PATCH', paths.api, { body: { name: ' ' } })).status, 422)
   await refusedOthers(under, 'PATCH', { name: 'Mine' })
@@ -75,7 +75,7 @@ it('a new name is written down without the name, on the page and in the interfac
   assert.doesNotMatch(JSON.stringify(entries), /Jane|Reports/)
 })
 
-it('another ad account is written down with the one before, and so is the next approval', async test => {
+it('audits a changed ad account with the previous one, and the next approval', async test => {
   const under = await oauthUnderTest(test)
   const { agent } = await connected(under)
   const { adAccountId: before, workspaceId, owner: person } = under.workspace
@@ -87,8 +87,8 @@ it('another ad account is written down with the one before, and so is the next a
   assert.equal((await move({ ad_account_id: before })).status, 204)
   await refusedOthers(under, 'PATCH', { ad_account_id: adAccountId })
   const again = () => move({ ad_account_id: adAccountId })
-  const moves = await atOnce(under.service.database, 'agent_connections', [again, again, again])
-  assert.deepEqual(moves.map(({ status }) => status).sort(), [204, 422, 422])
+  const responses = await atOnce(under.service.database, 'agent_connections', [again, again, again])
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [204, 422, 422])
   await approve({ ...under.workspace, adAccountId }, await agent.authorizationUrl())
   const subject = { type: 'connection', id: await connectionId(under) }
   const entries = await written(under)
@@ -106,7 +106,7 @@ it('another ad account is written down with the one before, and so is the next a
   assert.equal(entries.length, 3)
 })
 
-it('a revocation by an owner is written down once, however many revoke at once', async test => {
+it('audits concurrent revocations by owners once', async test => {
   const under = await oauthUnderTest(test)
   await connected(under)
   const { api, page } = await pathsOf(under)
@@ -124,7 +124,7 @@ it('a revocation by an owner is written down once, however many revoke at once',
   assert.equal(entries.length, 1)
 })
 
-it('an agent that revokes its own connection is written down as who did it', async test => {
+it('audits the agent as the actor when it revokes its own connection', async test => {
   const under = await oauthUnderTest(test)
   const mine = await connected(under)
   const id = await connectionId(under)
@@ -146,7 +146,7 @@ it('an agent that revokes its own connection is written down as who did it', asy
   assert.equal(entries.length, 1)
 })
 
-it('a refresh token that comes twice, and a code, are one entry each that nobody asked for', async test => {
+it('audits a reused refresh token and a reused code as system entries', async test => {
   const under = await oauthUnderTest(test)
   const { agent, refreshToken } = await connected(under)
   const id = await connectionId(under)
@@ -173,7 +173,7 @@ it('a refresh token that comes twice, and a code, are one entry each that nobody
   assert.equal(all.length, 2)
 })
 
-it('what is rolled back is not written down', async test => {
+it('audits nothing that is rolled back', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken, agent } = await connected(under)
   const { client } = under.workspace.owner
@@ -192,7 +192,7 @@ it('what is rolled back is not written down', async test => {
   assert.equal((await written(under)).length, 1)
 })
 
-it('what cannot be written down is not done', async test => {
+it('rolls back what cannot be audited', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken, agent } = await connected(under)
   const { client } = under.workspace.owner
@@ -227,7 +227,7 @@ async function connections({ service }: OauthUnderTest) {
   return rows
 }
 
-/** Of the newest one. */
+/** The ID of the newest connection. */
 async function connectionId({ service }: OauthUnderTest): Promise<string> {
   const { rows } = await service.database.pool.query('select max(id) as id from agent_connections')
   return String(rows[0].id)
@@ -238,7 +238,7 @@ async function pathsOf(under: OauthUnderTest) {
   return { page: `/${path}`, api: `/browser/${path}` }
 }
 
-/** An admin, an owner of another workspace and nobody try the same. */
+/** An admin, an owner of another workspace and an anonymous visitor try the same. */
 async function refusedOthers(under: OauthUnderTest, method: string, body?: object) {
   const { workspaceId } = under.workspace
   const admin = await personUnderTest(under.service)
@@ -252,8 +252,8 @@ async function refusedOthers(under: OauthUnderTest, method: string, body?: objec
     assert.equal((await person.client.call(method, api, { body })).status, status)
   }
   const headers = { origin: under.service.url, 'sec-fetch-site': 'same-origin' }
-  const nobody = await under.send(api, { method, headers, ...(body && { json: body }) })
-  assert.equal(nobody.status, 401)
+  const anonymous = await under.send(api, { method, headers, ...(body && { json: body }) })
+  assert.equal(anonymous.status, 401)
 }
 
 function refreshForm(refreshToken: string) {

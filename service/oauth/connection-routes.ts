@@ -1,50 +1,48 @@
 import type { ServiceApp } from '../http/service-app.ts'
 import { readFormText, toFormErrors } from '../pages/form-body.ts'
+import type { FormErrors } from '../pages/form-controls.ts'
 import { servePages } from '../pages/serve-pages.ts'
 import { listAdAccounts } from '../people/ad-account-store.ts'
-import { requireSignIn } from '../people/page-visit.ts'
-import { requireRole } from '../people/workspaces.ts'
+import {
+  readWorkspaceParam,
+  requirePageSession,
+  type WorkspacePageExchange,
+} from '../people/page-visit.ts'
 import {
   type ConnectionVisit,
   changeConnectionAdAccount,
   changeConnectionName,
   listWorkspaceConnections,
+  requireAgentManager,
   revokeWorkspaceConnection,
   type WorkspaceVisit,
 } from './connections.ts'
 import { connectionsPage } from './connections-page.ts'
 import type { OauthContext } from './oauth-context.ts'
 
-/** The page of a workspace's connections, with a form for each thing that can be done to one. */
+/** The page of a workspace's connections, with forms to change each. */
 export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
   const url = '/workspaces/:workspace/connections'
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
     pages.get(url, { config }, async (request, reply) => {
-      const { workspace } = request.params as PathParameters
-      const back = `/workspaces/${encodeURIComponent(workspace)}/connections`
-      const person = await requireSignIn(context, { request, reply, returnTo: back })
-      if (!person) return reply
+      const visit = await requireConnectionsVisit(context, { request, reply })
+      if (!visit) return reply
       const { done } = request.query as { done?: unknown }
-      return reply.send(
-        await renderConnections(context, { person, workspaceId: workspace }, { done }),
-      )
+      return reply.send(await renderConnections(context, visit, { done }))
     })
     for (const [name, change] of Object.entries(CHANGES)) {
       pages.post(`${url}/:connection/${name}`, { config }, async (request, reply) => {
-        const { workspace, connection } = request.params as PathParameters
-        const back = `/workspaces/${encodeURIComponent(workspace)}/connections`
-        const person = await requireSignIn(context, { request, reply, returnTo: back })
-        if (!person) return reply
-        const visit = { person, workspaceId: workspace, connectionId: connection }
+        const visit = await requireConnectionsVisit(context, { request, reply })
+        if (!visit) return reply
+        const { connection: connectionId } = request.params as { connection: string }
         try {
-          await change(context, visit, request.body)
+          await change(context, { ...visit, connectionId }, request.body)
         } catch (error) {
-          return reply
-            .code(422)
-            .send(await renderConnections(context, visit, { faults: toFormErrors(error) }))
+          const errors = toFormErrors(error)
+          return reply.code(422).send(await renderConnections(context, visit, { errors }))
         }
-        return reply.redirect(`${back}?done=${name}`, 303)
+        return reply.redirect(`${connectionsPath(visit.workspaceId)}?done=${name}`, 303)
       })
     }
   })
@@ -52,9 +50,17 @@ export function connectionRoutes(app: ServiceApp, context: OauthContext): void {
 
 const config = { credential: 'none' } as const
 
-interface PathParameters {
-  workspace: string
-  connection: string
+/** After signing in, always returns to the list: a form is not sent again. */
+function requireConnectionsVisit(
+  context: OauthContext,
+  { request, reply }: Omit<WorkspacePageExchange, 'returnTo'>,
+) {
+  const returnTo = connectionsPath(readWorkspaceParam(request))
+  return requirePageSession(context, { request, reply, returnTo })
+}
+
+function connectionsPath(workspaceId: string): string {
+  return `/workspaces/${encodeURIComponent(workspaceId)}/connections`
 }
 
 type Change = (context: OauthContext, visit: ConnectionVisit, form: unknown) => Promise<void>
@@ -68,32 +74,30 @@ const CHANGES: Record<string, Change> = {
 }
 
 const NOTICES: Record<string, string> = {
-  rename: 'The connection has its new name.',
-  'ad-account': 'The ad account is changed. The agent has to be approved again.',
-  revoke: 'The connection is revoked: its agent can do nothing from now on.',
+  rename: 'Connection renamed.',
+  'ad-account': 'Ad account changed. The agent must be approved again.',
+  revoke: 'Connection revoked. Its agent no longer has access.',
 }
 
 interface PageFeedback {
   done?: unknown
-  faults?: Record<string, string>
+  errors?: FormErrors
 }
 
 async function renderConnections(
   { database }: OauthContext,
   visit: WorkspaceVisit,
-  { done, faults }: PageFeedback,
+  { done, errors = {} }: PageFeedback,
 ) {
-  const { person, workspaceId } = visit
-  const action = 'manage_agents'
-  const membership = await requireRole(database, person, { workspaceId, action })
+  const membership = await requireAgentManager(database, visit)
   const connections = await listWorkspaceConnections(database, visit)
   const all = await listAdAccounts(database, membership.workspaceId)
   return connectionsPage({
-    person,
+    person: visit.person,
     membership,
     connections,
     adAccounts: all.filter(({ status }) => status === 'active'),
     notice: NOTICES[String(done)],
-    ...(faults && { faults }),
+    errors,
   })
 }

@@ -14,8 +14,8 @@ import { rebindConnection, revokeConnection } from './connection-store.ts'
 
 const OPEN = 200
 
-/** What takes the ground from under a connection, and what puts it back. */
-const GROUNDS: [name: string, take: string, putBack: string][] = [
+/** Changes that invalidate a connection, and how to undo them. */
+const INVALIDATIONS: [name: string, apply: string, undo: string][] = [
   [
     'the person is disabled',
     `update people.users set status = 'disabled'`,
@@ -38,24 +38,24 @@ const GROUNDS: [name: string, take: string, putBack: string][] = [
   ],
 ]
 
-for (const [name, take, putBack] of GROUNDS) {
-  it(`401 and invalid_grant at once when ${name}`, async test => {
+for (const [name, apply, undo] of INVALIDATIONS) {
+  it(`returns 401 and invalid_grant immediately when ${name}`, async test => {
     const under = await oauthUnderTest(test)
     const { database } = under.service
     const mcp = await connected(under)
     const management = await connected(under, agentResource(under))
     assert.deepEqual(await opens(under, mcp.accessToken), { mcp: OPEN, agent: 401 })
     assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 200 })
-    await database.pool.query(take)
+    await database.pool.query(apply)
     assert.deepEqual(await opens(under, mcp.accessToken), { mcp: 401, agent: 401 })
     assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 401 })
     assert.equal(await refreshError(under, mcp), 'invalid_grant')
-    await database.pool.query(putBack)
+    await database.pool.query(undo)
     assert.equal((await opens(under, mcp.accessToken)).mcp, OPEN)
   })
 }
 
-it('revoking one of two connections stops all of its tokens and none of the other', async test => {
+it('revokes all tokens of one connection and none of another', async test => {
   const under = await oauthUnderTest(test)
   const { workspaceId } = under.workspace
   const first = await connected(under)
@@ -71,7 +71,7 @@ it('revoking one of two connections stops all of its tokens and none of the othe
   assert.equal(await refreshError(under, second), undefined)
 })
 
-it('changing the ad account revokes what was issued; another approval renews the connection', async test => {
+it('revokes tokens when the ad account changes, and renews the connection by another approval', async test => {
   const under = await oauthUnderTest(test)
   const { workspaceId, adAccountId: formerId } = under.workspace
   const before = await connected(under)
@@ -98,7 +98,7 @@ it('changing the ad account revokes what was issued; another approval renews the
   assert.deepEqual(renewed, [{ id: connection.connectionId }])
 })
 
-it('the revocation endpoint ends the whole connection, by either token, for its client alone', async test => {
+it('revokes the whole connection by either token, for its own client only', async test => {
   const under = await oauthUnderTest(test)
   for (const kind of ['accessToken', 'refreshToken'] as const) {
     const mine = await connected(under)

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Audience, Permission } from './permissions.ts'
 
-/** What a person approved: this client may do this, with this one ad account. */
+/** What a person approved for a client, for one ad account. */
 export interface Approval {
   grantId: string
   clientId: string
@@ -17,9 +17,9 @@ export interface Approval {
 }
 
 /**
- * Keeps an approval as a connection, once for each grant, and returns its id; null when it was kept
- * before. A connection of the same parties that lost its grant, because its ad account was changed,
- * takes the new one and keeps its name.
+ * Stores an approval as a connection, once per grant, and returns its ID; null when it is stored
+ * already. A connection of the same parties that lost its grant, because its ad account was
+ * changed, gets the new grant and keeps its name.
  */
 export async function saveApproval(
   { query }: Transaction,
@@ -46,7 +46,7 @@ export async function saveApproval(
       name: approval.name,
       created_at: approval.approvedAt,
     })
-    // The same page, sent twice at once, is one approval.
+    // The same page, submitted twice concurrently, is one approval.
     .onConflict(conflict => conflict.column('grant_id').doNothing())
     .returning('id')
     .executeTakeFirst()
@@ -66,7 +66,7 @@ async function renewConnection(
   transaction: Kysely<Tables>,
   approval: Approval,
 ): Promise<number | null> {
-  const waiting = transaction
+  const withoutGrant = transaction
     .selectFrom('agent_connections')
     .select('id')
     .where('client_id', '=', approval.clientId)
@@ -82,7 +82,7 @@ async function renewConnection(
   const row = await transaction
     .updateTable('agent_connections')
     .set({ grant_id: approval.grantId })
-    .where('id', 'in', waiting)
+    .where('id', 'in', withoutGrant)
     .returning('id')
     .executeTakeFirst()
   return row?.id ?? null
@@ -94,8 +94,8 @@ export interface ConnectionKey {
 }
 
 /**
- * Every code and token of a grant is forgotten and its connection is revoked, in one statement, so
- * that one is never seen without the other. Returns the connection; null if revoked before.
+ * Deletes the codes and tokens of a grant and revokes its connection, in one statement, so that
+ * both happen together. Returns the connection; null if it was revoked before.
  */
 export async function revokeGrant(
   { query }: Transaction,
@@ -113,7 +113,7 @@ export async function revokeGrant(
   return (rows[0] as ConnectionKey | undefined) ?? null
 }
 
-/** True when a live connection of this workspace was revoked by this call, with all its tokens. */
+/** Revokes a connection and its tokens. Returns false when it was not live. */
 export async function revokeConnection(
   { query }: Transaction,
   { workspaceId, connectionId }: ConnectionKey,
@@ -135,9 +135,9 @@ export async function revokeConnection(
 }
 
 /**
- * Binds a live connection to another ad account of its workspace. What was issued before is
- * forgotten: the agent has to be approved again, for the account that it has now. Returns the ad
- * account that it had; null when there is nothing to change, or no such account.
+ * Binds a live connection to another ad account of its workspace and deletes its tokens: the agent
+ * must be approved again, for the new account. Returns the previous ad account; null when there is
+ * nothing to change, or no such account.
  */
 export async function rebindConnection(
   { query }: Transaction,
@@ -166,7 +166,7 @@ export async function rebindConnection(
   return (rows[0] as { before: number } | undefined)?.before ?? null
 }
 
-/** The name that a live connection has, locked until this transaction ends. */
+/** Reads the name of a live connection and locks it until the transaction ends. */
 export async function lockConnectionName(
   { query }: Transaction,
   { workspaceId, connectionId }: ConnectionKey,
@@ -197,7 +197,7 @@ export async function renameConnection(
 
 const CONNECTIONS_LISTED_MAX = 200
 
-/** The connections of a workspace, live and revoked, the newest first. */
+/** The connections of a workspace, live and revoked, newest first. */
 export async function listConnections({ query }: Database, workspaceId: number) {
   return query
     .selectFrom('agent_connections')

@@ -12,45 +12,45 @@ export interface ConnectionsPage {
   person: CurrentPerson
   membership: Membership
   connections: readonly ListedConnection[]
-  /** Active ones of the workspace. */
+  /** The active ad accounts of the workspace. */
   adAccounts: readonly AdAccount[]
-  faults?: FormErrors
+  errors?: FormErrors
   notice?: string | undefined
 }
 
-/** The agents that were approved for a workspace: what each may do, and how to take it back. */
-export function connectionsPage(given: ConnectionsPage): string {
-  const { person, membership, connections, faults = {}, notice } = given
+/** The connections of a workspace, with their permissions and the forms to change or revoke them. */
+export function connectionsPage(page: ConnectionsPage): string {
+  const { person, membership, connections, errors = {}, notice } = page
   const live = connections.filter(({ revoked_at }) => revoked_at === null)
-  const ended = connections.filter(({ revoked_at }) => revoked_at !== null)
-  const content = html`!${errorSummary(faults)}
-!${live.length === 0 ? '<p>No agent is connected.</p>' : ''}
-!${live.map(connection => connectionCard(connection, given)).join('')}
-!${ended.length === 0 ? '' : revokedCard(ended)}`
+  const revoked = connections.filter(({ revoked_at }) => revoked_at !== null)
+  const content = html`!${errorSummary(errors)}
+!${live.length === 0 ? '<p>No agents connected.</p>' : ''}
+!${live.map(connection => connectionCard(connection, page)).join('')}
+!${revoked.length === 0 ? '' : revokedCard(revoked)}`
   return workspacePage({ person, membership, tab: 'connections', notice, content })
 }
 
-function connectionCard(connection: ListedConnection, given: ConnectionsPage): string {
+function connectionCard(connection: ListedConnection, page: ConnectionsPage): string {
   const { id, name, client_name, ad_account_name, approved_by, created_at } = connection
   const { last_used_at, permissions, grant_id } = connection
-  const action = `/workspaces/${given.membership.workspaceId}/connections/${id}`
+  const action = `/workspaces/${page.membership.workspaceId}/connections/${id}`
   return html`<section class="card" aria-labelledby="connection-${id}">
 <h2 id="connection-${id}">${name}</h2>
 !${grant_id === null ? NEEDS_APPROVAL : ''}
 <dl>
 <dt>Agent</dt><dd>${client_name} <span class="tag">not verified</span></dd>
 <dt>Ad account</dt><dd>${ad_account_name}</dd>
-<dt>May</dt><dd><ul>!${permissions.map(permissionItem).join('')}</ul></dd>
+<dt>Permissions</dt><dd><ul>!${permissions.map(permissionItem).join('')}</ul></dd>
 <dt>Approved</dt><dd>${formatDate(created_at)} by ${approved_by}</dd>
 <dt>Last used</dt><dd>${last_used_at === null ? 'never' : formatDate(last_used_at)}</dd>
 </dl>
 !${renameForm(connection, action)}
-!${given.adAccounts.length > 1 ? adAccountForm(connection, action, given.adAccounts) : ''}
+!${page.adAccounts.length > 1 ? adAccountForm(connection, action, page.adAccounts) : ''}
 !${buttonForm({ action: `${action}/revoke`, label: 'Revoke', look: 'danger', about: name })}
 </section>`
 }
 
-const NEEDS_APPROVAL = html`<div class="message notice"><p>Its ad account was changed. The agent has to be
+const NEEDS_APPROVAL = html`<div class="message notice"><p>The ad account was changed. The agent must be
 approved again.</p></div>`
 
 function permissionItem(permission: string): string {
@@ -80,16 +80,16 @@ ${account.name}</option>`,
   return html`<form method="post" action="${action}/ad-account">
 <div class="field">
 <label for="ad-account-${id}">Ad account</label>
-<span class="hint" id="ad-account-${id}-hint">The agent stops until it is approved again.</span>
+<span class="hint" id="ad-account-${id}-hint">The agent loses access until it is approved again.</span>
 <select id="ad-account-${id}" name="ad_account_id" aria-describedby="ad-account-${id}-hint">
 !${options.join('')}</select>
 </div>
-<button class="quiet small">Change the ad account</button>
+<button class="quiet small">Change ad account</button>
 </form>`
 }
 
-function revokedCard(ended: readonly ListedConnection[]): string {
-  const rows = ended.map(
+function revokedCard(revoked: readonly ListedConnection[]): string {
+  const rows = revoked.map(
     ({ name, ad_account_name, revoked_at }) => html`<li class="row"><span>${name}<br>
 <small>${ad_account_name} ·
 revoked ${revoked_at === null ? '' : formatDate(revoked_at)}</small></span></li>`,

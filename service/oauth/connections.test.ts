@@ -16,7 +16,7 @@ import { eventually } from '../../testing/program-under-test.ts'
 
 const OPEN = 200
 
-it('the page shows a connection, renames it and revokes it, without JavaScript', async test => {
+it('shows, renames and revokes a connection without JavaScript', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
   const { client: browser } = under.workspace.owner
@@ -32,14 +32,14 @@ it('the page shows a connection, renames it and revokes it, without JavaScript',
     fields: { name: 'Reporting & <more>' },
   })
   assert.match(renamed.text, /Reporting &#38; &#60;more&#62;/)
-  assert.match(renamed.text, /The connection has its new name/)
+  assert.match(renamed.text, /Connection renamed/)
   const revoked = await browser.submit({ action: `${path}/${id}/revoke` })
-  assert.match(revoked.text, /is revoked/)
-  assert.match(revoked.text, /No agent is connected/)
+  assert.match(revoked.text, /Connection revoked/)
+  assert.match(revoked.text, /No agents connected/)
   assert.equal((await opens(under, accessToken)).mcp, 401)
 })
 
-it('422 shows what is wrong with a name or an ad account, and changes nothing', async test => {
+it('returns 422 for an invalid name or ad account and changes nothing', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
   const stranger = await workspaceUnderTest(under.service)
@@ -48,7 +48,7 @@ it('422 shows what is wrong with a name or an ad account, and changes nothing', 
   for (const name of ['', ' ', 'x'.repeat(101), 'two\nlines', 'turned \u202e']) {
     const page = await browser.post(`${path}/rename`, { name })
     assert.equal(page.status, 422, name)
-    assert.match(page.text, /Give a name of 1 to 100 characters/)
+    assert.match(page.text, /Enter a name of 1 to 100 characters/)
   }
   for (const adAccountId of [String(stranger.adAccountId), '0', 'x', '']) {
     const page = await browser.post(`${path}/ad-account`, { ad_account_id: adAccountId })
@@ -57,7 +57,7 @@ it('422 shows what is wrong with a name or an ad account, and changes nothing', 
   assert.equal((await opens(under, accessToken)).mcp, OPEN)
 })
 
-it('422 for a change of which one member is wrong changes nothing, and 204 for a good one does', async test => {
+it('returns 422 without changes when one field is invalid, and 204 when all are valid', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
   const stranger = await workspaceUnderTest(under.service)
@@ -79,7 +79,7 @@ it('422 for a change of which one member is wrong changes nothing, and 204 for a
   assert.equal((await opens(under, accessToken)).mcp, OPEN)
 })
 
-it('changing the ad account on the page stops the agent until it is approved again', async test => {
+it('stops the agent until a new approval after a change of the ad account', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
   const second = await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
@@ -90,11 +90,11 @@ it('changing the ad account on the page stops the agent until it is approved aga
     action: `${path}/${await connectionId(under)}/ad-account`,
     fields: { ad_account_id: String(second) },
   })
-  assert.match(page.text, /has to be\s+approved again/)
+  assert.match(page.text, /must be\s+approved again/)
   assert.equal((await opens(under, accessToken)).mcp, 401)
 })
 
-it('403 for who is no owner, 404 for who belongs elsewhere, the sign-in for nobody', async test => {
+it('returns 403 to other roles, 404 to outsiders, and redirects anonymous visitors to sign in', async test => {
   const under = await oauthUnderTest(test)
   await connected(under)
   const { workspaceId } = under.workspace
@@ -113,8 +113,8 @@ it('403 for who is no owner, 404 for who belongs elsewhere, the sign-in for nobo
       assert.equal(page.status, status, action)
     }
   }
-  const nobody = await fetch(under.service.url + path, { redirect: 'manual' })
-  assert.equal(nobody.status, 303)
+  const anonymous = await fetch(under.service.url + path, { redirect: 'manual' })
+  assert.equal(anonymous.status, 303)
   const { owner } = under.workspace
   assert.equal((await owner.client.post(`${path}/999/revoke`)).status, 404)
   const foreign = await owner.client.post(
@@ -125,7 +125,7 @@ it('403 for who is no owner, 404 for who belongs elsewhere, the sign-in for nobo
   assert.equal(foreign.status, 403)
 })
 
-it('a connection of another workspace cannot be reached through one of mine', async test => {
+it('returns 404 for a connection of another workspace', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under)
   const id = await connectionId(under)
@@ -140,7 +140,7 @@ it('a connection of another workspace cannot be reached through one of mine', as
   assert.equal((await opens(under, accessToken)).mcp, OPEN)
 })
 
-it('two owners revoke at once: one does it, the other is told that it is done', async test => {
+it('lets one of two concurrent revocations succeed and returns 404 to the other', async test => {
   const under = await oauthUnderTest(test)
   await connected(under)
   const path = `/browser/workspaces/${under.workspace.workspaceId}/connections`
@@ -150,7 +150,7 @@ it('two owners revoke at once: one does it, the other is told that it is done', 
   assert.deepEqual(replies.map(({ status }) => status).sort(), [204, 404, 404])
 })
 
-it('the last use of a connection is kept', async test => {
+it('records the last use of a connection', async test => {
   const under = await oauthUnderTest(test)
   const { accessToken } = await connected(under, {
     resource: `${under.service.url}/api/v1/agent`,

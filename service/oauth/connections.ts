@@ -1,7 +1,9 @@
 import type { AuditAction, AuditDetails } from '../audit/audit-entry.ts'
+import type { AuditTrail } from '../audit/audit-store.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { CurrentPerson } from '../people/session-store.ts'
+import type { Membership } from '../people/workspace-store.ts'
 import { requireRole } from '../people/workspaces.ts'
 import { parseRowId } from '../util/row-id.ts'
 import {
@@ -15,9 +17,15 @@ import {
   revokeGrant,
 } from './connection-store.ts'
 import { parseDisplayName } from './display-name.ts'
-import type { ChangeContext } from './oauth-context.ts'
 
-/** Who wants something with the connections of a workspace; ids as they came. */
+/** What operations that change access depend on. Each change is audited. */
+export interface ChangeContext {
+  database: Database
+  now: () => Date
+  audit: AuditTrail
+}
+
+/** The IDs are not validated. */
 export interface WorkspaceVisit {
   person: CurrentPerson
   workspaceId: unknown
@@ -27,19 +35,25 @@ export interface ConnectionVisit extends WorkspaceVisit {
   connectionId: unknown
 }
 
-/** The connections of a workspace, for its owners. */
-export async function listWorkspaceConnections(
+/** Returns the membership of a person who may manage the agents of a workspace. Throws a Refusal. */
+export function requireAgentManager(
   database: Database,
   { person, workspaceId }: WorkspaceVisit,
+): Promise<Membership> {
+  return requireRole(database, person, { workspaceId, action: 'manage_agents' })
+}
+
+/** Lists the connections of a workspace, for its owners. */
+export async function listWorkspaceConnections(
+  database: Database,
+  visit: WorkspaceVisit,
 ): Promise<ListedConnection[]> {
-  const action = 'manage_agents'
-  const membership = await requireRole(database, person, { workspaceId, action })
-  return listConnections(database, membership.workspaceId)
+  const { workspaceId } = await requireAgentManager(database, visit)
+  return listConnections(database, workspaceId)
 }
 
 /**
- * Members that are undefined stay as they are, and with one that is wrong all do. Throws a Refusal:
- * 403, 404 or 422.
+ * Changes the given fields. If one is invalid, nothing changes. Throws a Refusal: 403, 404 or 422.
  */
 export async function updateConnection(
   context: ChangeContext,
@@ -57,14 +71,14 @@ export async function updateConnection(
 
 const CONNECTION_NAME_CHARACTERS_MAX = 100
 
-/** Gives a live connection another name. Throws a Refusal: 403, 404, or 422 on `name`. */
+/** Renames a live connection. Throws a Refusal: 403, 404, or 422 on `name`. */
 export async function changeConnectionName(
   context: ChangeContext,
   visit: ConnectionVisit,
-  given: unknown,
+  nameInput: unknown,
 ): Promise<void> {
   const connection = await requireConnection(context, visit)
-  const name = requireName(given)
+  const name = requireName(nameInput)
   await context.database.query.transaction().execute(async query => {
     const before = await lockConnectionName({ query }, connection)
     if (before === null) throw connectionNotFound()
@@ -74,44 +88,44 @@ export async function changeConnectionName(
   })
 }
 
-function requireName(given: unknown): string {
-  const name = parseDisplayName(given, CONNECTION_NAME_CHARACTERS_MAX)
+function requireName(input: unknown): string {
+  const name = parseDisplayName(input, CONNECTION_NAME_CHARACTERS_MAX)
   if (name !== null) return name
-  const sentence = `Give a name of 1 to ${CONNECTION_NAME_CHARACTERS_MAX} characters.`
-  throw Refusal.ofFields({ name: [sentence] })
+  const message = `Enter a name of 1 to ${CONNECTION_NAME_CHARACTERS_MAX} characters.`
+  throw Refusal.ofFields({ name: [message] })
 }
 
 /**
- * Binds a live connection to another ad account of its workspace, which stops every token that it
- * has (spec: States and transitions). Throws a Refusal: 403, 404, or 422 on `ad_account_id`.
+ * Binds a live connection to another ad account of its workspace, which invalidates its tokens.
+ * Throws a Refusal: 403, 404, or 422 on `ad_account_id`.
  */
 export async function changeConnectionAdAccount(
   context: ChangeContext,
   visit: ConnectionVisit,
-  given: unknown,
+  adAccountInput: unknown,
 ): Promise<void> {
   const { database } = context
   const connection = await requireConnection(context, visit)
-  const adAccountId = parseRowId(given)
+  const adAccountId = parseRowId(adAccountInput)
   const { connectionId, workspaceId } = connection
-  const found = (await listConnections(database, workspaceId)).find(
+  const current = (await listConnections(database, workspaceId)).find(
     ({ id, revoked_at }) => id === connectionId && revoked_at === null,
   )
-  if (!found) throw connectionNotFound()
-  if (found.ad_account_id === adAccountId) return
+  if (!current) throw connectionNotFound()
+  if (current.ad_account_id === adAccountId) return
   await database.query.transaction().execute(async query => {
     const before =
       adAccountId === null ? null : await rebindConnection({ query }, connection, adAccountId)
     if (before === null) throw invalidAdAccount()
     const details = { ad_account_id_before: before, ad_account_id: adAccountId }
-    const action = 'connection.account_changed'
-    await appendAuditEntry({ ...context, query }, connection, { action, details })
+    await appendAuditEntry({ ...context, query }, connection, {
+      action: 'connection.account_changed',
+      details,
+    })
   })
 }
 
-/**
- * Revokes a connection: its agent and all its tokens stop at once. Throws a Refusal: 403 or 404.
- */
+/** Revokes a connection and all its tokens, effective immediately. Throws a 403 or 404. */
 export async function revokeWorkspaceConnection(
   context: ChangeContext,
   visit: ConnectionVisit,
@@ -120,10 +134,9 @@ export async function revokeWorkspaceConnection(
   await context.database.query.transaction().execute(async query => {
     const isRevoked = await revokeConnection({ query }, connection, context.now())
     if (!isRevoked) throw connectionNotFound()
-    const details = { reason: 'owner' }
     await appendAuditEntry({ ...context, query }, connection, {
       action: 'connection.revoked',
-      details,
+      details: { reason: 'owner' },
     })
   })
 }
@@ -134,16 +147,15 @@ interface AuthorizedConnection extends ConnectionKey {
 
 async function requireConnection(
   { database }: ChangeContext,
-  { person, workspaceId, connectionId }: ConnectionVisit,
+  visit: ConnectionVisit,
 ): Promise<AuthorizedConnection> {
-  const action = 'manage_agents'
-  const membership = await requireRole(database, person, { workspaceId, action })
-  const id = parseRowId(connectionId)
-  if (id === null) throw connectionNotFound()
-  return { workspaceId: membership.workspaceId, connectionId: id, person }
+  const { workspaceId } = await requireAgentManager(database, visit)
+  const connectionId = parseRowId(visit.connectionId)
+  if (connectionId === null) throw connectionNotFound()
+  return { workspaceId, connectionId, person: visit.person }
 }
 
-/** The last statement of a transaction, in which `query` stands. */
+/** Must be the last statement of the transaction. */
 async function appendAuditEntry(
   { query, audit, now }: ChangeContext & Transaction,
   { workspaceId, connectionId, person }: AuthorizedConnection,
@@ -169,15 +181,15 @@ function invalidAdAccount(): Refusal {
 }
 
 function connectionNotFound(): Refusal {
-  return Refusal.notFound('There is no such live connection in this workspace.')
+  return Refusal.notFound('Active connection not found in this workspace.')
 }
 
-/** Why a grant ends: its client said so, or what works once was used a second time. */
+/** The client revoked the grant, or reused a one-time code or token. */
 type GrantRevocationReason = 'own_request' | 'used_twice'
 
 /**
- * Ends a grant: every code and token of it is forgotten and its connection is revoked, which is
- * written down. Nothing happens to a grant that is over.
+ * Revokes a grant: deletes its codes and tokens and revokes its connection, with an audit entry. A
+ * grant that is already revoked stays as it is.
  */
 export async function revokeGrantWithAudit(
   { database, now, audit }: ChangeContext,
@@ -186,10 +198,10 @@ export async function revokeGrantWithAudit(
 ): Promise<void> {
   const at = now()
   await database.query.transaction().execute(async query => {
-    const ended = await revokeGrant({ query }, grantId, at)
-    if (!ended) return
-    const { workspaceId } = ended
-    const id = String(ended.connectionId)
+    const revoked = await revokeGrant({ query }, grantId, at)
+    if (!revoked) return
+    const { workspaceId } = revoked
+    const id = String(revoked.connectionId)
     await audit.append(
       { query },
       {

@@ -7,32 +7,31 @@ import { describeRedirectUri } from './redirect-uri.ts'
 
 export interface ConsentPage {
   approval: ApprovalRequest
-  /** Those that the person may choose from. */
+  /** The ad accounts to choose from. */
   adAccounts: readonly OwnedAdAccount[]
-  /** A sentence about what was sent before; null on the first visit. */
-  fault: string | null
+  /** The error of the submitted form; null on the first visit. */
+  error: string | null
 }
 
 /**
- * The page on which a person approves or refuses: who asks (and that nobody checked), where they
- * are sent, what exactly is allowed, and for which one ad account. Nothing is chosen for them when
- * there are several.
+ * The consent page: who requests access (not verified), where the person is redirected, what is
+ * allowed, and for which ad account. None is preselected when there are several.
  */
-export function consentPage({ approval, adAccounts, fault }: ConsentPage) {
+export function consentPage({ approval, adAccounts, error }: ConsentPage) {
   const { clientName, redirectUri } = approval
-  const faults = fault === null ? {} : { [firstChoiceId(adAccounts)]: fault }
+  const errors = error === null ? {} : { [firstChoiceId(adAccounts)]: error }
   const title = `Connect ${clientName}?`
   return {
-    title: fault === null ? title : `Error: ${title}`,
+    title: error === null ? title : `Error: ${title}`,
     body: html`<section class="card">
-!${errorSummary(faults)}
+!${errorSummary(errors)}
 <h1>Connect “${clientName}”?</h1>
-<div class="message notice"><p><strong>Not verified.</strong> Anybody can use this name. Go on only
-if you started this yourself.</p></div>
+<div class="message notice"><p><strong>Not verified.</strong> Anyone can use this name. Continue only
+if you started this request.</p></div>
 <dl>
-<dt>You are sent to</dt>
+<dt>Redirects to</dt>
 <dd><strong>${redirectTarget(redirectUri)}</strong></dd>
-<dt>It will be allowed to</dt>
+<dt>Permissions</dt>
 <dd><ul>!${permissionItems(approval)}</ul></dd>
 </dl>
 !${adAccounts.length === 0 ? noAdAccountForm() : choiceForm(adAccounts)}
@@ -42,7 +41,7 @@ if you started this yourself.</p></div>
 
 function redirectTarget(redirectUri: string | null): string {
   return redirectUri === null
-    ? 'your device: this page stays here'
+    ? 'your device; this page stays open'
     : describeRedirectUri(redirectUri)
 }
 
@@ -56,13 +55,13 @@ function choiceForm(adAccounts: readonly OwnedAdAccount[]): string {
   const isOnly = adAccounts.length === 1
   return html`<form method="post">
 <fieldset>
-<legend>For one ad account</legend>
+<legend>Ad account</legend>
 !${adAccounts.map(account => adAccountChoice(account, isOnly)).join('')}
 </fieldset>
-<p class="hint">You can take this back at any time, under Connections of the workspace.</p>
+<p class="hint">You can revoke this at any time, on the Agents page of the workspace.</p>
 <div class="actions">
 <button name="decision" value="approve">Approve</button>
-<button name="decision" value="deny" class="quiet">Refuse</button>
+<button name="decision" value="deny" class="quiet">Deny</button>
 </div>
 </form>`
 }
@@ -78,11 +77,11 @@ value="${adAccountId}"!${isChosen ? ' checked' : ''}>
 }
 
 function noAdAccountForm(): string {
-  return html`<div class="message danger"><p>You own no active ad account, so there is nothing to
+  return html`<div class="message danger"><p>You do not own an active ad account to
 connect. Add one under <a href="/workspaces">your workspaces</a>, then start again in the
 agent.</p></div>
 <form method="post">
-<button name="decision" value="deny" class="quiet">Refuse and go back</button>
+<button name="decision" value="deny" class="quiet">Deny and go back</button>
 </form>`
 }
 

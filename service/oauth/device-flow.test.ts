@@ -16,7 +16,7 @@ interface Device {
   userCode: string
 }
 
-it('a device shows a code, a person types and approves it, and the device gets tokens', async test => {
+it('issues tokens to a device after a person enters and approves its code', async test => {
   const under = await oauthUnderTest(test)
   const { adAccountId, owner } = under.workspace
   const clientId = await deviceClient(under)
@@ -33,12 +33,12 @@ it('a device shows a code, a person types and approves it, and the device gets t
   const device = { clientId, deviceCode, userCode }
   assert.equal((await poll(under, device)).body.error, 'authorization_pending')
   const page = await typeCode(under, userCode.toLowerCase().replace('-', ' '))
-  assert.match(page.text, /You are sent to/)
+  assert.match(page.text, /Redirects to/)
   const after = await owner.client.submit({
     fields: { ad_account_id: String(adAccountId), decision: 'approve' },
   })
   assert.equal(after.status, 200)
-  assert.match(after.text, /The device is connected/)
+  assert.match(after.text, /Device connected/)
   under.forward(5)
   const tokens = await poll(under, device)
   assert.equal(tokens.status, 200, tokens.text)
@@ -49,14 +49,14 @@ it('a device shows a code, a person types and approves it, and the device gets t
   assert.equal((await opens(under, tokens.body.access_token)).mcp, 401)
 })
 
-it('access_denied for a device that a person refuses, before or at the approval', async test => {
+it('returns access_denied when a person denies a device, before or on the consent page', async test => {
   const under = await oauthUnderTest(test)
   const { client: browser } = under.workspace.owner
   const first = await newDevice(under)
   await browser.get('/oauth2/device')
   await browser.submit({ fields: { user_code: first.userCode } })
   const refused = await browser.submit({ button: ['abort', 'yes'] })
-  assert.match(refused.text, /You refused this device/)
+  assert.match(refused.text, /You denied this device access/)
   assert.equal((await poll(under, first)).body.error, 'access_denied')
 
   const second = await newDevice(under)
@@ -66,7 +66,7 @@ it('access_denied for a device that a person refuses, before or at the approval'
   assert.equal((await poll(under, second)).body.error, 'access_denied')
 })
 
-it('slow_down for a device that asks too often, and longer each time', async test => {
+it('returns slow_down to a device that polls too often, with a growing interval', async test => {
   const under = await oauthUnderTest(test)
   const device = await newDevice(under)
   const errors: string[] = []
@@ -75,11 +75,11 @@ it('slow_down for a device that asks too often, and longer each time', async tes
     errors.push((await poll(under, device)).body.error)
   }
   const [inTime, early] = ['authorization_pending', 'slow_down']
-  // The interval is 5, then 10, then 15 seconds; and 20 after one more that came too early.
+  // The interval is 5, 10, then 15 seconds, and 20 after another early poll.
   assert.deepEqual(errors, [inTime, early, early, inTime, early, inTime])
 })
 
-it('expired_token for a device code after ten minutes, and its user code is too old', async test => {
+it('expires the device code and its user code after ten minutes', async test => {
   const under = await oauthUnderTest(test)
   const device = await newDevice(under)
   under.forward(600)
@@ -87,10 +87,10 @@ it('expired_token for a device code after ten minutes, and its user code is too 
   const { client: browser } = under.workspace.owner
   await browser.get('/oauth2/device')
   const page = await browser.submit({ fields: { user_code: device.userCode } })
-  assert.match(page.text, /This code is too old/)
+  assert.match(page.text, /This code has expired/)
 })
 
-it('a user code works once, and a wrong one is told so', async test => {
+it('accepts a user code once and rejects a wrong one', async test => {
   const under = await oauthUnderTest(test)
   const { client: browser } = under.workspace.owner
   const device = await newDevice(under)
@@ -101,16 +101,16 @@ it('a user code works once, and a wrong one is told so', async test => {
   })
   await browser.get('/oauth2/device')
   const again = await browser.submit({ fields: { user_code: device.userCode } })
-  assert.match(again.text, /This code was used before/)
+  assert.match(again.text, /This code was already used/)
   await browser.get('/oauth2/device')
   const wrong = await browser.submit({ fields: { user_code: 'BBBB-BBBB' } })
-  assert.match(wrong.text, /No device shows this code/)
+  assert.match(wrong.text, /Code not found/)
   await browser.get('/oauth2/device')
   const empty = await browser.submit({ fields: { user_code: '' } })
-  assert.match(empty.text, /Type the code that the device shows/)
+  assert.match(empty.text, /Enter the code that the device shows/)
 })
 
-it('a link with a code fills the form and sends nothing by itself', async test => {
+it('prefills the form from a link without submitting it', async test => {
   const under = await oauthUnderTest(test)
   const { client: browser } = under.workspace.owner
   const { userCode } = await newDevice(under)
@@ -122,7 +122,7 @@ it('a link with a code fills the form and sends nothing by itself', async test =
   assert.match(confirm.text, /Is this the code on your device/)
 })
 
-it('303 to the sign-in for who is not signed in, and back to the code', async test => {
+it('redirects to sign in and back to the code', async test => {
   const under = await oauthUnderTest(test)
   const reply = await fetch(`${under.service.url}/oauth2/device?user_code=BBBB-CCCC`, {
     redirect: 'manual',
@@ -132,7 +132,7 @@ it('303 to the sign-in for who is not signed in, and back to the code', async te
   assert.equal(location.searchParams.get('return_to'), '/oauth2/device?user_code=BBBB-CCCC')
 })
 
-it('400 for a self-registered client at the device endpoint, and for a device at the code grant', async test => {
+it('returns 400 for a self-registered client at the device endpoint, and a device at the code grant', async test => {
   const under = await oauthUnderTest(test)
   const registered = await begin(under, await under.register())
   assert.equal(registered.status, 400)
@@ -161,7 +161,7 @@ function poll(under: OauthUnderTest, { clientId, deviceCode }: Device) {
   return under.send('/oauth2/token', { form })
 }
 
-/** Types and confirms a code; the approval page is open then. */
+/** Enters and confirms a code, which opens the consent page. */
 async function typeCode({ workspace }: OauthUnderTest, userCode: string) {
   const { client: browser } = workspace.owner
   await browser.get('/oauth2/device')

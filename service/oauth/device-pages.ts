@@ -1,30 +1,30 @@
 import { html } from 'ghtml'
 
 interface DeviceCodePage {
-  /** Against forged forms. */
+  /** Prevents forged forms (CSRF). */
   xsrf: string
   userCode: string
-  /** A sentence about what was typed before; null on the first visit. */
-  fault: string | null
+  /** The error of the submitted code; null on the first visit. */
+  error: string | null
 }
 
-/** Where a person types the code that a device shows. */
-export function deviceCodePage({ xsrf, userCode, fault }: DeviceCodePage) {
-  const described = fault === null ? 'code-hint' : 'code-hint code-error'
+/** The page to enter the code that a device shows. */
+export function deviceCodePage({ xsrf, userCode, error }: DeviceCodePage) {
+  const describedBy = error === null ? 'code-hint' : 'code-hint code-error'
   return {
-    title: fault === null ? 'Connect a device' : 'Error: connect a device',
+    title: error === null ? 'Connect a device' : 'Error: connect a device',
     body: html`<section class="card">
 <h1>Connect a device</h1>
-<p>Only go on when you started this yourself and the device is in front of you.</p>
+<p>Continue only if you started this yourself and the device is in front of you.</p>
 <form method="post" action="/oauth2/device">
 <input type="hidden" name="xsrf" value="${xsrf}">
 <div class="field">
 <label for="user_code">Code on the device</label>
 <span class="hint" id="code-hint">Eight letters, for example WDJB-MJHT</span>
-!${fault === null ? '' : html`<span class="error" id="code-error">${fault}</span>`}
+!${error === null ? '' : html`<span class="error" id="code-error">${error}</span>`}
 <input id="user_code" name="user_code" value="${userCode}" required maxlength="20"
 autocomplete="off" autocapitalize="characters" spellcheck="false"
-aria-describedby="${described}"!${fault === null ? '' : ' aria-invalid="true" autofocus'}>
+aria-describedby="${describedBy}"!${error === null ? '' : ' aria-invalid="true" autofocus'}>
 </div>
 <button>Continue</button>
 </form>
@@ -33,13 +33,13 @@ aria-describedby="${described}"!${fault === null ? '' : ' aria-invalid="true" au
 }
 
 interface DeviceConfirmPage {
-  /** Against forged forms. */
+  /** Prevents forged forms (CSRF). */
   xsrf: string
   userCode: string
   clientName: string
 }
 
-/** Asks whether the code is the one on the person's own device (RFC 8628, section 5.4). */
+/** Confirms that the code is on the person's own device (RFC 8628, section 5.4). */
 export function deviceConfirmPage({ xsrf, userCode, clientName }: DeviceConfirmPage) {
   const hidden = html`<input type="hidden" name="xsrf" value="${xsrf}">
 <input type="hidden" name="user_code" value="${userCode}">`
@@ -48,13 +48,13 @@ export function deviceConfirmPage({ xsrf, userCode, clientName }: DeviceConfirmP
     body: html`<section class="card">
 <h1>Is this the code on your device?</h1>
 <p><strong class="code">${userCode}</strong></p>
-<p><strong>${clientName}</strong> asks to be connected. If somebody sent you this code, refuse: they
+<p><strong>${clientName}</strong> requests access. If someone sent you this code, deny it: they
 would get access to your ad account.</p>
 <form method="post" action="/oauth2/device">
 !${hidden}
 <div class="actions">
-<button name="confirm" value="yes">Yes, it is the same</button>
-<button name="abort" value="yes" class="quiet">No, refuse</button>
+<button name="confirm" value="yes">Yes, it matches</button>
+<button name="abort" value="yes" class="quiet">No, deny</button>
 </div>
 </form>
 </section>`,

@@ -1,10 +1,10 @@
-/** Control characters, and those that hide or change the direction of what follows them. */
+/** Control characters, and characters that hide text or change its direction. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
 
-/** A name that a person can read on one line, trimmed; null when it is none. */
-export function parseDisplayName(given: unknown, charactersMax: number): string | null {
-  if (typeof given !== 'string' || !given.isWellFormed()) return null
-  const name = given.normalize('NFC').trim()
-  const isGood = name !== '' && name.length <= charactersMax && !INVISIBLE.test(name)
-  return isGood ? name : null
+/** Returns a trimmed, visible, one-line name; null when it is not one. */
+export function parseDisplayName(input: unknown, charactersMax: number): string | null {
+  if (typeof input !== 'string' || !input.isWellFormed()) return null
+  const name = input.normalize('NFC').trim()
+  const isValid = name !== '' && name.length <= charactersMax && !INVISIBLE.test(name)
+  return isValid ? name : null
 }

@@ -8,19 +8,19 @@ import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/pe
 const OPEN = 200
 const AT = '2026-11-21T12:00:00.000Z'
 
-it('an issued token is written down with its tier and its end, and never itself', async test => {
+it('audits an issued token with its tier and expiry, never the token', async test => {
   const under = await oauthUnderTest(test)
   const { client, userId } = under.workspace.owner
   const { page, api } = pathsOf(under)
   const { adAccountId } = under.workspace
-  const wish = { name: 'Jane Doe', tier: 'write', days: 30, ad_account_id: adAccountId }
-  const { status, body } = await client.call('POST', api, { body: wish })
+  const input = { name: 'Jane Doe', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { status, body } = await client.call('POST', api, { body: input })
   assert.equal(status, 201)
   await client.get(page)
   await client.submit({ action: page, fields: { name: 'Jane Doe', tier: 'read', days: '90' } })
-  // Refused: what is wrong, and who may not.
-  assert.equal((await client.call('POST', api, { body: { ...wish, days: 31 } })).status, 422)
-  await refusedOthers(under, { method: 'POST', path: api, body: wish })
+  // Rejected: invalid input and missing permissions.
+  assert.equal((await client.call('POST', api, { body: { ...input, days: 31 } })).status, 422)
+  await refusedOthers(under, { method: 'POST', path: api, body: input })
   const entries = await entriesOf(under.service.database, under.workspace.workspaceId)
   const entry = (id: number, tier: string, expiresAt: string) => ({
     at: AT,
@@ -37,12 +37,12 @@ it('an issued token is written down with its tier and its end, and never itself'
   assert.doesNotMatch(JSON.stringify(entries), /sbx_|Jane/)
 })
 
-it('a revoked token is written down once, however many revoke it at once', async test => {
+it('audits concurrent revocations of a token once', async test => {
   const under = await oauthUnderTest(test)
   const { workspaceId, adAccountId, owner } = under.workspace
   const { page, api } = pathsOf(under)
-  const wish = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
-  const { id } = (await owner.client.call('POST', api, { body: wish })).body
+  const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { id } = (await owner.client.call('POST', api, { body: input })).body
   await refusedOthers(under, { method: 'DELETE', path: `${api}/${id}` })
   const { database } = under.service
   assert.deepEqual(await entriesOf(database, workspaceId, 'execution_token.revoked'), [])
@@ -61,27 +61,27 @@ it('a revoked token is written down once, however many revoke it at once', async
   assert.equal(entries.length, 1)
 })
 
-it('an issue or an end that is rolled back is not written down', async test => {
+it('audits no rolled-back issue or revocation', async test => {
   const under = await oauthUnderTest(test)
   const { workspaceId, adAccountId, owner } = under.workspace
   const { database } = under.service
   const { api } = pathsOf(under)
-  const wish = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
-  const { id } = (await owner.client.call('POST', api, { body: wish })).body
+  const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { id } = (await owner.client.call('POST', api, { body: input })).body
   await failCommitsOf(database, 'execution_tokens')
-  assert.equal((await owner.client.call('POST', api, { body: wish })).status, 500)
+  assert.equal((await owner.client.call('POST', api, { body: input })).status, 500)
   assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
   assert.equal((await entriesOf(database, workspaceId)).length, 1)
 })
 
-it('a token whose issue or end cannot be written down is not made, or goes on', async test => {
+it('neither issues nor revokes a token when the audit fails', async test => {
   const under = await oauthUnderTest(test)
   const { adAccountId, owner } = under.workspace
   const { api } = pathsOf(under)
-  const wish = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
-  const { id, token } = (await owner.client.call('POST', api, { body: wish })).body
+  const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
+  const { id, token } = (await owner.client.call('POST', api, { body: input })).body
   await refuseEntries(under.service.database)
-  assert.equal((await owner.client.call('POST', api, { body: wish })).status, 500)
+  assert.equal((await owner.client.call('POST', api, { body: input })).status, 500)
   assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
   const { rows } = await under.service.database.pool.query('select id from execution_tokens')
   assert.deepEqual(rows, [{ id }])

@@ -13,7 +13,7 @@ export interface NewExecutionToken {
   expiresAt: Date
 }
 
-/** The new token's id; null when the workspace has no such active ad account. */
+/** Returns the ID of the new token; null when the workspace has no such active ad account. */
 export async function insertExecutionToken(
   { query }: Transaction,
   token: NewExecutionToken,
@@ -44,7 +44,7 @@ export async function insertExecutionToken(
 
 const TOKENS_LISTED_MAX = 200
 
-/** The tokens of a workspace, live, expired and revoked, the newest first. */
+/** The tokens of a workspace, live, expired and revoked, newest first. */
 export async function listExecutionTokens({ query }: Database, workspaceId: number) {
   return query
     .selectFrom('execution_tokens')
@@ -70,7 +70,7 @@ export async function listExecutionTokens({ query }: Database, workspaceId: numb
 }
 export type ListedExecutionToken = Awaited<ReturnType<typeof listExecutionTokens>>[number]
 
-/** True when a token of this workspace was revoked by this call. */
+/** Returns false when the workspace has no such live token. */
 export async function revokeExecutionToken(
   { query }: Transaction,
   { workspaceId, tokenId }: { workspaceId: number; tokenId: number },

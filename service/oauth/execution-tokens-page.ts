@@ -18,30 +18,30 @@ export interface ExecutionTokensPage {
   person: CurrentPerson
   membership: Membership
   tokens: readonly ListedExecutionToken[]
-  /** Active ones of the workspace. */
+  /** The active ad accounts of the workspace. */
   adAccounts: readonly AdAccount[]
   now: Date
-  /** The one that was just made; shown this once. */
+  /** The token that was just issued; shown once. */
   issued?: string | undefined
-  /** What the form holds, by the names of its fields. */
+  /** The form's values, by field name. */
   values?: Record<string, string>
-  faults?: FormErrors
+  errors?: FormErrors
   notice?: string | undefined
 }
 
-/** The execution tokens of a workspace, and the form that makes one. */
-export function executionTokensPage(given: ExecutionTokensPage): string {
-  const { person, membership, tokens, adAccounts, issued, notice } = given
+/** The execution tokens of a workspace, and the form to issue one. */
+export function executionTokensPage(page: ExecutionTokensPage): string {
+  const { person, membership, tokens, adAccounts, issued, notice } = page
   const content = html`!${issued === undefined ? '' : issuedCard(issued)}
-!${tokens.length === 0 ? '<p>There is no token here yet.</p>' : tokensCard(given)}
-!${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueForm(given)}`
+!${tokens.length === 0 ? '<p>No tokens yet.</p>' : tokensCard(page)}
+!${adAccounts.length === 0 ? NO_AD_ACCOUNT : issueForm(page)}`
   return workspacePage({ person, membership, tab: 'tokens', notice, content })
 }
 
 function issuedCard(token: string): string {
   return html`<section class="card" role="status" tabindex="-1" autofocus>
 <h2>Your new token</h2>
-<p>Copy it now: it is shown this once. Keep it on a server, never in a page or a prompt.</p>
+<p>Copy it now: it is shown only once. Keep it on a server, never in a page or a prompt.</p>
 <p><code>${token}</code></p>
 </section>`
 }
@@ -54,18 +54,18 @@ function tokensCard({ tokens, membership, now }: ExecutionTokensPage): string {
 
 function tokenRow(token: ListedExecutionToken, workspaceId: number, now: Date): string {
   const { id, name, tier, last_characters, ad_account_name, issued_by, last_used_at } = token
-  const state = tokenStatus(token, now)
+  const status = tokenStatus(token, now)
   const button = buttonForm({
     action: `/workspaces/${workspaceId}/tokens/${id}/revoke`,
     label: 'Revoke',
     about: name,
   })
   return html`<li class="row"><span>${name} <span class="tag">${tier}</span>
-!${state === null ? '' : html`<span class="tag">${state}</span>`}<br>
+!${status === null ? '' : html`<span class="tag">${status}</span>`}<br>
 <small>ends in ${last_characters} · ${ad_account_name} · issued by ${issued_by} ·
 until ${formatDate(token.expires_at)} ·
 ${last_used_at === null ? 'never used' : `last used ${formatDate(last_used_at)}`}</small></span>
-!${state === null ? button : ''}</li>`
+!${status === null ? button : ''}</li>`
 }
 
 function tokenStatus({ revoked_at, expires_at }: ListedExecutionToken, now: Date): string | null {
@@ -73,21 +73,21 @@ function tokenStatus({ revoked_at, expires_at }: ListedExecutionToken, now: Date
   return expires_at <= now ? 'expired' : null
 }
 
-const USE_HINT = 'Where it will be used.'
-const NO_AD_ACCOUNT = '<p>A token is for one active ad account. Add one first.</p>'
+const USE_HINT = 'Where the token will be used.'
+const NO_AD_ACCOUNT = '<p>A token needs an active ad account. Add one first.</p>'
 
-function issueForm({ membership, adAccounts, values = {}, faults = {} }: ExecutionTokensPage) {
+function issueForm({ membership, adAccounts, values = {}, errors = {} }: ExecutionTokensPage) {
   const accounts = adAccounts.map(({ id, name }) => [String(id), name] as const)
   const tiers = TIERS.map(tier => [tier, TIER_LABELS[tier]] as const)
   const days = TOKEN_DAYS.map(count => [String(count), `${count} days`] as const)
-  const field = (name: string) => ({ name, faults, ...(values[name] && { value: values[name] }) })
+  const field = (name: string) => ({ name, errors, ...(values[name] && { value: values[name] }) })
   return html`<section class="card"><h2>Issue a token</h2>
-!${errorSummary(faults)}
+!${errorSummary(errors)}
 <form method="post" action="/workspaces/${membership.workspaceId}/tokens">
 !${textField({ ...field('name'), label: 'Name', hint: USE_HINT, charactersMax: 100 })}
 !${selectField({ ...field('ad_account_id'), label: 'Ad account', options: accounts })}
-!${selectField({ ...field('tier'), label: 'What it may do', options: tiers })}
-!${selectField({ ...field('days'), label: 'How long it works', options: days })}
-<button>Issue the token</button>
+!${selectField({ ...field('tier'), label: 'Permissions', options: tiers })}
+!${selectField({ ...field('days'), label: 'Valid for', options: days })}
+<button>Issue token</button>
 </form></section>`
 }

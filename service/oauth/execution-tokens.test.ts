@@ -10,7 +10,7 @@ import { issueExecutionToken } from './execution-tokens.ts'
 const OPEN = 200
 const DAY_SECONDS = 86_400
 
-it('an owner issues a token on the page; it is shown once and opens MCP alone', async test => {
+it('issues a token that is shown once and opens only MCP', async test => {
   const under = await oauthUnderTest(test)
   const { client: browser } = under.workspace.owner
   const path = `/workspaces/${under.workspace.workspaceId}/tokens`
@@ -26,11 +26,11 @@ it('an owner issues a token on the page; it is shown once and opens MCP alone', 
   assert.match(again.text, new RegExp(`ends in ${token.slice(-4)}`))
   const { rows } = await under.service.database.pool.query('select id from execution_tokens')
   const revoked = await browser.submit({ action: `${path}/${rows[0].id}/revoke` })
-  assert.match(revoked.text, /The token is revoked/)
+  assert.match(revoked.text, /Token revoked/)
   assert.equal((await opens(under, token)).mcp, 401)
 })
 
-it('each tier has its permissions, and a token speaks for its account alone', async test => {
+it('grants the permissions of the tier, for one ad account only', async test => {
   const under = await oauthUnderTest(test)
   for (const [tier, permissions] of [
     ['read', ['ad-account.read']],
@@ -52,7 +52,7 @@ it('each tier has its permissions, and a token speaks for its account alone', as
 })
 
 for (const days of [30, 90, 365]) {
-  it(`a token of ${days} days works until then`, async test => {
+  it(`expires a token after ${days} days`, async test => {
     const under = await oauthUnderTest(test)
     const { token } = await issue(under, { days })
     under.forward(days * DAY_SECONDS - 1)
@@ -62,7 +62,7 @@ for (const days of [30, 90, 365]) {
   })
 }
 
-it('401 at once when the issuer, the workspace or the ad account is disabled', async test => {
+it('returns 401 immediately when the issuer, the workspace or the ad account is disabled', async test => {
   for (const [table, where] of [
     ['people.users', ''],
     ['workspaces', ''],
@@ -76,7 +76,7 @@ it('401 at once when the issuer, the workspace or the ad account is disabled', a
   }
 })
 
-it('422 names every wrong field of a token', async test => {
+it('returns 422 naming every invalid field', async test => {
   const under = await oauthUnderTest(test)
   const { client } = under.workspace.owner
   const stranger = await workspaceUnderTest(under.service)
@@ -103,7 +103,7 @@ it('422 names every wrong field of a token', async test => {
   assert.equal((await client.call('POST', path, { body: good })).status, 201)
 })
 
-it('every operation answers each role as its row says', async test => {
+it('enforces the permission table for every operation and role', async test => {
   const under = await oauthUnderTest(test)
   const { service, workspace } = under
   const { workspaceId, adAccountId, owner } = workspace
@@ -131,11 +131,11 @@ it('every operation answers each role as its row says', async test => {
       const reply = await client.call(method, base + path, body ? { body } : {})
       statuses.push(reply.status)
     }
-    const nobody = await fetch(service.url + base + path, {
+    const anonymous = await fetch(service.url + base + path, {
       method,
       headers: { origin: service.url, 'sec-fetch-site': 'same-origin' },
     })
-    found[`${method} ${path}`] = [...statuses, nobody.status]
+    found[`${method} ${path}`] = [...statuses, anonymous.status]
   }
   assert.deepEqual(found, {
     'GET /connections': [200, 403, 403, 404, 401],

@@ -2,9 +2,8 @@ import { generateToken, hashToken } from '../access/token-format.ts'
 import type { AuditActor, AuditEntry } from '../audit/audit-entry.ts'
 import type { Database } from '../db/database.ts'
 import { type FieldErrors, Refusal } from '../http/refusal.ts'
-import { requireRole } from '../people/workspaces.ts'
 import { parseRowId } from '../util/row-id.ts'
-import type { WorkspaceVisit } from './connections.ts'
+import { type ChangeContext, requireAgentManager, type WorkspaceVisit } from './connections.ts'
 import { parseDisplayName } from './display-name.ts'
 import {
   insertExecutionToken,
@@ -13,15 +12,14 @@ import {
   type NewExecutionToken,
   revokeExecutionToken,
 } from './execution-token-store.ts'
-import type { ChangeContext } from './oauth-context.ts'
 import { TIERS, type Tier, TOKEN_DAYS } from './permissions.ts'
 
-/** As it was sent; checked here. */
+/** Not validated. */
 interface ExecutionTokenRequest {
   workspaceId: number
-  /** The owner who answers for it. */
+  /** The owner who is responsible for the token. */
   issuedBy: number
-  /** Who asks, where it is not that owner. */
+  /** By default, that owner. */
   actor?: AuditActor
   adAccountId: unknown
   tier: unknown
@@ -32,7 +30,7 @@ interface ExecutionTokenRequest {
 
 interface IssuedExecutionToken {
   id: number
-  /** The only time that it is seen: the store keeps a hash. */
+  /** Shown once: the store keeps a hash. */
   token: string
   expiresAt: Date
 }
@@ -41,8 +39,8 @@ const TOKEN_NAME_CHARACTERS_MAX = 100
 const DAY_MILLISECONDS = 86_400_000
 
 /**
- * Issues a token for one active ad account of a workspace, and writes it down. Whoever calls has
- * made sure that an owner asks. Throws a Refusal with every wrong field.
+ * Issues a token for one active ad account of a workspace, with an audit entry. The caller must
+ * have authorized it. Throws a Refusal naming every invalid field.
  */
 export async function issueExecutionToken(
   { database, audit }: Pick<ChangeContext, 'database' | 'audit'>,
@@ -103,10 +101,10 @@ const INVALID_AD_ACCOUNT = 'Choose an active ad account of this workspace.'
 function findInputErrors({ adAccountId, tier, days, name }: ExecutionTokenRequest): FieldErrors {
   const errors: FieldErrors = {}
   if (parseDisplayName(name, TOKEN_NAME_CHARACTERS_MAX) === null) {
-    errors.name = [`Give the token a name of 1 to ${TOKEN_NAME_CHARACTERS_MAX} characters.`]
+    errors.name = [`Enter a name of 1 to ${TOKEN_NAME_CHARACTERS_MAX} characters.`]
   }
-  if (!TIERS.some(known => known === tier)) errors.tier = ['Choose read, write or admin.']
-  if (!TOKEN_DAYS.some(known => known === days)) errors.days = ['Choose 30, 90 or 365 days.']
+  if (!TIERS.some(allowed => allowed === tier)) errors.tier = ['Choose read, write or admin.']
+  if (!TOKEN_DAYS.some(allowed => allowed === days)) errors.days = ['Choose 30, 90 or 365 days.']
   const isId = Number.isInteger(adAccountId) && Number(adAccountId) <= INTEGER_MAX
   if (!isId) errors.ad_account_id = [INVALID_AD_ACCOUNT]
   return errors
@@ -114,46 +112,45 @@ function findInputErrors({ adAccountId, tier, days, name }: ExecutionTokenReques
 
 const INTEGER_MAX = 2_147_483_647
 
-/** The execution tokens of a workspace, for its owners; never what was issued. */
+/** Lists the execution tokens of a workspace, for its owners. */
 export async function listWorkspaceTokens(
   database: Database,
-  { person, workspaceId }: WorkspaceVisit,
+  visit: WorkspaceVisit,
 ): Promise<ListedExecutionToken[]> {
-  const action = 'manage_agents'
-  const membership = await requireRole(database, person, { workspaceId, action })
-  return listExecutionTokens(database, membership.workspaceId)
+  const { workspaceId } = await requireAgentManager(database, visit)
+  return listExecutionTokens(database, workspaceId)
 }
 
 type TokenInput = Pick<ExecutionTokenRequest, 'adAccountId' | 'tier' | 'days' | 'name'>
 
-/** An owner issues a token. Throws a Refusal: 403, 404, or 422 with every wrong field. */
+/** Issues a token for an owner. Throws a Refusal: 403, 404, or 422 naming every invalid field. */
 export async function issueWorkspaceToken(
   context: ChangeContext,
-  { person, workspaceId }: WorkspaceVisit,
-  wish: TokenInput,
+  visit: WorkspaceVisit,
+  input: TokenInput,
 ): Promise<IssuedExecutionToken> {
-  const action = 'manage_agents'
-  const membership = await requireRole(context.database, person, { workspaceId, action })
+  const { workspaceId } = await requireAgentManager(context.database, visit)
   return issueExecutionToken(context, {
-    ...wish,
-    workspaceId: membership.workspaceId,
-    issuedBy: person.userId,
+    ...input,
+    workspaceId,
+    issuedBy: visit.person.userId,
     issuedAt: context.now(),
   })
 }
 
-/** An owner revokes a token, which stops at once. Throws a Refusal: 403 or 404. */
+/** Revokes a token for an owner, effective immediately. Throws a Refusal: 403 or 404. */
 export async function revokeWorkspaceToken(
   context: ChangeContext,
-  { person, workspaceId: given, tokenId }: WorkspaceVisit & { tokenId: unknown },
+  visit: WorkspaceVisit & { tokenId: unknown },
 ): Promise<void> {
-  const action = 'manage_agents'
-  const intent = { workspaceId: given, action } as const
-  const { workspaceId } = await requireRole(context.database, person, intent)
-  const token = { workspaceId, tokenId: parseRowId(tokenId) ?? 0 }
-  const actor = { type: 'person', id: String(person.userId) } as const
-  if (await revokeTokenWithAudit(context, { ...token, actor, at: context.now() })) return
-  throw Refusal.notFound('There is no such live token in this workspace.')
+  const { workspaceId } = await requireAgentManager(context.database, visit)
+  const isRevoked = await revokeTokenWithAudit(context, {
+    workspaceId,
+    tokenId: parseRowId(visit.tokenId) ?? 0,
+    actor: { type: 'person', id: String(visit.person.userId) },
+    at: context.now(),
+  })
+  if (!isRevoked) throw Refusal.notFound('Active token not found in this workspace.')
 }
 
 interface TokenRevocation {
@@ -164,8 +161,8 @@ interface TokenRevocation {
 }
 
 /**
- * Revokes an execution token of a workspace, and writes it down. False when there is no such live
- * one. Whoever calls has made sure that the actor may.
+ * Revokes an execution token, with an audit entry. Returns false when the workspace has no such
+ * live token. The caller must have authorized it.
  */
 export async function revokeTokenWithAudit(
   { database, audit }: Pick<ChangeContext, 'database' | 'audit'>,
@@ -174,9 +171,17 @@ export async function revokeTokenWithAudit(
   return database.query.transaction().execute(async query => {
     const isRevoked = await revokeExecutionToken({ query }, { workspaceId, tokenId }, at)
     if (!isRevoked) return false
-    const action = 'execution_token.revoked'
-    const subject = { type: 'execution_token', id: String(tokenId) } as const
-    await audit.append({ query }, { workspaceId, at, actor, action, subject, details: {} })
+    await audit.append(
+      { query },
+      {
+        workspaceId,
+        at,
+        actor,
+        action: 'execution_token.revoked',
+        subject: { type: 'execution_token', id: String(tokenId) },
+        details: {},
+      },
+    )
     return true
   })
 }

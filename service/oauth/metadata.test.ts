@@ -9,7 +9,7 @@ const SERVER = '/.well-known/oauth-authorization-server'
 const RESOURCE = '/.well-known/oauth-protected-resource/mcp'
 const AGENT = '/.well-known/oauth-protected-resource/api/v1/agent'
 
-it('200 is the metadata of the authorization server, with agent_auth', async test => {
+it('serves authorization-server metadata with agent_auth', async test => {
   const { send, service } = await oauthUnderTest(test)
   const { status, body } = await send(SERVER)
   const { url: origin } = service
@@ -44,7 +44,7 @@ it('200 is the metadata of the authorization server, with agent_auth', async tes
   })
 })
 
-it('200 is the metadata of each resource, which the 401 of that resource names', async test => {
+it('serves the metadata of each resource, which its 401 names', async test => {
   const { send, service } = await oauthUnderTest(test)
   const { url: origin } = service
   for (const [path, resource, scope, call] of [
@@ -70,7 +70,7 @@ it('200 is the metadata of each resource, which the 401 of that resource names',
   }
 })
 
-it('every endpoint that the metadata names is there', async test => {
+it('names only endpoints that exist', async test => {
   const { send } = await oauthUnderTest(test)
   const { body } = await send(SERVER)
   for (const [name, value] of Object.entries(body)) {
@@ -82,7 +82,7 @@ it('every endpoint that the metadata names is there', async test => {
   }
 })
 
-it('the documents name the public origin, whatever Host, scheme or target a caller writes', async test => {
+it('uses the public origin, whatever Host, scheme or request target is sent', async test => {
   const { service } = await oauthUnderTest(test)
   const { port } = new URL(service.url)
   for (const path of [SERVER, RESOURCE, AGENT, '/auth.md', '/llms.txt']) {
@@ -104,7 +104,7 @@ it('the documents name the public origin, whatever Host, scheme or target a call
   }
 })
 
-it('pages of any origin may read the documents and ask the token endpoint', async test => {
+it('allows pages of any origin to read the documents and call the token endpoint', async test => {
   const { send } = await oauthUnderTest(test)
   const headers = { origin: 'https://agent.example', 'access-control-request-method': 'POST' }
   for (const path of [SERVER, RESOURCE, AGENT]) {

@@ -6,14 +6,13 @@ import {
   resourceUri,
 } from './permissions.ts'
 
-/** Where agents find everything (spec: OAuth and MCP endpoints). */
 export const OAUTH_PATHS = {
   serverMetadata: '/.well-known/oauth-authorization-server',
   registration: '/oauth/register',
   guide: '/auth.md',
 } as const
 
-/** Where the library listens; `provider.ts` mounts it there. */
+/** The endpoints of the library, which `provider.ts` configures. */
 export const ENDPOINT_PATHS = {
   authorization: '/oauth2/authorize',
   token: '/oauth2/token',
@@ -24,7 +23,7 @@ export const ENDPOINT_PATHS = {
 
 /**
  * Authorization-server metadata (RFC 8414) with `agent_auth`, the convention of auth.md v0.1.0,
- * whose last two members are ours. Made of the public origin alone.
+ * whose last two members are our own.
  */
 export function serverMetadata(origin: string): Record<string, unknown> {
   return {
@@ -74,7 +73,7 @@ function agentAuth(origin: string): Record<string, unknown> {
   }
 }
 
-/** Protected-resource metadata (RFC 9728): whom to ask for a token, and where the guide is. */
+/** Protected-resource metadata (RFC 9728): the authorization server and the guide. */
 export function resourceMetadata(origin: string, audience: Audience): Record<string, unknown> {
   const { name, scope } = RESOURCES[audience]
   return {
@@ -88,7 +87,7 @@ export function resourceMetadata(origin: string, audience: Audience): Record<str
   }
 }
 
-/** What a 401 of a resource says (RFC 9728, 5.1): the same for every token that opens nothing. */
+/** The challenge of a 401 (RFC 9728, 5.1), the same for every invalid token. */
 export function bearerChallenge(origin: string, audience: Audience): string {
   return `Bearer resource_metadata="${origin}${resourceMetadataPath(audience)}"`
 }

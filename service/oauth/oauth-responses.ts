@@ -3,7 +3,7 @@ import { Refusal } from '../http/refusal.ts'
 import { recordFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 
-/** Failures of the routes of `app` as `{error, error_description}`, readable by any page. */
+/** Makes the routes of `app` return failures as `{error, error_description}`, readable by any page. */
 export function useOauthErrorResponses(app: ServiceApp): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const { status, headers, body } = toOauthError(error, request.url)
@@ -16,7 +16,7 @@ export function useOauthErrorResponses(app: ServiceApp): void {
   })
 }
 
-/** Never with credentials: what these endpoints ask for stands in the request itself. */
+/** Without credentials: the request itself carries everything that these endpoints need. */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Request-Id, Retry-After, WWW-Authenticate',
@@ -25,7 +25,7 @@ export const CORS_HEADERS = {
 
 const PREFLIGHT_SECONDS = 7_200
 
-/** On the answer to a preflight of a route that any page may call. */
+/** For the preflight of a route that any page may call. */
 export function corsPreflightHeaders(methods: readonly string[]): Record<string, string> {
   return {
     'access-control-allow-methods': methods.join(', '),
@@ -34,7 +34,7 @@ export function corsPreflightHeaders(methods: readonly string[]): Record<string,
   }
 }
 
-/** The library reads forms itself, with a limit of its own. */
+/** The library parses forms itself, with its own size limit. */
 export function disableBodyParsing(app: ServiceApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request: unknown, _payload: unknown, done: Done) => done(null))
@@ -42,7 +42,7 @@ export function disableBodyParsing(app: ServiceApp): void {
 
 type Done = (error: Error | null) => void
 
-/** What an OAuth endpoint answers instead of the shape of the other interfaces (RFC 6749, 5.2). */
+/** The error response of RFC 6749, section 5.2. */
 interface OauthErrorResponse {
   status: number
   headers: Record<string, string>
@@ -50,8 +50,8 @@ interface OauthErrorResponse {
 }
 
 /**
- * Any failure in OAuth's shape. A code says what to do: `invalid_request` will never do unchanged,
- * `temporarily_unavailable` will after Retry-After.
+ * Maps any failure to an OAuth error. Its code tells the caller what to do: never to repeat an
+ * `invalid_request`, and to retry a `temporarily_unavailable` after Retry-After.
  */
 export function toOauthError(error: Error, url: string): OauthErrorResponse {
   const refusal = toRefusal(error, url)
@@ -61,7 +61,7 @@ export function toOauthError(error: Error, url: string): OauthErrorResponse {
   return { status: oauthErrorStatus(status), headers, body }
 }
 
-/** A "no" with a code of its own. */
+/** A refusal with a specific OAuth error code. */
 export class OauthRefusal extends Refusal {
   override name = 'OauthRefusal'
   readonly code: string
@@ -79,8 +79,8 @@ function oauthErrorCode({ status }: Refusal): string {
   return status >= 500 ? 'server_error' : 'invalid_request'
 }
 
-/** The error table of the specification knows no other status for what a caller got wrong. */
+/** OAuth uses 400 for every other error of a caller. */
 function oauthErrorStatus(status: number): number {
-  const isKept = status >= 500 || [401, 403, 429].includes(status)
-  return isKept ? status : 400
+  const isAllowed = status >= 500 || [401, 403, 429].includes(status)
+  return isAllowed ? status : 400
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Transaction } from '../db/database.ts'
 import type { Audience, Permission } from './permissions.ts'
 
-/** The ad account and the workspace that a token speaks for, as they are now. */
+/** The current state of the ad account and the workspace that a token is for. */
 export interface TokenBinding {
   workspaceId: number
   workspaceName: string
@@ -11,7 +11,7 @@ export interface TokenBinding {
   platform: string
   currency: string
   timeZone: string
-  /** Who answers for it: they approved the connection or issued the token. */
+  /** The person who approved the connection or issued the token. */
   personId: number
 }
 
@@ -26,9 +26,8 @@ export interface ConnectionPrincipal extends TokenBinding {
 }
 
 /**
- * All that must be so for an approval to hold: the person who gave it is active and an owner,
- * and so are the workspace and the ad account. Asked at every use, so that disabling one of them
- * stops every agent at once (decisions, section 10).
+ * What a valid approval requires: an active person who is still an owner, an active workspace and
+ * an active ad account. Checked on every use, so that disabling one of them applies immediately.
  */
 const ACTIVE_PARTIES = `
   join people.users person on person.id = bond.user_id and person.status = 'active'
@@ -42,7 +41,7 @@ const BINDING_COLUMNS = `workspace.id as workspace_id, workspace.name as workspa
   account.id as ad_account_id, account.name as ad_account_name, account.platform,
   account.currency, account.time_zone, person.id as person_id`
 
-/** Whether a grant still has a connection that holds. */
+/** True when the grant has a valid connection. */
 export async function isActiveGrant({ pool }: Database, grantId: string): Promise<boolean> {
   const { rows } = await pool.query({
     name: 'is-live-grant',
@@ -55,7 +54,7 @@ export async function isActiveGrant({ pool }: Database, grantId: string): Promis
   return rows.length > 0
 }
 
-/** Whom a live access token with this digest speaks for, at this moment; null for any other. */
+/** Finds the principal of a valid access token; null for any other. */
 export async function findConnectionPrincipal(
   { pool }: Database,
   { digest, resource, at }: { digest: string; resource: string; at: Date },
@@ -95,7 +94,7 @@ export interface ExecutionTokenPrincipal extends TokenBinding {
   expiresAt: Date
 }
 
-/** Whom a live execution token with this digest speaks for, at this moment; null for any other. */
+/** Finds the principal of a valid execution token; null for any other. */
 export async function findExecutionTokenPrincipal(
   { pool }: Database,
   digest: Buffer,
@@ -122,7 +121,7 @@ export async function findExecutionTokenPrincipal(
   }
 }
 
-/** A credential by its id, and the ad account that it was bound to when it was used. */
+/** A credential and the ad account that it was bound to when it was used. */
 export interface PrincipalKey {
   kind: 'connection' | 'execution_token'
   id: number
@@ -130,9 +129,9 @@ export interface PrincipalKey {
 }
 
 /**
- * Whether a credential that proposed something still holds, for the same ad account. All that this
- * rests on is held until the transaction ends: who revokes the credential waits for what is being
- * done on its word, and is answered when nothing more will be.
+ * Returns whether the credential of a proposal is still valid for the same ad account. Locks the
+ * rows that this depends on until the transaction ends, so that revoking the credential waits for
+ * actions in progress.
  */
 export async function lockActivePrincipal(
   { query }: Transaction,
@@ -150,7 +149,6 @@ export async function lockActivePrincipal(
   return rows.length > 0
 }
 
-/** What a row of `BOUND` says. */
 function toTokenBinding(row: Record<string, never>): TokenBinding {
   return {
     workspaceId: row.workspace_id as unknown as number,
@@ -164,16 +162,16 @@ function toTokenBinding(row: Record<string, never>): TokenBinding {
   }
 }
 
-/** Notes when a connection or an execution token was last used, at most once a minute. */
+/** Records the last use of a connection or an execution token, at most once a minute. */
 export async function recordLastUse(
   { pool }: Database,
-  used: { connectionId: number } | { tokenId: number },
+  credential: { connectionId: number } | { tokenId: number },
   at: Date,
 ): Promise<void> {
   const [table, id] =
-    'connectionId' in used
-      ? ['agent_connections', used.connectionId]
-      : ['execution_tokens', used.tokenId]
+    'connectionId' in credential
+      ? ['agent_connections', credential.connectionId]
+      : ['execution_tokens', credential.tokenId]
   await pool.query({
     name: `note-use-of-${table}`,
     text: `update ${table} set last_used_at = $2::timestamptz

@@ -8,31 +8,29 @@ import {
   saveArtifact,
 } from './artifact-store.ts'
 import { findClient, type OauthClient } from './client-store.ts'
-import { revokeGrantWithAudit } from './connections.ts'
-import type { ChangeContext } from './oauth-context.ts'
+import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
 import { isActiveGrant } from './principal-store.ts'
 
 export interface AdapterContext extends ChangeContext {
-  /** What is thrown at whoever uses a code or a refresh token a second time. */
+  /** The error for a reused code or refresh token. */
   reuseError: () => Error
-  /** True while a device's approval goes on, where the library names the code as we named it. */
+  /** True while a device approval resumes, where the library passes the digest as the code. */
   isDeviceResuming: () => boolean
-  /** True while a client revokes what it has itself. */
+  /** True while a client revokes its own tokens. */
   isRevoking: () => boolean
-  /** For tests, which show what happens when it is not atomic. */
+  /** For tests that show what a non-atomic version allows. */
   consume?: typeof consumeArtifact
 }
 
-/** A grant is no credential: it is named in rows, and no caller ever presents it. */
+/** The ID of a grant is not a credential: no caller ever presents it. */
 const UNHASHED_MODELS = ['Grant']
-/** Stands before a digest where the library needs a name for what it only has by its user code. */
+/** Marks a digest in place of an ID that is only known by its user code or uid. */
 const DIGEST_PREFIX = 'digest:'
 
 /**
- * How oidc-provider remembers things: in `oauth_artifacts`, under the SHA-256 of what callers
- * present and without it in the payload, so that the store holds nothing that could be used. One
- * object serves one model. Clients come from their own table; nothing is written there by the
- * library.
+ * The storage adapter of oidc-provider. Artifacts are stored in `oauth_artifacts` under the SHA-256
+ * of what callers present, and their payload does not contain it, so that a leaked row is useless.
+ * One object serves one model. Clients have their own table, which the library only reads.
  */
 export function createProviderAdapter(context: AdapterContext) {
   return (model: string) =>
@@ -42,10 +40,10 @@ export function createProviderAdapter(context: AdapterContext) {
 type Payload = Record<string, unknown>
 
 function artifactAdapter(context: AdapterContext, model: string) {
-  const { database, now, reuseError: usedTwice, isDeviceResuming, isRevoking } = context
+  const { database, now, reuseError, isDeviceResuming, isRevoking } = context
   const { consume = consumeArtifact } = context
-  const isPlain = UNHASHED_MODELS.includes(model)
-  const keyOf = (id: string) => (isPlain ? id : resolveDigest(id))
+  const isGrant = UNHASHED_MODELS.includes(model)
+  const keyOf = (id: string) => (isGrant ? id : resolveDigest(id))
   return {
     async upsert(id: string, payload: Payload, expiresInSeconds: number) {
       const { uid, userCode, exp } = payload as { uid?: string; userCode?: string; exp?: number }
@@ -55,17 +53,17 @@ function artifactAdapter(context: AdapterContext, model: string) {
         model,
         id: keyOf(id),
         payload: JSON.stringify(stripSecrets(id, payload)),
-        grantId: isPlain ? id : ((payload.grantId as string | undefined) ?? null),
+        grantId: isGrant ? id : ((payload.grantId as string | undefined) ?? null),
         userCode: userCode === undefined ? null : artifactDigest(userCode),
         uid: model === 'Session' && uid !== undefined ? artifactDigest(uid) : null,
         expiresAt: new Date(expires),
       })
     },
     async find(id: string) {
-      if (isPlain && !(await isActiveGrant(database, id))) return undefined
-      // Everywhere else a caller could present what a leaked row holds.
-      const mayRefer = isPlain || (model === 'DeviceCode' && isDeviceResuming())
-      const key = mayRefer ? keyOf(id) : artifactDigest(id)
+      if (isGrant && !(await isActiveGrant(database, id))) return undefined
+      // Anywhere else, a caller could present the digest from a leaked row.
+      const acceptsDigest = isGrant || (model === 'DeviceCode' && isDeviceResuming())
+      const key = acceptsDigest ? keyOf(id) : artifactDigest(id)
       const found = await findArtifact(database, model, { id: key })
       return found ? restorePayload(found, { jti: id }) : undefined
     },
@@ -80,15 +78,15 @@ function artifactAdapter(context: AdapterContext, model: string) {
     async consume(id: string) {
       const isFirst = await consume(database, { model, id: keyOf(id), at: now() })
       if (isFirst) return
-      // Two used it at the same moment, and nobody can say which of them stole it.
+      // Reused, possibly by a thief: which of the two callers is unknown, so both lose the grant.
       const found = await findArtifact(database, model, { id: keyOf(id) })
       const grantId = found?.payload.grantId
       if (typeof grantId === 'string') await revokeGrantWithAudit(context, grantId, 'used_twice')
-      throw usedTwice()
+      throw reuseError()
     },
     async destroy(id: string) {
-      // The library forgets a grant when it is over: by revocation, or because a token came twice.
-      if (isPlain)
+      // The library destroys a grant when it is revoked or when a token is reused.
+      if (isGrant)
         await revokeGrantWithAudit(context, id, isRevoking() ? 'own_request' : 'used_twice')
       else await deleteArtifact(database, model, keyOf(id))
     },
@@ -98,7 +96,7 @@ function artifactAdapter(context: AdapterContext, model: string) {
   }
 }
 
-/** The digest of what a caller presents, as it stands in the store. */
+/** The stored digest of what a caller presents. */
 export function artifactDigest(value: string): string {
   return hash('sha256', value, 'base64url')
 }
@@ -107,10 +105,10 @@ function resolveDigest(id: string): string {
   return id.startsWith(DIGEST_PREFIX) ? id.slice(DIGEST_PREFIX.length) : artifactDigest(id)
 }
 
-/** In the address of the way back, in place of what names the request. */
+/** Replaces the ID of the request in the stored return URL. */
 const UID_PLACEHOLDER = '{uid}'
 
-/** Besides its own name, an interaction holds an address with it, and the session's cookie. */
+/** An interaction also contains its ID in the return URL, and the session cookie. */
 function stripSecrets(id: string, { jti, userCode, ...payload }: Payload): Payload {
   const { session, returnTo } = payload
   if (typeof returnTo === 'string') payload.returnTo = returnTo.replace(id, UID_PLACEHOLDER)
@@ -121,34 +119,34 @@ function stripSecrets(id: string, { jti, userCode, ...payload }: Payload): Paylo
 
 function restorePayload({ payload, consumedAt }: FoundArtifact, known: Payload): Payload {
   const { returnTo } = payload
-  const way = typeof returnTo === 'string' && {
+  const restoredReturn = typeof returnTo === 'string' && {
     returnTo: returnTo.replace(UID_PLACEHOLDER, `${known.jti}`),
   }
   const consumed = consumedAt && { consumed: Math.floor(consumedAt.getTime() / 1_000) }
-  return { ...payload, ...way, ...known, ...consumed }
+  return { ...payload, ...restoredReturn, ...known, ...consumed }
 }
 
 function clientAdapter({ database }: AdapterContext) {
-  const refuse = async () => {
-    throw new Error('the library writes no clients')
+  const rejectWrite = async () => {
+    throw new Error('the library must not write clients')
   }
   return {
     async find(id: string) {
       const client = await findClient(database, id)
       return client ? toClientMetadata(client) : undefined
     },
-    upsert: refuse,
+    upsert: rejectWrite,
     findByUserCode: async () => undefined,
     findByUid: async () => undefined,
-    consume: refuse,
-    destroy: refuse,
-    revokeByGrantId: refuse,
+    consume: rejectWrite,
+    destroy: rejectWrite,
+    revokeByGrantId: rejectWrite,
   }
 }
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** A client in the words of RFC 7591. All are public: none has a secret. */
+/** Client metadata of RFC 7591. All clients are public: none has a secret. */
 export function toClientMetadata({ clientId, kind, name, redirectUris }: OauthClient) {
   const isDevice = kind === 'device'
   return {
@@ -157,7 +155,7 @@ export function toClientMetadata({ clientId, kind, name, redirectUris }: OauthCl
     redirect_uris: redirectUris,
     grant_types: [isDevice ? DEVICE_GRANT : 'authorization_code', 'refresh_token'],
     response_types: isDevice ? [] : ['code'],
-    // Anything else would need a page with a script, or leave the code where pages read it.
+    // Other modes need a page with a script, or expose the code to pages.
     response_modes: ['query'],
     application_type: 'native',
     token_endpoint_auth_method: 'none',

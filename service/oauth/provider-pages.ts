@@ -4,7 +4,7 @@ import { renderPage } from '../pages/layout.ts'
 import { pageHeaders } from '../pages/serve-pages.ts'
 import { deviceCodePage, deviceConfirmPage } from './device-pages.ts'
 
-/** What the library shows to a person, in our words and our look. */
+/** The pages that the library shows to people, in our design. */
 export interface ProviderPages {
   renderError(ctx: KoaContextWithOIDC, out: ErrorOut): Promise<void>
   userCodeInput(
@@ -29,10 +29,10 @@ export function createProviderPages(): ProviderPages {
       sendPage(ctx, errorPage(out))
     },
     async userCodeInput(ctx, _form, _out, error) {
-      const fault = error ? deviceCodeError(error) : null
-      if (error && fault === null) return sendPage(ctx, errorPage({ error: 'invalid_request' }))
+      const message = error ? deviceCodeError(error) : null
+      if (error && message === null) return sendPage(ctx, errorPage({ error: 'invalid_request' }))
       const userCode = error?.userCode ?? readPrefilledUserCode(ctx)
-      sendPage(ctx, deviceCodePage({ xsrf: readXsrfToken(ctx), userCode, fault }))
+      sendPage(ctx, deviceCodePage({ xsrf: readXsrfToken(ctx), userCode, error: message }))
     },
     async userCodeConfirm(ctx, _form, client, _deviceInfo, userCode) {
       const clientName = client.clientName ?? 'A device'
@@ -49,81 +49,79 @@ interface PageContent {
   body: string
 }
 
-function sendPage(ctx: KoaContextWithOIDC, shown: PageContent): void {
+function sendPage(ctx: KoaContextWithOIDC, content: PageContent): void {
   ctx.set(pageHeaders())
-  ctx.body = renderPage(shown)
+  ctx.body = renderPage(content)
 }
 
 const DEVICE_APPROVED = messagePage({
-  title: 'The device is connected',
-  sentence: 'You can close this page and go on at the device.',
+  title: 'Device connected',
+  text: 'You can close this page and continue on the device.',
 })
 
-/** What became of a code that somebody typed; null when the trouble is another one. */
+/** Explains what is wrong with an entered code; null for any other error. */
 function deviceCodeError({ name }: Error): string | null {
   return DEVICE_CODE_ERRORS[name] ?? null
 }
 
 const DEVICE_CODE_ERRORS: Record<string, string> = {
-  NoCodeError: 'Type the code that the device shows.',
-  NotFoundError: 'No device shows this code; compare it letter by letter.',
-  ExpiredError: 'This code is too old: let the device show a new one.',
-  AlreadyUsedError: 'This code was used before: let the device show a new one.',
-  AbortedError: 'You refused this device. It got nothing.',
+  NoCodeError: 'Enter the code that the device shows.',
+  NotFoundError: 'Code not found. Check it and try again.',
+  ExpiredError: 'This code has expired. Get a new one on the device.',
+  AlreadyUsedError: 'This code was already used. Get a new one on the device.',
+  AbortedError: 'You denied this device access.',
 }
 
-/** Against forged forms; the library compares it with its own session. */
+/** The CSRF token, which the library compares with its session. */
 function readXsrfToken(ctx: KoaContextWithOIDC): string {
   return (ctx.oidc.session as unknown as { state: { secret: string } }).state.secret
 }
 
-/** The code of a link, shown for the person to compare; it is sent only when they say so. */
+/** The code of a link, for the person to compare and submit. */
 function readPrefilledUserCode(ctx: KoaContextWithOIDC): string {
   return String((ctx.req as { prefilledUserCode?: string }).prefilledUserCode ?? '')
 }
 
-/** In the words of OAuth, where the client cannot be told because nobody knows whom to trust. */
+/** An OAuth error that cannot be sent to the client, because it is not trusted. */
 interface ErrorParameters {
   error: string
   error_description?: string | undefined
 }
 
 /**
- * What a person sees when a request of an agent cannot even be answered to the agent: the return
- * address is not its own, or the request is too old. It names no value of the request.
+ * The page for an error that cannot be returned to the agent: its redirect URI is not registered, or
+ * the request expired. It contains no value of the request.
  */
 export function errorPage({ error }: ErrorParameters): { title: string; body: string } {
-  const sentence = ERROR_TEXTS[error] ?? DEFAULT_ERROR_TEXT
-  return messagePage({ title: 'This connection cannot be made', sentence })
+  const text = ERROR_TEXTS[error] ?? DEFAULT_ERROR_TEXT
+  return messagePage({ title: 'Connection failed', text })
 }
 
 const ERROR_TEXTS: Record<string, string> = {
-  invalid_client:
-    'No agent is known by the name that was given. Start again in the agent, so that it registers.',
+  invalid_client: 'The agent is not registered. Start again in the agent, so that it registers.',
   invalid_redirect_uri:
-    'The agent asks to send you to an address that it never registered. Start again in the ' +
-    'agent; if this page comes back, do not trust it.',
+    'The agent wants to redirect you to an address that it never registered. Start again in the ' +
+    'agent. If this page appears again, do not trust the agent.',
   session_not_found:
-    'This request is too old, or was begun in another browser. Start again in the agent.',
-  access_denied: 'You refused this device. It got nothing.',
+    'This request expired or was started in another browser. Start again in the agent.',
+  access_denied: 'You denied this device access.',
   server_error: 'Something went wrong on our side. Wait a minute, then start again in the agent.',
 }
 
 const DEFAULT_ERROR_TEXT =
-  'The request of the agent is incomplete or wrong. Start again in the agent.'
+  'The request of the agent is incomplete or invalid. Start again in the agent.'
 
 interface MessagePage {
   title: string
-  sentence: string
+  text: string
 }
 
-/** A page that only says something. */
-function messagePage({ title, sentence }: MessagePage): { title: string; body: string } {
+function messagePage({ title, text }: MessagePage): { title: string; body: string } {
   return {
     title,
     body: html`<section class="card">
 <h1>${title}</h1>
-<p>${sentence}</p>
+<p>${text}</p>
 </section>`,
   }
 }

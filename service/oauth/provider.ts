@@ -13,7 +13,6 @@ import {
 import { artifactDigest, createProviderAdapter } from './provider-adapter.ts'
 import type { ProviderPages } from './provider-pages.ts'
 
-/** How long each thing works, in seconds (decisions, section 10). */
 const LIFETIME_SECONDS = {
   accessToken: 3_600,
   refreshToken: 30 * 86_400,
@@ -22,7 +21,7 @@ const LIFETIME_SECONDS = {
   interaction: 1_800,
 } as const
 
-/** The library's server, as the routes of this room use it. */
+/** The library's server, as the routes use it. */
 export type AuthorizationServer = Provider
 
 interface OauthProviderOptions {
@@ -31,20 +30,19 @@ interface OauthProviderOptions {
   audit: AuditTrail
   /** The public origin, which is the issuer. */
   origin: string
-  /** What cookies are signed with: the current key first. */
+  /** The keys that sign cookies, current one first. */
   cookieKeys: readonly string[]
   pages: ProviderPages
-  /** For tests: another way to use things up. */
+  /** For tests: replaces the marking of used codes. */
   consume?: typeof consumeArtifact
 }
 
-/** Where a person is asked, with the uid of the half-finished request. */
+/** The consent page, followed by the uid of the pending request. */
 export const INTERACTION_PATH = '/oauth2/interaction'
 
 /**
- * The authorization server: OAuth 2.1 by oidc-provider, in the part of it that agents need. Its
- * answers are made for `origin`; whoever calls it must not let a Host header through
- * (`call-provider.ts`).
+ * The authorization server: the part of OAuth 2.1 that agents need, by oidc-provider. It builds
+ * URLs for `origin`; callers must overwrite the Host header (authorization-server.ts).
  */
 export function createOauthProvider(options: OauthProviderOptions): Provider {
   const { database, now, origin } = options
@@ -55,7 +53,7 @@ export function createOauthProvider(options: OauthProviderOptions): Provider {
   return provider
 }
 
-/** Whether the library found no half-finished request of this browser. */
+/** True when the library found no pending request of this browser. */
 export function isInteractionNotFound(error: unknown): boolean {
   return error instanceof errors.SessionNotFound
 }
@@ -73,7 +71,7 @@ function configuration(options: OauthProviderOptions): Configuration {
       ...(consume && { consume }),
     }) as AdapterFactory,
     routes: ENDPOINT_PATHS,
-    // mcp:use belongs to a resource; listed here, the library would ask for consent for ever.
+    // mcp:use belongs to a resource; listed here, the library would request consent in a loop.
     scopes: [],
     clientAuthMethods: ['none'],
     responseTypes: ['code'],
@@ -92,10 +90,10 @@ function configuration(options: OauthProviderOptions): Configuration {
       DeviceCode: LIFETIME_SECONDS.deviceCode,
       Interaction: LIFETIME_SECONDS.interaction,
       Session: LIFETIME_SECONDS.interaction,
-      // A grant is over when its connection is; its own time never decides.
+      // A grant ends with its connection, not by its own lifetime.
       Grant: GRANT_SECONDS,
     },
-    // Each approval is a grant, and so a connection, of its own.
+    // Each approval creates a grant of its own, and so a connection.
     loadExistingGrant: async ctx => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
@@ -105,7 +103,7 @@ function configuration(options: OauthProviderOptions): Configuration {
     expiresWithSession: () => false,
     rotateRefreshToken: true,
     revokeGrantPolicy: () => true,
-    // Public clients bring no cookie, so a page of any origin may be one.
+    // Public clients use no cookies here, so a page of any origin may be one.
     clientBasedCORS: () => true,
     renderError: options.pages.renderError,
     interactions: { url: (_ctx, { uid }) => `${INTERACTION_PATH}/${uid}` },
@@ -128,7 +126,7 @@ function featureSettings(origin: string, pages: ProviderPages): Configuration['f
       enabled: true,
       charset: 'base-20',
       mask: '****-****',
-      // The address and the program of the device would only be kept to be guessed about.
+      // The address and user agent of the device are not needed.
       deviceInfo: () => ({}),
       userCodeInputSource: pages.userCodeInput,
       userCodeConfirmSource: pages.userCodeConfirm,
@@ -141,7 +139,7 @@ function featureSettings(origin: string, pages: ProviderPages): Configuration['f
       useGrantedResource: () => true,
       getResourceServerInfo: (ctx, resource) => {
         const audience = findAudienceByResource(origin, resource)
-        if (audience === null) throw new errors.InvalidTarget('this resource is not served here')
+        if (audience === null) throw new errors.InvalidTarget('this resource is not available here')
         const { scope } = RESOURCES[audience]
         requireResourceScope(ctx, scope)
         return {
@@ -164,14 +162,14 @@ function requestedScope(ctx: OidcContext): string {
 const REQUEST_ROUTES = ['authorization', 'device_authorization']
 
 /**
- * One resource and its one scope a request: a token never opens both doors. A client that names no
- * scope means the scope of its resource; the library would refuse it only after a person approved.
+ * Requires one resource with its one scope per request, so that no token opens both resources. A
+ * missing scope defaults to that of the resource; the library would only reject it after approval.
  */
 function requireResourceScope(ctx: OidcContext, scope: string): void {
   const { params, route } = ctx.oidc
   if (!params || !REQUEST_ROUTES.includes(route)) return
   if (Array.isArray(params.resource) && params.resource.length > 1) {
-    throw new errors.InvalidTarget('ask for one resource at a time')
+    throw new errors.InvalidTarget('request one resource at a time')
   }
   params.scope ??= scope
   if (params.scope !== scope) {
@@ -179,17 +177,17 @@ function requireResourceScope(ctx: OidcContext, scope: string): void {
   }
 }
 
-/** With https nobody but this host can set them: `__Host-` also binds the path, `__Secure-` not. */
+/** With HTTPS, only this host can set these cookies. `__Secure-` allows a path, `__Host-` none. */
 function cookieSettings({ origin, cookieKeys }: OauthProviderOptions): Configuration['cookies'] {
   const isSecure = origin.startsWith('https:')
   const options = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true } as const
-  const [whole, below] = isSecure ? ['__Host-', '__Secure-'] : ['', '']
+  const [hostPrefix, pathPrefix] = isSecure ? ['__Host-', '__Secure-'] : ['', '']
   return {
     keys: [...cookieKeys],
     names: {
-      session: `${whole}signalbox_oauth`,
-      interaction: `${below}signalbox_interaction`,
-      resume: `${below}signalbox_resume`,
+      session: `${hostPrefix}signalbox_oauth`,
+      interaction: `${pathPrefix}signalbox_interaction`,
+      resume: `${pathPrefix}signalbox_resume`,
     },
     long: options,
     short: options,
@@ -197,9 +195,8 @@ function cookieSettings({ origin, cookieKeys }: OauthProviderOptions): Configura
 }
 
 /**
- * The library remembers who approved last in this browser. Only the session of our own pages may
- * say who somebody is, so that it ends with signing out; what the library has is dropped each
- * time.
+ * The library remembers who approved last in this browser. Its session is discarded each time: only
+ * the session of our own pages identifies a person, so that signing out ends it.
  */
 function discardSessions(provider: Provider): void {
   provider.use(async (ctx, next) => {
@@ -215,17 +212,17 @@ function discardSessions(provider: Provider): void {
   })
 }
 
-/** The library wants a key for ID tokens, of which it makes none here. */
+/** The library requires a key for ID tokens, which it never issues here. */
 function placeholderKey() {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as never
 }
 
-/** How often a device may ask whether it was approved (RFC 8628, section 3.2). */
+/** How often a device may poll (RFC 8628, section 3.2). */
 const POLL_INTERVAL_SECONDS = 5
 
 /**
- * The pace of devices, which the library leaves to its user: the interval stands in the answer, and
- * whoever asks sooner is told `slow_down` and has to wait longer each time.
+ * Adds the polling interval, which the library leaves to us: the response names it, and a device
+ * that polls sooner gets `slow_down` and must wait longer each time.
  */
 function enforcePollInterval(
   provider: AuthorizationServer,
@@ -238,9 +235,9 @@ function enforcePollInterval(
     if (oidc.route === 'device_authorization' && ctx.status === 200) {
       ctx.body = { ...(ctx.body as object), interval: POLL_INTERVAL_SECONDS }
     }
-    const answer = ctx.body as { error?: string } | undefined
+    const response = ctx.body as { error?: string } | undefined
     const code = oidc.params?.device_code
-    if (oidc.route !== 'token' || answer?.error !== 'authorization_pending') return
+    if (oidc.route !== 'token' || response?.error !== 'authorization_pending') return
     if (typeof code !== 'string') return
     const poll = { id: artifactDigest(code), at: now(), intervalSeconds: POLL_INTERVAL_SECONDS }
     const { isTooEarly } = await recordDevicePoll(database, poll)
@@ -250,5 +247,5 @@ function enforcePollInterval(
 
 const SLOW_DOWN = {
   error: 'slow_down',
-  error_description: `wait ${POLL_INTERVAL_SECONDS} seconds longer between two requests from now on`,
+  error_description: `wait ${POLL_INTERVAL_SECONDS} more seconds between requests from now on`,
 }

@@ -15,7 +15,7 @@ const EVIL = {
   forwarded: 'host=evil.example;proto=http',
 }
 
-it('behind TLS every cookie is for this host alone, over HTTPS, and out of reach of scripts', async test => {
+it('sets host-bound, Secure, HttpOnly cookies behind TLS', async test => {
   const { service, clientId } = await behindTls(test)
   const reply = await authorize(service, clientId)
   assert.equal(reply.status, 303, reply.text)
@@ -33,7 +33,7 @@ it('behind TLS every cookie is for this host alone, over HTTPS, and out of reach
   }
 })
 
-it('no header and no request line gets an address of another host into an answer', async test => {
+it('never puts another host into a response, by header or request line', async test => {
   const { service, clientId, deviceId } = await behindTls(test)
   const reply = await authorize(service, clientId, EVIL)
   assert.match(reply.headers.location ?? '', /^\/oauth2\/interaction\//)
@@ -92,13 +92,13 @@ function authorize(service: Service, clientId: string, headers: Record<string, s
 
 interface Sent {
   method: string
-  /** As it stands in the request line. */
+  /** The target of the request line. */
   path: string
   headers: Record<string, string>
   body?: string
 }
 
-/** `fetch` writes the Host itself. */
+/** `fetch` always sets Host itself. */
 async function ask({ url }: Service, { method, path, headers, body }: Sent) {
   const { hostname, port } = new URL(url)
   const outgoing = request({ hostname, port, method, path, headers, agent: false })

@@ -4,7 +4,7 @@ import { agentUnderTest, oauthUnderTest } from '../../testing/oauth-under-test.t
 
 const STILL = { steadySeconds: () => 0 }
 
-it('429 with Retry-After in the shape of OAuth at the token endpoints', async test => {
+it('returns 429 as an OAuth error with Retry-After at the token endpoints', async test => {
   const under = await oauthUnderTest(test, { limits: { oauthRatePerMinute: 2 }, ...STILL })
   const statuses: number[] = []
   for (const path of ['/oauth2/token', '/oauth2/revoke', '/oauth2/device/code']) {
@@ -20,7 +20,7 @@ it('429 with Retry-After in the shape of OAuth at the token endpoints', async te
   assert.deepEqual(statuses, [400, 400, 429])
 })
 
-it('429 for who guesses codes of devices, as a page, and the limit is per address', async test => {
+it('returns a 429 page after too many device codes from one address', async test => {
   const under = await oauthUnderTest(test, { limits: { userCodeRatePerMinute: 3 }, ...STILL })
   const { client: browser } = under.workspace.owner
   for (const code of ['BBBB-BBBB', 'CCCC-CCCC', 'DDDD-DDDD']) {
@@ -35,7 +35,7 @@ it('429 for who guesses codes of devices, as a page, and the limit is per addres
   assert.match(page.text, /Too many codes from this address/)
 })
 
-it('429 for who begins too many approvals, as a page', async test => {
+it('returns a 429 page after too many authorization requests', async test => {
   const under = await oauthUnderTest(test, { limits: { oauthRatePerMinute: 1 }, ...STILL })
   const { client: browser } = under.workspace.owner
   assert.equal((await browser.get('/oauth2/authorize')).status, 400)
@@ -45,7 +45,7 @@ it('429 for who begins too many approvals, as a page', async test => {
   assert.match(page.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
 })
 
-it('the error table: 400 invalid_request for what is missing, and never a page for a program', async test => {
+it('returns 400 invalid_request for missing parameters, and never a page to a program', async test => {
   const under = await oauthUnderTest(test)
   const agent = await agentUnderTest(under)
   const clientId = agent.client.client_id

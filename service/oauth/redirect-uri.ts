@@ -1,28 +1,28 @@
-/** Where codes may be sent to: longer addresses are no addresses of programs. */
 const REDIRECT_CHARACTERS_MAX = 2_000
 
 const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]', 'localhost']
-/** A name of letters, digits and hyphens with at least one dot, or an IPv4 address. */
+/** A domain name of letters, digits and hyphens with at least one dot, or an IPv4 address. */
 const PLAIN_HOST = /^(?!.*--)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/
-/** Neither white space, nor what a browser turns into a slash, nor a wildcard. */
+/** White space, characters that browsers turn into a slash, and wildcards. */
 const FORBIDDEN_CHARACTERS = /[^\x21-\x7e]|[\\*<>"`{}|^]/
 
 /**
- * Why a redirect URI may not be registered, as a sentence; null when it may. Callbacks are `https`
- * addresses, `http` on this machine's loopback with any port (RFC 8252, 7.3), and the schemes of
- * native clients that this installation approves (spec: OAuth 2.1 flow, step 2). What a person
- * could misread on the approval page, or two programs could read differently, is refused.
+ * Explains why a redirect URI cannot be registered; null when it can. Allowed are `https` URLs,
+ * `http` on loopback with any port (RFC 8252, 7.3), and the schemes of approved native clients.
+ * URIs that a person could misread on the consent page, or that two programs could parse
+ * differently, are rejected.
  */
 export function findRedirectUriError(uri: string, nativeSchemes: readonly string[]): string | null {
-  if (uri.length > REDIRECT_CHARACTERS_MAX) return 'A redirect URI has at most 2,000 characters.'
+  if (uri.length > REDIRECT_CHARACTERS_MAX)
+    return 'A redirect URI can have at most 2,000 characters.'
   if (FORBIDDEN_CHARACTERS.test(uri)) {
     return 'Write a redirect URI in plain ASCII, without wildcards, spaces and backslashes.'
   }
-  if (!URL.canParse(uri)) return 'A redirect URI is a whole URL.'
+  if (!URL.canParse(uri)) return 'A redirect URI must be an absolute URL.'
   const url = new URL(uri)
-  if (uri.includes('#')) return 'A redirect URI has no fragment.'
+  if (uri.includes('#')) return 'A redirect URI must not have a fragment.'
   if (url.username !== '' || url.password !== '' || hasUserinfo(uri)) {
-    return 'A redirect URI names no user.'
+    return 'A redirect URI must not contain a user name.'
   }
   if (url.protocol === 'http:') return findLoopbackError(uri, url)
   if (url.protocol === 'https:') return findWebError(uri, url)
@@ -33,7 +33,6 @@ export function findRedirectUriError(uri: string, nativeSchemes: readonly string
   return isNormalized(uri, url) ? null : NOT_NORMALIZED
 }
 
-/** Whether a redirect URI leads to this machine's loopback. */
 function isLoopback(url: URL): boolean {
   return url.protocol === 'http:' && LOOPBACK_HOSTS.includes(url.hostname)
 }
@@ -47,10 +46,10 @@ function findLoopbackError(uri: string, url: URL): string | null {
 
 function findWebError(uri: string, url: URL): string | null {
   const { hostname } = url
-  if (hostname.endsWith('.')) return 'The host of a redirect URI ends without a dot.'
+  if (hostname.endsWith('.')) return 'The host of a redirect URI must not end with a dot.'
   if (LOOPBACK_HOSTS.includes(hostname)) return 'Use http for the loopback address.'
   if (!PLAIN_HOST.test(hostname)) {
-    return 'The host of a redirect URI is a domain name in plain letters, digits and hyphens.'
+    return 'The host of a redirect URI must be a domain name of ASCII letters, digits and hyphens.'
   }
   return isNormalized(uri, url) ? null : NOT_NORMALIZED
 }
@@ -59,18 +58,18 @@ const NOT_NORMALIZED =
   'Write the redirect URI as browsers do: lower-case scheme and host, no default port, no dot ' +
   'segments.'
 
-/** Compared as text later, so there is one way to write it. */
+/** URIs are compared as text, so each needs a single spelling. */
 function isNormalized(uri: string, url: URL): boolean {
   return url.href === uri || url.href === `${uri}/`
 }
 
-/** Also an empty one, `https://@host`, which the parser drops without a word. */
+/** Includes an empty one, `https://@host`, which the URL parser drops silently. */
 function hasUserinfo(uri: string): boolean {
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?]*)/i.exec(uri)?.[1] ?? ''
   return authority.includes('@')
 }
 
-/** Where a redirect URI leads, as a person can judge it. */
+/** Describes the target of a redirect URI to a person. */
 export function describeRedirectUri(redirectUri: string): string {
   const url = new URL(redirectUri)
   if (isLoopback(url)) return `a program on this computer (${url.host})`
@@ -78,7 +77,7 @@ export function describeRedirectUri(redirectUri: string): string {
   return `a program on this device that opens ${url.protocol} links`
 }
 
-/** The same as a source of `form-action`: an origin, or a scheme of its own. */
+/** The target as a source of `form-action`: an origin or a scheme. */
 export function formActionSource(redirectUri: string): string {
   const url = new URL(redirectUri)
   return ['http:', 'https:'].includes(url.protocol) ? url.origin : url.protocol

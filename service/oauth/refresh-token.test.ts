@@ -19,7 +19,7 @@ const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({
   ...more,
 })
 
-it('a refresh token is exchanged for a new pair, with the same scope', async test => {
+it('exchanges a refresh token for a new pair with the same scope', async test => {
   const under = await oauthUnderTest(test)
   const { agent, accessToken, refreshToken } = await connected(under)
   const again = await agent.refresh(refreshToken)
@@ -30,7 +30,7 @@ it('a refresh token is exchanged for a new pair, with the same scope', async tes
   assert.equal((await opens(under, again.access_token)).mcp, OPEN)
 })
 
-it('400 invalid_grant for a refresh token that comes twice, and the connection is revoked', async test => {
+it('returns 400 invalid_grant for a reused refresh token and revokes the connection', async test => {
   const under = await oauthUnderTest(test)
   const { agent, refreshToken } = await connected(under)
   const honest = await agent.refresh(refreshToken)
@@ -46,7 +46,7 @@ it('400 invalid_grant for a refresh token that comes twice, and the connection i
   assert.deepEqual(rows, [{ is_revoked: true }])
 })
 
-it('a refresh token works for 30 days, each new one for 30 more', async test => {
+it('expires refresh tokens after 30 days, each new one after 30 more', async test => {
   const under = await oauthUnderTest(test)
   const { agent, refreshToken } = await connected(under)
   under.forward(29 * DAY_SECONDS)
@@ -59,7 +59,7 @@ it('a refresh token works for 30 days, each new one for 30 more', async test => 
   assert.equal(reply.body.error, 'invalid_grant')
 })
 
-it('a refresh widens neither the scope nor the resource', async test => {
+it('does not widen the scope or the resource on refresh', async test => {
   const under = await oauthUnderTest(test)
   const { agent, refreshToken } = await connected(under)
   const { resource = '' } = agentResource(under)
@@ -76,7 +76,7 @@ it('a refresh widens neither the scope nor the resource', async test => {
   }
 })
 
-it('400 invalid_grant for a refresh token of another client', async test => {
+it('returns 400 invalid_grant for a refresh token of another client', async test => {
   const under = await oauthUnderTest(test)
   const { refreshToken } = await connected(under)
   const { agent: stranger } = await connected(under)

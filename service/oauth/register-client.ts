@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.ts'
+import { isObject } from '../util/is-object.ts'
 import { insertClient, type OauthClient } from './client-store.ts'
 import { parseDisplayName } from './display-name.ts'
 import { OauthRefusal } from './oauth-responses.ts'
@@ -13,7 +14,7 @@ export interface RegistrationContext {
   nativeSchemes: readonly string[]
 }
 
-/** What a client learns about itself: exactly these members (spec: POST /oauth/register). */
+/** The response to a registration. */
 export interface RegisteredClient {
   client_id: string
   grant_types: string[]
@@ -27,20 +28,20 @@ const NAME_CHARACTERS_MAX = 100
 const REDIRECT_URIS_MAX = 10
 
 /**
- * Registers a public client (RFC 7591). Anybody may: it makes a public name and nothing else, no
- * person, no token and no grant. Throws an OauthRefusal; members beside the two are ignored, since
- * clients send what other servers ask for.
+ * Registers a public client (RFC 7591). Needs no authentication, because a client alone has no
+ * access. Ignores unknown members, since clients send what other servers require. Throws an
+ * OauthRefusal.
  */
 export async function registerClient(
   { database, now, nativeSchemes }: RegistrationContext,
   body: unknown,
 ): Promise<RegisteredClient> {
-  const { client_name: givenName, redirect_uris: givenUris } = membersOf(body)
+  if (!isObject(body)) throw new OauthRefusal('invalid_request', 'Send a JSON object.')
   const client: OauthClient = {
     clientId: randomUUID(),
     kind: 'self_registered',
-    name: clientName(givenName),
-    redirectUris: redirectUris(givenUris, nativeSchemes),
+    name: parseClientName(body.client_name),
+    redirectUris: parseRedirectUris(body.redirect_uris, nativeSchemes),
   }
   await insertClient(database, client, now())
   return {
@@ -53,8 +54,8 @@ export async function registerClient(
   }
 }
 
-function clientName(given: unknown): string {
-  const name = parseDisplayName(given, NAME_CHARACTERS_MAX)
+function parseClientName(input: unknown): string {
+  const name = parseDisplayName(input, NAME_CHARACTERS_MAX)
   if (name !== null) return name
   throw new OauthRefusal(
     'invalid_request',
@@ -62,24 +63,17 @@ function clientName(given: unknown): string {
   )
 }
 
-function membersOf(body: unknown): Record<string, unknown> {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-    return body as Record<string, unknown>
-  }
-  throw new OauthRefusal('invalid_request', 'Send a JSON object.')
-}
-
-function redirectUris(given: unknown, nativeSchemes: readonly string[]): string[] {
-  const isList = Array.isArray(given) && given.length > 0 && given.length <= REDIRECT_URIS_MAX
-  if (!isList || !given.every(uri => typeof uri === 'string')) {
+function parseRedirectUris(input: unknown, nativeSchemes: readonly string[]): string[] {
+  const isList = Array.isArray(input) && input.length > 0 && input.length <= REDIRECT_URIS_MAX
+  if (!isList || !input.every(uri => typeof uri === 'string')) {
     throw new OauthRefusal(
       'invalid_request',
-      `Send redirect_uris, a list of 1 to ${REDIRECT_URIS_MAX} texts.`,
+      `Send redirect_uris, a list of 1 to ${REDIRECT_URIS_MAX} strings.`,
     )
   }
-  for (const uri of given) {
-    const fault = findRedirectUriError(uri, nativeSchemes)
-    if (fault !== null) throw new OauthRefusal('invalid_redirect_uri', fault)
+  for (const uri of input) {
+    const error = findRedirectUriError(uri, nativeSchemes)
+    if (error !== null) throw new OauthRefusal('invalid_redirect_uri', error)
   }
-  return [...new Set(given)]
+  return [...new Set(input)]
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { agentUnderTest, approve, oauthUnderTest } from '../../testing/oauth-under-test.ts'
-import { collectOauthGarbage } from './collect-garbage.ts'
+import { deleteExpiredOauthRecords } from './artifact-store.ts'
 
 const DAY_SECONDS = 86_400
 
-it('201 with exactly the six members, whatever else a client asks for', async test => {
+it('returns 201 with exactly six members, whatever else a client requests', async test => {
   const under = await oauthUnderTest(test)
   const redirectUris = ['https://agent.example/callback', 'http://127.0.0.1:4000/cb']
   const { status, body } = await under.send('/oauth/register', {
@@ -31,7 +31,7 @@ it('201 with exactly the six members, whatever else a client asks for', async te
   })
 })
 
-it('registering makes a client and nothing else', async test => {
+it('creates only a client', async test => {
   const under = await oauthUnderTest(test)
   const counts = () =>
     under.service.database.pool
@@ -78,15 +78,15 @@ const REFUSED: [why: string, uri: string][] = [
   ['javascript', 'javascript:alert(1)'],
   ['data', 'data:text/html,x'],
   ['file', 'file:///etc/passwd'],
-  ['a scheme of nobody', 'myapp://cb'],
-  ['a scheme in other letters', 'Cursor://cb'],
+  ['an unapproved scheme', 'myapp://cb'],
+  ['a scheme in another case', 'Cursor://cb'],
   ['a relative path', '/cb'],
   ['a protocol-relative URL', '//agent.example/cb'],
   ['nothing', ''],
   ['too much', `https://agent.example/${'a'.repeat(2_000)}`],
 ]
 
-it('400 for every redirect URI that somebody could misread', async test => {
+it('returns 400 for every ambiguous redirect URI', async test => {
   const under = await oauthUnderTest(test)
   for (const [why, uri] of REFUSED) {
     const json = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb', uri] }
@@ -99,7 +99,7 @@ it('400 for every redirect URI that somebody could misread', async test => {
   }
 })
 
-it('201 for https, for loopback with any port, and for approved native schemes', async test => {
+it('accepts https, loopback with any port, and approved native schemes', async test => {
   const under = await oauthUnderTest(test)
   for (const uri of [
     'https://agent.example',
@@ -115,7 +115,7 @@ it('201 for https, for loopback with any port, and for approved native schemes',
   }
 })
 
-it('400 in the shape of OAuth for a body that is malformed in any way', async test => {
+it('returns 400 as an OAuth error for any malformed body', async test => {
   const under = await oauthUnderTest(test)
   const good = ['https://agent.example/cb']
   for (const json of [
@@ -156,7 +156,7 @@ it('400 in the shape of OAuth for a body that is malformed in any way', async te
   }
 })
 
-it('429 in the shape of OAuth when an address registers too much, with Retry-After', async test => {
+it('returns 429 as an OAuth error with Retry-After after too many registrations', async test => {
   const under = await oauthUnderTest(test, {
     limits: { registrationRatePerMinute: 3 },
     monotonicSeconds: () => 0,
@@ -171,7 +171,7 @@ it('429 in the shape of OAuth when an address registers too much, with Retry-Aft
   assert.equal(rows.length, 3)
 })
 
-it('204 tells a page that it may register', async test => {
+it('answers a preflight with 204', async test => {
   const under = await oauthUnderTest(test)
   const reply = await under.send('/oauth/register', {
     method: 'OPTIONS',
@@ -182,18 +182,21 @@ it('204 tells a page that it may register', async test => {
   assert.equal(reply.headers.get('access-control-allow-methods'), 'POST')
 })
 
-it('a client that nobody approves is forgotten after 30 days, an approved one stays', async test => {
+it('deletes an unapproved client after 30 days and keeps an approved one', async test => {
   const under = await oauthUnderTest(test)
   const approved = await agentUnderTest(under)
   await approve(under.workspace, await approved.authorizationUrl())
   const unapproved = await under.register()
   const { database, clock } = under.service
   under.forward(30 * DAY_SECONDS)
-  const early = await collectOauthGarbage(database, clock.now())
+  const early = await deleteExpiredOauthRecords(database, clock.now())
   assert.equal(early.clients, 0)
   assert.ok(early.artifacts > 0)
   under.forward(1)
-  assert.deepEqual(await collectOauthGarbage(database, clock.now()), { clients: 1, artifacts: 0 })
+  assert.deepEqual(await deleteExpiredOauthRecords(database, clock.now()), {
+    clients: 1,
+    artifacts: 0,
+  })
   const { rows } = await database.pool.query('select client_id from oauth_clients')
   assert.deepEqual(rows, [{ client_id: approved.client.client_id }])
   assert.notEqual(unapproved, approved.client.client_id)

@@ -15,18 +15,18 @@ import type { OauthContext } from './oauth-context.ts'
 import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
 
 /**
- * Everything that agents and the people who approve them meet. What programs read answers failures
- * in OAuth's shape, what people read answers them as pages.
+ * All OAuth routes. Endpoints for endpoints return errors as OAuth error objects, endpoints for
+ * people return them as pages.
  */
 export function oauthRoutes(app: ServiceApp, context: OauthContext): void {
   const { limits } = context
-  app.register(async programs => {
-    useOauthErrorResponses(programs)
-    programs.register(async registration => {
+  app.register(async endpoints => {
+    useOauthErrorResponses(endpoints)
+    endpoints.register(async registration => {
       if (limits.registration) limitAddresses(registration, limits.registration)
       registrationRoutes(registration, context)
     })
-    programs.register(async tokens => {
+    endpoints.register(async tokens => {
       disableBodyParsing(tokens)
       if (limits.oauth) limitAddresses(tokens, limits.oauth)
       tokenRoutes(tokens, context)

@@ -14,7 +14,7 @@ import {
 import { storedText } from '../../testing/stored-text.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
 
-it('no bearer value that was ever issued stands in the store or in the log', async test => {
+it('stores and logs no bearer value', async test => {
   const under = await oauthUnderTest(test)
   const { database, clock } = under.service
   const { owner, workspaceId, adAccountId } = under.workspace

@@ -7,7 +7,7 @@ export interface SignalStatus {
   hasDestination: boolean
 }
 
-/** Whether the signals of an ad account arrive: the first row that an index finds is enough. */
+/** Reads whether the signals of an ad account arrive. Stops at the first row of an index. */
 export async function findSignalStatus(
   { pool }: Database,
   { workspaceId, adAccountId }: { workspaceId: number; adAccountId: number },

@@ -20,7 +20,7 @@ import { createProviderPages } from './provider-pages.ts'
 const RUNS = 10
 const PARALLEL = 6
 
-it('one code, exchanged six times at once, gives tokens at most once', async test => {
+it('issues tokens at most once for six concurrent exchanges of a code', async test => {
   const under = await oauthUnderTest(test)
   for (let run = 0; run < RUNS; run += 1) {
     const agent = await agentUnderTest(under)
@@ -32,7 +32,7 @@ it('one code, exchanged six times at once, gives tokens at most once', async tes
   }
 })
 
-it('one refresh token, exchanged six times at once, gives tokens at most once, which are dead', async test => {
+it('issues tokens at most once for six concurrent refreshes, and revokes them', async test => {
   const under = await oauthUnderTest(test)
   for (let run = 0; run < RUNS; run += 1) {
     const { agent, accessToken, refreshToken } = await connected(under)
@@ -46,14 +46,14 @@ it('one refresh token, exchanged six times at once, gives tokens at most once, w
     )
     assert.ok(succeeded(replies) <= 1, `run ${run}`)
     assertInvalidGrants(replies)
-    // Nobody can say which of the six stole it.
+    // Any of the six could be the thief.
     const winner = replies.find(({ status }) => status === 200)
     const tokens = [accessToken, winner?.body.access_token].filter(Boolean)
     for (const token of tokens) assert.equal((await opens(under, token)).mcp, 401)
   }
 })
 
-it('with a store that looks first and marks afterwards, the same race lets several through', async test => {
+it('issues tokens several times with a check-then-act store, which proves the race', async test => {
   const under = await oauthUnderTest(test)
   const origin = await naiveServer(test, under)
   let worst = 0
@@ -76,7 +76,7 @@ it('with a store that looks first and marks afterwards, the same race lets sever
   assert.ok(worst > 1, 'the control has to fail, or the tests above prove nothing')
 })
 
-/** The same library over the same store, but for one statement. */
+/** The same library and store, except for one statement. */
 async function naiveServer(test: TestContext, { service }: OauthUnderTest): Promise<string> {
   const provider = createOauthProvider({
     database: service.database,
@@ -93,7 +93,7 @@ async function naiveServer(test: TestContext, { service }: OauthUnderTest): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** What many adapters do, and what must never be done. */
+/** Check-then-act, as many adapters do. Never do this. */
 async function naiveConsume(
   { pool }: Database,
   { model, id, at }: { model: string; id: string; at: Date },

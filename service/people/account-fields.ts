@@ -11,9 +11,9 @@ export const EMAIL_ERROR = 'Enter an email address such as ada@example.com.'
  * is invalid. Strict, because commas, quotes, angle brackets and line breaks have a meaning in the
  * recipient of an email.
  */
-export function parseEmailAddress(given: unknown): string | null {
-  if (typeof given !== 'string') return null
-  const address = given.trim().toLowerCase()
+export function parseEmailAddress(input: unknown): string | null {
+  if (typeof input !== 'string') return null
+  const address = input.trim().toLowerCase()
   return address.length <= EMAIL_CHARACTERS_MAX && EMAIL_ADDRESS.test(address) ? address : null
 }
 
@@ -54,8 +54,8 @@ interface PasswordContext {
 const NAME_CHARACTERS_MAX = 100
 
 /** Returns a name as one line without control characters, or null when it is empty or too long. */
-export function parseName(given: unknown): string | null {
-  if (typeof given !== 'string' || !given.isWellFormed()) return null
-  const name = given.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
+export function parseName(input: unknown): string | null {
+  if (typeof input !== 'string' || !input.isWellFormed()) return null
+  const name = input.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
   return name === '' || name.length > NAME_CHARACTERS_MAX ? null : name
 }

@@ -52,8 +52,11 @@ it('returns 422 for a wrong current password and for a short, unchanged or addre
 it('allows only the password page until a generated password is changed', async test => {
   const service = await serviceUnderTest(test)
   const { userId, client } = await personUnderTest(service)
-  const made = { passwordHash: await createPasswordHash(TEST_PASSWORD), at: service.clock.now() }
-  await setPassword(service.database, userId, { ...made, mustChangePassword: true })
+  const generated = {
+    passwordHash: await createPasswordHash(TEST_PASSWORD),
+    at: service.clock.now(),
+  }
+  await setPassword(service.database, userId, { ...generated, mustChangePassword: true })
   for (const path of ['/workspaces', '/account', '/workspaces/1/people']) {
     assert.equal((await client.get(path)).path, '/account/password', path)
   }

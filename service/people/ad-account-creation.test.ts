@@ -15,12 +15,12 @@ it('creates simulated campaigns together with an ad account', async test => {
   const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
   const { name, currency, timeZone: time_zone } = ENTRY
   const body = { name, currency, time_zone, platform_account_id: 'act_1234567890' }
-  const { status, body: made } = await owner.client.call('POST', path, { body })
+  const { status, body: created } = await owner.client.call('POST', path, { body })
   assert.equal(status, 201)
   const entities = await service.database.query
     .selectFrom('ad_entities')
     .select(['type', 'id', 'name'])
-    .where('ad_account_id', '=', made.id)
+    .where('ad_account_id', '=', created.id)
     .orderBy('type')
     .execute()
   assert.equal(entities.length, 17)

@@ -20,20 +20,20 @@ const EMAIL = 'ada@people.example'
 const PHONE = { width: 360, height: 740 }
 
 /** Checks every visited page for accessibility violations, failed requests and script errors. */
-function lookingAt(page: Page) {
-  const said: string[] = []
+function watchPage(page: Page) {
+  const messages: string[] = []
   page.on('console', message => {
     // Chromium logs the 401 or 422 of an invalid form as an error.
     const isRefusal = /status of 4(01|22)/.test(message.text())
-    if (['error', 'warning'].includes(message.type()) && !isRefusal) said.push(message.text())
+    if (['error', 'warning'].includes(message.type()) && !isRefusal) messages.push(message.text())
   })
-  page.on('pageerror', error => said.push(error.message))
-  const look = async () => {
+  page.on('pageerror', error => messages.push(error.message))
+  const checkPage = async () => {
     assert.deepEqual(await findAccessibilityViolations(page), [])
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok(Number(width) <= PHONE.width, `${page.url()} is ${width} px wide`)
   }
-  return { said, look }
+  return { messages, checkPage }
 }
 
 async function fill(page: Page, fields: Record<string, string>): Promise<void> {
@@ -44,60 +44,60 @@ it('signs up, verifies the email, creates a workspace and adds an ad account on 
   const service = await serviceUnderTest(test)
   const page = await chromium.newPage(test)
   await page.setViewportSize(PHONE)
-  const { said, look } = lookingAt(page)
+  const { messages, checkPage } = watchPage(page)
 
   await page.goto(`${service.url}/sign-in`)
-  await look()
+  await checkPage()
   await page.getByRole('link', { name: 'Create an account' }).click()
-  await look()
+  await checkPage()
   const entry = { 'Your name': 'Ada', Email: EMAIL, Password: TEST_PASSWORD }
   await fill(page, entry)
   await page.getByRole('button', { name: 'Create an account' }).click()
   await page.getByRole('heading', { name: 'Check your email' }).waitFor()
-  await look()
+  await checkPage()
 
   await page.goto(`${service.url}${mailedLink(service.mails, EMAIL, '/verify')}`)
-  await look()
+  await checkPage()
   await fill(page, { 'Your password': TEST_PASSWORD })
   await page.getByRole('button', { name: 'Confirm and sign in' }).click()
   await page.getByRole('heading', { name: 'Your workspaces' }).waitFor()
-  await look()
+  await checkPage()
 
   await fill(page, { Name: 'Shop of Ada' })
   await page.getByRole('button', { name: 'Create workspace' }).click()
   await page.getByRole('heading', { name: 'Shop of Ada' }).waitFor()
-  await look()
+  await checkPage()
   await fill(page, { Name: 'Shop EU', 'Meta ad account ID': '1234567890', Currency: 'EUR' })
   await page.getByLabel('Time zone').selectOption('Europe/Berlin')
   await page.getByRole('button', { name: 'Add ad account' }).click()
   await page.getByText('Meta 1234567890 · EUR · Europe/Berlin').waitFor()
-  await look()
-  assert.deepEqual(said, [])
+  await checkPage()
+  assert.deepEqual(messages, [])
 })
 
 it('shows and focuses the error summary of an invalid form and keeps its values', async test => {
   const service = await serviceUnderTest(test)
   const page = await chromium.newPage(test)
   await page.setViewportSize(PHONE)
-  const { said, look } = lookingAt(page)
+  const { messages, checkPage } = watchPage(page)
   await page.goto(`${service.url}/sign-up`)
   await fill(page, { 'Your name': 'Ada', Email: EMAIL, Password: 'short' })
   await page.getByRole('button', { name: 'Create an account' }).click()
   await page.getByRole('alert').waitFor()
-  await look()
+  await checkPage()
   const focused = await page.evaluate('document.activeElement.getAttribute("role")')
   assert.equal(focused, 'alert')
   assert.equal(await page.getByLabel('Email').inputValue(), EMAIL)
   assert.equal(await page.getByLabel('Password').inputValue(), '')
   await page.getByRole('link', { name: 'Use at least 10 characters.' }).click()
   assert.equal(await page.evaluate('document.activeElement.id'), 'password')
-  assert.deepEqual(said, [])
+  assert.deepEqual(messages, [])
 })
 
 it('keeps every other page accessible: light, dark and by keyboard alone', async test => {
   const service = await serviceUnderTest(test)
   const { page, email } = await signedInPage(service, test)
-  const { said, look } = lookingAt(page)
+  const { messages, checkPage } = watchPage(page)
   await fill(page, { Name: 'Shop' })
   await page.keyboard.press('Enter')
   await page.getByRole('link', { name: 'People', exact: true }).click()
@@ -105,14 +105,14 @@ it('keeps every other page accessible: light, dark and by keyboard alone', async
   await fill(page, { Email: 'guest@people.example' })
   await page.keyboard.press('Enter')
   await page.getByText('Invitation sent').waitFor()
-  await look()
+  await checkPage()
   for (const path of ['/account', '/workspaces', '/invitations/none', '/forgot', '/magic']) {
     await page.goto(`${service.url}${path}`)
-    await look()
+    await checkPage()
   }
   for (const path of ['/reset?token=x', '/magic?token=x', '/verify', '/sign-in?done=signed_out']) {
     await page.goto(`${service.url}${path}`)
-    await look()
+    await checkPage()
   }
   await page.goto(`${service.url}/account`)
   assert.match((await page.textContent('header')) ?? '', new RegExp(email))
@@ -121,7 +121,7 @@ it('keeps every other page accessible: light, dark and by keyboard alone', async
   await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   await page.getByText('You are signed out').waitFor()
   assert.deepEqual(
-    said.filter(line => !/404/.test(line)),
+    messages.filter(line => !/404/.test(line)),
     [],
   )
 })

@@ -97,7 +97,7 @@ const BODIES: Record<string, object> = {
   },
 }
 
-interface Cast {
+interface Scenario {
   clients: Record<Role, BrowserClient>
   params: Record<string, string>
 }
@@ -105,15 +105,16 @@ interface Cast {
 it('enforces the permission table for every operation and role', async test => {
   const service = await serviceUnderTest(test)
   const found: Record<string, Partial<Row>> = {}
-  const readers = await castOf(service)
+  const readers = await createScenario(service)
   for (const { method, url, config } of OPERATIONS) {
     const { operationId } = config
     for (const role of ROLES) {
       // Each role needs a fresh workspace: a change of one must not affect the next.
-      const { clients, params } = method === 'GET' ? readers : await castOf(service)
+      const { clients, params } = method === 'GET' ? readers : await createScenario(service)
       const path = `${BROWSER_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '')
-      const given = BODIES[operationId]
-      const body = operationId === 'createExecutionToken' ? ofAccount(given, params) : given
+      const template = BODIES[operationId]
+      const body =
+        operationId === 'createExecutionToken' ? withAdAccount(template, params) : template
       const reply = await clients[role].call(method, path, body ? { body } : {})
       found[operationId] = { ...found[operationId], [role]: reply.status }
       assertDescribed(operationId, reply)
@@ -122,7 +123,7 @@ it('enforces the permission table for every operation and role', async test => {
   assert.deepEqual(found, ROWS)
 })
 
-function ofAccount(body: object | undefined, { account }: Cast['params']): object {
+function withAdAccount(body: object | undefined, { account }: Scenario['params']): object {
   return { ...body, ad_account_id: Number(account) }
 }
 
@@ -140,7 +141,7 @@ function assertDescribed(
 }
 
 /** A workspace with a member of each role, and an invited person from another workspace. */
-async function castOf(service: ServiceUnderTest): Promise<Cast> {
+async function createScenario(service: ServiceUnderTest): Promise<Scenario> {
   const { execution, workspace } = await agentTokens(service)
   const { workspaceId, adAccountId, owner } = workspace
   const people: Record<string, PersonUnderTest> = { owner }

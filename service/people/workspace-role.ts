@@ -34,6 +34,6 @@ export function canGrantRole(role: WorkspaceRole, granted: WorkspaceRole): boole
   return WORKSPACE_ROLES.indexOf(role) <= WORKSPACE_ROLES.indexOf(granted)
 }
 
-export function isWorkspaceRole(given: unknown): given is WorkspaceRole {
-  return (WORKSPACE_ROLES as readonly unknown[]).includes(given)
+export function isWorkspaceRole(input: unknown): input is WorkspaceRole {
+  return (WORKSPACE_ROLES as readonly unknown[]).includes(input)
 }

@@ -66,8 +66,8 @@ it('does not create a missing key for commands that only handle credentials', te
       'set SIGNALBOX_CREDENTIAL_KEY to the one that the workers have.',
   })
   assert.deepEqual(readdirSync(folder), [])
-  const made = loadCredentialKeys(settings)
-  assert.deepEqual(loadCredentialKeys(settings, 'fail'), made)
+  const keys = loadCredentialKeys(settings)
+  assert.deepEqual(loadCredentialKeys(settings, 'fail'), keys)
 })
 
 it('loads previous keys in order', test => {

@@ -30,7 +30,7 @@ const CREDENTIAL_KEYS = { current: Buffer.alloc(32, 7), previous: [] }
 it('creates a tracker, a secret and a destination in an empty store', async test => {
   const { database, start } = await demo(test)
   const credentials = await start()
-  assert.ok(await opens(database, credentials))
+  assert.ok(await isValid(database, credentials))
   const { tracker_id, destination_id, publishable_key } = credentials
   const key = await findPublishableKey(database, hashToken(publishable_key))
   assert.deepEqual(key?.origins, ['http://127.0.0.1:*'])
@@ -43,7 +43,7 @@ it('creates a tracker, a secret and a destination in an empty store', async test
 
 it('creates an owner with a generated password and one ad account', async test => {
   const { database, start } = await demo(test)
-  const { workspace_id, ad_account_id, owner_email, owner_password, ...made } = await start()
+  const { workspace_id, ad_account_id, owner_email, owner_password, ...credentials } = await start()
   assert.ok((owner_password?.length ?? 0) >= 20)
   const [member] = await listMembers(database, workspace_id)
   assert.deepEqual([member?.email, member?.role], [owner_email, 'owner'])
@@ -51,7 +51,11 @@ it('creates an owner with a generated password and one ad account', async test =
   assert.ok(await isPasswordCorrect({ hash: hash ?? '', password: owner_password ?? '' }))
   const [choice] = await listOwnedAdAccounts(database, member?.userId ?? 0)
   assert.equal(choice?.adAccountId, ad_account_id)
-  const destination = await findDestination(database, made.tracker_id, made.destination_id)
+  const destination = await findDestination(
+    database,
+    credentials.tracker_id,
+    credentials.destination_id,
+  )
   assert.equal(destination?.platformAdAccountId, ad_account_id)
 })
 
@@ -99,19 +103,19 @@ it('keeps the secret and updates the addresses on later starts', async test => {
     base_url: 'http://127.0.0.1:2/api/v1',
     simulator_url: null,
   })
-  assert.ok(await opens(database, second))
+  assert.ok(await isValid(database, second))
 })
 
 it('issues a new secret for a lost or corrupt file and revokes the old one', async test => {
   const { database, start, path } = await demo(test)
   let known = await start()
-  for (const spoil of [() => rmSync(path), () => writeFileSync(path, '{"tracker_id":')]) {
-    spoil()
+  for (const corrupt of [() => rmSync(path), () => writeFileSync(path, '{"tracker_id":')]) {
+    corrupt()
     const renewed = await start()
     assert.equal(renewed.tracker_id, known.tracker_id)
     assert.equal(renewed.destination_id, known.destination_id)
-    assert.ok(await opens(database, renewed))
-    assert.equal(await opens(database, known), false)
+    assert.ok(await isValid(database, renewed))
+    assert.equal(await isValid(database, known), false)
     known = renewed
   }
 })
@@ -149,7 +153,7 @@ it('adds browser keys to an old file and keeps the rest', async test => {
   const completed = await start()
   const { publishable_key, forwarding_secret, ...kept } = completed
   assert.deepEqual(kept, older)
-  assert.ok(await opens(database, completed))
+  assert.ok(await isValid(database, completed))
   assert.deepEqual(await start(), completed)
 
   const digest = hashToken(publishable_key)
@@ -157,7 +161,7 @@ it('adds browser keys to an old file and keeps the rest', async test => {
   const renewed = await start()
   assert.notEqual(renewed.publishable_key, publishable_key)
   assert.equal(renewed.forwarding_secret, forwarding_secret)
-  assert.ok(await opens(database, renewed))
+  assert.ok(await isValid(database, renewed))
 })
 
 it('revokes the oldest of two keys to issue a missing one', async test => {
@@ -171,7 +175,7 @@ it('revokes the oldest of two keys to issue a missing one', async test => {
   const inPages = await issueKey(scope, asked)
   writeFileSync(path, JSON.stringify(rest))
   const renewed = await start({ at: new Date(at.getTime() + 2_000) })
-  assert.ok(await opens(database, renewed))
+  assert.ok(await isValid(database, renewed))
   const live = await listLiveKeys(database, trackerId, 'publishable')
   assert.deepEqual(
     live.map(key => key.key_digest),
@@ -188,7 +192,7 @@ it('replaces credentials of another store', async test => {
   writeFileSync(path, JSON.stringify(foreign))
   const renewed = await start()
   assert.equal(renewed.tracker_id, ours.tracker_id)
-  assert.ok(await opens(database, renewed))
+  assert.ok(await isValid(database, renewed))
 })
 
 it('keeps a file with the secret of another tracker of this store', async test => {
@@ -210,7 +214,7 @@ it('keeps a file with the secret of another tracker of this store', async test =
   assert.notEqual(execution_token, first.execution_token)
   assert.equal(workspace_id, other.workspaceId)
   assert.notEqual(ad_account_id, first.ad_account_id)
-  assert.ok(await opens(database, first))
+  assert.ok(await isValid(database, first))
 })
 
 it('creates the destination after an interrupted start', async test => {
@@ -219,7 +223,7 @@ it('creates the destination after an interrupted start', async test => {
   await insertTrackerWithWorkspace(database, { id, createdAt: at })
   const credentials = await start()
   assert.equal(credentials.tracker_id, id)
-  assert.ok(await opens(database, credentials))
+  assert.ok(await isValid(database, credentials))
   const routes = await findDestinationRoutes(database, id, at)
   assert.deepEqual(routes, [{ id: credentials.destination_id, isTest: false }])
 })
@@ -227,13 +231,13 @@ it('creates the destination after an interrupted start', async test => {
 it('issues and revokes nothing in an external store with trackers', async test => {
   const { database, start, path, request } = await demo(test)
   const first = await start({ isOwnDatabase: false })
-  assert.ok(await opens(database, first))
+  assert.ok(await isValid(database, first))
   assert.deepEqual(await start({ isOwnDatabase: false }), first)
 
   rmSync(path)
   assert.equal(await provisionDemo(database, { ...request, isOwnDatabase: false }), false)
   assert.equal(existsSync(path), false)
-  assert.ok(await opens(database, first))
+  assert.ok(await isValid(database, first))
 })
 
 async function demo(test: TestContext) {
@@ -260,7 +264,7 @@ async function demo(test: TestContext) {
 }
 
 /** True when every key of the file works. */
-async function opens(database: Database, credentials: Credentials): Promise<boolean> {
+async function isValid(database: Database, credentials: Credentials): Promise<boolean> {
   const keys: [TokenKind, string][] = [
     ['tracker_secret', credentials.tracker_secret],
     ['publishable', credentials.publishable_key],

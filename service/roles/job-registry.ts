@@ -7,7 +7,7 @@ import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { indexListPositions } from '../events/list-position-store.ts'
 import type { Job, JobContext, JobPayload } from '../jobs/job.ts'
-import { collectOauthGarbage } from '../oauth/collect-garbage.ts'
+import { deleteExpiredOauthRecords } from '../oauth/artifact-store.ts'
 import { deleteExpiredPeopleRecords } from '../people/session-store.ts'
 import type { AlertTransition } from '../reports/alert-store.ts'
 import { makeDueReports, refreshReports } from '../reports/make-reports.ts'
@@ -57,7 +57,7 @@ export function buildJobs(parts: JobDependencies): Job[] {
       timeoutSeconds: 600,
       run: async (_, { now }) => {
         await deleteExpiredPeopleRecords(parts.delivery.database, now)
-        await collectOauthGarbage(parts.delivery.database, now)
+        await deleteExpiredOauthRecords(parts.delivery.database, now)
       },
     },
   ]

@@ -44,10 +44,10 @@ it('writes each email to a file that only its owner can read, also in an open fo
 })
 
 it('keeps names on one line and without links', () => {
-  const notice = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
+  const invitation = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
   const person = { email: 'a@b.example', name: EVIL }
   for (const mail of [
-    invitationEmail(ORIGIN, notice),
+    invitationEmail(ORIGIN, invitation),
     verificationEmail(ORIGIN, person, 'token'),
   ]) {
     assert.doesNotMatch(mail.text, /^Bcc|https?:\/\/evil|www\.|\p{Cf}|\u2028|\r/mu)
@@ -62,8 +62,8 @@ it('rejects an address that could be read as several', () => {
     ...['a!b@c.example', '.a@b.example', 'a.@b.example', 'a..b@c.example', 'a@b.c1'],
     ...[`${'a'.repeat(65)}@b.example`, 'a@-b..example', 'а@b.example', '', 'a@b.example>'],
   ]
-  for (const given of [...several, null, 1, ['a@b.example']]) {
-    assert.equal(parseEmailAddress(given), null, String(given))
+  for (const input of [...several, null, 1, ['a@b.example']]) {
+    assert.equal(parseEmailAddress(input), null, String(input))
   }
   assert.equal(parseEmailAddress(' Ada+Shop@Mail.People.Example '), 'ada+shop@mail.people.example')
 })
@@ -87,14 +87,14 @@ it('sends emails one after another in the background and reports failures by cod
 
 it('limits the queue when the mail server does not respond', async () => {
   const codes: string[] = []
-  let letGo = () => {}
+  let release = () => {}
   const gate = new Promise<void>(resolve => {
-    letGo = resolve
+    release = resolve
   })
   const queue = new MailQueue({ transport: () => gate, onFailure: code => codes.push(code) })
   for (let count = 0; count < 1_005; count += 1) queue.send({ to: '', subject: '', text: '' })
   assert.equal(codes.length, 5)
-  letGo()
+  release()
   await queue.drain()
 })
 
@@ -104,13 +104,13 @@ it('sends one recipient, one subject and the text to the mail server', async tes
   const person = { email: 'ada@people.example', name: EVIL }
   const mail = passwordResetEmail(ORIGIN, person, 'token-of-the-link')
   await deliver({ ...mail, subject: `${mail.subject}\r\nBcc: all@people.example` })
-  const said = lines.join('\n')
-  assert.deepEqual(said.match(/^RCPT TO:.*$/gm), ['RCPT TO:<ada@people.example>'])
-  assert.match(said, /^MAIL FROM:<signalbox@shop\.example>/m)
-  assert.match(said, /^To: ada@people\.example$/m)
-  assert.match(said, /^Subject: Choose a new password Bcc: all@people\.example$/m)
-  assert.match(said, /^Auto-Submitted: auto-generated$/m)
-  assert.doesNotMatch(said, /^Bcc:/m)
+  const transcript = lines.join('\n')
+  assert.deepEqual(transcript.match(/^RCPT TO:.*$/gm), ['RCPT TO:<ada@people.example>'])
+  assert.match(transcript, /^MAIL FROM:<signalbox@shop\.example>/m)
+  assert.match(transcript, /^To: ada@people\.example$/m)
+  assert.match(transcript, /^Subject: Choose a new password Bcc: all@people\.example$/m)
+  assert.match(transcript, /^Auto-Submitted: auto-generated$/m)
+  assert.doesNotMatch(transcript, /^Bcc:/m)
 })
 
 function emptyFolder(test: TestContext): string {
