@@ -18,7 +18,7 @@ export interface ConnectionsPage {
   notice?: string | undefined
 }
 
-/** The connections of a workspace, with their permissions and the forms to change or revoke them. */
+/** The connections of a workspace, with their permissions and forms to change them. */
 export function connectionsPage(page: ConnectionsPage): string {
   const { person, membership, connections, errors = {}, notice } = page
   const live = connections.filter(({ revoked_at }) => revoked_at === null)
@@ -50,8 +50,8 @@ function connectionCard(connection: ListedConnection, page: ConnectionsPage): st
 </section>`
 }
 
-const NEEDS_APPROVAL = html`<div class="message notice"><p>The ad account was changed. The agent must be
-approved again.</p></div>`
+const NEEDS_APPROVAL = html`<div class="message notice"><p>The ad account was changed. The agent
+must be approved again.</p></div>`
 
 function permissionItem(permission: string): string {
   return html`<li>${PERMISSION_LABELS[permission as Permission] ?? permission}</li>`
@@ -80,7 +80,7 @@ ${account.name}</option>`,
   return html`<form method="post" action="${action}/ad-account">
 <div class="field">
 <label for="ad-account-${id}">Ad account</label>
-<span class="hint" id="ad-account-${id}-hint">The agent loses access until it is approved again.</span>
+<span class="hint" id="ad-account-${id}-hint">The agent stops until it is approved again.</span>
 <select id="ad-account-${id}" name="ad_account_id" aria-describedby="ad-account-${id}-hint">
 !${options.join('')}</select>
 </div>

@@ -90,7 +90,7 @@ it('stops the agent until a new approval after a change of the ad account', asyn
     action: `${path}/${await connectionId(under)}/ad-account`,
     fields: { ad_account_id: String(second) },
   })
-  assert.match(page.text, /must be\s+approved again/)
+  assert.match(page.text, /must\s+be\s+approved again/)
   assert.equal((await opens(under, accessToken)).mcp, 401)
 })
 

@@ -35,7 +35,7 @@ export interface ConnectionVisit extends WorkspaceVisit {
   connectionId: unknown
 }
 
-/** Returns the membership of a person who may manage the agents of a workspace. Throws a Refusal. */
+/** Returns the membership of a person who may manage agents. Throws a Refusal: 403 or 404. */
 export function requireAgentManager(
   database: Database,
   { person, workspaceId }: WorkspaceVisit,

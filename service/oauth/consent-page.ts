@@ -26,8 +26,8 @@ export function consentPage({ approval, adAccounts, error }: ConsentPage) {
     body: html`<section class="card">
 !${errorSummary(errors)}
 <h1>Connect “${clientName}”?</h1>
-<div class="message notice"><p><strong>Not verified.</strong> Anyone can use this name. Continue only
-if you started this request.</p></div>
+<div class="message notice"><p><strong>Not verified.</strong> Anyone can use this name. Continue
+only if you started this request.</p></div>
 <dl>
 <dt>Redirects to</dt>
 <dd><strong>${redirectTarget(redirectUri)}</strong></dd>

@@ -3,7 +3,7 @@ import { Refusal } from '../http/refusal.ts'
 import { recordFailure } from '../http/request-log.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 
-/** Makes the routes of `app` return failures as `{error, error_description}`, readable by any page. */
+/** Makes `app` return failures as `{error, error_description}`, readable by any page. */
 export function useOauthErrorResponses(app: ServiceApp): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const { status, headers, body } = toOauthError(error, request.url)

@@ -36,8 +36,8 @@ export const RESOURCES: Record<Audience, Resource> = {
 export const PERMISSION_LABELS: Record<Permission, string> = {
   'ad-account.read': 'Read this ad account: its name, its figures and whether its signals arrive.',
   'actions.propose':
-    'Propose budget changes, pausing and resuming. Proposals are checked against the policy of ' +
-    'your workspace; this permission alone changes no campaign.',
+    'Propose budget changes, pausing and resuming. Proposals must pass the policy of your ' +
+    'workspace; this permission alone changes no campaign.',
 }
 
 /** The resource indicator of an audience. */

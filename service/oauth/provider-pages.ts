@@ -89,8 +89,8 @@ interface ErrorParameters {
 }
 
 /**
- * The page for an error that cannot be returned to the agent: its redirect URI is not registered, or
- * the request expired. It contains no value of the request.
+ * The page for an error that cannot be returned to the agent: its redirect URI is not registered,
+ * or the request expired. It contains no value of the request.
  */
 export function errorPage({ error }: ErrorParameters): { title: string; body: string } {
   const text = ERROR_TEXTS[error] ?? DEFAULT_ERROR_TEXT

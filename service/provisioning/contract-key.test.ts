@@ -33,8 +33,9 @@ it('creates an owner-only development key without a setting and reuses it', asyn
 it('uses one key for concurrent starts', async test => {
   const folder = join(emptyFolder(test), 'data')
   const settings = JSON.stringify({ dataDirectory: folder })
+  const module = JSON.stringify(import.meta.resolve('./installation-keys.ts'))
   const program = `
-    const { loadContractKeys } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
+    const { loadContractKeys } = await import(${module})
     console.log((await loadContractKeys(${settings})).current.publicKey.kid)`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
   const ids = (await Promise.all(starts)).map(({ log }) => log.trim())

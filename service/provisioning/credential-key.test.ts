@@ -25,8 +25,9 @@ it('creates an owner-only key without a setting and reuses it', test => {
 
 it('uses one key for concurrent starts', async test => {
   const folder = join(emptyFolder(test), 'data')
+  const module = JSON.stringify(import.meta.resolve('./installation-keys.ts'))
   const program = `
-    const { loadCredentialKey } = await import(${JSON.stringify(import.meta.resolve('./installation-keys.ts'))})
+    const { loadCredentialKey } = await import(${module})
     console.log(loadCredentialKey(undefined, ${JSON.stringify(folder)}).toString('hex'))`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
   const keys = (await Promise.all(starts)).map(({ log }) => log.trim())
