@@ -99,8 +99,8 @@ export const GET_EMQ_REPORT_EXAMPLES: OperationExamples = {
                       key: 'ph',
                       kind: 'send_more',
                       sentence:
-                        'Purchase: send `user_data.ph` with more events; now none carries it, ' +
-                        'and of what is missing it usually helps the match most.',
+                        'Purchase: send `user_data.ph` with more events; now none has it, ' +
+                        'and of the missing keys it usually improves the match most.',
                       possible_gain_percent: null,
                     },
                   ],

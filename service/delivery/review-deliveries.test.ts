@@ -102,7 +102,7 @@ it('fails an event whose identity payload has expired, with an explanation', asy
   await service.deliver()
   const { status, explanation } = await deliveryOf(service)
   assert.equal(status, 'failed:permanent')
-  assert.match(explanation, /^Not sent: the identity payload of the event is gone/)
+  assert.match(explanation, /^Not sent: the identity payload of the event has expired/)
 })
 
 it("fails the one invalid event with the platform's code and delivers the others", async test => {
@@ -120,7 +120,7 @@ it("fails the one invalid event with the platform's code and delivers the others
   assert.deepEqual([last_error.code, last_error.subcode], [100, 2_804_048])
   assert.equal(
     explanation,
-    'The platform refused the event for good. Code 100/2804048: No such thing. ' +
+    'The platform rejected the event permanently. Code 100/2804048: No such thing. ' +
       'Correct the data and send it under a new event_id.',
   )
   const { receipts, deduplicated, requests } = await simulatorSummary(service.simulatorUrl)

@@ -26,7 +26,7 @@ async function isForgotten(service: ServiceUnderTest, eventId: string): Promise<
   return (await service.read(eventId)).body.event.payload_expired
 }
 
-it('200 leaves the event and its value, and nothing of who it was', async test => {
+it('keeps the event and its value and removes the identity', async test => {
   const service = await serviceUnderTest(test)
   const clicked = {
     event_source: 'https://shop.example/checkout?fbclid=AbC123#top',
@@ -65,7 +65,7 @@ it('200 leaves the event and its value, and nothing of who it was', async test =
   assert.deepEqual(tracesOf(EMAIL, DIGEST, service.logged()), [])
 })
 
-it('200 forgets nobody else, and nothing of another tracker', async test => {
+it('keeps the data of other people and other trackers', async test => {
   const service = await serviceUnderTest(test)
   const john = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
   await service.submit(samplePurchase({ event_id: 'of-john', ...john }))
@@ -85,19 +85,19 @@ it('200 forgets nobody else, and nothing of another tracker', async test => {
   assert.notEqual(own.body.deletion_request_id, reply.body.deletion_request_id)
 })
 
-it('200 for nobody that is known, and a receipt all the same', async test => {
+it('returns 200 with a receipt for an unknown person', async test => {
   const service = await serviceUnderTest(test)
   const reply = await forget(service)
   assert.deepEqual([reply.status, reply.body.events_updated], [200, 0])
   assert.deepEqual([reply.body.sessions_updated, reply.body.duplicate], [0, false])
 })
 
-it('200 gives the same id again in any writing, and erases what is there since', async test => {
+it('returns the same receipt in any letter case and erases newer events', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   const first = await forget(service)
   service.clock.forward(3_600)
-  // As a process does that knows nothing of erasures yet.
+  // Stores an event as a process without the suppression would.
   await service.database.pool.query('delete from erased_identifiers')
   await service.submit(samplePurchase({ event_id: 'since' }))
   const again = await forget(service, { identifier_hash: DIGEST.toUpperCase() })
@@ -111,7 +111,7 @@ it('200 gives the same id again in any writing, and erases what is there since',
   assert.equal(await isForgotten(service, 'since'), true)
 })
 
-it('200 looks only for the kind of identifier that is named', async test => {
+it('searches only the requested identifier type', async test => {
   const service = await serviceUnderTest(test)
   const people: Record<string, [user_data: Record<string, string>, identifier: string]> = {
     email: [{ em: EMAIL }, EMAIL],
@@ -133,7 +133,7 @@ it('200 looks only for the kind of identifier that is named', async test => {
   }
 })
 
-it('200 finds whoever is known by the visitor id alone', async test => {
+it('finds a person by visitor ID alone', async test => {
   const service = await serviceUnderTest(test)
   for (const [visitor_id, identifier] of [
     [' Jane@Example.com', EMAIL],
@@ -149,7 +149,7 @@ it('200 finds whoever is known by the visitor id alone', async test => {
   }
 })
 
-it('200 forgets what the same visitor did without a name, and nobody else at that browser', async test => {
+it('erases anonymous events of the same visitor and keeps other people of that browser', async test => {
   const service = await serviceUnderTest(test)
   const submit = (event_id: string, changes: object) =>
     service.submit(samplePurchase({ event_id, ...changes }))
@@ -157,19 +157,19 @@ it('200 forgets what the same visitor did without a name, and nobody else at tha
   await submit('before', { user_data: { client_user_agent: 'Mozilla/5.0' } })
   await submit('by-phone', { user_data: { ph: '+49 1512 3456789' } })
   await submit('two-names', { user_data: { em: ['old@example.com', EMAIL] } })
-  await submit('somebody-else', { user_data: { em: 'john@example.com' } })
+  await submit('other-person', { user_data: { em: 'john@example.com' } })
   await submit('elsewhere', { visitor_id: 'visitor-2', user_data: {} })
   const { events_updated, sessions_updated } = (await forget(service)).body
   assert.deepEqual([events_updated, sessions_updated], [4, 1])
   for (const [event_id, forgotten] of [
     ...['named', 'before', 'by-phone', 'two-names'].map(id => [id, true] as const),
-    ...['somebody-else', 'elsewhere'].map(id => [id, false] as const),
+    ...['other-person', 'elsewhere'].map(id => [id, false] as const),
   ]) {
     assert.equal(await isForgotten(service, event_id), forgotten, event_id)
   }
 })
 
-it('200 takes a withdrawal out that names the person by the digest, and keeps it for the rest', async test => {
+it('deletes a withdrawal under the digest and keeps it under other keys', async test => {
   const service = await serviceUnderTest(test)
   await service.submit({
     event_name: 'consent_withdrawal',
@@ -186,7 +186,7 @@ it('200 takes a withdrawal out that names the person by the digest, and keeps it
   assert.match(delivery.explanation, /withdrew consent/)
 })
 
-it('200 takes out withdrawals under the raw visitor id, which left no payload', async test => {
+it('deletes withdrawals under a raw visitor ID without a payload', async test => {
   const service = await serviceUnderTest(test)
   const withdraw = (visitor_id: string) =>
     service.submit({
@@ -211,7 +211,7 @@ it('200 takes out withdrawals under the raw visitor id, which left no payload', 
   assert.equal(left.length, 3 + others.length + 1)
 })
 
-it('200 of equal requests at once: one receipt, and every event is counted once', async test => {
+it('returns one receipt for concurrent equal requests and counts each event once', async test => {
   const service = await serviceUnderTest(test)
   for (let order = 1; order <= 20; order += 1) {
     await service.submit(samplePurchase({ event_id: `order-${order}` }))
@@ -224,14 +224,14 @@ it('200 of equal requests at once: one receipt, and every event is counted once'
   assert.equal(sum, 20)
 })
 
-it('401 without a secret, 415 without JSON', async test => {
+it('returns 401 without a secret and 415 without JSON', async test => {
   const service = await serviceUnderTest(test)
   assert.equal((await forget(service, { identifier_hash: DIGEST }, { secret: null })).status, 401)
   const headers = { 'content-type': 'text/plain' }
   assert.equal((await service.request('DELETE', PATH, { rawBody: 'x', headers })).status, 415)
 })
 
-it('422 names every wrong field, and repeats no value', async test => {
+it('returns 422 naming every invalid field without its value', async test => {
   const service = await serviceUnderTest(test)
   const wrong: [body: unknown, fields: string[]][] = [
     [null, ['identifier_hash']],

@@ -19,29 +19,29 @@ import {
 import { findWithdrawnVisitors } from '../events/suppression-store.ts'
 import { Refusal } from '../http/refusal.ts'
 
-/** One person, by the digest of one identifier. */
+/** The person to erase, by the digest of one identifier. */
 interface ErasureSubject {
   trackerId: string
   digest: string
-  /** What the digest may be a digest of. */
+  /** The keys under which the digest is searched. */
   keys: readonly IdentifyingKey[]
 }
 
 const PAGE_EVENTS = 1_000
-/** 50,000 events a request; a person has dozens. */
+/** 50,000 events per request; a person has dozens. */
 const PAGES_MAX = 50
-/** A hundred events a day for as long as payloads are kept. An id with more is not one person's. */
+/** A hundred events a day over the retention of payloads. An ID with more is not one person's. */
 const VISITOR_EVENTS_MAX = 10_000
-/** A household. A visitor id with more is a till, or a constant that the shop sends with all. */
+/** A household. A visitor ID with more people is a cash register or a constant. */
 const VISITOR_PEOPLE_MAX = 10
 
 /**
- * Erases the events that name the person, and those of the same visitors that name no one else:
- * what the person looked at before they said who they are. The latter go first, since afterwards
- * nothing leads to them any more. Throws a 503 refusal when one request cannot do it all.
+ * Erases the events that identify the person, and the events of the same visitors that identify no
+ * one else, such as page views before a sign-in. The latter go first, because nothing leads to them
+ * afterwards. Throws a 503 refusal when one request cannot erase everything.
  */
 export async function erasePerson(
-  scope: ErasureContext,
+  context: ErasureContext,
   person: ErasureSubject,
 ): Promise<ErasureCounts> {
   const { trackerId, digest } = person
@@ -49,22 +49,23 @@ export async function erasePerson(
   const visitors = new Set<string>()
   let after: ErasablePayload | null = null
   for (let pages = 0; ; pages += 1) {
-    if (pages === PAGES_MAX) throw Refusal.unavailable('More is left to erase; try again.', 1)
+    if (pages === PAGES_MAX)
+      throw Refusal.unavailable('More events remain to be erased; try again.', 1)
     const search = { trackerId, digest, limit: PAGE_EVENTS, after }
-    const page: ErasablePayload[] = await findPayloadsByDigest(scope.database, search)
+    const page: ErasablePayload[] = await findPayloadsByDigest(context.database, search)
     const named = page.filter(payload => matchesPerson(payload, person))
     const unindexed = page.filter(payload => payload.isUnindexed && !named.includes(payload))
-    await backfillIndexKeys(scope.database, trackerId, unindexed)
-    for await (const others of findRelatedPayloads(scope, person, { named, visitors })) {
-      addCounts(total, await eraseEventsAndDeliveries(scope, trackerId, others))
+    await backfillIndexKeys(context.database, trackerId, unindexed)
+    for await (const others of findRelatedPayloads(context, person, { named, visitors })) {
+      addCounts(total, await eraseEventsAndDeliveries(context, trackerId, others))
     }
-    addCounts(total, await eraseEventsAndDeliveries(scope, trackerId, named))
+    addCounts(total, await eraseEventsAndDeliveries(context, trackerId, named))
     if (page.length < PAGE_EVENTS) break
     after = page.at(-1) ?? null
   }
   const visitorIds = [...visitors].filter(visitorId => digestVisitorId(visitorId) === digest)
-  visitorIds.push(...(await findWithdrawnVisitors(scope.database, trackerId, digest)))
-  total.sessions += await eraseSessionsAndWithdrawals(scope.database, {
+  visitorIds.push(...(await findWithdrawnVisitors(context.database, trackerId, digest)))
+  total.sessions += await eraseSessionsAndWithdrawals(context.database, {
     trackerId,
     digest,
     visitorIds,
@@ -73,19 +74,19 @@ export async function erasePerson(
 }
 
 interface VisitorSearch {
-  /** The events that name the person. */
+  /** The events that identify the person. */
   named: readonly ErasablePayload[]
-  /** The visitors that were looked at already; the new ones are added. */
+  /** The visitors searched so far; new ones are added. */
   visitors: Set<string>
 }
 
-/** The other events of the visitors in `named`, at most a page at a time. */
+/** The other events of the visitors in `named`, in pages. */
 async function* findRelatedPayloads(
   { database }: ErasureContext,
   { trackerId, digest, keys }: ErasureSubject,
   { named, visitors }: VisitorSearch,
 ): AsyncGenerator<ErasablePayload[]> {
-  const namedPlaces = new Set(named.map(eventRefKey))
+  const namedRefs = new Set(named.map(eventRefKey))
   const namedBy = keys.filter(key => named.some(({ digests }) => digests[key]?.includes(digest)))
   for (const { visitorId } of named) {
     if (visitorId === null || visitors.has(visitorId)) continue
@@ -95,7 +96,7 @@ async function* findRelatedPayloads(
     if (found.length === limit || isSharedVisitor(found)) continue
     const others = found.filter(
       payload =>
-        !namedPlaces.has(eventRefKey(payload)) &&
+        !namedRefs.has(eventRefKey(payload)) &&
         !identifiesAnotherPerson(payload, { digest, namedBy }),
     )
     for (let index = 0; index < others.length; index += PAGE_EVENTS) {
@@ -111,7 +112,7 @@ function isSharedVisitor(found: readonly ErasablePayload[]): boolean {
   })
 }
 
-/** Two people at one browser: the event has an identifier of the same kind, of another person. */
+/** Two people share a browser: the event has another identifier of the same kind. */
 function identifiesAnotherPerson(
   { digests }: ErasablePayload,
   { digest, namedBy }: { digest: string; namedBy: readonly IdentifyingKey[] },
@@ -133,20 +134,20 @@ interface ErasureContext {
 }
 
 /**
- * Erases these events wherever they left something: what waits to be sent is stopped, what the
- * platform said is forgotten, and last the payloads go, by which a repeated request finds the rest
- * when this one is interrupted. Until then a request may have taken up one of the events, so there
- * is a second look; what is answered later finds no payload (forget-erased-answer.ts).
+ * Erases these events everywhere: stops queued deliveries, deletes the answers of the platform, and
+ * deletes the payloads last, because a repeated request needs them to find the rest after an
+ * interruption. A worker may send one of the events in between, so deliveries are stopped a second
+ * time; a later answer finds no payload (stop-erased-deliveries.ts).
  */
 async function eraseEventsAndDeliveries(
-  scope: ErasureContext,
+  context: ErasureContext,
   trackerId: string,
   payloads: readonly ErasablePayload[],
 ): Promise<ErasureCounts> {
   if (payloads.length === 0) return { events: 0, sessions: 0 }
   const stopping = { trackerId, events: payloads }
-  const mayBeAnswered = await stopErasedDeliveries(scope, stopping)
-  const erased = await eraseEvents(scope.database, trackerId, payloads)
-  if (mayBeAnswered) await stopErasedDeliveries(scope, stopping)
+  const mayBeAnswered = await stopErasedDeliveries(context, stopping)
+  const erased = await eraseEvents(context.database, trackerId, payloads)
+  if (mayBeAnswered) await stopErasedDeliveries(context, stopping)
   return erased
 }

@@ -12,7 +12,7 @@ import { tryStopErased } from '../delivery/skip-store.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const JOHN = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
-/** A platform that repeats what it was sent. */
+/** A platform whose answers repeat the request. */
 const ECHO = {
   status: 400,
   code: 100,
@@ -41,7 +41,7 @@ async function counts({ database }: ServiceUnderTest) {
   return rows[0]
 }
 
-it('200 stops what waits for the person, and for no one else', async test => {
+it('stops queued deliveries of the person only', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase({ event_id: 'tried' }))
@@ -68,7 +68,7 @@ it('200 stops what waits for the person, and for no one else', async test => {
   assert.deepEqual(await counts(service), { events: 3, planned: 1, accepted: 1 })
 })
 
-it('200 keeps the outcomes of earlier deliveries, and forgets what the platform said', async test => {
+it('keeps the outcomes of earlier deliveries and deletes the platform answers', async test => {
   const service = await serviceUnderTest(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
   await service.submit(samplePurchase())
@@ -93,7 +93,7 @@ it('200 keeps the outcomes of earlier deliveries, and forgets what the platform 
   assert.doesNotMatch((await service.read('order-1001')).text, /jane/)
 })
 
-it('200 counts what was accepted, which is not undone', async test => {
+it('keeps the count of accepted deliveries', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.deliver()
@@ -102,7 +102,7 @@ it('200 counts what was accepted, which is not undone', async test => {
   assert.deepEqual(await counts(service), { events: 1, planned: 1, accepted: 1 })
 })
 
-it('200 while a request is under way forgets what the platform then says, and sends no other', async test => {
+it('discards the answer of a request in flight and sends no retry', async test => {
   for (const [respond, status] of [
     [{ status: 503, code: 2, message: 'jane@example.com later' }, 'skipped:consent'],
     [ECHO, 'failed:permanent'],
@@ -123,7 +123,7 @@ it('200 while a request is under way forgets what the platform then says, and se
   }
 })
 
-it('200 counts what is accepted while the person is erased', async test => {
+it('counts a delivery that is accepted during the erasure', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await deliverWhile(service, () => forget(service))
@@ -131,7 +131,7 @@ it('200 counts what is accepted while the person is erased', async test => {
   assert.equal((await service.read('order-1001')).body.event.payload_expired, true)
 })
 
-it('200 looks again at what was answered before the payload was gone', async test => {
+it('clears an answer that arrived before the payload was deleted', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
@@ -140,9 +140,9 @@ it('200 looks again at what was answered before the payload was gone', async tes
   let erasing: Promise<unknown> | null = null
   await deliverWhile(service, async () => {
     erasing = forget(service)
-    while (!(await isHeldUp(service))) await sleepInDatabase(service.database)
+    while (!(await isBlocked(service))) await sleepInDatabase(service.database)
   })
-  // The worker came first and has still seen the payload, so the erasure has to come last.
+  // The worker has read the payload already, so the erasure must run last.
   assert.match(JSON.stringify(await deliveryOf(service)), /No user jane@example\.com/)
   await holder.query('rollback')
   holder.release()
@@ -151,8 +151,8 @@ it('200 looks again at what was answered before the payload was gone', async tes
   assert.equal((await deliveryOf(service)).status, 'failed:permanent')
 })
 
-/** A statement waits for a row that another has locked. */
-async function isHeldUp({ database }: ServiceUnderTest): Promise<boolean> {
+/** Whether a statement waits for a locked row. */
+async function isBlocked({ database }: ServiceUnderTest): Promise<boolean> {
   const { rows } = await database.pool.query(
     `select from pg_stat_activity
      where datname = current_database() and wait_event = 'transactionid'`,
@@ -160,11 +160,11 @@ async function isHeldUp({ database }: ServiceUnderTest): Promise<boolean> {
   return rows.length > 0
 }
 
-it('keeps no words of the platform that no delivery names', async test => {
+it('stores no platform answer that belongs to no delivery', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-john', ...JOHN }))
-  // The request with both of them is refused, and each alone goes through.
+  // The request with both events is refused, and each event alone is accepted.
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
   await service.deliver()
   assert.equal((await deliveryOf(service)).status, 'accepted')
@@ -174,7 +174,7 @@ it('keeps no words of the platform that no delivery names', async test => {
   assert.deepEqual(rows, [{ answer: null, outcome: 'permanent', event_count: 2 }])
 })
 
-it('keeps no words for a worker whose lease has run out', async test => {
+it('stores no platform answer for a worker with an expired lease', async test => {
   const service = await serviceUnderTest(test)
   const { database } = service
   await service.submit(samplePurchase())
@@ -186,7 +186,7 @@ it('keeps no words for a worker whose lease has run out', async test => {
   assert.deepEqual(rows, [{ answer: null, outcome: 'permanent' }])
 })
 
-/** Sends what is due, and does something else while the platform has the request. */
+/** Sends due deliveries and runs a callback while the request is in flight. */
 async function deliverWhile(
   { database, delivery, clock }: ServiceUnderTest,
   meanwhile: () => Promise<unknown>,
@@ -204,7 +204,7 @@ async function deliverWhile(
   await deliverDueBatch({ ...delivery, platforms }, lane, () => {})
 }
 
-it('leaves a delivery that a worker is settling for another call, and does not wait', async test => {
+it('skips a delivery that a worker is settling until the next call', async test => {
   const service = await serviceUnderTest(test)
   const { database, tracker, clock } = service
   await service.submit(samplePurchase())

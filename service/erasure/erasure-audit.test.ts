@@ -19,7 +19,7 @@ async function written({ database, tracker }: ServiceUnderTest) {
   return entriesOf(database, tracker.workspaceId, 'user_data.erased')
 }
 
-it('an erasure is written down with counts and its receipt, and with nothing of the person', async test => {
+it('records an erasure with counts and receipt, without the identity', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
   service.clock.forward(60)
@@ -43,12 +43,12 @@ it('an erasure is written down with counts and its receipt, and with nothing of 
   assert.ok(!JSON.stringify(entries).includes(rows[0].keyed))
 })
 
-it('of equal erasures at once each is written down, and one of them as the first', async test => {
+it('records each of several concurrent equal erasures, one of them as the first', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
   const ask = () => forget(service)
   const replies = await Promise.all([ask(), ask(), ask()])
-  // Every one of them adds to the same receipt.
+  // All of them add to the same receipt.
   replies.push(...(await atOnce(service.database, 'deletion_requests', [ask, ask])))
   assert.ok(replies.every(({ status }) => status === 200))
   const entries = await written(service)
@@ -59,14 +59,14 @@ it('of equal erasures at once each is written down, and one of them as the first
   assert.equal(new Set(entries.map(({ details }) => details.receipt_id)).size, 1)
 })
 
-it('an erasure whose receipt is rolled back is not written down', async test => {
+it('does not record an erasure whose receipt was rolled back', async test => {
   const service = await serviceUnderTest(test)
   await failCommitsOf(service.database, 'deletion_requests')
   assert.equal((await forget(service)).status, 500)
   assert.deepEqual(await written(service), [])
 })
 
-it('a refused erasure is not written down; one that cannot be is done, and has no receipt', async test => {
+it('does not record a refused erasure; an unrecorded one has no receipt', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_id: 'theirs', user_data: { em: EMAIL } }))
   assert.equal((await forget(service, { body: { identifier_hash: 'x' } })).status, 422)
@@ -77,7 +77,7 @@ it('a refused erasure is not written down; one that cannot be is done, and has n
   assert.deepEqual(await written(service), [])
   const { rows } = await service.database.pool.query('select id from deletion_requests')
   assert.deepEqual(rows, [])
-  // It was told that it failed, and whoever repeats it gets the receipt.
+  // The caller got an error; a repeated request returns the receipt.
   await service.database.pool.query('alter table audit_entries drop constraint unwritable')
   const { status, body } = await forget(service)
   assert.deepEqual([status, body.duplicate], [200, false])

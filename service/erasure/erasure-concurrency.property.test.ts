@@ -19,7 +19,7 @@ const STEPS = 320
 const PEOPLE = 5
 
 for (const seed of testSeeds(OWN_SEEDS)) {
-  it(`whoever is erased while the shop, its pages and the workers go on is gone (seed ${seed})`, async test => {
+  it(`leaves no data of people erased during acceptance and delivery (seed ${seed})`, async test => {
     const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
     const race = await startRace(test, seed)
     let left = STEPS
@@ -48,7 +48,7 @@ interface Race {
   logged: () => string
   choices: SeededChoices
   delivery: DeliveryContext
-  /** Identifiers as they are hashed. */
+  /** Normalized identifiers. */
   erased: Set<string>
   statuses: Set<number>
   nextEvent: number
@@ -74,7 +74,7 @@ async function startRace(test: TestContext, seed: number): Promise<Race> {
   }
 }
 
-/** A platform that repeats in every refusal what it was sent. */
+/** A platform whose refusals repeat the request. */
 function echoing(delivery: DeliveryContext): DeliveryContext {
   return {
     ...delivery,
@@ -150,7 +150,7 @@ function personOf({ choices }: Race): Person {
   }
 }
 
-/** Some of a person's names, raw or hashed, in any writing. */
+/** Some identifiers of a person, raw or hashed, in any letter case. */
 function namesOf({ choices }: Race, { email, phone, externalId, visitor }: Person) {
   const hashed = (text: string) => choices.pick([text, hash('sha256', text).toUpperCase()])
   const all = {
@@ -165,7 +165,7 @@ function namesOf({ choices }: Race, { email, phone, externalId, visitor }: Perso
   }
 }
 
-/** As the shop's server does, as its page, or as a beacon when the page closes. */
+/** Submits as the shop's server, as its page, or as a beacon when the page closes. */
 function post(race: Race, body: Record<string, unknown>): Promise<void> {
   const { publishableKey } = race.service.tracker
   const request = { method: 'POST', path: '/events', body }

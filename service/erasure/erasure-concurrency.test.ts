@@ -23,7 +23,7 @@ const WRITERS = 6
 const GROUPS = 24
 const GROUP_EVENTS = 40
 
-it('nothing of a person slips in while they are erased, from many connections at once', async test => {
+it('stores no identity of a person erased during concurrent acceptance', async test => {
   const service = await serviceUnderTest(test)
   const writers = Array.from({ length: WRITERS }, () => processOf(test, service))
   const erasers = Array.from({ length: 2 }, () => processOf(test, service))
@@ -35,7 +35,7 @@ it('nothing of a person slips in while they are erased, from many connections at
     const erase = async () => {
       const receipts = await Promise.all(erasers.map(eraser => eraser.forget(body)))
       assert.equal(new Set(receipts.map(receipt => receipt.deletion_request_id)).size, 1)
-      // All writers go on, and what is found now would have slipped in.
+      // All writers are still running, so any match was stored despite the erasure.
       assert.deepEqual(tracesOf(email, body.identifier_hash, await payloads(service)), [])
     }
     await Promise.all(
@@ -45,7 +45,7 @@ it('nothing of a person slips in while they are erased, from many connections at
           const outcomes = await writer.commit(drafts)
           assert.ok(outcomes.every(({ isNew }) => isNew))
           committed += 1
-          // At another moment for each person.
+          // At a different time for each person.
           if (committed > WRITERS + person * 5) isErased ??= erase()
         }
       }),
@@ -61,7 +61,7 @@ it('nothing of a person slips in while they are erased, from many connections at
   await assertKeptCounts(service.database)
 })
 
-it('202 and 200 at once over HTTP: whichever comes first, nothing is left', async test => {
+it('leaves no identity when submission and erasure run concurrently over HTTP', async test => {
   const service = await serviceUnderTest(test)
   const email = 'jane@example.com'
   const body = { identifier_hash: hash('sha256', email) }
@@ -78,7 +78,7 @@ it('202 and 200 at once over HTTP: whichever comes first, nothing is left', asyn
   await assertKeptCounts(service.database)
 })
 
-/** Another process on the same store: its connections, and what it knows, are its own. */
+/** Another process on the same store, with its own connections and caches. */
 function processOf(
   test: TestContext,
   { connectionString, delivery, clock, tracker }: ServiceUnderTest,
@@ -118,7 +118,7 @@ interface Group {
   group: number
 }
 
-/** Half of the group are events of the person, the rest of others. */
+/** Half of the batch are events of the person, the rest of other people. */
 function groupOf(service: ServiceUnderTest, { email, person, writer, group }: Group): EventDraft[] {
   // No tracker receives seventy thousand events in one millisecond.
   service.clock.forward(0.001)

@@ -20,7 +20,7 @@ async function textOf(source: ReturnType<typeof sourceOf>): Promise<string> {
   return (await source()).export().toString('hex')
 }
 
-it('every process of a store has the same key, even when all ask first at once', async test => {
+it('provides the same key to all processes, even on a concurrent first call', async test => {
   const { database } = await testStore(test)
   const keys = newKeys()
   const sources = Array.from({ length: 6 }, () => sourceOf(database, keys))
@@ -30,7 +30,7 @@ it('every process of a store has the same key, even when all ask first at once',
   assert.equal(await textOf(sourceOf(database, keys)), found[0])
 })
 
-it('the store holds it sealed, so that a copy of the store tells nobody who was erased', async test => {
+it('stores the key encrypted', async test => {
   const { database } = await testStore(test)
   const text = await textOf(sourceOf(database, newKeys()))
   const { rows } = await database.pool.query('select t::text as row from erasure_keys t')
@@ -44,19 +44,19 @@ it('survives a rotation of the credential key', async test => {
   const text = await textOf(sourceOf(database, old))
   const rotated = newKeys([old.current])
   assert.equal(await textOf(sourceOf(database, rotated)), text)
-  // Processes that have not been started again still need it under the old one.
+  // Processes that have not restarted still need it under the old key.
   assert.equal(await textOf(sourceOf(database, old)), text)
   assert.equal(await resealErasureKey(database, rotated), true)
   assert.equal(await resealErasureKey(database, rotated), false)
   assert.equal(await textOf(sourceOf(database, { ...rotated, previous: [] })), text)
 })
 
-it('there is nothing to reseal before the first deletion', async test => {
+it('has nothing to reseal before the first deletion', async test => {
   const { database } = await testStore(test)
   assert.equal(await resealErasureKey(database, newKeys()), false)
 })
 
-it('refuses in one sentence when no key opens it, and tries again afterwards', async test => {
+it('throws when no key decrypts it and succeeds later with the right key', async test => {
   const { database } = await testStore(test)
   const keys = newKeys()
   const text = await textOf(sourceOf(database, keys))

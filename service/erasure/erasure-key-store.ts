@@ -7,7 +7,7 @@ import {
   sealCredential,
 } from '../delivery/sealed-credential.ts'
 
-/** The key cannot be opened; the message is one sentence that says what to do. */
+/** The key cannot be decrypted. The message says what to do. */
 export class ErasureKeyError extends Error {
   override name = 'ErasureKeyError'
 }
@@ -19,14 +19,14 @@ interface ErasureKeyContext {
 }
 
 const KEY_BYTES = 32
-/** What is bound to it where a destination's id is bound to a credential. */
+/** The context of the encryption; credentials use the ID of their destination. */
 const SEAL_CONTEXT = 'erasure-key'
 
 /**
- * Makes the function that gives the key under which the digests of erased people are kept. It is
- * made once a store and lies in it sealed with the credential key: so every process has the same
- * one, it survives a rotation of the credential key, and a copy of the store alone tells nobody who
- * was erased. The function remembers the key, and throws an ErasureKeyError when it cannot be had.
+ * Returns a function that provides the HMAC key for the digests of erased people. Each store has
+ * one key, encrypted with the credential key: all processes share it, it survives a rotation of the
+ * credential key, and a copy of the store alone does not reveal who was erased. The function caches
+ * the key and throws an ErasureKeyError when it cannot be decrypted.
  */
 export function createErasureKeyProvider(context: ErasureKeyContext): () => Promise<KeyObject> {
   let key: Promise<KeyObject> | null = null
@@ -45,14 +45,14 @@ async function openOrCreateKey({ database, credentialKeys, now }: ErasureKeyCont
     const sealedKey = sealCredential(credentialKeys, SEAL_CONTEXT, made)
     await insertSealedKey(database, { sealedKey, at: now() })
   }
-  // Whoever came first has made it.
+  // A concurrent process may have inserted its own key first.
   const sealedKey = (await findSealedKey(database)) as Buffer
   return createSecretKey(Buffer.from(openKey(credentialKeys, sealedKey).credential, 'hex'))
 }
 
 /**
- * Throws an ErasureKeyError when there is a key that cannot be opened: a start should say so, and
- * not the events of the trackers that have erased somebody, none of which could be accepted.
+ * Throws an ErasureKeyError when the stored key cannot be decrypted, so that the process fails at
+ * startup and not later, when it could accept no event of trackers with erasures.
  */
 export async function verifyErasureKey(database: Database, keys: CredentialKeys): Promise<void> {
   const sealedKey = await findSealedKey(database)
@@ -60,9 +60,9 @@ export async function verifyErasureKey(database: Database, keys: CredentialKeys)
 }
 
 /**
- * Brings the key under the current credential key, so that the previous ones may be forgotten. Like
- * the credentials, it is resealed only by whoever says that every process has the new one. False
- * when there was nothing to do. Throws an ErasureKeyError when no key opens it.
+ * Encrypts the key with the current credential key, so that previous ones can be removed. As with
+ * credentials, an operator runs this once every process has the new key. Returns false when nothing
+ * changed. Throws an ErasureKeyError when no key decrypts it.
  */
 export async function resealErasureKey(database: Database, keys: CredentialKeys): Promise<boolean> {
   const sealedKey = await findSealedKey(database)
@@ -86,13 +86,13 @@ function openKey(keys: CredentialKeys, sealedKey: Buffer): OpenedCredential {
   )
 }
 
-/** The sealed key; null before the first deletion. */
+/** The encrypted key; null before the first deletion. */
 async function findSealedKey({ query }: Database): Promise<Buffer | null> {
   const row = await query.selectFrom('erasure_keys').select('sealed_key').executeTakeFirst()
   return row?.sealed_key ?? null
 }
 
-/** Keeps the first key that anybody offers. */
+/** Inserts the key unless the store has one. */
 async function insertSealedKey(
   { query }: Database,
   { sealedKey, at }: { sealedKey: Buffer; at: Date },
@@ -104,7 +104,7 @@ async function insertSealedKey(
     .execute()
 }
 
-/** Writes the same key sealed anew, unless somebody else has meanwhile. */
+/** Replaces the encrypted key, unless another process has replaced it. */
 async function updateSealedKey(
   { query }: Database,
   { sealedKey, resealed }: { sealedKey: Buffer; resealed: Buffer },

@@ -19,7 +19,7 @@ interface Payloads {
   keys: number[]
 }
 
-/** So many payloads as acceptance would have made, in one statement. */
+/** Stores `count` payloads, as acceptance would, in one statement. */
 async function storePayloads(
   { database, tracker }: ServiceUnderTest,
   { count, visitorId, digests, keys }: Payloads,
@@ -39,7 +39,7 @@ async function payloadCount({ database }: ServiceUnderTest): Promise<number> {
   return rows[0].count
 }
 
-it('503 when there is more than one request may take, and 200 when asked again', async test => {
+it('returns 503 when more than one request is needed and 200 on a retry', async test => {
   const service = await serviceUnderTest(test)
   const digests = { em: [DIGEST] }
   await storePayloads(service, {
@@ -57,7 +57,7 @@ it('503 when there is more than one request may take, and 200 when asked again',
   assert.equal(await payloadCount(service), 0)
 })
 
-it('200 follows a visitor to a thousand other events, and not an id that all visitors have', async test => {
+it('erases a thousand events of a visitor but not of an ID that all visitors share', async test => {
   for (const [count, left] of [
     [2_500, 0],
     [10_001, 10_001],
@@ -73,12 +73,12 @@ it('200 follows a visitor to a thousand other events, and not an id that all vis
   }
 })
 
-it('200 in the end, however many events without keys an earlier version has left', async test => {
+it('completes after retries with many events without index keys', async test => {
   const service = await serviceUnderTest(test)
   await service.database.pool.query(`insert into legacy_events values ('2026-12-07')`)
   await storePayloads(service, { count: 50_500, visitorId: 'v', digests: {}, keys: [0] })
   await service.submit(samplePurchase())
-  // It has looked at what it could, and that need not be looked at again.
+  // The events that it read are indexed now and are not read again.
   assert.equal((await forget(service)).status, 503)
   const { body } = await forget(service)
   assert.deepEqual([body.duplicate, body.events_updated], [false, 1])
@@ -90,7 +90,7 @@ it('200 in the end, however many events without keys an earlier version has left
   assert.equal((await findPayloadsByVisitor(service.database, found)).length, 50_500)
 })
 
-it('200 leaves the others alone who share a visitor id with too many', async test => {
+it('keeps other people of a visitor ID that many people share', async test => {
   for (const [people, forgotten] of [
     [9, 2],
     [10, 1],

@@ -14,7 +14,7 @@ async function forget(service: ServiceUnderTest, identifier = EMAIL): Promise<vo
   assert.equal(reply.status, 200, reply.text)
 }
 
-it('202 keeps a later event of the person, without identity and without sending it', async test => {
+it('stores later events of the person without identity and does not send them', async test => {
   const service = await serviceUnderTest(test)
   await forget(service)
   service.clock.forward(3_600)
@@ -41,7 +41,7 @@ it('202 keeps a later event of the person, without identity and without sending 
   assert.equal(await service.deliver(), 0)
 })
 
-it('200 for the same event again, whose body is no longer compared', async test => {
+it('returns 200 for a duplicate of an erased event without comparing the body', async test => {
   const service = await serviceUnderTest(test)
   await forget(service)
   assert.equal((await service.submit(samplePurchase())).status, 202)
@@ -51,7 +51,7 @@ it('200 for the same event again, whose body is no longer compared', async test 
   assert.doesNotMatch(explanation, /came again/)
 })
 
-it('202 tells the people of one group apart', async test => {
+it('suppresses only erased people within one commit', async test => {
   const service = await serviceUnderTest(test)
   await forget(service)
   await forget(service, '4915123456789')
@@ -67,7 +67,7 @@ it('202 tells the people of one group apart', async test => {
     visitor_id: `visitor-${index}`,
     user_data: people(index)[index % 4],
   }))
-  // All of them meet in the groups that gather while a commit is under way.
+  // All events are batched while a commit is in progress.
   const replies = await Promise.all(
     submissions.flatMap(changes => [
       service.submit(samplePurchase(changes)),
@@ -101,7 +101,7 @@ it('202 tells the people of one group apart', async test => {
   assert.deepEqual(counted.rows[0], { planned: 50, sum: 80 })
 })
 
-it('202 holds a withdrawal of an erased person under their other keys alone', async test => {
+it('stores a withdrawal of an erased person only under their other keys', async test => {
   const service = await serviceUnderTest(test)
   await forget(service)
   const withdrawal = {

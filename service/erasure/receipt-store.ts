@@ -3,9 +3,9 @@ import type { Transaction } from '../db/database.ts'
 
 export interface CompletedDeletion {
   trackerId: string
-  /** HMAC of the digest, in hexadecimal; the digest itself is kept nowhere. */
+  /** HMAC of the digest, in hexadecimal. The digest itself is not stored. */
   keyed: string
-  /** The id that the receipt gets when it is the first for this digest. */
+  /** The ID of the receipt if it is the first for this digest. */
   newId: string
   events: number
   sessions: number
@@ -17,7 +17,7 @@ export interface DeletionReceipt {
   isFirst: boolean
 }
 
-/** Writes the receipt, or adds to the one that there is. Of equal requests at once one is first. */
+/** Inserts the receipt or adds to the existing one. One of several equal requests is first. */
 export async function upsertReceipt(
   { query }: Transaction,
   { trackerId, keyed, newId, events, sessions, completedAt }: CompletedDeletion,

@@ -15,19 +15,19 @@ const EXTERNAL_ID = 'Crm-Zyx-77'
 const VISITOR = 'visitor-zyx-77'
 const CLICK = 'IwZyxClick77AbCdEf'
 const LATER_CLICK = 'IwZyxLater88AbCdEf'
-// What stands before is written shorter in a payload (ledger/packed-columns.ts).
+// The prefix is encoded in a payload (events/column-encoding.ts).
 const BROWSER_NUMBER = '1795262000000.7070707070'
 const BROWSER = `fb.1.${BROWSER_NUMBER}`
 const AGENT_NAME = 'Zyx77) ScanBrowser'
 const AGENT = `Mozilla/5.0 (${AGENT_NAME}`
 
-/** All of the person that would tell who they were. */
+/** All identifying values of the person. */
 const NEEDLES = [
   ...[EMAIL, PHONE, EXTERNAL_ID, VISITOR, CLICK, LATER_CLICK, BROWSER_NUMBER, AGENT_NAME],
   ...['81.2.69.177', 'Zyxmagda', 'Zyxwaldmann', 'Zyxhausen', 'GclZyx77'],
 ]
 
-/** Those that are in the store while the person is: raw, or as their digest. */
+/** The values in the store before the erasure, raw or as a digest. */
 const USER_DATA = {
   em: EMAIL,
   ph: `+${PHONE}`,
@@ -43,7 +43,7 @@ const PAGE =
   `https://shop.example/checkout?fbclid=${CLICK}&email=${encodeURIComponent(EMAIL)}` +
   `&gclid=GclZyx77#of=${CLICK}`
 
-/** A platform that repeats what it was sent. */
+/** A platform whose answers repeat the request. */
 const ECHO = `${EMAIL} (${hash('sha256', EMAIL.toLowerCase())}, ${VISITOR}) is not welcome`
 const REFUSED = { status: 400, code: 100, subcode: 2_804_050, message: ECHO, user_title: ECHO }
 
@@ -56,7 +56,7 @@ const KEYS = {
 }
 
 for (const [name, identifier] of Object.entries(KEYS)) {
-  it(`200 by ${name}: no table, no statistics and no log knows the person any more`, async test => {
+  it(`leaves nothing in tables, statistics and logs after an erasure by ${name}`, async test => {
     const service = await serviceUnderTest(test)
     await leaveTraces(service)
     await withdraw(service, name)
@@ -73,7 +73,7 @@ for (const [name, identifier] of Object.entries(KEYS)) {
     assert.deepEqual(tracesIn(after, NEEDLES), [])
     assert.deepEqual(rowsOfOthers(after), rowsOfOthers(before))
 
-    // What is sent again, and what the workers still do, brings nothing back.
+    // Duplicates and later deliveries store nothing of the person again.
     await sendAgain(service)
     await service.deliver()
     assert.deepEqual(tracesIn(await dumpDatabase(service.database), NEEDLES), [])
@@ -83,10 +83,10 @@ for (const [name, identifier] of Object.entries(KEYS)) {
   })
 }
 
-it('the search finds every writing of every value, in text and in bytes', async test => {
+it('finds every encoding of every value, in text and in bytes', async test => {
   const { database } = await serviceUnderTest(test)
   await database.pool.query('create schema hidden')
-  // Without autovacuum: what ANALYZE samples of these rows would be found a second time.
+  // Without autovacuum: values sampled by ANALYZE would be found a second time.
   await database.pool.query(
     'create table hidden.planted (words text, bytes bytea) with (autovacuum_enabled = off)',
   )
@@ -109,16 +109,16 @@ it('the search finds every writing of every value, in text and in bytes', async 
   }
 })
 
-/** The person's life of six days, beside others who are in the same requests to the platform. */
+/** Six days of events of the person, with others in the same requests to the platform. */
 async function leaveTraces(service: ServiceUnderTest): Promise<void> {
   const { clock, database, simulatorUrl } = service
-  // The later days have no partition, so that the default one holds something too.
+  // The later days have no partition, so the default partition has rows too.
   await ensurePartitions(database, clock.now(), 3)
   const submit = (event_id: string, changes: object = {}) =>
     service.submit(purchaseOf(event_id, changes))
   const fail = (respond: object) => scriptFaults(simulatorUrl, [{ times: 1, respond }])
 
-  // A click and no name, then a purchase without the click: the session joins them.
+  // An anonymous click, then a purchase without the click: the session joins them.
   await submit('seen', { user_data: { client_user_agent: AGENT } })
   await submitOthers(service, 1)
   const joined = { event_source: 'https://shop.example/thanks', click_ids: { gclid: 'GclZyx77' } }
@@ -131,7 +131,7 @@ async function leaveTraces(service: ServiceUnderTest): Promise<void> {
   await submit('refused')
   await fail(REFUSED)
   await service.deliver()
-  // One refusal of a request with several people; its halves go through.
+  // A refused request with several people; its halves are accepted.
   await submit('in-company', { click_ids: { fbclid: LATER_CLICK } })
   await submitOthers(service, 2)
   await fail(REFUSED)
@@ -154,7 +154,7 @@ function purchaseOf(event_id: string, changes: object = {}): Record<string, unkn
   return samplePurchase({ event_id, event_source: PAGE, ...person, ...changes })
 }
 
-/** All events once more, and one that is new. */
+/** All events again, and a new one. */
 async function sendAgain(service: ServiceUnderTest): Promise<void> {
   const ids = 'seen accepted refused in-company in-test-mode retrying waiting goodbye'
   for (const event_id of ids.split(' ')) {
@@ -183,7 +183,7 @@ async function testPurchase({ request, tracker, clock }: ServiceUnderTest): Prom
   await request('POST', `${path}/test-purchase`, { body: { order_id: order } })
 }
 
-/** Each under the one identifier by which the person is erased; raw, where it may be. */
+/** Events under the identifier of the erasure, raw where possible. */
 async function withdraw(service: ServiceUnderTest, name: string): Promise<void> {
   const consented = { consent_basis: 'consent', consent: { ad_user_data: 'denied' } }
   const words: Record<string, object> = {
@@ -204,24 +204,24 @@ function rowsOfOthers(dump: Dump): string[] {
   return rows.sort()
 }
 
-/** What a bug of ours could make PostgreSQL complain about, with rows of people in it. */
+/** Statements that fail in PostgreSQL with personal data in the error. */
 async function provokeErrors({ database }: ServiceUnderTest): Promise<void> {
   for (const table of ['events', 'sessions', 'deliveries']) {
     const twice = `insert into ${table} select * from ${table}`
     await assert.rejects(database.pool.query(twice), { code: '23505' })
   }
-  const nobody = 'insert into sessions (visitor_id) values ($1)'
-  await assert.rejects(database.pool.query(nobody, [EMAIL]), { code: '23502' })
+  const invalidInsert = 'insert into sessions (visitor_id) values ($1)'
+  await assert.rejects(database.pool.query(invalidInsert, [EMAIL]), { code: '23502' })
 }
 
-/** What the PostgreSQL of this test has said; it is started as the embedded one always is. */
+/** The log of this test's PostgreSQL, started with the settings of the embedded one. */
 async function storeLog({ database }: ServiceUnderTest): Promise<string[]> {
-  // Without its settings it would have told, which also proves that this is where to look.
+  // Without these settings the log has the value, which proves that this is the right log.
   const word = `told-${randomUUID()}`
   const client = await database.pool.connect()
   await client.query('set log_error_verbosity = verbose')
-  const nobody = 'insert into sessions (visitor_id) values ($1)'
-  await assert.rejects(client.query(nobody, [word]), { code: '23502' })
+  const invalidInsert = 'insert into sessions (visitor_id) values ($1)'
+  await assert.rejects(client.query(invalidInsert, [word]), { code: '23502' })
   client.release(true)
 
   const { rows } = await database.pool.query(`select current_setting('data_directory') as folder`)

@@ -30,7 +30,7 @@ interface DeletionContext {
   database: Database
   now: () => Date
   audit: AuditTrail
-  /** See erasure-key.ts. */
+  /** See `createErasureKeyProvider`. */
   erasureKey: () => Promise<KeyObject>
 }
 
@@ -45,11 +45,11 @@ const KEYS_OF_TYPE: Record<IdentifierType, readonly IdentifyingKey[]> = {
 const checkBody = createBodyValidator<DeletionSubmission>(DeletionSubmission)
 
 /**
- * deleteUserData: forgets a person, named by the digest of one identifier. The order makes it whole
- * while events of the same person come in (docs/decisions/0011): first no new event keeps the
- * digest, then what was being stored is waited for, then what is stored is erased. Repeating it
- * erases what is left, whatever stopped it before. Throws a 422 refusal with every wrong field, or
- * a 503 one when more is left to do.
+ * deleteUserData: erases a person by the digest of one identifier. The order makes the erasure
+ * complete while events of the person arrive (docs/decisions/0011): first suppress the digest in
+ * new events, then wait for statements that are storing events, then erase stored events. A
+ * repeated request erases what an interrupted one left. Throws a 422 refusal with every invalid
+ * field, or a 503 refusal when more remains to be done.
  */
 export async function processDeletionRequest(
   context: DeletionContext,
@@ -65,7 +65,10 @@ export async function processDeletionRequest(
   const keyed = computeKeyedDigest(await erasureKey(), trackerId, digest)
   await suppressDigest(database, { trackerId, keyed, at: now() })
   if (!(await waitForPayloadWriters(database))) {
-    throw Refusal.unavailable('Events are stored too slowly to erase anybody; try again.', 1)
+    throw Refusal.unavailable(
+      'Events are being stored too slowly to complete the erasure; try again.',
+      1,
+    )
   }
   const erased = await erasePerson({ database, now }, { trackerId, digest, keys })
 
@@ -83,8 +86,8 @@ export async function processDeletionRequest(
 }
 
 /**
- * The log is kept for good, so it learns that somebody was erased and never who: no digest, keyed
- * or not, for whoever has the identifier could compute it again.
+ * The audit log is permanent, so it records that a person was erased, but no digest of who, keyed
+ * or not: anyone with the identifier could compute it again.
  */
 async function recordDeletion(
   { database, audit }: DeletionContext,

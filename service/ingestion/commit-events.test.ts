@@ -46,7 +46,7 @@ it('treats the first draft of an event ID in a group as new and the others as du
   )
   const { event, deliveries } = (await service.read('same')).body
   assert.equal(event.event_name, 'Purchase')
-  assert.match(deliveries[0].explanation, /came again 2 times with a different body/)
+  assert.match(deliveries[0].explanation, /received again 2 times with a different body/)
 })
 
 it('accepts duplicates even when recording them fails', async test => {

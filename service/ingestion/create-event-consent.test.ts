@@ -101,7 +101,7 @@ it('returns 202 and stores the consent objects without identifiers, beside the d
       captured_at: '2026-11-21T11:00:00.000Z',
     },
   })
-  assert.match(deliveries[0].explanation, / Left out on the way in: consent\.mail \(/)
+  assert.match(deliveries[0].explanation, / Dropped on receipt: consent\.mail \(/)
 })
 
 function reading(field: string, why: string, captured_at: string) {

@@ -36,7 +36,7 @@ it('returns 200 for a different body, keeps the first one, and explains it', asy
   assert.deepEqual(after.event, before.event)
   assert.match(
     after.deliveries[0].explanation,
-    / The same id came again once with a different body, last at 2026-11-21T12:01:00\.000Z; the first body was kept\.$/,
+    / The same ID was received again once with a different body, last at 2026-11-21T12:01:00\.000Z; the first body was kept\.$/,
   )
   const ofOther = { event_id: 'later', visitor_id: 'visitor-2' }
   await service.submit(samplePurchase(ofOther))
@@ -60,7 +60,7 @@ it(`returns 202 for exactly one of ${RACERS} identical concurrent requests`, asy
   assert.deepEqual(statuses, [...Array(RACERS - 1).fill(200), 202])
   const { body } = await service.read('order-1001')
   assert.equal(body.deliveries.length, 1)
-  assert.doesNotMatch(body.deliveries[0].explanation, /came again/)
+  assert.doesNotMatch(body.deliveries[0].explanation, /received again/)
 })
 
 it(`returns 202 for exactly one of ${RACERS} concurrent bodies with the same event ID`, async test => {
@@ -76,7 +76,7 @@ it(`returns 202 for exactly one of ${RACERS} concurrent bodies with the same eve
   const { body } = await service.read('order-1001')
   assert.equal(body.event.value_data.value, `${winners[0]}.00`)
   assert.equal(body.deliveries.length, 1)
-  assert.match(body.deliveries[0].explanation, /came again 49 times with a different body/)
+  assert.match(body.deliveries[0].explanation, /received again 49 times with a different body/)
 })
 
 it('keeps equal event IDs of two trackers apart', async test => {

@@ -26,14 +26,17 @@ function alert(changes: Partial<Alert> = {}): Alert {
 
 async function alertsUnderTest(test: Parameters<typeof testStore>[0]) {
   const { database } = await testStore(test)
-  const moves: AlertTransition[] = []
-  const context = { database, onAlert: (move: AlertTransition) => void moves.push(move) }
+  const transitions: AlertTransition[] = []
+  const context = {
+    database,
+    onAlert: (transition: AlertTransition) => void transitions.push(transition),
+  }
   const stored = async () => (await database.pool.query('select * from alerts order by id')).rows
-  return { context, moves, stored, database }
+  return { context, transitions, stored, database }
 }
 
-it('tells once, and renews the words while the alert is open', async test => {
-  const { context, moves, stored } = await alertsUnderTest(test)
+it('notifies once and updates the sentence while the alert is open', async test => {
+  const { context, transitions, stored } = await alertsUnderTest(test)
   assert.equal(await raiseAlert(context, alert(), NOW), true)
   const worse = alert({ sentence: 'The score is 3.1.', details: { score: '3.1' } })
   assert.equal(await raiseAlert(context, worse, LATER), false)
@@ -50,12 +53,18 @@ it('tells once, and renews the words while the alert is open', async test => {
     },
   ])
   const { trackerId, destinationId, kind } = alert()
-  const move = { trackerId, destinationId, kind, move: 'raised', sentence: 'The score is 3.9.' }
-  assert.deepEqual(moves, [move])
+  const transition = {
+    trackerId,
+    destinationId,
+    kind,
+    transition: 'raised',
+    sentence: 'The score is 3.9.',
+  }
+  assert.deepEqual(transitions, [transition])
 })
 
-it('is resolved once, and may be raised anew under another id', async test => {
-  const { context, moves, stored, database } = await alertsUnderTest(test)
+it('resolves once and can be raised again under a new ID', async test => {
+  const { context, transitions, stored, database } = await alertsUnderTest(test)
   await raiseAlert(context, alert(), NOW)
   assert.equal(await resolveAlert(context, alert(), LATER), true)
   assert.equal(await resolveAlert(context, alert(), LATER), false)
@@ -69,12 +78,12 @@ it('is resolved once, and may be raised anew under another id', async test => {
     ],
   )
   assert.deepEqual(
-    moves.map(({ transition: move }) => move),
+    transitions.map(({ transition }) => transition),
     ['raised', 'resolved', 'raised'],
   )
 })
 
-it('resolves its own kind, destination and tracker alone', async test => {
+it('resolves only its own kind, destination and tracker', async test => {
   const { context, database } = await alertsUnderTest(test)
   await raiseAlert(context, alert(), NOW)
   const others: Partial<Alert>[] = [
@@ -89,8 +98,8 @@ it('resolves its own kind, destination and tracker alone', async test => {
   assert.deepEqual(await countOpenAlerts(database), { emq_low: 3, emq_fell: 1 })
 })
 
-it('stays one when many raise it at once, and gives each kind an id of its own', async test => {
-  const { context, moves, stored } = await alertsUnderTest(test)
+it('opens one alert per kind when many are raised concurrently', async test => {
+  const { context, transitions, stored } = await alertsUnderTest(test)
   const kinds = ['emq_low', 'emq_fell', 'reconciliation_unexplained'] as const
   const raised = await Promise.all(
     Array.from({ length: 15 }, (_, index) =>
@@ -98,7 +107,7 @@ it('stays one when many raise it at once, and gives each kind an id of its own',
     ),
   )
   assert.equal(raised.filter(isNew => isNew).length, 3)
-  assert.equal(moves.length, 3)
+  assert.equal(transitions.length, 3)
   assert.deepEqual(
     (await stored()).map(({ id }) => id),
     [1, 2, 3],

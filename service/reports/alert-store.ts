@@ -1,11 +1,11 @@
 import type { Database } from '../db/database.ts'
 import { arrayLiteral } from '../db/sql-fragments.ts'
 
-/** What can be wrong with a destination in the long run; the list may grow. */
+/** Long-running problems of a destination; the list may grow. */
 export const ALERT_KINDS = ['emq_fell', 'emq_low', 'reconciliation_unexplained'] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
-/** Of what an alert is: there is at most one open at a time. */
+/** The subject of an alert. At most one alert per subject is open at a time. */
 export interface AlertSubject {
   trackerId: string
   destinationId: string
@@ -13,13 +13,13 @@ export interface AlertSubject {
 }
 
 export interface Alert extends AlertSubject {
-  /** One sentence for a person, without secrets, identifiers and names that callers gave. */
+  /** One sentence for people, without secrets, identifiers and names from callers. */
   sentence: string
   /** The figures behind the sentence. */
   details: Record<string, unknown>
 }
 
-/** An alert was raised, or what it was about is fine again. */
+/** An alert was raised or resolved. */
 export interface AlertTransition extends AlertSubject {
   transition: 'raised' | 'resolved'
   sentence: string
@@ -27,16 +27,16 @@ export interface AlertTransition extends AlertSubject {
 
 export interface AlertContext {
   database: Database
-  /** Called once for each alert that is raised or resolved, for the log and for counting. */
-  onAlert?: (move: AlertTransition) => void
+  /** Called once for each raised or resolved alert, for logs and metrics. */
+  onAlert?: (transition: AlertTransition) => void
 }
 
-/** Each round is lost only to somebody else's alert of the same tracker at the same moment. */
+/** Each round fails only when a concurrent alert of the same tracker takes the ID. */
 const ROUNDS_MAX = 20
 
 /**
- * Tells people once that something is wrong with a destination. While an alert of the kind is open,
- * raising it again only renews its words; `onAlert` hears of the first time alone. True when new.
+ * Raises an alert about a destination. While an alert of the kind is open, raising it again only
+ * updates its sentence, without a call of `onAlert`. Returns true when the alert is new.
  */
 export async function raiseAlert(context: AlertContext, alert: Alert, at: Date): Promise<boolean> {
   const { database, onAlert } = context
@@ -47,10 +47,10 @@ export async function raiseAlert(context: AlertContext, alert: Alert, at: Date):
     onAlert?.({ trackerId, destinationId, kind, transition: 'raised', sentence })
     return true
   }
-  throw new Error('an alert could not be stored: others of its tracker came before it each time')
+  throw new Error('could not insert an alert: concurrent alerts of the tracker took every ID')
 }
 
-/** What an alert was about is fine again. False when none of the kind was open. */
+/** Resolves the open alert of a kind. Returns false when none is open. */
 export async function resolveAlert(
   { database, onAlert }: AlertContext,
   { trackerId, destinationId, kind }: AlertSubject,
@@ -62,10 +62,10 @@ export async function resolveAlert(
   return true
 }
 
-/** Gives the open alert new words. False when none of the kind is open. */
+/** Updates the sentence and details of the open alert. Returns false when none is open. */
 export async function updateOpenAlert({ pool }: Database, alert: Alert): Promise<boolean> {
   const { rows } = await pool.query({
-    name: 'renew-alert',
+    name: 'update-open-alert',
     text: `update alerts set sentence = $4::text, details = $5::json
            where tracker_id = $1::uuid and destination_id = $2::uuid and kind = $3::text
              and resolved_at is null
@@ -75,7 +75,7 @@ export async function updateOpenAlert({ pool }: Database, alert: Alert): Promise
   return rows.length > 0
 }
 
-/** Opens an alert. False when one was opened meanwhile, of this kind or under this id. */
+/** Inserts an alert. Returns false when a concurrent one has the same kind or the same ID. */
 export async function insertAlert(
   { pool }: Database,
   alert: Alert,
@@ -95,14 +95,14 @@ export async function insertAlert(
   return rows.length > 0
 }
 
-/** Closes the open alert and returns its sentence; null when none is open. */
+/** Resolves the open alert and returns its sentence; null when none is open. */
 async function resolveOpenAlert(
   { pool }: Database,
   { trackerId, destinationId, kind }: AlertSubject,
   resolvedAt: Date,
 ): Promise<string | null> {
   const { rows } = await pool.query({
-    name: 'close-alert',
+    name: 'resolve-open-alert',
     text: `update alerts set resolved_at = $4::timestamptz
            where tracker_id = $1::uuid and destination_id = $2::uuid and kind = $3::text
              and resolved_at is null
@@ -114,19 +114,19 @@ async function resolveOpenAlert(
 
 interface InactiveAlerts {
   kinds: readonly AlertKind[]
-  /** UTC days, YYYY-MM-DD: nothing that was sent on them was accepted. */
+  /** UTC days, YYYY-MM-DD, without any accepted event. */
   from: string
   until: string
   at: Date
 }
 
-/** Closes alerts of destinations to which nothing goes any more. */
+/** Resolves the alerts of destinations that no longer receive events. */
 export async function resolveInactiveAlerts(
   { pool }: Database,
   { kinds, from, until, at }: InactiveAlerts,
 ): Promise<(AlertSubject & { sentence: string })[]> {
   const { rows } = await pool.query({
-    name: 'close-silent-alerts',
+    name: 'resolve-inactive-alerts',
     text: `update alerts set resolved_at = $4::timestamptz
            where resolved_at is null and kind = any($1::text[]) and not exists (
              select 1 from sent_counts sent
@@ -144,17 +144,17 @@ export async function resolveInactiveAlerts(
   }))
 }
 
-/** A metrics request goes without the figure rather than wait longer. */
-const ANSWER_MILLISECONDS_MAX = 3_000
+/** A metrics request omits the figure instead of waiting longer. */
+const QUERY_TIMEOUT_MILLISECONDS = 3_000
 
-/** Open alerts of all trackers, by kind; a kind without any is left out. */
+/** The number of open alerts of all trackers by kind, without kinds that have none. */
 export async function countOpenAlerts({
   pool,
 }: Database): Promise<Partial<Record<AlertKind, number>>> {
   const statement = {
     name: 'count-open-alerts',
     text: `select kind, count(*) as count from alerts where resolved_at is null group by kind`,
-    query_timeout: ANSWER_MILLISECONDS_MAX,
+    query_timeout: QUERY_TIMEOUT_MILLISECONDS,
   }
   const { rows } = await pool.query(statement)
   return Object.fromEntries(rows.map(row => [row.kind, row.count]))

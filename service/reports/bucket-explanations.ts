@@ -2,97 +2,97 @@ import type { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 
 export type BucketName = (typeof BUCKET_NAMES)[number]
 
-/** What the sentences speak of beside the counts. All are numbers of events. */
+/** The figures in the sentences, besides the bucket counts. All are numbers of events. */
 export interface BucketInput {
-  /** Accepted on the day and of another day; of the day and accepted on another. */
+  /** Accepted on the day, but happened on another day. */
   sentOfOtherDays: number
+  /** Happened on the day, but accepted on another day. */
   sentOnOtherDays: number
   unknownAttempts: number
   waiting: number
-  /** More may wait than was counted. */
+  /** More events may be waiting than were counted. */
   isWaitingTruncated: boolean
-  /** Names that the platform has and we did not send, and their events. */
+  /** Event names that only the platform has. */
   otherSenderNames: readonly string[]
+  /** The events under these names. */
   measuredOtherSenders: number
-  /** What nothing explains: more at the platform, and fewer. */
+  /** Unexplained extra events at the platform. */
   surplusUnexplained: number
+  /** Unexplained missing events at the platform. */
   shortageUnexplained: number
-  /** The platform left out names. */
+  /** The platform did not list all event names. */
   isTruncated: boolean
-  /** Why the browsers' counts could not be read. */
+  /** Why the browser counts could not be read. */
   browserProblem: string | null
 }
 
 const NAMES_SHOWN_MAX = 3
 const NAME_CHARACTERS_MAX = 40
 
-/** What each bucket says to a person: what happened, in numbers, and what to do. */
+/** Explains each bucket to a person: what happened, in numbers, and what to do. */
 export function explainBuckets(
   counts: Record<BucketName, number>,
-  grounds: BucketInput,
+  input: BucketInput,
 ): Record<BucketName, string> {
   return {
     test_events: explainTestEvents(0 - counts.test_events),
-    pending: explainPending(0 - counts.pending, grounds),
-    late_event_time: explainLateEvents(grounds),
-    unknown_outcome: explainUnknownOutcome(0 - counts.unknown_outcome, grounds),
-    platform_deduplicated: explainDeduplicated(counts.platform_deduplicated, grounds),
-    other_senders: explainOtherSenders(0 - counts.other_senders, grounds),
+    pending: explainPending(0 - counts.pending, input),
+    late_event_time: explainLateEvents(input),
+    unknown_outcome: explainUnknownOutcome(0 - counts.unknown_outcome, input),
+    platform_deduplicated: explainDeduplicated(counts.platform_deduplicated, input),
+    other_senders: explainOtherSenders(0 - counts.other_senders, input),
   }
 }
 
 function explainTestEvents(count: number): string {
   if (count === 0) return 'No test events of this day were sent.'
   return (
-    `The platform took ${countNoun(count, 'test event')} of this day and counts them as any other; ` +
-    'our count leaves them out.'
+    `The platform accepted ${countNoun(count, 'test event')} of this day and counts them like ` +
+    'other events; our count excludes them.'
   )
 }
 
-function explainPending(
-  count: number,
-  { waiting, isWaitingTruncated: isWaitingCut }: BucketInput,
-): string {
-  if (waiting === 0) return 'Nothing of this day waits to be sent.'
-  const waits = `${isWaitingCut ? 'At least ' : ''}${countNoun(waiting)} of this day`
+function explainPending(count: number, { waiting, isWaitingTruncated }: BucketInput): string {
+  if (waiting === 0) return 'No events of this day are waiting to be sent.'
+  const waitingEvents = `${isWaitingTruncated ? 'At least ' : ''}${countNoun(waiting)} of this day`
   const arrived =
     count === 0
       ? ''
-      : ` The platform may have ${count} of them already: their requests are not answered yet.`
-  const verb = waiting === 1 ? 'waits' : 'wait'
-  return `${waits} still ${verb} to be sent.${arrived} Make the report again when they are through.`
+      : ` The platform may already have ${count} of them: their requests are not answered yet.`
+  const verb = waiting === 1 ? 'is' : 'are'
+  return `${waitingEvents} ${verb} waiting to be sent.${arrived} Make the report again later.`
 }
 
 function explainLateEvents({ sentOfOtherDays, sentOnOtherDays }: BucketInput): string {
   if (sentOfOtherDays === 0 && sentOnOtherDays === 0) {
-    return 'Every event was sent on the day on which it happened.'
+    return 'Every event was sent on the day it happened.'
   }
   return (
-    `${countNoun(sentOfOtherDays)} of other days went out on this day, and ` +
-    `${countNoun(sentOnOtherDays)} of this day on others; ` +
-    'the platform counts an event on the day on which it happened.'
+    `${countNoun(sentOfOtherDays)} of other days were sent on this day, and ` +
+    `${countNoun(sentOnOtherDays)} of this day were sent on other days; ` +
+    'the platform counts an event on the day it happened.'
   )
 }
 
 function explainUnknownOutcome(count: number, { unknownAttempts }: BucketInput): string {
   if (unknownAttempts === 0) return 'Every attempt got an answer.'
   const attempts = countNoun(unknownAttempts, 'attempt')
-  if (count === 0) return `${attempts} got no usable answer, and no event is too many for that.`
+  if (count === 0) return `${attempts} got no usable answer; none of them explains part of the gap.`
   return (
-    `${attempts} got no usable answer; of these, ${count} can have arrived all the same, ` +
-    'beside the attempt that was accepted or without one.'
+    `${attempts} got no usable answer; ${count} of these may have arrived anyway, ` +
+    'in addition to an accepted attempt or without one.'
   )
 }
 
 function explainDeduplicated(
   count: number,
-  { shortageUnexplained, isTruncated: isCut, browserProblem }: BucketInput,
+  { shortageUnexplained, isTruncated, browserProblem }: BucketInput,
 ): string {
   const sentences = []
   if (count > 0) {
     sentences.push(
-      `The platform counts ${countNoun(count)} fewer than it took, and it has at least as many of ` +
-        'the same names from browsers: it counts an event that came both ways once.',
+      `The platform counts ${countNoun(count)} fewer than it accepted, and has at least as many ` +
+        'with the same names from browsers: it counts an event that arrived both ways once.',
     )
   }
   if (shortageUnexplained > 0) {
@@ -104,51 +104,48 @@ function explainDeduplicated(
     )
   }
   if (count === 0 && shortageUnexplained === 0) {
-    sentences.push('Nothing is missing at the platform that browsers would explain.')
+    sentences.push('No missing events are explained by browsers.')
   }
-  if (isCut) sentences.push('It lists a hundred names an hour, so rarer names may be missing.')
+  if (isTruncated)
+    sentences.push('The platform lists a hundred names per hour, so rarer names may be missing.')
   if (browserProblem !== null) {
-    sentences.push(`What browsers sent could not be read. ${browserProblem}`)
+    sentences.push(`The browser counts could not be read. ${browserProblem}`)
   }
   return sentences.join(' ')
 }
 
 function explainOtherSenders(
   count: number,
-  {
-    otherSenderNames: othersNames,
-    measuredOtherSenders: measuredOthers,
-    surplusUnexplained,
-  }: BucketInput,
+  { otherSenderNames, measuredOtherSenders, surplusUnexplained }: BucketInput,
 ): string {
   const sentences = []
-  const estimated = count - measuredOthers
-  if (measuredOthers > 0) {
+  const estimated = count - measuredOtherSenders
+  if (measuredOtherSenders > 0) {
     sentences.push(
-      `The platform has ${countNoun(measuredOthers)} under names that we did not send ` +
-        `(${listNames(othersNames)}): another integration sends to this dataset.`,
+      `The platform has ${countNoun(measuredOtherSenders)} under names that we did not send ` +
+        `(${listNames(otherSenderNames)}): another integration sends to this dataset.`,
     )
   }
   if (estimated > 0) {
     sentences.push(
-      `${countNoun(estimated)} of names that we send as well ${estimated === 1 ? 'is' : 'are'} ` +
-        'put down to another integration, since names that we do not send show that there is one.',
+      `${countNoun(estimated)} under names that we also send ${estimated === 1 ? 'is' : 'are'} ` +
+        'attributed to another integration, because names that we do not send prove one exists.',
     )
   }
   if (surplusUnexplained > 0) {
     sentences.push(
-      `The platform has ${countNoun(surplusUnexplained)} too many, and nothing shows that anybody ` +
-        'else sends to this dataset: ask who else has its token.',
+      `The platform has ${countNoun(surplusUnexplained)} too many, and there is no sign of ` +
+        'another sender to this dataset: check who else has its token.',
     )
   }
-  return sentences.join(' ') || 'Nothing shows that anybody else sends to this dataset.'
+  return sentences.join(' ') || 'There is no sign of another sender to this dataset.'
 }
 
-/** Names come from callers and from the platform: none may break the line it is shown in. */
+/** Names come from callers and the platform, so control characters are removed. */
 function listNames(names: readonly string[]): string {
   const plain = names.slice(0, NAMES_SHOWN_MAX).map(truncateName)
-  const left = names.length - plain.length
-  return left > 0 ? `${plain.join(', ')} and ${left} more` : plain.join(', ')
+  const omitted = names.length - plain.length
+  return omitted > 0 ? `${plain.join(', ')} and ${omitted} more` : plain.join(', ')
 }
 
 function truncateName(name: string): string {

@@ -10,7 +10,7 @@ import { explainDelivery } from './delivery-explanation.ts'
 const NOON = new Date('2026-11-21T12:00:00.000Z')
 const THREE_DAYS_LATER = new Date('2026-11-24T12:00:00.000Z')
 
-/** Every reason that the code writes beside a status. */
+/** Every reason that the code stores with a status. */
 const REASONS: Record<DeliveryStatus, string[]> = {
   queued: [
     'accepted_for_delivery',
@@ -37,7 +37,7 @@ const REASONS: Record<DeliveryStatus, string[]> = {
   'skipped:duplicate': ['duplicate'],
 }
 
-/** No delivery comes to these without an attempt that counts. */
+/** No delivery has these statuses without a counted attempt. */
 const TRIED: DeliveryStatus[] = ['accepted', 'retrying', 'failed:unknown']
 
 const ERRORS: (SendError | null)[] = [
@@ -62,7 +62,7 @@ const EVENTS = [
   event({ notes: { dropped: [], unknown_members: [] }, differingSubmissions: 1 }),
 ]
 
-it('says something whole about every status, reason, error and event there can be', () => {
+it('explains every combination of status, reason, error and event in full sentences', () => {
   let count = 0
   for (const one of everyDelivery()) {
     for (const about of EVENTS) {
@@ -77,7 +77,7 @@ it('says something whole about every status, reason, error and event there can b
   assert.ok(count > 2_000)
 })
 
-it('tells the statuses apart, and the reasons of a permanent failure', () => {
+it('distinguishes all statuses and the reasons of a permanent failure', () => {
   const texts = DELIVERY_STATUSES.map(status =>
     explainDelivery(delivery({ status, statusReason: REASONS[status][0] ?? '' }), event()),
   )

@@ -9,12 +9,12 @@ import { explainDelivery } from './delivery-explanation.ts'
 
 const AT = new Date('2026-11-21T12:00:00.000Z')
 
-it('says for each status what happened, why, and what happens next', () => {
+it('explains for each status what happened, why, and what happens next', () => {
   for (const [changes, explanation] of [
     [{ status: 'queued' }, 'Waiting to be sent with the next batch to this destination.'],
     [
       { status: 'queued', destinationProblem: 'the platform refuses the credential.' },
-      'Waiting: the destination is paused (The platform refuses the credential.) It goes out as ' +
+      'Waiting: the destination is paused (The platform refuses the credential.) It is sent as ' +
         'soon as the destination works again; no attempt is used up.',
     ],
     [{ status: 'sent' }, 'Handed over to the platform; its answer is not known yet.'],
@@ -33,7 +33,7 @@ it('says for each status what happened, why, and what happens next', () => {
     ],
     [
       { status: 'failed:unknown', attemptCount: 9, lastError: failure({ code: null }) },
-      'Given up after 9 attempts: the platform stops taking an event of this age. ' +
+      'Given up after 9 attempts: the platform no longer accepts the event. ' +
         'Service unavailable.',
     ],
     [{ status: 'skipped:no_destination' }, /^Not sent: the tracker has no destination\./],
@@ -50,7 +50,7 @@ it('says for each status what happened, why, and what happens next', () => {
   }
 })
 
-it('has whole sentences for every status, with and without words of the platform', () => {
+it('uses full sentences for every status, with and without a platform message', () => {
   for (const status of DELIVERY_STATUSES) {
     for (const lastError of [null, failure(), failure({ message: ' ', user_message: '' })]) {
       const said = explain({ status, lastError, attemptCount: 1 })
@@ -60,16 +60,16 @@ it('has whole sentences for every status, with and without words of the platform
   }
 })
 
-it('prefers what the platform says to its user, with code and subcode', () => {
+it('prefers the user message of the platform, with code and subcode', () => {
   const lastError = failure({ code: 100, subcode: 2804003, user_message: 'der Zeitpunkt ist alt' })
   assert.equal(
     explain({ status: 'failed:permanent', lastError }),
-    'The platform refused the event for good. Code 100/2804003: Der Zeitpunkt ist alt. ' +
+    'The platform rejected the event permanently. Code 100/2804003: Der Zeitpunkt ist alt. ' +
       'Correct the data and send it under a new event_id.',
   )
 })
 
-it('tells a withdrawal from consent that could not be read', () => {
+it('distinguishes a withdrawal from unreadable consent', () => {
   const withdrawn = { status: 'skipped:consent', statusReason: 'consent_withdrawn' }
   assert.equal(
     explain(withdrawn, { consentCapturedAt: AT }),
@@ -81,7 +81,7 @@ it('tells a withdrawal from consent that could not be read', () => {
   assert.match(explain(unread), /^Not sent: consent signals came with the event, .+\(no_signal\)/)
 })
 
-it('adds what was left out, ignored or sent again, a sentence each', () => {
+it('adds a sentence each for dropped, ignored and repeated data', () => {
   const notes = {
     dropped: [
       { field: 'user_data.ph', reason: 'This is not a whole phone number.' },
@@ -92,9 +92,9 @@ it('adds what was left out, ignored or sent again, a sentence each', () => {
   const repeated = { notes, differingSubmissions: 2, lastDifferingAt: AT }
   assert.equal(
     explain({ status: 'sent' }, repeated),
-    'Handed over to the platform; its answer is not known yet. Left out on the way in: ' +
+    'Sent to the platform; its answer is not known yet. Dropped on receipt: ' +
       'user_data.ph (This is not a whole phone number), click_ids.x (This field is not known ' +
-      'here). Ignored unknown members: utm_source, campaign. The same id came again 2 times with ' +
+      'here). Ignored unknown members: utm_source, campaign. The same ID was received again 2 times with ' +
       'a different body, last at 2026-11-21T12:00:00.000Z; the first body was kept.',
   )
 })

@@ -3,8 +3,8 @@ import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
 
 /**
- * What happened to a delivery, why, and what happens next, for a marketer as well as an engineer.
- * What was left out of the event, or came again under its id, follows as a sentence of its own.
+ * Explains what happened to a delivery, why, and what happens next, for marketers and engineers.
+ * Dropped members and differing duplicates of the event follow in separate sentences.
  */
 export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): string {
   return [...statusSentences(delivery, event), replaySentence(delivery), ...noteSentences(event)]
@@ -14,22 +14,22 @@ export function explainDelivery(delivery: StoredDelivery, event: StoredEvent): s
 
 function statusSentences(delivery: StoredDelivery, event: StoredEvent): string[] {
   const status = delivery.status as DeliveryStatus
-  const words = platformMessage(delivery)
+  const message = platformMessage(delivery)
   switch (status) {
     case 'queued':
       return [queuedSentence(delivery)]
     case 'sent':
-      return ['Handed over to the platform; its answer is not known yet.']
+      return ['Sent to the platform; its answer is not known yet.']
     case 'accepted':
       return [acceptedSentence(delivery), 'Nothing more happens.']
     case 'retrying':
-      return [attemptsSentence(delivery), words, nextSentence(delivery)]
+      return [attemptsSentence(delivery), message, nextSentence(delivery)]
     case 'failed:auth':
-      return authSentences(delivery, words)
+      return authSentences(delivery, message)
     case 'failed:permanent':
-      return permanentSentences(delivery, words)
+      return permanentSentences(delivery, message)
     case 'failed:unknown':
-      return exhaustedSentences(delivery, words)
+      return exhaustedSentences(delivery, message)
     case 'expired':
       return [
         `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
@@ -52,22 +52,24 @@ function queuedSentence({ destinationProblem, statusReason, replayedAt }: Stored
   }
   return (
     `Waiting: the destination is paused (${toSentence(destinationProblem)}) ` +
-    'It goes out as soon as the destination works again; no attempt is used up.'
+    'It is sent as soon as the destination works again; no attempt is used up.'
   )
 }
 
 function acceptedSentence(delivery: StoredDelivery): string {
   const { attemptCount, isTest, platformTraceId } = delivery
-  const attempts = attemptCount === 1 ? 'the first attempt' : attemptsOf(delivery)
+  const attempts = attemptCount === 1 ? 'the first attempt' : countAttempts(delivery)
   const test = isTest ? ' as a test event' : ''
   const trace = platformTraceId ? ` (trace ${platformTraceId})` : ''
   return `The platform accepted the event${test} with ${attempts}${trace}.`
 }
 
-function permanentSentences({ statusReason }: StoredDelivery, words: string): string[] {
+function permanentSentences({ statusReason }: StoredDelivery, message: string): string[] {
   switch (statusReason) {
     case 'payload_expired':
-      return ['Not sent: the identity payload of the event is gone, so nothing could be matched.']
+      return [
+        'Not sent: the identity payload of the event has expired, so nothing could be matched.',
+      ]
     case 'no_platform_identity':
       return [
         'Not sent: the event was accepted without identifiers for this platform, which are made ' +
@@ -79,16 +81,16 @@ function permanentSentences({ statusReason }: StoredDelivery, words: string): st
           'the platform would count it as live.',
       ]
     case 'refused_before_sending':
-      return ['Not sent, because the platform would refuse it.', words, SEND_AGAIN]
+      return ['Not sent, because the platform would reject it.', message, SEND_AGAIN]
     default:
-      return ['The platform refused the event for good.', words, SEND_AGAIN]
+      return ['The platform rejected the event permanently.', message, SEND_AGAIN]
   }
 }
 
-/** Under the same id it would be a duplicate, and the first body is kept. */
+/** The same ID would be a duplicate, and the first body is kept. */
 const SEND_AGAIN = 'Correct the data and send it under a new event_id.'
 
-function authSentences({ statusReason }: StoredDelivery, words: string): string[] {
+function authSentences({ statusReason }: StoredDelivery, message: string): string[] {
   if (statusReason === 'credential_unreadable') {
     return [
       "Not sent: the destination's stored credential could not be opened with this server's key.",
@@ -96,31 +98,31 @@ function authSentences({ statusReason }: StoredDelivery, words: string): string[
     ]
   }
   return [
-    "The platform refused the destination's credential or set-up.",
-    words,
-    'Mend it, then replay the delivery.',
+    "The platform rejected the destination's credential or configuration.",
+    message,
+    'Fix it, then replay the delivery.',
   ]
 }
 
-function exhaustedSentences(delivery: StoredDelivery, words: string): string[] {
+function exhaustedSentences(delivery: StoredDelivery, message: string): string[] {
   switch (delivery.statusReason) {
     case 'single_attempt':
       return [
         'The platform did not accept the test purchase, which is tried only once.',
-        words,
+        message,
         'Send another one, or replay this one.',
       ]
     case 'handed_back':
       return ['Not sent: the service was stopping. Send another test purchase.']
     default:
       return [
-        `Given up after ${attemptsOf(delivery)}: the platform stops taking an event of this age.`,
-        words,
+        `Given up after ${countAttempts(delivery)}: the platform no longer accepts the event.`,
+        message,
       ]
   }
 }
 
-/** Meta: the first receipt of an event id counts, and later ones within 48 hours do not. */
+/** Meta ignores an event ID that it receives again within 48 hours. */
 const DEDUPLICATION_MILLISECONDS = 48 * 3_600_000
 
 function replaySentence({ replayedAt, firstSentAt }: StoredDelivery): string {
@@ -141,10 +143,10 @@ function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): 
     )
   }
   if (statusReason === 'consent_withdrawn') {
-    const asked = event.consentCapturedAt
+    const reason = event.consentCapturedAt
       ? `the consent of ${event.consentCapturedAt.toISOString()} is older than the withdrawal`
       : 'no later consent is known'
-    return `Not sent: the visitor withdrew consent, and ${asked}. It stays in the ledger.`
+    return `Not sent: the visitor withdrew consent, and ${reason}. It stays in the ledger.`
   }
   return (
     'Not sent: consent signals came with the event, but none of them could be read as granted ' +
@@ -154,30 +156,30 @@ function consentSentence({ statusReason }: StoredDelivery, event: StoredEvent): 
 
 function platformMessage({ lastError }: StoredDelivery): string {
   if (!lastError) return ''
-  const code = lastError.code === null ? '' : `Code ${codeOf(lastError)}: `
-  const words = toSentence(lastError.user_message || lastError.message)
-  return words === '' ? '' : `${code}${words}`
+  const code = lastError.code === null ? '' : `Code ${formatCode(lastError)}: `
+  const message = toSentence(lastError.user_message || lastError.message)
+  return message === '' ? '' : `${code}${message}`
 }
 
-function codeOf({ code, subcode }: { code: number | null; subcode: number | null }): string {
+function formatCode({ code, subcode }: { code: number | null; subcode: number | null }): string {
   return subcode === null ? String(code) : `${code}/${subcode}`
 }
 
 function attemptsSentence(delivery: StoredDelivery): string {
   return delivery.attemptCount === 1
     ? 'The first attempt failed.'
-    : `The last of ${attemptsOf(delivery)} failed.`
+    : `The last of ${countAttempts(delivery)} failed.`
 }
 
 function nextSentence({ nextAttemptAt }: StoredDelivery): string {
   return nextAttemptAt ? `It is tried again at ${nextAttemptAt.toISOString()}.` : ''
 }
 
-function attemptsOf({ attemptCount }: StoredDelivery): string {
+function countAttempts({ attemptCount }: StoredDelivery): string {
   return `${attemptCount} attempt${attemptCount === 1 ? '' : 's'}`
 }
 
-/** The platform's texts come with and without a full stop, in any case and in any language. */
+/** Texts of the platform come with or without a period, in any case and any language. */
 function toSentence(text: string): string {
   const trimmed = text.trim().replace(/[.\s]+$/, '')
   if (trimmed === '') return ''
@@ -189,7 +191,7 @@ function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredE
   const sentences: string[] = []
   if (notes && notes.dropped.length > 0) {
     const dropped = notes.dropped.map(({ field, reason }) => `${field} (${trimmedReason(reason)})`)
-    sentences.push(`Left out on the way in: ${dropped.join(', ')}.`)
+    sentences.push(`Dropped on receipt: ${dropped.join(', ')}.`)
   }
   if (notes && notes.unknown_members.length > 0) {
     sentences.push(`Ignored unknown members: ${notes.unknown_members.join(', ')}.`)
@@ -198,7 +200,8 @@ function noteSentences({ notes, differingSubmissions, lastDifferingAt }: StoredE
     const times = differingSubmissions === 1 ? 'once' : `${differingSubmissions} times`
     const last = lastDifferingAt ? `, last at ${lastDifferingAt.toISOString()}` : ''
     sentences.push(
-      `The same id came again ${times} with a different body${last}; the first body was kept.`,
+      `The same ID was received again ${times} with a different body${last}; ` +
+        'the first body was kept.',
     )
   }
   return sentences

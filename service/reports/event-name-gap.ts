@@ -1,9 +1,9 @@
 import type { WaitingOfDay } from '../delivery/backlog-store.ts'
 import { OTHER_NAMES, type SentOfDay } from '../delivery/sent-counts-store.ts'
 
-/** What both sides counted of one event name on one UTC day. */
+/** The counts of both sides for one event name on one UTC day. */
 export interface EventNameCounts {
-  /** We sent something of this name that concerns the day. */
+  /** We sent events of this name that concern the day. */
   isOurs: boolean
   /** Live events that the platform accepted from us on the day. */
   accepted: number
@@ -11,16 +11,16 @@ export interface EventNameCounts {
   acceptedOnOtherDays: number
   tests: number
   unknownAttempts: number
-  /** Deliveries under way whose request may have arrived. */
+  /** Deliveries in flight whose request may have arrived. */
   inFlight: number
-  /** What the platform counts from servers, and from browsers. */
+  /** The counts of the platform by source. */
   server: number
   browser: number
 }
 
 /**
- * What explains the gap of one event name, `accepted - server`. Signed: negative where the platform
- * has more than we. The gap is the sum of all of them.
+ * The parts of the gap of one event name, `accepted - server`. Negative where the platform has more
+ * than we have. The parts add up to the gap.
  */
 export interface GapBreakdown {
   tests: number
@@ -33,10 +33,10 @@ export interface GapBreakdown {
 }
 
 /**
- * Puts the gap of one event name down to its causes. What is measured goes first. What the platform
- * then still has too much may be requests under way, attempts without an answer and, where others
- * are known to send to the dataset, their events, in this order, each as far as it reaches; what it
- * has too little may be events that a browser sent as well. The rest is nobody's.
+ * Splits the gap of one event name into its causes, measured causes first. A remaining surplus at
+ * the platform is attributed to requests in flight, then to attempts without an answer, then, when
+ * other senders are known, to their events, each up to its count. A remaining shortage is
+ * attributed to events that browsers sent too. The rest is the residual.
  */
 export function explainGap(
   counts: EventNameCounts,
@@ -75,7 +75,7 @@ const NO_GAP: GapBreakdown = {
   residual: 0,
 }
 
-/** Names of others that a report shows. The platform lists a hundred an hour. */
+/** Names of other senders in a report. The platform lists a hundred names per hour. */
 const OTHER_SENDER_NAMES_MAX = 200
 
 interface DayCountSources {
@@ -87,8 +87,8 @@ interface DayCountSources {
 }
 
 /**
- * Both sides of a day by event name. Names that we do not know are the platform's alone; where we
- * gave up counting by name, they may be ours as well and are compared together with ours.
+ * The counts of both sides of a day by event name. Unknown names belong to other senders, unless
+ * our side stopped counting by name: then they may be ours, and are compared in the shared rest.
  */
 export function countByEventName(sides: DayCountSources): Map<string, EventNameCounts> {
   const names = new Map<string, EventNameCounts>()
@@ -98,12 +98,12 @@ export function countByEventName(sides: DayCountSources): Map<string, EventNameC
   for (const { eventName, inFlight } of sides.waiting) {
     if (inFlight > 0) names.set(eventName, { ...NO_COUNTS, ...names.get(eventName), inFlight })
   }
-  const hasMore = names.has(OTHER_NAMES)
-  const strangers = Object.entries(sides.server)
+  const hasUnlistedNames = names.has(OTHER_NAMES)
+  const unknownNames = Object.entries(sides.server)
     .filter(([name, count]) => count > 0 && !names.has(name))
     .sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
-    .slice(0, hasMore ? 0 : OTHER_SENDER_NAMES_MAX)
-  for (const [name] of strangers) names.set(name, { ...NO_COUNTS, isOurs: false })
+    .slice(0, hasUnlistedNames ? 0 : OTHER_SENDER_NAMES_MAX)
+  for (const [name] of unknownNames) names.set(name, { ...NO_COUNTS, isOurs: false })
   addCounts(names, sides.server, 'server')
   addCounts(names, sides.browser, 'browser')
   return names

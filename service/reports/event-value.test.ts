@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
-it('200 writes every digit of the value that was sent', async test => {
+it('returns every digit of the submitted value', async test => {
   const service = await serviceUnderTest(test)
   for (const [value, token] of [
     ['19.95', '19.95'],
@@ -28,7 +28,7 @@ it('200 writes every digit of the value that was sent', async test => {
   }
 })
 
-it('200 writes any decimal that is allowed, digit by digit, as valid JSON', async test => {
+it('returns any valid decimal digit by digit as valid JSON', async test => {
   const service = await serviceUnderTest(test)
   const decimal = fc.stringMatching(/^-?\d{1,15}(\.\d{1,6})?$/)
   await fc.assert(
@@ -43,7 +43,7 @@ it('200 writes any decimal that is allowed, digit by digit, as valid JSON', asyn
   )
 })
 
-it('200 writes null where no value was sent, with or without a currency', async test => {
+it('returns null for a missing value, with or without a currency', async test => {
   const service = await serviceUnderTest(test)
   const value_data = { currency: 'chf', order_id: '7' }
   await service.submit(samplePurchase({ value_data }))

@@ -5,19 +5,19 @@ import type { StoredAttempt } from '../delivery/attempt-store.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
 
-/** Whose event it is, as reads name it. */
+/** The owner of an event, as reads name it. */
 export interface EventOwner {
   workspaceId: number
-  /** The tracker's id; in the single-event read the workspace's, as a decimal string (spec). */
+  /** The tracker ID; in the read of one event the workspace ID, as a decimal string. */
   signalTrackerId: string
 }
 
-/** An event as a list shows it, with its deliveries. */
+/** An event with its deliveries, as lists return it. */
 export function eventView(event: StoredEvent, owner: EventOwner, deliveries: Delivery[]): Event {
   return { ...lineageView(event, owner), deliveries }
 }
 
-/** An event as a parent or a child: the same members without the deliveries. */
+/** An event as a parent or child: the same members without deliveries. */
 export function lineageView(event: StoredEvent, owner: EventOwner): LineageEvent {
   return {
     id: event.eventId,
@@ -46,8 +46,8 @@ export function lineageView(event: StoredEvent, owner: EventOwner): LineageEvent
 }
 
 /**
- * Identity that has expired, or that a lifecycle event never had, is shown as empty. An event that
- * may not be joined to its visitor's clicks is not shown with them either.
+ * Identity that has expired, or that a lifecycle event never had, is empty. An event that may not
+ * be joined to its visitor's clicks has no session.
  */
 function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
   if (!payload) return { user_data_hashed: {}, click_ids: {}, session: null }
@@ -65,12 +65,12 @@ function identityMembers({ attributionJoin, payload, ...event }: StoredEvent) {
   }
 }
 
-/** Events on legitimate interest never had a payload, so theirs cannot expire. */
+/** Events on legitimate interest never have a payload, so it cannot expire. */
 function isPayloadExpired({ payload, consentBasis }: StoredEvent): boolean {
   return payload === null && consentBasis === 'consent'
 }
 
-/** The latest attempts that a read shows; a delivery has about twenty before it is given up. */
+/** The latest attempts in a read; a delivery has about twenty before it fails. */
 export const ATTEMPTS_SHOWN_MAX = 20
 
 export function deliveryView(
@@ -96,7 +96,7 @@ export function deliveryView(
   }
 }
 
-/** The platform's last answer, and below `attempts` each request that carried the event. */
+/** The last answer of the platform, with the requests that carried the event in `attempts`. */
 function responseView(
   { platformResponse, attemptIds }: StoredDelivery,
   attempts: readonly StoredAttempt[],

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../testing/sample-purchase.ts'
 import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 
-/** wire-shapes.md: every member is there, null or not. */
+/** All members of an event, null or not. */
 const EVENT_MEMBERS = [
   ...['id', 'workspace_id', 'signal_tracker_id', 'parent_event_id', 'event_name', 'event_time'],
   ...['action_source', 'event_class', 'order_id', 'value_amount', 'value_currency', 'created_at'],
@@ -17,7 +17,7 @@ const DELIVERY_MEMBERS = [
   ...['next_attempt_at', 'created_at', 'updated_at'],
 ].sort()
 
-it('200 has exactly the members of the wire shapes, before and after delivery', async test => {
+it('returns exactly the documented members, before and after delivery', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   await service.submit({ event_id: 'bare', event_name: 'Lead', consent_basis: 'consent' })
@@ -44,7 +44,7 @@ it('200 has exactly the members of the wire shapes, before and after delivery', 
   }
 })
 
-it('200 reads a purchase member by member', async test => {
+it('returns a purchase with the expected value of each member', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ event_time: '2026-11-21T11:30:00Z' }))
   const { event } = (await service.read('order-1001')).body
@@ -101,7 +101,7 @@ it('200 reads a purchase member by member', async test => {
   ])
 })
 
-it('404 is the same for an event of nobody and of another tracker', async test => {
+it('returns the same 404 for an unknown event and for one of another tracker', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   const { trackerSecret: secret } = await service.newTracker()
@@ -114,14 +114,14 @@ it('404 is the same for an event of nobody and of another tracker', async test =
     assert.equal(reply.status, 404)
     assert.equal(reply.text, '{"message":"This tracker has no such event."}')
   }
-  const [theirs, nobodys] = answers.map(({ headers }) => {
+  const [otherTracker, unknown] = answers.map(({ headers }) => {
     const { 'request-id': _, date, ...rest } = Object.fromEntries(headers)
     return rest
   })
-  assert.deepEqual(theirs, nobodys)
+  assert.deepEqual(otherTracker, unknown)
 })
 
-it('404 answers ids that no event can have', async test => {
+it('returns 404 for IDs that no event can have', async test => {
   const service = await serviceUnderTest(test)
   for (const id of ['%00', 'a%00b', '', '%0A', 'x'.repeat(1_536), '%F0%9F%A7%BE'.repeat(129)]) {
     const reply = await service.request('GET', `/api/v1/events/${id}`)
@@ -130,7 +130,7 @@ it('404 answers ids that no event can have', async test => {
   }
 })
 
-it('400 answers an id that is not validly percent-encoded', async test => {
+it('returns 400 for an ID with invalid percent-encoding', async test => {
   const service = await serviceUnderTest(test)
   for (const id of ['%', '%z', '%zz', 'a%2', '%ff', '%ED%A0%80', '%C0%80', '%E4%BD']) {
     const reply = await service.request('GET', `/api/v1/events/${id}`)
@@ -139,7 +139,7 @@ it('400 answers an id that is not validly percent-encoded', async test => {
   }
 })
 
-it('401 asks for the tracker secret before it says whether the event is there', async test => {
+it('returns 401 without a secret, whether or not the event exists', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   for (const id of ['order-1001', 'unknown', '%00']) {
@@ -149,7 +149,7 @@ it('401 asks for the tracker secret before it says whether the event is there', 
   }
 })
 
-it('200 answers HEAD with the headers of GET and no body', async test => {
+it('answers HEAD with the headers of GET and no body', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase())
   const path = '/api/v1/events/order-1001'
@@ -161,7 +161,7 @@ it('200 answers HEAD with the headers of GET and no body', async test => {
   assert.equal((await service.request('HEAD', path, { secret: null })).status, 401)
 })
 
-it('200 shows an event without its identity once the payload is gone', async test => {
+it('returns an event without identity after its payload expired', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ click_ids: { fbclid: 'AbC' } }))
   const before = (await service.read('order-1001')).body.event
@@ -177,7 +177,7 @@ it('200 shows an event without its identity once the payload is gone', async tes
   })
 })
 
-/** Retention drops whole partitions; this is the same to whoever reads. */
+/** Has the same effect on reads as dropping the partition. */
 async function dropPayloads({ database }: ServiceUnderTest): Promise<void> {
   await database.pool.query('truncate event_payloads')
 }

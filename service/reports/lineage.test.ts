@@ -5,7 +5,7 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 
 const CHILDREN_MAX = 100
 
-it('200 shows the parent and the children of an event, the oldest child first', async test => {
+it('returns the parent and the children of an event, oldest child first', async test => {
   const service = await serviceUnderTest(test)
   await submitChild(service, 'cart', undefined)
   await submitChild(service, 'order', 'cart')
@@ -24,7 +24,7 @@ it('200 shows the parent and the children of an event, the oldest child first', 
   assert.equal(deliveries.length, 1)
 })
 
-it('200 keeps the name of a parent that is not there yet, and shows it once it is', async test => {
+it('returns the ID of a missing parent, and the parent once it exists', async test => {
   const service = await serviceUnderTest(test)
   await submitChild(service, 'order', 'cart')
   const early = (await service.read('order')).body
@@ -34,7 +34,7 @@ it('200 keeps the name of a parent that is not there yet, and shows it once it i
   assert.equal((await service.read('order')).body.lineage.parent.id, 'cart')
 })
 
-it('200 shows no relative of another tracker', async test => {
+it('returns no parent or child of another tracker', async test => {
   const service = await serviceUnderTest(test)
   const { trackerSecret: secret } = await service.newTracker()
   for (const body of [
@@ -48,7 +48,7 @@ it('200 shows no relative of another tracker', async test => {
   assert.deepEqual(lineage, { parent: null, children: [] })
 })
 
-it('200 survives an event that is its own parent, and two that are each other’s', async test => {
+it('returns events that are their own or each other’s parent', async test => {
   const service = await serviceUnderTest(test)
   await submitChild(service, 'self', 'self')
   const { lineage } = (await service.read('self')).body
@@ -59,7 +59,7 @@ it('200 survives an event that is its own parent, and two that are each other’
   assert.equal((await service.read('a')).body.lineage.parent.id, 'b')
 })
 
-it(`200 shows the first ${CHILDREN_MAX} children of an event that has more`, async test => {
+it(`returns the first ${CHILDREN_MAX} children of an event that has more`, async test => {
   const service = await serviceUnderTest(test)
   await submitChild(service, 'order', undefined)
   for (let index = 0; index <= CHILDREN_MAX; index += 1) {

@@ -8,7 +8,7 @@ function list(service: ServiceUnderTest, query = '', options: object = {}) {
   return service.request('GET', `/api/v1/dashboard/events${query}`, options)
 }
 
-/** So many purchases, one a second. */
+/** Submits `count` purchases, one per second. */
 async function submitted(
   service: ServiceUnderTest,
   count: number,
@@ -25,7 +25,7 @@ function idsOf(body: { events: { data: { id: string }[] } }): string[] {
   return body.events.data.map(({ id }) => id)
 }
 
-it('200 lists the newest first, with their deliveries and exact links', async test => {
+it('lists events newest first with their deliveries and exact links', async test => {
   const service = await serviceUnderTest(test)
   await submitted(service, 5)
   await service.deliver()
@@ -46,7 +46,7 @@ it('200 lists the newest first, with their deliveries and exact links', async te
   assert.deepEqual(delivery.platform_response, { events_received: 5, messages: [] })
 })
 
-it('200 for a tracker without events', async test => {
+it('returns an empty list for a tracker without events', async test => {
   const service = await serviceUnderTest(test)
   const { status, body } = await list(service)
   assert.equal(status, 200)
@@ -59,7 +59,7 @@ it('200 for a tracker without events', async test => {
   })
 })
 
-it('200 with every event once over all pages, for any days and size of a page', async test => {
+it('lists every event once over all pages, for any days and page size', async test => {
   const service = await serviceUnderTest(test)
   for (const [day, count] of [3, 0, 1, 5, 2].entries()) {
     if (day > 0) service.clock.forward(86_400)
@@ -80,14 +80,14 @@ it('200 with every event once over all pages, for any days and size of a page', 
   assert.deepEqual(idsOf((await list(service, '?per_page=4&page=4')).body), [])
 })
 
-it('200 orders events of one moment in a fixed way', async test => {
+it('orders events with equal times consistently', async test => {
   const service = await serviceUnderTest(test)
   const ids = ['b', 'a', 'd', 'c']
   await Promise.all(ids.map(event_id => service.submit(samplePurchase({ event_id }))))
   assert.deepEqual(idsOf((await list(service)).body), ['d', 'c', 'b', 'a'])
 })
 
-it('200 shows nothing of another tracker', async test => {
+it('lists no events of another tracker', async test => {
   const service = await serviceUnderTest(test)
   await submitted(service, 2)
   const { trackerSecret: secret } = await service.newTracker()
@@ -96,7 +96,7 @@ it('200 shows nothing of another tracker', async test => {
   assert.equal(body.metrics.total_deliveries, 0)
 })
 
-it('200 counts each event once, however often and together with what it is sent', async test => {
+it('counts duplicate events once', async test => {
   const service = await serviceUnderTest(test)
   const body = samplePurchase({ event_id: 'same' })
   await Promise.all(Array.from({ length: 20 }, () => service.submit(body)))
@@ -105,25 +105,25 @@ it('200 counts each event once, however often and together with what it is sent'
   assert.equal(reply.body.events.total, 2)
 })
 
-it('200 caps the events of a page at a hundred', async test => {
+it('caps a page at a hundred events', async test => {
   const service = await serviceUnderTest(test)
   const { body } = await list(service, '?per_page=5000')
   assert.equal(body.events.per_page, 100)
 })
 
-it('401 without a secret', async test => {
+it('returns 401 without a secret', async test => {
   const service = await serviceUnderTest(test)
   assert.equal((await list(service, '', { secret: null })).status, 401)
 })
 
-it('422 names both fields', async test => {
+it('returns 422 naming both invalid fields', async test => {
   const service = await serviceUnderTest(test)
   const { status, body } = await list(service, '?page=0&per_page=x')
   assert.equal(status, 422)
   assert.deepEqual(Object.keys(body.errors).sort(), ['page', 'per_page'])
 })
 
-it('counts acceptance over seven days, without tests, skips and what another day planned', async test => {
+it('computes the acceptance rate of seven days without tests and skipped deliveries', async test => {
   const service = await serviceUnderTest(test)
   const metrics = async () => (await list(service)).body.metrics
   await submitted(service, 1, 'old')
@@ -159,7 +159,7 @@ it('counts acceptance over seven days, without tests, skips and what another day
   })
 })
 
-it('takes what a withdrawal stops out of the count', async test => {
+it('excludes deliveries stopped by a withdrawal from the rate', async test => {
   const service = await serviceUnderTest(test)
   await submitted(service, 2)
   await service.submit({
@@ -171,7 +171,7 @@ it('takes what a withdrawal stops out of the count', async test => {
   assert.deepEqual([metrics.total_deliveries, metrics.acceptance_rate], [0, null])
 })
 
-it('keeps the counts true to the tables', async test => {
+it('keeps the counters equal to the tables', async test => {
   const service = await serviceUnderTest(test)
   await submitted(service, 7)
   await service.deliver()

@@ -8,11 +8,11 @@ import { makeDueReports } from './make-reports.ts'
 
 const DAY = '2026-11-21'
 const HOUR = 3_600
-/** From noon of the day on which everything is sent. */
+/** Counted from noon of the day on which all events are sent. */
 const UNTIL_FIRST = 18 * HOUR
 const UNTIL_SECOND = 66 * HOUR
 
-/** Two purchases of the day, taken by the platform. */
+/** Two purchases of the day, accepted by the platform. */
 async function serviceWithSales(test: TestContext): Promise<ServiceUnderTest> {
   const service = await serviceUnderTest(test)
   for (const event_id of ['order-1', 'order-2']) await submit(service, { event_id })
@@ -34,7 +34,7 @@ async function reportsOf(service: ServiceUnderTest, day = DAY) {
   return body.reports
 }
 
-/** The only report of a day, short. */
+/** A summary of the only report of a day. */
 async function reportOf(service: ServiceUnderTest, day = DAY) {
   const [report, ...others] = await reportsOf(service, day)
   assert.deepEqual(others, [])
@@ -50,7 +50,7 @@ async function reportOf(service: ServiceUnderTest, day = DAY) {
 
 const MATCHED = { counts: [2, 2], buckets: {}, residual: 0, status: 'matched' }
 
-it('makes the report at six of the next morning, and not before', async test => {
+it('makes the report at 06:00 of the next day and not before', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(UNTIL_FIRST - 1)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
@@ -61,7 +61,7 @@ it('makes the report at six of the next morning, and not before', async test => 
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
 })
 
-it('makes it again on the third morning, with what came late', async test => {
+it('makes the report again on the third morning with late events', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(UNTIL_FIRST)
   await makeDue(service)
@@ -72,7 +72,7 @@ it('makes it again on the third morning, with what came late', async test => {
   await makeDue(service)
   assert.deepEqual(await reportOf(service), MATCHED)
   service.clock.forward(1)
-  // Beside it the second day's report is due again, and the third day's for the first time.
+  // The second day's report is due again too, and the third day's for the first time.
   await makeDue(service)
   assert.deepEqual(await reportOf(service), {
     counts: [2, 3],
@@ -93,7 +93,7 @@ it('makes it again on the third morning, with what came late', async test => {
   )
 })
 
-it('makes up for mornings that were missed, as far as the platform reaches back', async test => {
+it('catches up on missed days that the platform still has', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(5 * 24 * HOUR)
   assert.deepEqual(await makeDue(service), { made: 5, unavailable: 0, more: false })
@@ -101,7 +101,7 @@ it('makes up for mornings that were missed, as far as the platform reaches back'
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
 })
 
-it('says that a day which the platform no longer shows could not be compared', async test => {
+it('reports a day that the platform no longer has as unavailable', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(7 * 24 * HOUR)
   assert.deepEqual(await makeDue(service), { made: 6, unavailable: 1, more: false })
@@ -149,7 +149,7 @@ it('explains test events, unanswered attempts, other senders and browsers togeth
   })
 })
 
-it('remembers for a week that others send to the dataset', async test => {
+it('remembers other senders to the dataset for a week', async test => {
   const service = await serviceWithSales(test)
   await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Search' }] })
   service.clock.forward(24 * HOUR)
@@ -166,7 +166,7 @@ it('remembers for a week that others send to the dataset', async test => {
   })
 })
 
-it('leaves a surplus unexplained where nobody else shows himself', async test => {
+it('leaves a surplus unexplained without a sign of other senders', async test => {
   const service = await serviceWithSales(test)
   await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 2 }] })
   service.clock.forward(UNTIL_FIRST)
@@ -175,7 +175,7 @@ it('leaves a surplus unexplained where nobody else shows himself', async test =>
   assert.deepEqual(await reportOf(service), report)
 })
 
-it('is pending while something of the day waits, and says what may have arrived', async test => {
+it('is pending while events of the day wait, and counts those that may have arrived', async test => {
   const service = await serviceWithSales(test)
   await submit(service, { event_id: 'order-3' })
   service.clock.forward(UNTIL_FIRST)
@@ -186,7 +186,7 @@ it('is pending while something of the day waits, and says what may have arrived'
   assert.deepEqual(await reportOf(service), report)
 })
 
-it('reads counts from many pages, and as text', async test => {
+it('reads counts over many pages and as text', async test => {
   const service = await serviceWithSales(test)
   await countAs(service, { page_rows: 1, counts_as_text: true })
   service.clock.forward(3 * HOUR)
@@ -197,7 +197,7 @@ it('reads counts from many pages, and as text', async test => {
   assert.deepEqual(await reportOf(service), { ...MATCHED, counts: [3, 3] })
 })
 
-it('never takes a refusal for zero, and asks again each hour', async test => {
+it('never counts a refusal as zero and retries every hour', async test => {
   const service = await serviceWithSales(test)
   const refusal = { status: 400, code: 100, message: 'Permission Denied' }
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: refusal }])
@@ -218,7 +218,7 @@ it('never takes a refusal for zero, and asks again each hour', async test => {
   assert.deepEqual(await reportOf(service), MATCHED)
 })
 
-it('keeps the counts that it has when the platform refuses to tell them again', async test => {
+it('keeps earlier counts when the platform later refuses', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(UNTIL_FIRST)
   await makeDue(service)
@@ -235,7 +235,7 @@ it('keeps the counts that it has when the platform refuses to tell them again', 
   assert.deepEqual(await reportOf(service), MATCHED)
 })
 
-it('asks nobody for a destination that is paused or whose credential cannot be opened', async test => {
+it('sends no request for a paused destination or an unreadable credential', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(UNTIL_FIRST)
   const { pool } = service.database
@@ -249,7 +249,7 @@ it('asks nobody for a destination that is paused or whose credential cannot be o
   assert.match(await explanation(), /cannot be opened with SIGNALBOX_CREDENTIAL_KEY/)
 })
 
-it('goes on with the others when one report cannot be made, and then says so', async test => {
+it('makes the other reports when one fails, then throws', async test => {
   const service = await serviceWithSales(test)
   const other = await service.newTracker()
   const body = samplePurchase()
@@ -272,7 +272,7 @@ it('goes on with the others when one report cannot be made, and then says so', a
   assert.deepEqual(await makeDue(service), { made: 1, unavailable: 0, more: false })
 })
 
-it('makes each report once, with an id of its own, when processes make them at once', async test => {
+it('makes each report once when several processes run concurrently', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(6 * 24 * HOUR)
   await Promise.all(Array.from({ length: 4 }, () => makeDue(service)))
@@ -284,7 +284,7 @@ it('makes each report once, with an id of its own, when processes make them at o
   assert.deepEqual(rows, [{ reports: 6, ids: 6, days: 6, all_matched: true }])
 })
 
-it('stops when the run has to end, and says that more is due', async test => {
+it('stops when aborted and returns that more is due', async test => {
   const service = await serviceWithSales(test)
   service.clock.forward(UNTIL_FIRST)
   const due = { now: service.clock.now(), signal: AbortSignal.abort() }
@@ -292,7 +292,7 @@ it('stops when the run has to end, and says that more is due', async test => {
   assert.deepEqual(made, { made: 0, unavailable: 0, more: true })
 })
 
-it('makes no report for a destination that sends nothing', async test => {
+it('makes no report for a destination without events', async test => {
   const service = await serviceUnderTest(test)
   await submit(service, {})
   service.clock.forward(UNTIL_FIRST)

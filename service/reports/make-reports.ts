@@ -6,7 +6,7 @@ import { type CredentialKeys, openCredential } from '../delivery/sealed-credenti
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
 import type { CountedSource, Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { isCalendarDay, subtractDays, toDaySpan } from '../util/calendar-day.ts'
+import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../util/calendar-day.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
 import {
   type DayReconciliation,
@@ -26,30 +26,31 @@ import {
 } from './reconciliation-store.ts'
 import { isFinalReport, isReportDue, listReportDays, REPORT_DAYS_MAX } from './report-schedule.ts'
 
-/** Reports of one run; each takes one or two requests to the platform. */
+/** Reports per run. Each takes one or two requests to the platform. */
 const REPORTS_MAX = 500
 const PAGE_DESTINATIONS = 100
 
 interface DueReports {
   now: Date
-  /** Aborted when the run has to end: what is left is made by the next one. */
+  /** Stops the run; the next run makes the rest. */
   signal?: AbortSignal
 }
 
 interface DueReportsMade {
-  /** Reports with the platform's counts. */
+  /** Reports with counts of the platform. */
   made: number
-  /** Tries that got none. */
+  /** Attempts without counts. */
   unavailable: number
-  /** The run ended at its limit, so that more is due already. */
+  /** The run stopped at its limit; more reports are due. */
   more: boolean
 }
 
 /**
- * Makes every reconciliation report that is due, for all destinations that sent anything in the
- * last days. What is due is what is missing in the store, so repeats and several processes do no
- * harm. What stays unexplained in a final report raises an alert. Throws, after all others were
- * made, when one could not be made for a reason that is no answer of the platform.
+ * Makes all due reconciliation reports, for every destination that received events in the last
+ * days. A report is due when it is missing in the store, so repeats and concurrent processes are
+ * safe. A large unexplained residual in a final report raises an alert. One failed report does not
+ * stop the others; an AggregateError at the end has all failures that are not answers of the
+ * platform.
  */
 export async function makeDueReports(
   context: ReportContext & AlertContext,
@@ -73,7 +74,7 @@ export async function makeDueReports(
     }
   }
   if (failures.length > 0) {
-    throw new AggregateError(failures, `${failures.length} reconciliation reports were not made`)
+    throw new AggregateError(failures, `${failures.length} reconciliation reports failed`)
   }
   return made
 }
@@ -94,11 +95,11 @@ async function* findDueReports({ database }: ReportContext, now: Date): AsyncGen
       limit: PAGE_DESTINATIONS,
     })
     const trackerIds = [...new Set(page.map(({ trackerId }) => trackerId))]
-    const trials = await findReportAttempts(database, trackerIds, since)
+    const attempts = await findReportAttempts(database, trackerIds, since)
     for (const destination of page) {
-      const firstDay = subtractDays(destination.createdAt, 0)
+      const firstDay = formatUtcDay(destination.createdAt)
       for (const day of days.filter(day => day >= firstDay)) {
-        if (isReportDue(day, trials.get(reportAttemptKey(destination, day)), now)) {
+        if (isReportDue(day, attempts.get(reportAttemptKey(destination, day)), now)) {
           yield { destination, day }
         }
       }
@@ -116,10 +117,10 @@ interface RefreshRequest {
 
 type RefreshedReports =
   | { kind: 'made'; made: number; unavailable: number }
-  /** There is no such day, or it has not ended. */
+  /** No calendar day, or a day that has not ended. */
   | { kind: 'no_ended_day' }
 
-/** Makes the reports of a tracker's day now, due or not: one for each of its destinations. */
+/** Makes the reports of a day for all destinations of a tracker, whether or not they are due. */
 export async function refreshReports(
   context: ReportContext,
   { trackerId, date }: RefreshRequest,
@@ -136,7 +137,6 @@ export async function refreshReports(
   return refreshed
 }
 
-/** What making reports needs from outside. */
 interface ReportContext {
   database: Database
   platforms: PlatformRegistry
@@ -144,7 +144,7 @@ interface ReportContext {
   now: () => Date
 }
 
-/** Reports in which a sign of other senders is looked for, beside the one that is made. */
+/** Earlier reports that are searched for signs of other senders. */
 const EARLIER_REPORTS = 7
 
 const PAUSED = 'The destination is inactive: set a working credential, then make the report again.'
@@ -157,8 +157,8 @@ const INVALID_CONFIGURATION =
   'The configuration of the destination does not fit its platform: enter it again.'
 
 /**
- * Makes the report of one destination and UTC day, keeps it, and returns what it found. Where the
- * platform tells no counts the report says so, unless there is one with counts already.
+ * Makes, stores and returns the report of one destination and UTC day. Without counts of the
+ * platform the report is `unavailable`, and a stored report with counts stays.
  */
 async function makeReport(
   context: ReportContext,
@@ -188,25 +188,25 @@ async function reconcileWithPlatform(
   const key = { trackerId, destinationId, day }
   const earlier = await findEarlierCounts(database, key, EARLIER_REPORTS)
   const sides = { ...own, server, hasOtherSenders: earlier.some(detectOtherSenders) }
-  // A second request only where its answer can explain something.
+  // Browser counts take a second request, so they are read only when events are missing.
   const browser = hasMissingEvents(sides) ? await read('browser') : null
   return reconcileDay({ ...sides, browser })
 }
 
-/** What waits first: what is accepted in between is then in both, and never in neither. */
+/** Waiting events first: an event accepted in between is then in both counts, never in neither. */
 async function countOwnEvents(
   { database }: ReportContext,
   { trackerId, id: destinationId }: Destination,
   day: string,
 ): Promise<OwnCounts> {
-  const lane = { trackerId, destinationId }
-  const waiting = await countWaitingOfDay(database, { ...lane, ...toDaySpan(day) })
-  return { waiting, sent: await countSentOfDay(database, { ...lane, day }) }
+  const key = { trackerId, destinationId }
+  const waiting = await countWaitingOfDay(database, { ...key, ...toDaySpan(day) })
+  return { waiting, sent: await countSentOfDay(database, { ...key, day }) }
 }
 
 type DayReader = (source: CountedSource) => ReturnType<Platform['readDayCounts']>
 
-/** Asks the platform, or a sentence that says why it cannot be asked. */
+/** A reader of the platform's counts, or a sentence that explains why there is none. */
 function createDayReader(
   { platforms, credentialKeys }: ReportContext,
   { id, platform: name, config, status, sealedCredential }: Destination,
@@ -223,7 +223,7 @@ function createDayReader(
   return source => platform.readDayCounts(credentials, toDaySpan(day), source)
 }
 
-/** From so much on it is worth somebody's time: a twentieth of what was accepted, and ten. */
+/** An alert needs an unexplained residual of 5 % of the accepted events, and of ten events. */
 const SHARE_MIN = 0.05
 const EVENTS_MIN = 10
 
@@ -237,8 +237,8 @@ interface FinalReport {
 }
 
 /**
- * Raises an alert when much of a day's gap stays unexplained in its final report, and resolves it
- * when that of a later day is fine again. A day that waits or was not compared says neither.
+ * Raises an alert when the final report of a day has a large unexplained residual, and resolves it
+ * when the report of a later day does not. Pending and unavailable days change nothing.
  */
 async function updateResidualAlert(
   context: AlertContext,
@@ -254,7 +254,7 @@ async function updateResidualAlert(
   }
   const side = unexplainedResidual > 0 ? 'fewer' : 'more'
   const sentence =
-    `Of ${day} the platform counts ${unexplained} events ${side} than anything explains: ` +
+    `On ${day} the platform counts ${unexplained} events ${side} than the report explains: ` +
     'see the reconciliation report.'
   const details = { day, acceptedCount, metaCount: platformCount, unexplainedResidual }
   await raiseAlert(context, { ...subject, sentence, details }, at)

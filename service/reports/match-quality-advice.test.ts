@@ -21,7 +21,7 @@ const ALL = {
   country: 100,
 }
 
-/** Of a hundred events so many carried each key. */
+/** The number of events, of a hundred, that have each key. */
 function advise(keys: Record<string, number>, seen: KeyQuality[] = [], eventName = 'Purchase') {
   const events = [{ eventName, score: 5, eventCount: null, keys: seen }]
   return buildMatchAdvice(
@@ -35,24 +35,24 @@ function seenKey(key: string, coveragePercent: number, possibleGainPercent: numb
   return { key, coveragePercent, possibleGainPercent }
 }
 
-it('asks for the heaviest key that is missing, and says how a shop sends it', () => {
+it('recommends the missing key with the highest weight and how to send it', () => {
   assert.deepEqual(advise({ ...ALL, em: 0, ph: 0 }), [
     {
       event_name: 'Purchase',
       key: 'em',
       kind: 'send_more',
       sentence:
-        'Purchase: send `user_data.em` with more events; now none carries it, ' +
-        'and of what is missing it usually helps the match most.',
+        'Purchase: send `user_data.em` with more events; now none has it, ' +
+        'and of the missing keys it usually improves the match most.',
       possible_gain_percent: null,
     },
   ])
   assert.equal(advise({ ...ALL, ph: 12 })[0]?.key, 'ph')
-  assert.match(advise({ ...ALL, ph: 12 })[0]?.sentence ?? '', /now 12 % carry it/)
+  assert.match(advise({ ...ALL, ph: 12 })[0]?.sentence ?? '', /now 12 % have it/)
   assert.match(advise({ ...ALL, fbc: 0 })[0]?.sentence ?? '', /`event_source`/)
 })
 
-it('believes the platform where it says what a key would bring', () => {
+it('prefers the key with the largest gain according to the platform', () => {
   const seen = [seenKey('em', 0, 2), seenKey('client_user_agent', 100), seenKey('fbp', 3, 8.5)]
   const [advice] = advise({ ...ALL, em: 0, fbp: 3 }, seen)
   assert.equal(advice?.key, 'fbp')
@@ -60,13 +60,13 @@ it('believes the platform where it says what a key would bring', () => {
   assert.match(advice?.sentence ?? '', /expects up to 8\.5 % more matched conversions/)
 })
 
-it('advises nothing where nothing is missing, nor for names that only others send', () => {
+it('gives no advice for complete keys or for names of other senders', () => {
   assert.deepEqual(advise(ALL), [])
   const events = [{ eventName: 'Lead', score: 5, eventCount: null, keys: [] }]
   assert.deepEqual(buildMatchAdvice(events, [], MATCH_KEYS), [])
 })
 
-it('says when a key is lost between us and the platform', () => {
+it('reports a key that is lost on the way to the platform', () => {
   const [lost] = advise({ ...ALL, em: 95 }, [seenKey('em', 40), seenKey('ph', 81)])
   assert.equal(lost?.kind, 'lost_on_the_way')
   assert.equal(lost?.key, 'em')
@@ -75,7 +75,7 @@ it('says when a key is lost between us and the platform', () => {
   assert.deepEqual(advise({ ...ALL, em: 95 }, [seenKey('em', 76)]), [])
 })
 
-it('does not compare a handful of events', () => {
+it('does not compare fewer than twenty events', () => {
   const events = [{ eventName: 'Lead', score: 5, eventCount: null, keys: [seenKey('em', 0)] }]
   const coverage = computeMatchCoverage([
     { eventName: 'Lead', events: 19, keys: { ...ALL, em: 19 } },
@@ -85,14 +85,14 @@ it('does not compare a handful of events', () => {
   )
 })
 
-it('keeps a name that a caller gave on one short line', () => {
+it('reduces an event name to one short line', () => {
   const name = `a\u0000b\nc\u2028d\ud800${'e'.repeat(200)}`
   const [advice] = advise({ em: 0, ph: 1 }, [], name)
   assert.match(advice?.sentence ?? '', /^a b c d e{52}: send /)
   assert.equal(advice?.event_name, name)
 })
 
-it('counts Purchase first, then the names with most events, fifty at most', () => {
+it('lists Purchase first, then up to fifty names by number of events', () => {
   const ours = Array.from({ length: 60 }, (_, index) => ({
     eventName: `Event${index}`,
     events: index + 1,
@@ -104,11 +104,11 @@ it('counts Purchase first, then the names with most events, fifty at most', () =
   assert.equal(names.length, 50)
 })
 
-it('rounds shares down to a tenth, but never to none', () => {
+it('rounds shares down to a tenth but never to 0', () => {
   const ours = [{ eventName: 'Lead', events: 100_000, keys: { em: 99_999, ph: 1, fbc: 0 } }]
   assert.deepEqual(computeMatchCoverage(ours)[0]?.keys, { em: 99.9, ph: 0.1, fbc: 0 })
 })
 
-it('says nothing of names that were counted before their keys were', () => {
+it('omits names that were counted without keys', () => {
   assert.deepEqual(computeMatchCoverage([{ eventName: 'Lead', events: 5, keys: {} }]), [])
 })

@@ -2,24 +2,24 @@ import type { EventQuality, MatchKey } from '../platforms/platform.ts'
 import type { Alert } from './alert-store.ts'
 import type { EventNameCoverage, MatchAssessment } from './match-quality.ts'
 
-/** What would improve the match of one event name, kept beside the platform's answer. */
+/** Advice to improve the match quality of one event name; stored with the platform's answer. */
 interface MatchAdvice {
   event_name: string
   key: string
-  /** send_more: too few events carry it. lost_on_the_way: they do, and it does not arrive. */
+  /** send_more: too few events have the key. lost_on_the_way: events have it, but it is lost. */
   kind: 'send_more' | 'lost_on_the_way'
   sentence: string
-  /** What the platform expects of it; null when it does not say, or nothing is missing here. */
+  /** The gain that the platform expects; null when unknown or when no key is missing. */
   possible_gain_percent: number | null
 }
 
 const NAMES_MAX = 20
-/** Fewer than that, and the share is chance. */
+/** With fewer events the share is chance. */
 const EVENTS_COMPARED_MIN = 20
 const LOST_POINTS_MIN = 20
 const NAME_CHARACTERS_MAX = 60
 
-/** For each event name that we send: what to send more of, and what is lost on the way. */
+/** Advice per event name that we send: keys to send more often, and keys that are lost. */
 export function buildMatchAdvice(
   events: readonly EventQuality[],
   coverage: readonly EventNameCoverage[],
@@ -46,14 +46,14 @@ function lostKeys(
     if (seen === undefined || sent - seen < LOST_POINTS_MIN) return []
     const sentence =
       `${displayName(ours)}: ${sent} % of our events carried ${key}, and the platform sees it in ` +
-      `${seen} %. Look for another sender to this dataset that leaves it out, and for what drops ` +
-      'it on the way.'
+      `${seen} %. Look for another sender to this dataset that omits it, and for a proxy that ` +
+      'drops it.'
     const kind = 'lost_on_the_way' as const
     return [{ event_name: ours.event_name, key, kind, sentence, possible_gain_percent: null }]
   })
 }
 
-/** The one key that would bring most: as the platform says, else by its usual weight. */
+/** The key with the largest gain according to the platform, else by its usual weight. */
 function missingKey(
   { keys }: EventQuality,
   ours: EventNameCoverage,
@@ -67,10 +67,10 @@ function missingKey(
   if (!best) return []
   const { key, from } = best
   const gain = gainOf(key) > 0 ? gainOf(key) : null
-  const share = sent(key) === 0 ? 'none carries it' : `${sent(key)} % carry it`
+  const share = sent(key) === 0 ? 'none has it' : `${sent(key)} % have it`
   const why =
     gain === null
-      ? 'of what is missing it usually helps the match most'
+      ? 'of the missing keys it usually improves the match most'
       : `the platform expects up to ${gain} % more matched conversions`
   return [
     {
@@ -83,7 +83,7 @@ function missingKey(
   ]
 }
 
-/** Names are the caller's own, so they are no place to trust: a sentence stays a line. */
+/** Names come from callers, so they are reduced to one short line. */
 function displayName({ event_name: name }: EventNameCoverage): string {
   return name.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, NAME_CHARACTERS_MAX)
 }
@@ -96,15 +96,15 @@ interface MatchAlertChanges {
 interface SnapshotInput {
   assessment: MatchAssessment
   coverage: readonly EventNameCoverage[]
-  /** Our coverage beside the snapshot of a week earlier; empty when there is none. */
+  /** Our coverage in the snapshot of a week earlier; empty when there is none. */
   coverageBefore: readonly EventNameCoverage[]
 }
 
 const POINTS_FALLEN_MIN = 10
 
 /**
- * What a snapshot raises, and what it shows to be fine again. Without one of a week earlier nobody
- * knows whether the score has fallen: that alert is then left as it is.
+ * The alerts that a snapshot raises and resolves. Without a snapshot of a week earlier a fall is
+ * unknown, so that alert stays as it is.
  */
 export function evaluateMatchAlerts(snapshot: SnapshotInput): MatchAlertChanges {
   const { score, weekOverWeekChange, hasFallen, isLow } = snapshot.assessment
@@ -112,8 +112,8 @@ export function evaluateMatchAlerts(snapshot: SnapshotInput): MatchAlertChanges 
   const alerts: MatchAlertChanges = { raised: [], resolved: [] }
   if (hasFallen) {
     const fall = weekOverWeekChange?.slice(1)
-    const what = `The event match quality fell by ${fall} to ${score} within a week.`
-    const sentence = `${what} ${explainFall(snapshot)}`
+    const fallSentence = `The event match quality fell by ${fall} to ${score} within a week.`
+    const sentence = `${fallSentence} ${explainFall(snapshot)}`
     alerts.raised.push({ kind: 'emq_fell', sentence, details })
   }
   if (hasFallen === false) alerts.resolved.push('emq_fell')
@@ -126,7 +126,7 @@ export function evaluateMatchAlerts(snapshot: SnapshotInput): MatchAlertChanges 
   return alerts
 }
 
-/** The key that went missing most, of the first name that both know. */
+/** The key with the largest drop, of the first event name in both snapshots. */
 function explainFall({ coverage, coverageBefore }: SnapshotInput): string {
   for (const { event_name: name, keys: now } of coverage) {
     const before = coverageBefore.find(({ event_name }) => event_name === name)
@@ -139,7 +139,7 @@ function explainFall({ coverage, coverageBefore }: SnapshotInput): string {
     if (!most) continue
     const { key, percent } = most
     const shares = `${now[key] ?? 0} % instead of ${percent} %`
-    return `Fewer events carry ${key} than then, ${shares}: send it again.`
+    return `Fewer events have ${key} than a week ago, ${shares}: send it again.`
   }
-  return 'Our events carry the same keys as then: look at other senders to the dataset.'
+  return 'Our events have the same keys as a week ago: look at other senders to the dataset.'
 }

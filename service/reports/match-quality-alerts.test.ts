@@ -20,16 +20,16 @@ function alertsOf(changes: Partial<MatchAssessment>, before = {}, now = {}) {
 
 const FALLEN = { score: '5.0', weekOverWeekChange: '-1.2', hasFallen: true }
 
-it('resolves both when the score is fine', () => {
+it('resolves both alerts for a good score', () => {
   assert.deepEqual(alertsOf({}), { raised: [], resolved: ['emq_fell', 'emq_low'] })
 })
 
-it('leaves a fall as it is when there is nothing to compare with', () => {
+it('keeps the alert about a fall without an earlier snapshot', () => {
   const alerts = alertsOf({ weekOverWeekChange: null, hasFallen: null })
   assert.deepEqual(alerts, { raised: [], resolved: ['emq_low'] })
 })
 
-it('names the key that went missing most when the score fell', () => {
+it('names the key with the largest drop when the score fell', () => {
   const { raised, resolved } = alertsOf(FALLEN, { em: 95, ph: 60, fbp: 90 }, { em: 40, fbp: 88 })
   assert.deepEqual(resolved, ['emq_low'])
   assert.deepEqual(raised, [
@@ -37,18 +37,18 @@ it('names the key that went missing most when the score fell', () => {
       kind: 'emq_fell',
       sentence:
         'The event match quality fell by 1.2 to 5.0 within a week. ' +
-        'Fewer events carry ph than then, 0 % instead of 60 %: send it again.',
+        'Fewer events have ph than a week ago, 0 % instead of 60 %: send it again.',
       details: { score: '5.0', week_over_week_change: '-1.2' },
     },
   ])
 })
 
-it('looks elsewhere when our events carry what they carried', () => {
+it('points to other senders when our coverage is unchanged', () => {
   const [alert] = alertsOf(FALLEN, { em: 95 }, { em: 90 }).raised
   assert.match(alert?.sentence ?? '', /look at other senders/)
 })
 
-it('raises both when the score fell below 4.0', () => {
+it('raises both alerts when the score fell below 4.0', () => {
   const { raised, resolved } = alertsOf({ ...FALLEN, score: '3.9', isLow: true })
   assert.deepEqual(
     raised.map(({ kind }) => kind),

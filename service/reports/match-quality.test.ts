@@ -21,7 +21,7 @@ function sent(eventName: string, events: number) {
   return { eventName, events, keys: {} }
 }
 
-/** A snapshot of so many days earlier, at the same time of day unless told. */
+/** A snapshot `days` days earlier, by default at the same time of day. */
 function earlier(daysEarlier: number, score: string, hoursLater = 0): EarlierScore {
   const milliseconds = NOW.getTime() - daysEarlier * DAY_MILLISECONDS + hoursLater * 3_600_000
   return { daysEarlier, score, measuredAt: new Date(milliseconds) }
@@ -31,33 +31,33 @@ function assess(changes: Partial<MatchQualityInput>) {
   return assessMatchQuality({ events: [], ours: [], earlier: [], at: NOW, ...changes })
 }
 
-it('is the score of Purchase, whatever the others have', () => {
+it('is the score of Purchase when there is one', () => {
   const events = [quality('PageView', 3.1, 1_000_000), quality('Purchase', 6.25, 10)]
   assert.equal(assess({ events })?.score, '6.25')
 })
 
-it('is else the mean by the numbers of events that the platform gives, to a tenth', () => {
+it('is otherwise the mean weighted by the counts of the platform, to a tenth', () => {
   const events = [quality('PageView', 3, 900), quality('Lead', 8, 100)]
   assert.equal(assess({ events, ours: [sent('Lead', 5)] })?.score, '3.5')
 })
 
-it('weighs by our own counts where the platform leaves one out', () => {
+it('uses our counts as weights when the platform omits one', () => {
   const events = [quality('PageView', 3, 900), quality('Lead', 8), quality('Strange', 1)]
   const ours = [sent('PageView', 1), sent('Lead', 3), sent('Other', 50)]
   assert.equal(assess({ events, ours })?.score, '6.8')
 })
 
-it('weighs all alike where nobody counted', () => {
+it('uses equal weights without counts', () => {
   const events = [quality('PageView', 3), quality('Lead', 8)]
   assert.equal(assess({ events })?.score, '5.5')
   assert.equal(assess({ events: events.map(event => ({ ...event, eventCount: 0 })) })?.score, '5.5')
 })
 
-it('is nothing, and not zero, while the platform has no score', () => {
+it('is null while the platform has no score', () => {
   assert.equal(assess({ events: [] }), null)
 })
 
-it('is never outside of the scores that it is made of, and always a decimal with one place', () => {
+it('is within the range of the scores and has one fraction digit', () => {
   const event = fc.record({
     eventName: fc.string().map(name => `${name}!`),
     score: fc.integer({ min: 0, max: 100 }).map(tenths => tenths / 10),
@@ -77,7 +77,7 @@ it('is never outside of the scores that it is made of, and always a decimal with
   )
 })
 
-it('compares with the snapshot closest to seven days earlier, and with none beyond a day', () => {
+it('compares with the snapshot closest to seven days earlier, within a day', () => {
   const events = [quality('Purchase', 6.2)]
   const change = (...snapshots: EarlierScore[]) =>
     assess({ events, earlier: snapshots })?.weekOverWeekChange
@@ -86,14 +86,14 @@ it('compares with the snapshot closest to seven days earlier, and with none beyo
   assert.equal(change(earlier(6, '6.0'), earlier(7, '5.9'), earlier(8, '5.8')), '0.3')
   assert.equal(change(earlier(6, '6.2')), '0.0')
   assert.equal(change(earlier(8, '6.9')), '-0.7')
-  // As close as the other: the order in which they lie in the store must not decide.
+  // Equally close: the order in the store must not matter.
   assert.equal(change(earlier(6, '6.0'), earlier(8, '8.0')), '-1.8')
   assert.equal(change(earlier(8, '8.0'), earlier(6, '6.0')), '-1.8')
   assert.equal(change(earlier(6, '6.0', 1), earlier(8, '5.0', 2)), '1.2')
   assert.equal(change(earlier(6, '6.0', -2), earlier(8, '5.0', -1)), '0.2')
 })
 
-it('has fallen by 1.0 exactly, and not by a millionth less', () => {
+it('has fallen at exactly 1.0 and not at a millionth less', () => {
   const fallen = (score: number, before: string) =>
     assess({ events: [quality('Purchase', score)], earlier: [earlier(7, before)] })?.hasFallen
   assert.equal(fallen(6.2, '7.2'), true)
@@ -108,7 +108,7 @@ it('is low below 4.0', () => {
   assert.equal(assess({ events: [quality('Purchase', 3.9)] })?.isLow, true)
 })
 
-it('writes what the platform gave, with a digit after the point', () => {
+it('formats a score with at least one fraction digit', () => {
   for (const [score, text] of [
     [6.2, '6.2'],
     [6.25, '6.25'],
@@ -122,13 +122,13 @@ it('writes what the platform gave, with a digit after the point', () => {
   }
 })
 
-it('takes away without the dust of binary fractions', () => {
+it('subtracts without binary rounding errors', () => {
   assert.equal(formatMillionths(toMillionths(7.3) - toMillionths(7)), '0.3')
   assert.equal(formatMillionths(toMillionths(5.9) - toMillionths('7.2')), '-1.3')
   assert.equal(formatMillionths(toMillionths(1.1) - toMillionths(1.05)), '0.05')
 })
 
-it('comes back from its text unchanged', () => {
+it('round-trips scores through text', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -10_000_000n, max: 10_000_000n }), millionths => {
       assert.equal(toMillionths(formatMillionths(millionths)), millionths)

@@ -1,9 +1,10 @@
 import type { MatchKeyCounts } from '../delivery/sent-counts-store.ts'
 import type { EventQuality } from '../platforms/platform.ts'
+import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 
-/** A snapshot of the same destination from before. */
+/** An earlier snapshot of the same destination. */
 export interface EarlierScore {
-  /** UTC days from it to the new one. */
+  /** UTC days before the new snapshot. */
   daysEarlier: number
   measuredAt: Date
   /** Decimal text. */
@@ -15,35 +16,34 @@ export interface MatchAssessment {
   score: string
   /** Decimal text; null when there is no snapshot of 6 to 8 days earlier. */
   weekOverWeekChange: string | null
-  /** Fell by 1.0 or more within a week; null when nobody can know. */
+  /** Fell by 1.0 or more within a week; null when unknown. */
   hasFallen: boolean | null
   /** Below 4.0. */
   isLow: boolean
 }
 
 export interface MatchQualityInput {
-  /** What the platform says, an event name each. */
+  /** The scores of the platform, one per event name. */
   events: readonly EventQuality[]
-  /** What we count. */
+  /** Our own counts. */
   ours: readonly MatchKeyCounts[]
   earlier: readonly EarlierScore[]
   at: Date
 }
 
-/** The event whose match decides what a sale is worth to the platform. */
+/** The event whose match quality decides the value of a sale to the platform. */
 export const SCORED_EVENT_NAME = 'Purchase'
 
 const FALL_MILLIONTHS_MIN = 1_000_000n
 const FINE_MILLIONTHS_MIN = 4_000_000n
 const TENTH_MILLIONTHS = 100_000n
 const WEEK_DAYS = 7
-/** How much older a snapshot is that counts as one of a week earlier. */
+/** The age of a snapshot that counts as one week earlier. */
 export const EARLIER_DAYS = { daysMin: WEEK_DAYS - 1, daysMax: WEEK_DAYS + 1 }
-const DAY_MILLISECONDS = 86_400_000
 
 /**
- * One score for a destination, from what the platform says of each event name, and what has
- * become of it within a week (decisions section 8). Null when the platform has no score yet.
+ * The score of a destination from the scores of its event names, and its change within a week
+ * (docs/decisions/0014). Null when the platform has no score yet.
  */
 export function assessMatchQuality({
   events,
@@ -53,8 +53,8 @@ export function assessMatchQuality({
 }: MatchQualityInput): MatchAssessment | null {
   const score = computeScore(events, ours)
   if (score === null) return null
-  const before = findWeekEarlier(earlier, at)
-  const change = before && score - toMillionths(before.score)
+  const weekEarlier = findWeekEarlier(earlier, at)
+  const change = weekEarlier && score - toMillionths(weekEarlier.score)
   return {
     score: formatMillionths(score),
     weekOverWeekChange: change === null ? null : formatMillionths(change),
@@ -63,7 +63,7 @@ export function assessMatchQuality({
   }
 }
 
-/** That of Purchase as the platform gives it, else the mean of all names to a tenth. */
+/** The score of Purchase, else the weighted mean of all names rounded to a tenth. */
 function computeScore(
   events: readonly EventQuality[],
   ours: readonly MatchKeyCounts[],
@@ -82,11 +82,11 @@ function computeScore(
   return ((sum + tenths / 2n) / tenths) * TENTH_MILLIONTHS
 }
 
-/** From one source for all names: a count of the platform's and one of ours do not compare. */
+/** All weights come from one source, because the platform's counts and ours are not comparable. */
 function chooseWeights(events: readonly EventQuality[], ours: readonly MatchKeyCounts[]): bigint[] {
-  const platforms = events.map(({ eventCount }) => eventCount)
-  if (platforms.every(count => count !== null) && platforms.some(count => count > 0)) {
-    return platforms.map(count => BigInt(Math.trunc(count)))
+  const platformCounts = events.map(({ eventCount }) => eventCount)
+  if (platformCounts.every(count => count !== null) && platformCounts.some(count => count > 0)) {
+    return platformCounts.map(count => BigInt(Math.trunc(count)))
   }
   const counts = new Map(ours.map(({ eventName, events }) => [eventName, events]))
   const sent = events.map(({ eventName }) => counts.get(eventName) ?? 0)
@@ -94,38 +94,39 @@ function chooseWeights(events: readonly EventQuality[], ours: readonly MatchKeyC
   return events.map(() => 1n)
 }
 
-/** Of the snapshots 6 to 8 days earlier the one closest to 7: by days first, then by the clock. */
+/** The snapshot closest to 7 days earlier, of those 6 to 8 days earlier: by day, then by time. */
 export function findWeekEarlier<Snapshot extends EarlierScore>(
   earlier: readonly Snapshot[],
   at: Date,
 ): Snapshot | null {
   const aWeekAgo = at.getTime() - WEEK_DAYS * DAY_MILLISECONDS
   const daysApart = ({ daysEarlier }: Snapshot) => Math.abs(daysEarlier - WEEK_DAYS)
-  const apart = ({ measuredAt }: Snapshot) => Math.abs(measuredAt.getTime() - aWeekAgo)
+  const timeApart = ({ measuredAt }: Snapshot) => Math.abs(measuredAt.getTime() - aWeekAgo)
   const { daysMin, daysMax } = EARLIER_DAYS
-  const inReach = earlier.filter(
+  const candidates = earlier.filter(
     ({ daysEarlier }) => daysEarlier >= daysMin && daysEarlier <= daysMax,
   )
-  inReach.sort(
-    (a, b) => daysApart(a) - daysApart(b) || apart(a) - apart(b) || b.daysEarlier - a.daysEarlier,
+  candidates.sort(
+    (a, b) =>
+      daysApart(a) - daysApart(b) || timeApart(a) - timeApart(b) || b.daysEarlier - a.daysEarlier,
   )
-  return inReach[0] ?? null
+  return candidates[0] ?? null
 }
 
-/** Our own count of one event name, in the words of the wire: it is kept beside the answer. */
+/** Our coverage of one event name, stored with the platform's answer under its wire names. */
 export interface EventNameCoverage {
   event_name: string
   events: number
-  /** Match key (`em`) -> per cent of the events that carried it, to a tenth. */
+  /** Match key (`em`) -> percentage of the events that have it, to a tenth. */
   keys: Record<string, number>
 }
 
-/** Callers name their events; a day has some two hundred names, a person reads the first few. */
+/** A day has up to two hundred event names; people read the first few. */
 const NAMES_MAX = 50
 
 /**
- * Which share of the events of each name carried each match key: Purchase first, then by number
- * of events. A name without any key was counted before keys were, and says nothing.
+ * The share of events per name that have each match key: Purchase first, then by number of events.
+ * Names without any key were counted before keys were, and are left out.
  */
 export function computeMatchCoverage(ours: readonly MatchKeyCounts[]): EventNameCoverage[] {
   return ours
@@ -145,7 +146,7 @@ function rank({ eventName, events }: MatchKeyCounts): number {
   return eventName === SCORED_EVENT_NAME ? Number.POSITIVE_INFINITY : events
 }
 
-/** Rounded down, so that 100 means all of them; but one in a million is not none. */
+/** Rounds down, so that 100 means all events, and never down to 0. */
 function percent(count: number, events: number): number {
   if (count === 0) return 0
   const tenths = Math.floor((Math.min(count, events) * 1_000) / events)
@@ -154,12 +155,12 @@ function percent(count: number, events: number): number {
 
 const DECIMALS = 6
 
-/** Scores are reckoned in millionths: whole numbers, so that 7.3 less 7 is 0.3 and nothing else. */
+/** Scores are computed in whole millionths, so that 7.3 - 7 is exactly 0.3. */
 export function toMillionths(decimal: number | string): bigint {
   return BigInt(Math.round(Number(decimal) * 10 ** DECIMALS))
 }
 
-/** Decimal text with a digit after the point at least, as Meta writes scores: `6.0`, `-1.25`. */
+/** Decimal text with at least one fraction digit: `6.0`, `-1.25`. */
 export function formatMillionths(millionths: bigint): string {
   const sign = millionths < 0n ? '-' : ''
   const digits = String(millionths < 0n ? -millionths : millionths).padStart(DECIMALS + 1, '0')

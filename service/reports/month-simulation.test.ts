@@ -11,7 +11,7 @@ import { playMonth } from '../../testing/month/play-month.ts'
 import { testSeeds } from '../../testing/seeded-choices.ts'
 import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
-/** With the first the platform counts one copy of an event, with the second every copy. */
+/** With the first seed the platform counts one copy of an event, with the second every copy. */
 const OWN_SEEDS = [1, 2]
 
 async function playSeed(test: TestContext, seed: number) {
@@ -25,7 +25,7 @@ async function playSeed(test: TestContext, seed: number) {
   return { service, story }
 }
 
-/** The first shop's snapshots of the days from one to another, the oldest first. */
+/** The first shop's snapshots of a range of days, oldest first. */
 function snapshotsOf({ shops, snapshots }: MonthStory, from: string, until: string) {
   const ofShop = snapshots.get(shops[0]?.datasetId ?? '') ?? []
   return ofShop
@@ -33,7 +33,7 @@ function snapshotsOf({ shops, snapshots }: MonthStory, from: string, until: stri
     .toReversed()
 }
 
-/** E-mail and click came on the 15th, the e-mail address went again on the 24th. */
+/** Email and click IDs were added on the 15th; email was removed on the 24th. */
 function assertScoreFollowsKeys(story: MonthStory): void {
   const rising = snapshotsOf(story, '2026-10-15', '2026-10-22')
   const scores = rising.map(({ score }) => score)
@@ -52,7 +52,7 @@ function assertScoreFollowsKeys(story: MonthStory): void {
   const [alert, ...more] = story.alerts
   assert.deepEqual(more, [])
   assert.equal(alert?.kind, 'emq_fell')
-  assert.match(alert.sentence, /^The event match quality fell by [\d.]+ to [\d.]+ .* carry em than/)
+  assert.match(alert.sentence, /^The event match quality fell by [\d.]+ to [\d.]+ .* have em than/)
   const [raised, resolved] = story.alertMoves
   assert.deepEqual(
     [raised?.transition, resolved?.transition, story.alertMoves.length],
@@ -60,10 +60,10 @@ function assertScoreFollowsKeys(story: MonthStory): void {
   )
 }
 
-// Half of the time each waits for its store.
+// Each simulation waits for its store half of the time.
 describe('thirty days of two shops', { concurrency: true }, () => {
   for (const seed of testSeeds(OWN_SEEDS)) {
-    it(`every report says what truly happened, and the score follows what is sent (seed ${seed})`, async test => {
+    it(`makes reports that match the simulated facts, and scores that follow (seed ${seed})`, async test => {
       const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
       const { service, story } = await playSeed(test, seed).catch(cause => {
         throw new Error(again, { cause })

@@ -19,7 +19,7 @@ function labels(number: number, lastPage: number): string {
     .join(' ')
 }
 
-it('names every link of a page in the middle, absolute and exact', () => {
+it('builds every absolute link of a page in the middle', () => {
   const { links, data: _, ...rest } = page(2, { total: 60, count: 25 })
   assert.deepEqual(rest, {
     current_page: 2,
@@ -43,7 +43,7 @@ it('names every link of a page in the middle, absolute and exact', () => {
   ])
 })
 
-it('has positions of null and one page when there is nothing', () => {
+it('returns null positions and one page for an empty list', () => {
   const empty = page(1)
   assert.deepEqual([empty.from, empty.to, empty.last_page, empty.total], [null, null, 1, 0])
   assert.deepEqual([empty.prev_page_url, empty.next_page_url], [null, null])
@@ -53,14 +53,14 @@ it('has positions of null and one page when there is nothing', () => {
   )
 })
 
-it('leads back from beyond the end', () => {
+it('links back from a page past the end', () => {
   const beyond = page(9, { total: 60 })
   assert.deepEqual([beyond.from, beyond.to, beyond.next_page_url], [null, null, null])
   assert.equal(beyond.prev_page_url, `${PATH}?per_page=25&page=3`)
   assert.equal(beyond.current_page, 9)
 })
 
-it('shows every page of a short list, and the ends and neighbours of a long one', () => {
+it('links every page of a short list, and the ends and neighbors of a long one', () => {
   assert.equal(labels(1, 1), '[1]')
   assert.equal(labels(7, 13), '1 2 3 4 5 6 [7] 8 9 10 11 12 13')
   assert.equal(labels(1, 30), '[1] 2 3 4 5 6 7 8 9 10 ... 29 30')
@@ -71,7 +71,7 @@ it('shows every page of a short list, and the ends and neighbours of a long one'
   assert.equal(labels(30, 30), '1 2 ... 21 22 23 24 25 26 27 28 29 [30]')
 })
 
-it('counts pages from 1 and caps the events of one', () => {
+it('counts pages from 1 and caps the page size', () => {
   assert.deepEqual(readPageRequest({}), { page: 1, perPage: 25 })
   assert.deepEqual(readPageRequest({ page: '3', per_page: '100' }), { page: 3, perPage: 100 })
   assert.deepEqual(readPageRequest({ per_page: '101' }), { page: 1, perPage: 100 })
@@ -81,7 +81,7 @@ it('counts pages from 1 and caps the events of one', () => {
   })
 })
 
-it('refuses what is no positive integer, field by field', () => {
+it('throws a refusal per field for anything but a positive integer', () => {
   for (const wrong of ['0', '-1', '1.5', '', 'all', ' 1', '1e2', ['1', '2'], '9'.repeat(16)]) {
     assert.throws(
       () => readPageRequest({ page: wrong, per_page: wrong }),

@@ -13,38 +13,38 @@ export interface PageRequest {
   perPage: number
 }
 
-/** A page number so high that no tracker has as many events. */
+/** Higher than the number of events of any tracker. */
 const PAGE_MAX = 1_000_000_000
 
 /**
- * Reads `page` and `per_page` from the query. More events a page than allowed are capped, as the
- * specification says; throws a 422 refusal for what is no positive integer.
+ * Reads `page` and `per_page` from the query. A larger page size than allowed is capped. Throws a
+ * 422 refusal for anything but a positive integer.
  */
 export function readPageRequest(query: Record<string, unknown>): PageRequest {
-  const faults = new FieldErrorList()
-  const page = readPositiveInteger(faults, 'page', query.page) ?? 1
-  const perPage = readPositiveInteger(faults, 'per_page', query.per_page) ?? PER_PAGE_DEFAULT
-  if (!faults.isEmpty) throw Refusal.ofFields(faults.toErrors())
+  const errors = new FieldErrorList()
+  const page = readPositiveInteger(errors, 'page', query.page) ?? 1
+  const perPage = readPositiveInteger(errors, 'per_page', query.per_page) ?? PER_PAGE_DEFAULT
+  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
   return { page: Math.min(page, PAGE_MAX), perPage: Math.min(perPage, PER_PAGE_MAX) }
 }
 
-function readPositiveInteger(faults: FieldErrorList, field: string, text: unknown): number | null {
+function readPositiveInteger(errors: FieldErrorList, field: string, text: unknown): number | null {
   if (text === undefined) return null
   const isDigits = typeof text === 'string' && /^\d{1,15}$/.test(text)
   const number = isDigits ? Number(text) : 0
   if (number >= 1) return number
-  faults.add(field, `The ${field} field must be an integer of at least 1.`)
+  errors.add(field, `The ${field} field must be an integer of at least 1.`)
   return null
 }
 
 export interface PageContent extends PageRequest {
   events: Event[]
   total: number
-  /** The list's own absolute URL. */
+  /** The absolute URL of the list. */
   path: string
 }
 
-/** The envelope around a page, with every link that a reader may follow. */
+/** A page of events with the links to other pages. */
 export function buildEventPage({ events, total, path, page, perPage }: PageContent): EventPage {
   const lastPage = Math.max(1, Math.ceil(total / perPage))
   const urlOf = (number: number) =>
@@ -74,12 +74,12 @@ export function buildEventPage({ events, total, path, page, perPage }: PageConte
 }
 
 /** Pages shown on both sides of the current one, and at both ends of a long list. */
-const NEIGHBOURS = 3
+const NEIGHBORS = 3
 const ENDS = 2
-/** Up to so many pages are shown one by one. */
-const ALL_MAX = 2 * NEIGHBOURS + 8
+/** Lists with fewer pages show every page. */
+const ALL_MAX = 2 * NEIGHBORS + 8
 
-/** Laravel's slider: the ends, the neighbours of the current page, and dots for what is between. */
+/** Like the paginator of Laravel: the ends, the neighbors of the current page, and dots between. */
 function buildPageLinks(
   page: number,
   lastPage: number,
@@ -97,14 +97,14 @@ function buildPageLinks(
 
 function listShownPages(page: number, lastPage: number): number[] {
   if (lastPage < ALL_MAX) return range(1, lastPage)
-  const window = 2 * NEIGHBOURS + 4
-  if (page <= NEIGHBOURS + 5) return [...range(1, window), ...range(lastPage - ENDS + 1, lastPage)]
-  if (page >= lastPage - NEIGHBOURS - 4) {
+  const window = 2 * NEIGHBORS + 4
+  if (page <= NEIGHBORS + 5) return [...range(1, window), ...range(lastPage - ENDS + 1, lastPage)]
+  if (page >= lastPage - NEIGHBORS - 4) {
     return [...range(1, ENDS), ...range(lastPage - window + 1, lastPage)]
   }
   return [
     ...range(1, ENDS),
-    ...range(page - NEIGHBOURS, page + NEIGHBOURS),
+    ...range(page - NEIGHBORS, page + NEIGHBORS),
     ...range(lastPage - ENDS + 1, lastPage),
   ]
 }

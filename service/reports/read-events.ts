@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts'
 import { findAttempts } from '../delivery/attempt-store.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
 import { type EventSpace, eventRefKey, SPACE_NUMBERS } from '../events/event-ref.ts'
-import { listEventRefs as listIds } from '../events/list-store.ts'
+import { listEventRefs } from '../events/list-store.ts'
 import {
   findChildEvents,
   findEventsById,
@@ -14,7 +14,7 @@ import {
   type StoredEvent,
 } from '../events/store.ts'
 import { Refusal } from '../http/refusal.ts'
-import { formatUtcDay } from '../util/calendar-day.ts'
+import { subtractDays } from '../util/calendar-day.ts'
 import { explainDelivery } from './delivery-explanation.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
 import { buildEventPage, type PageRequest } from './pagination.ts'
@@ -22,51 +22,48 @@ import { buildEventPage, type PageRequest } from './pagination.ts'
 interface ListRequest {
   tracker: TrackerIdentity
   page: PageRequest
-  /** The list's own absolute URL, for its links. */
+  /** The absolute URL of the list, for its links. */
   path: string
   at: Date
 }
 
-/**
- * listEventRefs: a page of the tracker's events with their deliveries, and the rates of the week.
- */
+/** listEvents: a page of events with their deliveries, and the acceptance rate of the week. */
 export async function listEvents(
   database: Database,
   { tracker, page, path, at }: ListRequest,
 ): Promise<{ events: EventPage; metrics: DashboardMetrics }> {
   const { trackerId, workspaceId } = tracker
   const offset = (page.page - 1) * page.perPage
-  const [{ total, events: places }, metrics] = await Promise.all([
-    listIds(database, { trackerId, offset, limit: page.perPage }),
+  const [{ total, events: refs }, metrics] = await Promise.all([
+    listEventRefs(database, { trackerId, offset, limit: page.perPage }),
     acceptanceMetrics(database, trackerId, at),
   ])
   const [stored, deliveries] = await Promise.all([
-    findEventsByRef(database, trackerId, places),
-    findDeliveries(database, trackerId, places),
+    findEventsByRef(database, trackerId, refs),
+    findDeliveries(database, trackerId, refs),
   ])
   const owner = { workspaceId, signalTrackerId: trackerId }
-  const byPlace = new Map(stored.map(event => [eventRefKey(event), event]))
-  const events = places.flatMap(place => {
-    const event = byPlace.get(eventRefKey(place))
+  const eventsByKey = new Map(stored.map(event => [eventRefKey(event), event]))
+  const events = refs.flatMap(ref => {
+    const event = eventsByKey.get(eventRefKey(ref))
     if (!event) return []
-    const own = deliveries.filter(delivery => eventRefKey(delivery) === eventRefKey(place))
+    const own = deliveries.filter(delivery => eventRefKey(delivery) === eventRefKey(ref))
     const views = own.map(delivery => deliveryView(delivery, owner, []))
     return [eventView(event, owner, views)]
   })
   return { events: buildEventPage({ ...page, events, total, path }), metrics }
 }
 
-const DAY_MILLISECONDS = 86_400_000
 const WINDOW_DAYS = 7
 const RATE_DIGITS = 4
 
-/** Today and the six UTC days before it. When nothing was planned there is no rate: null, not 0. */
+/** Today and the six UTC days before. The rate is null when no delivery was planned. */
 async function acceptanceMetrics(
   database: Database,
   trackerId: string,
   at: Date,
 ): Promise<DashboardMetrics> {
-  const since = formatUtcDay(new Date(at.getTime() - (WINDOW_DAYS - 1) * DAY_MILLISECONDS))
+  const since = subtractDays(at, WINDOW_DAYS - 1)
   const { planned, accepted } = await countAcceptance(database, trackerId, since)
   return {
     accepted,
@@ -76,15 +73,15 @@ async function acceptanceMetrics(
   }
 }
 
-/** `space` null: the secret's event, and where there is none the page's. */
+/** When `space` is null, the event of the secret key, else that of the publishable key. */
 interface EventLookup {
   eventId: string
   space: EventSpace | null
 }
 
 /**
- * getEvent: one event with its parent, its children and the outcomes of its deliveries. Throws a
- * 404 refusal when the tracker has no such event, even if another tracker has it.
+ * getEvent: an event with its parent, its children and the outcomes of its deliveries. Throws a 404
+ * refusal when the tracker has no such event, even if another tracker has one.
  */
 export async function readEvent(
   database: Database,
@@ -117,7 +114,7 @@ export async function readEvent(
   }
 }
 
-/** An event may name a parent of its own space, and one of the other where that has none. */
+/** The parent has the same space as the event, else the other one. */
 async function findParent(
   database: Database,
   trackerId: string,

@@ -24,7 +24,7 @@ async function storeReport({ database, tracker, clock }: ServiceUnderTest): Prom
   )
 }
 
-it('200 shows the report of a day with its destination', async test => {
+it('returns the report of a day with its destination', async test => {
   const service = await serviceUnderTest(test)
   await storeReport(service)
   const { status, body } = await reconciliation(service, `?date=${DAY}`)
@@ -50,7 +50,7 @@ it('200 shows the report of a day with its destination', async test => {
   assert.equal(destination.id, service.tracker.destinationId)
 })
 
-it('200 is empty on a day without reports, and for another tracker', async test => {
+it('returns no reports for a day without any and for another tracker', async test => {
   const service = await serviceUnderTest(test)
   await storeReport(service)
   const other = await reconciliation(service, '?date=2026-11-19')
@@ -60,7 +60,7 @@ it('200 is empty on a day without reports, and for another tracker', async test 
   assert.deepEqual(theirs.body, { date: DAY, reports: [] })
 })
 
-it('200 shows snapshots with decimals as they are stored', async test => {
+it('returns snapshots with decimals as stored', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, destinationId } = service.tracker
   for (const [id, day, score, change] of [
@@ -85,7 +85,7 @@ it('200 shows snapshots with decimals as they are stored', async test => {
   assert.deepEqual(theirs.body, { snapshots: [] })
 })
 
-it('200 shows the newest answers whole, and beyond 8 MB only the scores', async test => {
+it('returns the newest answers up to 8 MB and only scores beyond', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId, destinationId } = service.tracker
   for (const [id, day] of [
@@ -113,13 +113,13 @@ it('200 shows the newest answers whole, and beyond 8 MB only the scores', async 
   )
 })
 
-it('401 without a secret', async test => {
+it('returns 401 without a secret', async test => {
   const service = await serviceUnderTest(test)
   assert.equal((await reconciliation(service, `?date=${DAY}`, { secret: null })).status, 401)
   assert.equal((await service.request('GET', '/api/v1/reports/emq', { secret: null })).status, 401)
 })
 
-it('422 for what is no day of the calendar', async test => {
+it('returns 422 for anything but a calendar day', async test => {
   const service = await serviceUnderTest(test)
   const wrong = ['', '?date=', '?date=yesterday', '?date=2026-02-30', '?date=2026-11-20T00:00:00Z']
   for (const query of [...wrong, '?date=0000-01-01', '?date=2026-1-1', '?date=a&date=b']) {

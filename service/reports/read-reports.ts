@@ -12,21 +12,17 @@ import { type Destination, findDestination } from '../delivery/destination-store
 import { Refusal } from '../http/refusal.ts'
 import { isCalendarDay } from '../util/calendar-day.ts'
 import type { EventOwner } from './event-view.ts'
-import {
-  findReports,
-  findSnapshots,
-  type StoredReport,
-  type StoredSnapshot,
-} from './report-store.ts'
+import { findReports, type StoredReport } from './reconciliation-store.ts'
+import { findSnapshots, type StoredSnapshot } from './snapshot-store.ts'
 
 interface ReconciliationRequest {
   tracker: TrackerIdentity
-  /** As it came in the query. */
+  /** The query parameter, unchecked. */
   date: unknown
   at: Date
 }
 
-/** getReconciliationReport: empty before the day's reports are made. */
+/** getReconciliationReport: the reports of a day, empty until they are made. */
 export async function readReconciliation(
   database: Database,
   { tracker: { trackerId, workspaceId }, date, at }: ReconciliationRequest,
@@ -41,7 +37,7 @@ export async function readReconciliation(
   return { date: day, reports }
 }
 
-/** getEmqReport: the newest snapshots first. */
+/** getEmqReport: snapshots of the match quality, newest first. */
 export async function readSnapshots(
   database: Database,
   { trackerId, workspaceId }: TrackerIdentity,
@@ -51,11 +47,11 @@ export async function readSnapshots(
   return { snapshots: snapshots.map(snapshot => snapshotView(snapshot, owner)) }
 }
 
-/** A day of the calendar as YYYY-MM-DD; throws a 422 refusal for anything else. */
+/** A calendar day as YYYY-MM-DD. Throws a 422 refusal for anything else. */
 function requireDay(date: unknown): string {
   if (date === undefined) throw invalidDate('is required')
   if (typeof date !== 'string' || !isCalendarDay(date)) {
-    throw invalidDate('must be a day of the calendar, such as 2026-11-20')
+    throw invalidDate('must be a calendar day, such as 2026-11-20')
   }
   return date
 }

@@ -6,7 +6,7 @@ import { type DayReconciliation, type ReconciliationInput, reconcileDay } from '
 const NAMES = ['Purchase', 'Lead', 'Search', '__proto__', '(other names)']
 const count = fc.integer({ min: 0, max: 1_000 })
 
-/** Parts of the accepted ones are never more than all. */
+/** The parts never exceed the accepted events. */
 const sentCounts = fc
   .record({
     ofThisDay: count,
@@ -51,7 +51,7 @@ function total(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
-it('the gap is the sum of the buckets and what is unexplained, always', () => {
+it('splits the gap into the buckets and the unexplained residual', () => {
   fc.assert(
     fc.property(sides, input => {
       const report = reconcileDay(input)
@@ -64,7 +64,7 @@ it('the gap is the sum of the buckets and what is unexplained, always', () => {
   )
 })
 
-it('no bucket explains more than its cause', () => {
+it('explains no more per bucket than its cause', () => {
   fc.assert(
     fc.property(sides, input => {
       const { buckets, unexplainedResidual } = reconcileDay(input)
@@ -81,7 +81,7 @@ it('no bucket explains more than its cause', () => {
   )
 })
 
-it('what happened just as it was counted leaves nothing unexplained', () => {
+it('leaves nothing unexplained when all causes were counted', () => {
   fc.assert(
     fc.property(byName(sentCounts), names => {
       const server = names.map(([name, counts]) => {

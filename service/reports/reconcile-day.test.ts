@@ -27,7 +27,7 @@ function counted(counts: Record<string, number>, isTruncated = false): DayCounts
 
 const QUIET = { names: [], isTruncated: false }
 
-/** Ten purchases on both sides, with changes. */
+/** Ten purchases on both sides, with overrides. */
 function day(changes: Partial<ReconciliationInput> = {}) {
   return reconcileDay({
     sent: [sent('Purchase', { accepted: 10 })],
@@ -50,7 +50,7 @@ function summary(report: ReturnType<typeof reconcileDay>) {
   }
 }
 
-it('matches when both sides count the same, and still has every bucket', () => {
+it('matches equal counts and still has every bucket', () => {
   const report = day()
   assert.deepEqual(summary(report), { gap: 0, buckets: {}, residual: 0, status: 'matched' })
   assert.deepEqual(Object.keys(report.buckets).sort(), [
@@ -65,17 +65,17 @@ it('matches when both sides count the same, and still has every bucket', () => {
   assert.deepEqual(report.eventCounts, { accepted: { Purchase: 10 }, meta: { Purchase: 10 } })
 })
 
-it('puts test events down as measured, since the platform counts them', () => {
+it('explains test events as measured', () => {
   const report = day({
     sent: [sent('Purchase', { accepted: 10, tests: 3 })],
     server: counted({ Purchase: 13 }),
   })
   const buckets = { test_events: [-3, 'measured'] }
   assert.deepEqual(summary(report), { gap: -3, buckets, residual: 0, status: 'explained' })
-  assert.match(report.buckets.test_events.explanation, /took 3 test events of this day/)
+  assert.match(report.buckets.test_events.explanation, /accepted 3 test events of this day/)
 })
 
-it('counts an event on its own day, whenever it was sent', () => {
+it('counts an event on the day it happened', () => {
   const counts = { accepted: 10, acceptedOfOtherDays: 4, acceptedOnOtherDays: 1 }
   const report = day({ sent: [sent('Purchase', counts)], server: counted({ Purchase: 7 }) })
   const buckets = { late_event_time: [3, 'measured'] }
@@ -83,7 +83,7 @@ it('counts an event on its own day, whenever it was sent', () => {
   assert.match(report.buckets.late_event_time.explanation, /4 events .* 1 event of this day/)
 })
 
-it('lets attempts without an answer explain as much as there are of them', () => {
+it('explains up to as many events as there are attempts without an answer', () => {
   const own = { sent: [sent('Purchase', { accepted: 10, unknownAttempts: 2 })] }
   const within = day({ ...own, server: counted({ Purchase: 11 }) })
   const buckets = { unknown_outcome: [-1, 'estimated'] }
@@ -98,7 +98,7 @@ it('lets attempts without an answer explain as much as there are of them', () =>
   assert.match(beyond.buckets.other_senders.explanation, /3 events too many/)
 })
 
-it('stays pending while anything of the day waits, and counts what is under way', () => {
+it('is pending while events of the day wait and counts those in flight', () => {
   const waiting = {
     names: [
       { eventName: 'Purchase', waiting: 5, inFlight: 2 },
@@ -109,13 +109,13 @@ it('stays pending while anything of the day waits, and counts what is under way'
   const report = day({ waiting, server: counted({ Purchase: 12 }) })
   const buckets = { pending: [-2, 'estimated'] }
   assert.deepEqual(summary(report), { gap: -2, buckets, residual: 0, status: 'pending' })
-  assert.match(report.buckets.pending.explanation, /^6 events of this day still wait/)
+  assert.match(report.buckets.pending.explanation, /^6 events of this day are waiting/)
   const equal = day({ waiting })
   assert.equal(equal.status, 'pending')
   assert.deepEqual([equal.buckets.pending.count, equal.buckets.pending.basis], [0, 'measured'])
 })
 
-it('does not count an attempt that is under way and without an answer twice', () => {
+it('does not count an attempt in flight without an answer twice', () => {
   const report = day({
     sent: [sent('Purchase', { accepted: 10, unknownAttempts: 1 })],
     waiting: { names: [{ eventName: 'Purchase', waiting: 1, inFlight: 1 }], isTruncated: false },
@@ -124,7 +124,7 @@ it('does not count an attempt that is under way and without an answer twice', ()
   assert.deepEqual(summary(report).buckets, { pending: [-1, 'estimated'] })
 })
 
-it('lets the events of browsers explain what the platform counts once, up to their number', () => {
+it('explains missing events with browser events, up to their number', () => {
   const server = counted({ Purchase: 6 })
   const within = day({ server, browser: counted({ Purchase: 9 }) })
   const buckets = { platform_deduplicated: [4, 'estimated'] }
@@ -139,24 +139,24 @@ it('lets the events of browsers explain what the platform counts once, up to the
   assert.match(beyond.buckets.platform_deduplicated.explanation, /3 events more are missing/)
 })
 
-it('says so when the browsers could not be asked, or the platform leaves out names', () => {
+it('mentions unreadable browser counts and unlisted names', () => {
   const sentence = 'The platform asks to be left alone.'
   const browser = { kind: 'unavailable', cause: 'throttled', sentence, waitSeconds: 60 } as const
   const report = day({ server: counted({ Purchase: 6 }, true), browser })
   assert.deepEqual(summary(report), { gap: 4, buckets: {}, residual: 4, status: 'unexplained' })
   const { explanation } = report.buckets.platform_deduplicated
-  assert.match(explanation, /hundred names an hour/)
+  assert.match(explanation, /hundred names per hour/)
   assert.ok(explanation.endsWith(sentence))
 })
 
-it('puts names that we did not send down to others, measured', () => {
+it('attributes unknown names to other senders as measured', () => {
   const report = day({ server: counted({ Purchase: 10, Lead: 4, Search: 2 }) })
   const buckets = { other_senders: [-6, 'measured'] }
   assert.deepEqual(summary(report), { gap: -6, buckets, residual: 0, status: 'explained' })
   assert.match(report.buckets.other_senders.explanation, /6 events .*\(Lead, Search\)/)
 })
 
-it('puts a surplus of our own names down to others only where others show themselves', () => {
+it('attributes a surplus of our names to other senders only when they are known', () => {
   const server = counted({ Purchase: 13 })
   assert.deepEqual(summary(day({ server })), {
     gap: -3,
@@ -169,10 +169,10 @@ it('puts a surplus of our own names down to others only where others show themse
   assert.deepEqual(summary(day({ server, hasOtherSenders: true })), { ...others, buckets })
   const today = day({ server: counted({ Purchase: 13, Lead: 1 }) })
   assert.deepEqual(summary(today).buckets, { other_senders: [-4, 'estimated'] })
-  assert.match(today.buckets.other_senders.explanation, /1 event under .* 3 events of names/)
+  assert.match(today.buckets.other_senders.explanation, /1 event under .* 3 events under names/)
 })
 
-it('does not take a name of test events alone for one of others', () => {
+it('does not attribute a name with only test events to other senders', () => {
   const report = day({
     sent: [sent('Purchase', { accepted: 10 }), sent('Lead', { tests: 2 })],
     server: counted({ Purchase: 10, Lead: 3 }),
@@ -186,7 +186,7 @@ it('does not take a name of test events alone for one of others', () => {
   assert.deepEqual(report.eventCounts.accepted, { Purchase: 10, Lead: 0 })
 })
 
-it('explains all at once, each cause with its own part', () => {
+it('explains several causes together, each with its part', () => {
   const report = day({
     sent: [
       sent('Purchase', { accepted: 100, acceptedOfOtherDays: 8, tests: 5, unknownAttempts: 2 }),
@@ -211,7 +211,7 @@ it('explains all at once, each cause with its own part', () => {
   })
 })
 
-it('does not let too many of one name make up for too few of another', () => {
+it('does not offset missing events of one name with extra events of another', () => {
   const report = day({
     sent: [sent('Purchase', { accepted: 10 }), sent('Lead', { accepted: 10 })],
     server: counted({ Purchase: 12, Lead: 8 }),
@@ -219,7 +219,7 @@ it('does not let too many of one name make up for too few of another', () => {
   assert.deepEqual(summary(report), { gap: 0, buckets: {}, residual: 0, status: 'unexplained' })
 })
 
-it('compares what we gave up counting by name as one, with all that we do not know', () => {
+it('compares names that we stopped counting together with unknown names', () => {
   const report = day({
     sent: [sent('Purchase', { accepted: 10 }), sent('(other names)', { accepted: 5 })],
     server: counted({ Purchase: 10, 'custom-1': 3, 'custom-2': 2 }),
@@ -228,7 +228,7 @@ it('compares what we gave up counting by name as one, with all that we do not kn
   assert.deepEqual(report.eventCounts.meta, { Purchase: 10, '(other names)': 5 })
 })
 
-it('shows the two hundred largest names of others, and the rest as one', () => {
+it('lists the two hundred largest names of other senders and the rest as one', () => {
   const names = Array.from({ length: 250 }, (_, index) => [`name-${index}`, index + 1] as const)
   const report = day({ server: counted({ Purchase: 10, ...Object.fromEntries(names) }) })
   const { meta } = report.eventCounts
@@ -237,7 +237,7 @@ it('shows the two hundred largest names of others, and the rest as one', () => {
   assert.deepEqual(summary(report).buckets, { other_senders: [-(250 * 251) / 2, 'measured'] })
 })
 
-it('takes any name for a name', () => {
+it('accepts any event name', () => {
   const counts = JSON.parse('{"__proto__": 2, "constructor": 1, "Purchase": 10}')
   const report = day({
     sent: [sent('Purchase', { accepted: 10 }), sent('__proto__', { accepted: 2 })],
@@ -249,19 +249,19 @@ it('takes any name for a name', () => {
   assert.deepEqual(summary(report).buckets, { other_senders: [-1, 'measured'] })
 })
 
-it('lets no name break the sentence in which it is shown', () => {
+it('removes control characters from names in sentences', () => {
   const report = day({ server: counted({ Purchase: 10, 'a\u001b[31m\nb': 1 }) })
   assert.match(report.buckets.other_senders.explanation, /\(a \[31m b\)/)
 })
 
-it('asks for browsers only where something is missing', () => {
+it('reads browser counts only when events are missing', () => {
   const sides = { sent: [sent('Purchase', { accepted: 2 })], waiting: QUIET, hasOtherSenders: true }
   assert.equal(hasMissingEvents({ ...sides, server: counted({ Purchase: 1 }) }), true)
   assert.equal(hasMissingEvents({ ...sides, server: counted({ Purchase: 2 }) }), false)
   assert.equal(hasMissingEvents({ ...sides, server: counted({ Purchase: 3 }) }), false)
 })
 
-it('never takes counts that are not there for zero', () => {
+it('never treats missing counts as zero', () => {
   const own = { sent: [sent('Purchase', { accepted: 10, tests: 2 })], waiting: QUIET }
   const report = describeUnavailableDay(own, 'The platform refuses to tell.')
   assert.deepEqual(summary(report), { gap: 10, buckets: {}, residual: 10, status: 'unavailable' })

@@ -10,7 +10,7 @@ import {
   type GapBreakdown,
 } from './event-name-gap.ts'
 
-/** What our side knows of one destination's UTC day. */
+/** Our counts for one destination and UTC day. */
 export interface OwnCounts {
   sent: readonly SentOfDay[]
   waiting: WaitingCounts
@@ -18,20 +18,20 @@ export interface OwnCounts {
 
 export interface ReconciliationInput extends OwnCounts {
   server: DayCounts
-  /** Null when nobody asked, since nothing is missing at the platform. */
+  /** Null when not read, because no events are missing at the platform. */
   browser: DayCounts | Unavailable | null
-  /** A report of the days before shows that others send to the dataset too. */
+  /** An earlier report shows other senders to the dataset. */
   hasOtherSenders: boolean
 }
 
 export interface Bucket {
-  /** Its part of the gap: negative when the platform has more than we. */
+  /** Its part of the gap: negative when the platform has more than we have. */
   count: number
   basis: 'measured' | 'estimated'
   explanation: string
 }
 
-/** `countAccepted - metaCount` is the sum of the buckets and `unexplainedResidual`, always. */
+/** `acceptedCount - platformCount` is always the sum of the buckets and `unexplainedResidual`. */
 export interface DayReconciliation {
   acceptedCount: number
   platformCount: number
@@ -46,19 +46,19 @@ export function reconcileDay(sides: ReconciliationInput): DayReconciliation {
   const names = countNames(sides)
   const eventCounts = toEventCounts(names)
   const hasOtherSenders = sides.hasOtherSenders || detectOtherSenders(eventCounts)
-  const accounts = [...names.values()].map(counts => explainGap(counts, { hasOtherSenders }))
-  const grounds = toBucketInput(sides, names, accounts)
+  const breakdowns = [...names.values()].map(counts => explainGap(counts, { hasOtherSenders }))
+  const input = toBucketInput(sides, names, breakdowns)
   return {
     acceptedCount: sum(names.values(), ({ accepted }) => accepted),
     platformCount: sum(names.values(), ({ server }) => server),
     eventCounts,
-    buckets: toBuckets(accounts, grounds),
-    unexplainedResidual: sum(accounts, ({ residual }) => residual),
-    status: decideStatus(names, accounts, grounds.waiting),
+    buckets: toBuckets(breakdowns, input),
+    unexplainedResidual: sum(breakdowns, ({ residual }) => residual),
+    status: decideStatus(names, breakdowns, input.waiting),
   }
 }
 
-/** The platform told no counts, which are never taken for zero: nothing is explained. */
+/** The result without counts of the platform. They never count as zero: nothing is explained. */
 export function describeUnavailableDay(own: OwnCounts, sentence: string): DayReconciliation {
   const names = countByEventName({ ...own, waiting: own.waiting.names, server: {}, browser: {} })
   const acceptedCount = sum(names.values(), ({ accepted }) => accepted)
@@ -81,7 +81,9 @@ export function describeUnavailableDay(own: OwnCounts, sentence: string): DayRec
   }
 }
 
-/** The platform counts fewer of some name than it took: what browsers sent may tell why. */
+/**
+ * Whether the platform counts fewer of some name than it accepted; browser counts may explain it.
+ */
 export function hasMissingEvents(sides: Omit<ReconciliationInput, 'browser'>): boolean {
   const names = countNames({ ...sides, browser: null })
   return [...names.values()].some(
@@ -89,7 +91,9 @@ export function hasMissingEvents(sides: Omit<ReconciliationInput, 'browser'>): b
   )
 }
 
-/** The platform has a name that we did not send. Every name of ours is in `accepted`, if with 0. */
+/**
+ * Whether the platform has a name that we did not send. `accepted` has all our names, even with 0.
+ */
 export function detectOtherSenders({ accepted, meta }: DayReconciliation['eventCounts']): boolean {
   return Object.keys(meta).some(name => !Object.hasOwn(accepted, name))
 }
@@ -112,7 +116,7 @@ function countNames({
 function toEventCounts(names: Map<string, EventNameCounts>): DayReconciliation['eventCounts'] {
   const ours = [...names].filter(([, { isOurs }]) => isOurs)
   const theirs = [...names].filter(([, { server }]) => server > 0)
-  // Not by assignment: a name may be `__proto__`.
+  // `fromEntries` is safe for a name such as `__proto__`; assignment is not.
   return {
     accepted: Object.fromEntries(ours.map(([name, { accepted }]) => [name, accepted])),
     meta: Object.fromEntries(theirs.map(([name, { server }]) => [name, server])),
@@ -122,10 +126,10 @@ function toEventCounts(names: Map<string, EventNameCounts>): DayReconciliation['
 function toBucketInput(
   { waiting, server, browser }: ReconciliationInput,
   names: Map<string, EventNameCounts>,
-  accounts: readonly GapBreakdown[],
+  breakdowns: readonly GapBreakdown[],
 ): BucketInput {
   const all = [...names.values()]
-  const residuals = accounts.map(({ residual }) => residual)
+  const residuals = breakdowns.map(({ residual }) => residual)
   return {
     sentOfOtherDays: sum(all, ({ acceptedOfOtherDays }) => acceptedOfOtherDays),
     sentOnOtherDays: sum(all, ({ acceptedOnOtherDays }) => acceptedOnOtherDays),
@@ -142,18 +146,18 @@ function toBucketInput(
 }
 
 function toBuckets(
-  accounts: readonly GapBreakdown[],
-  grounds: BucketInput,
+  breakdowns: readonly GapBreakdown[],
+  input: BucketInput,
 ): Record<BucketName, Bucket> {
   const counts: Record<BucketName, number> = {
-    test_events: sum(accounts, ({ tests }) => tests),
-    pending: sum(accounts, ({ pending }) => pending),
-    late_event_time: sum(accounts, ({ late }) => late),
-    unknown_outcome: sum(accounts, ({ unknown }) => unknown),
-    platform_deduplicated: sum(accounts, ({ deduplicated }) => deduplicated),
-    other_senders: sum(accounts, ({ others }) => others),
+    test_events: sum(breakdowns, ({ tests }) => tests),
+    pending: sum(breakdowns, ({ pending }) => pending),
+    late_event_time: sum(breakdowns, ({ late }) => late),
+    unknown_outcome: sum(breakdowns, ({ unknown }) => unknown),
+    platform_deduplicated: sum(breakdowns, ({ deduplicated }) => deduplicated),
+    other_senders: sum(breakdowns, ({ others }) => others),
   }
-  const sentences = explainBuckets(counts, grounds)
+  const sentences = explainBuckets(counts, input)
   const bucket = (name: BucketName, isMeasured: boolean): Bucket => ({
     count: counts[name],
     basis: isMeasured ? 'measured' : 'estimated',
@@ -165,22 +169,19 @@ function toBuckets(
     late_event_time: bucket('late_event_time', true),
     unknown_outcome: bucket('unknown_outcome', false),
     platform_deduplicated: bucket('platform_deduplicated', false),
-    other_senders: bucket(
-      'other_senders',
-      counts.other_senders === 0 - grounds.measuredOtherSenders,
-    ),
+    other_senders: bucket('other_senders', counts.other_senders === 0 - input.measuredOtherSenders),
   }
 }
 
-/** Judged by name, so that too many of one name do not make up for too few of another. */
+/** Compares by name, so that extra events of one name do not hide missing events of another. */
 function decideStatus(
   names: Map<string, EventNameCounts>,
-  accounts: readonly GapBreakdown[],
+  breakdowns: readonly GapBreakdown[],
   waiting: number,
 ): ReportStatus {
   if (waiting > 0) return 'pending'
   if ([...names.values()].every(({ accepted, server }) => accepted === server)) return 'matched'
-  return accounts.every(({ residual }) => residual === 0) ? 'explained' : 'unexplained'
+  return breakdowns.every(({ residual }) => residual === 0) ? 'explained' : 'unexplained'
 }
 
 function sum<Item>(items: Iterable<Item>, count: (item: Item) => number): number {

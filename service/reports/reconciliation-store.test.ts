@@ -6,10 +6,10 @@ import { describeUnavailableDay, reconcileDay } from './reconcile-day.ts'
 import {
   findEarlierCounts,
   findReportAttempts,
+  findReports,
   reportAttemptKey,
   saveReport,
 } from './reconciliation-store.ts'
-import { findReports } from './report-store.ts'
 
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const DESTINATION_ID = '0190bbbb-0000-7000-8000-000000000001'
@@ -39,7 +39,7 @@ async function storeOf(test: TestContext) {
   }
 }
 
-it('puts a newer report in the place of the older, under the same id', async test => {
+it('replaces an older report under the same ID', async test => {
   const { keep, report } = await storeOf(test)
   await keep('21T06:00:00')
   await keep('23T06:00:00', counted(2))
@@ -48,7 +48,7 @@ it('puts a newer report in the place of the older, under the same id', async tes
   assert.deepEqual([kept?.createdAt, kept?.updatedAt], [at('21T06:00:00'), at('23T06:00:00')])
 })
 
-it('lets no report that began earlier overwrite one that began later', async test => {
+it('does not overwrite a report that started later', async test => {
   const { keep, report } = await storeOf(test)
   await keep('23T06:00:00', counted(2))
   await keep('23T05:59:00')
@@ -56,7 +56,7 @@ it('lets no report that began earlier overwrite one that began later', async tes
   assert.deepEqual([kept?.platformCount, kept?.updatedAt], [2, at('23T06:00:00')])
 })
 
-it('keeps counts when there are none any more, and remembers the try', async test => {
+it('keeps earlier counts when there are none now, and records the attempt', async test => {
   const { keep, report, trial } = await storeOf(test)
   await keep('21T06:00:00')
   const before = await report()
@@ -72,7 +72,7 @@ it('keeps counts when there are none any more, and remembers the try', async tes
   assert.equal((await report())?.trouble, null)
 })
 
-it('replaces an unavailable report by the next, with counts or without', async test => {
+it('replaces an unavailable report with the next one', async test => {
   const { keep, report } = await storeOf(test)
   await keep('21T06:00:00', describeUnavailableDay(OWN, 'Nobody answers.'))
   await keep('21T07:00:00', describeUnavailableDay(OWN, 'The token is refused.'))
@@ -81,7 +81,7 @@ it('replaces an unavailable report by the next, with counts or without', async t
   assert.equal((await report())?.status, 'explained')
 })
 
-it('gives every report of a tracker an id of its own, however many are kept at once', async test => {
+it('assigns unique IDs when many reports of a tracker are saved concurrently', async test => {
   const { database, keep } = await storeOf(test)
   const days = Array.from({ length: 8 }, (_, index) => `2026-11-${index + 10}`)
   await Promise.all(days.map(day => keep('21T06:00:00', counted(1), { day })))
@@ -92,7 +92,7 @@ it('gives every report of a tracker an id of its own, however many are kept at o
   )
 })
 
-it('finds the last reports before a day, the newest first, of one destination', async test => {
+it('finds the last reports of a destination before a day, newest first', async test => {
   const { database, keep } = await storeOf(test)
   for (const day of ['17', '18', '19', '20', '21']) {
     await keep('21T06:00:00', counted(Number(day)), { day: `2026-11-${day}` })

@@ -10,20 +10,20 @@ export interface DestinationKey {
 }
 
 export interface DestinationPage {
-  /** Only what has sent anything on this UTC day or after it. */
+  /** Only destinations that received events on this UTC day or later. */
   sentSince: string
-  /** Null begins at the first. */
+  /** The last destination of the previous page; null for the first page. */
   after: DestinationKey | null
   limit: number
 }
 
-/** A page of the destinations to which anything was sent lately, of all trackers, in order. */
+/** A page of the destinations of all trackers that received events lately, in order. */
 export async function findActiveDestinations(
   { pool }: Database,
   { sentSince, after, limit }: DestinationPage,
 ): Promise<Destination[]> {
   const { rows } = await pool.query({
-    name: 'find-senders',
+    name: 'find-active-destinations',
     text: `select destinations.* from destinations
            where ($2::uuid is null or (tracker_id, id) > ($2::uuid, $3::uuid))
              and exists (
@@ -44,7 +44,7 @@ export async function findReportAttempts(
   since: string,
 ): Promise<Map<string, ReportAttempt>> {
   const { rows } = await pool.query({
-    name: 'find-trials',
+    name: 'find-report-attempts',
     text: `select tracker_id, destination_id, report_date, status, updated_at, tried_at
            from reconciliation_reports
            where tracker_id = any($1::uuid[]) and report_date >= $2::date`,
@@ -68,7 +68,7 @@ export interface DestinationDay {
   day: string
 }
 
-/** The event counts of the last reports before a day, the newest first. */
+/** The event counts of the last reports before a day, newest first. */
 export async function findEarlierCounts(
   { pool }: Database,
   { trackerId, destinationId, day }: DestinationDay,
@@ -86,17 +86,17 @@ export async function findEarlierCounts(
 
 export interface NewReport extends DestinationDay {
   reconciliation: DayReconciliation
-  /** When the making began; a report that began later is not overwritten. */
+  /** The start of the run; a report of a later run is not overwritten. */
   madeAt: Date
 }
 
-/** The next id of a tracker is one more than its last, which another process may just be taking. */
-const TRIES_MAX = 10
+/** The next ID of a tracker is its last one plus 1, which a concurrent process may take. */
+const ATTEMPTS_MAX = 10
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Keeps a report, in place of the one that there was. One with counts is not replaced by one
- * without: then only the time of the try is kept, and why it gave none.
+ * Saves a report in place of the previous one. A report without counts does not replace one with
+ * counts: only the time of the attempt and its problem are stored.
  */
 export async function saveReport({ pool }: Database, report: NewReport): Promise<void> {
   const { trackerId, destinationId, day, reconciliation, madeAt } = report
@@ -113,18 +113,18 @@ export async function saveReport({ pool }: Database, report: NewReport): Promise
     reconciliation.status,
     reconciliation.status === 'unavailable' ? reconciliation.buckets.pending.explanation : null,
   ]
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      await pool.query({ name: 'keep-report', text: SAVE_REPORT, values })
+      await pool.query({ name: 'save-report', text: SAVE_REPORT, values })
       return
     } catch (error) {
-      if (tries === TRIES_MAX || !isTakenId(error)) throw error
+      if (attempts === ATTEMPTS_MAX || !isIdConflict(error)) throw error
     }
   }
 }
 
-/** The statement settles a conflict of day and destination itself; the id is all that is left. */
-function isTakenId(error: unknown): boolean {
+/** The statement handles a conflict of day and destination, so only the ID can conflict. */
+function isIdConflict(error: unknown): boolean {
   return (error as { code?: unknown }).code === UNIQUE_VIOLATION
 }
 
@@ -140,7 +140,7 @@ const PRESERVED_COLUMNS = [
 
 const IS_PRESERVED = `excluded.status = 'unavailable' and report.status <> 'unavailable'`
 
-/** No parameter after `on conflict`: Citus cannot tell the type of those before it then. */
+/** No parameters after `on conflict`: Citus could not infer the types of the earlier ones. */
 const SAVE_REPORT = `
   insert into reconciliation_reports as report
     (tracker_id, id, destination_id, report_date, created_at, updated_at, tried_at,
@@ -158,4 +158,52 @@ const SAVE_REPORT = `
 
 function preserveColumn(column: string): string {
   return `${column} = case when ${IS_PRESERVED} then report.${column} else excluded.${column} end`
+}
+
+/** A stored reconciliation of one destination and day. */
+export interface StoredReport {
+  id: number
+  destinationId: string
+  reportDate: string
+  acceptedCount: number
+  platformCount: number
+  eventCounts: { accepted: Record<string, number>; meta: Record<string, number> }
+  buckets: Record<string, { count: number; basis: string; explanation: string }>
+  unexplainedResidual: number
+  status: string
+  createdAt: Date
+  updatedAt: Date
+  /** The time of the last attempt; later than `updatedAt` when that attempt failed. */
+  triedAt: Date
+  /** Why the last attempt returned no counts, for people; null when it did. */
+  trouble: string | null
+}
+
+/** The reports of a UTC day (YYYY-MM-DD), by destination. */
+export async function findReports(
+  { pool }: Database,
+  trackerId: string,
+  day: string,
+): Promise<StoredReport[]> {
+  const { rows } = await pool.query({
+    name: 'find-reports',
+    text: `select * from reconciliation_reports
+           where tracker_id = $1::uuid and report_date = $2::date order by destination_id`,
+    values: [trackerId, day],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    destinationId: row.destination_id,
+    reportDate: row.report_date,
+    acceptedCount: row.accepted_count,
+    platformCount: row.meta_count,
+    eventCounts: row.event_counts,
+    buckets: row.buckets,
+    unexplainedResidual: row.unexplained_residual,
+    status: row.status,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    triedAt: row.tried_at,
+    trouble: row.trouble,
+  }))
 }

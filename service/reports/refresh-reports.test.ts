@@ -8,7 +8,7 @@ import { refreshReports } from './make-reports.ts'
 
 const DAY = '2026-11-21'
 
-it('makes the report of a day that has ended, before it is due and as often as asked', async test => {
+it('makes the report of a past day before it is due and repeatedly', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId } = service.tracker
   await service.submit(samplePurchase())
@@ -28,7 +28,7 @@ it('makes the report of a day that has ended, before it is due and as often as a
   assert.deepEqual([report.id, report.status, report.meta_count], [1, 'explained', 2])
 })
 
-it('tells when the platform gave no counts', async test => {
+it('returns that the platform gave no counts', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId } = service.tracker
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: { status: 500 } }])
@@ -36,7 +36,7 @@ it('tells when the platform gave no counts', async test => {
   assert.deepEqual(refreshed, { kind: 'made', made: 0, unavailable: 1 })
 })
 
-it('refuses a day that has not ended, and what is no day', async test => {
+it('rejects a day that has not ended and an invalid day', async test => {
   const service = await serviceUnderTest(test)
   const { trackerId } = service.tracker
   for (const date of [DAY, '2027-01-01', '2026-02-30', 'yesterday', '']) {

@@ -12,27 +12,27 @@ function trial(status: string, updatedAt: string, triedAt = updatedAt): ReportAt
   return { status, updatedAt: at(updatedAt), triedAt: at(triedAt) }
 }
 
-it('is due from six of the next morning, until it is made', () => {
+it('is due from 06:00 of the next day until it is made', () => {
   assert.equal(isReportDue(DAY, undefined, at('21T05:59:59')), false)
   assert.equal(isReportDue(DAY, undefined, at('21T06:00:00')), true)
   assert.equal(isReportDue(DAY, undefined, at('26T17:00:00')), true)
 })
 
-it('is due once more from six of the third morning, whenever it was made before', () => {
+it('is due again from 06:00 of the third morning', () => {
   for (const madeAt of ['21T06:00:00', '22T12:00:00', '23T05:59:00']) {
     assert.equal(isReportDue(DAY, trial('explained', madeAt), at('23T05:59:59')), false)
     assert.equal(isReportDue(DAY, trial('explained', madeAt), at('23T06:00:00')), true)
   }
 })
 
-it('is final when it was made on the third morning or later', () => {
+it('is final when made on the third morning or later', () => {
   for (const status of ['matched', 'explained', 'unexplained', 'pending']) {
     assert.equal(isReportDue(DAY, trial(status, '23T06:00:00'), at('23T06:00:01')), false)
     assert.equal(isReportDue(DAY, trial(status, '25T06:00:00'), at('26T06:00:00')), false)
   }
 })
 
-it('is tried again each hour without counts, until the fourth morning', () => {
+it('is retried hourly without counts until the fourth morning', () => {
   const tries = [
     ['21T06:00:00', '21T06:59:59', false],
     ['21T06:00:00', '21T07:00:00', true],
@@ -47,7 +47,7 @@ it('is tried again each hour without counts, until the fourth morning', () => {
   }
 })
 
-it('tries the second time each hour too when it has the counts of the first', () => {
+it('is retried hourly for the second report even with counts of the first', () => {
   const tries = [
     ['23T06:00:00', '23T06:59:59', false],
     ['23T06:00:00', '23T07:00:00', true],
@@ -58,11 +58,11 @@ it('tries the second time each hour too when it has the counts of the first', ()
   }
 })
 
-it('is tried once when it comes later than that', () => {
+it('is tried once after that', () => {
   assert.equal(isReportDue(DAY, trial('unavailable', '26T08:00:00'), at('26T10:00:00')), false)
 })
 
-it('looks at the seven days before today', () => {
+it('lists the seven days before today', () => {
   assert.deepEqual(listReportDays(at('21T00:00:00')), [
     '2026-11-14',
     '2026-11-15',

@@ -1,53 +1,53 @@
 import { addHoursToDay, subtractDays } from '../util/calendar-day.ts'
 
-/** Hours after a UTC day began: 06:00 of the next day, and of the third. */
+/** Hours after the start of a UTC day: 06:00 of the next day, and of the third day after. */
 const FIRST_HOURS = 30
 const SECOND_HOURS = 78
-/** So long after its second time a report that got no counts is still tried again. */
-const SECOND_TRIES_HOURS = 24
-const TRY_AGAIN_HOURS = 1
-/** Days that a platform can be asked for, yesterday being the first (Meta: about seven). */
+/** How long a report without counts is retried after its second due time. */
+const SECOND_RETRY_HOURS = 24
+const RETRY_HOURS = 1
+/** Past days with counts at the platform, starting with yesterday (Meta: about seven). */
 export const REPORT_DAYS_MAX = 7
 
-/** What became of a report so far. */
+/** The state of a report. */
 export interface ReportAttempt {
   status: string
   /** When it was last made. */
   updatedAt: Date
-  /** When the platform was last asked for it. */
+  /** The time of the last request to the platform. */
   triedAt: Date
 }
 
 /**
- * Whether a day's report is to be made now: once when the day has ended, and once more when late
- * events are in. It looks at what is missing and not at the hour, so a time that was missed is made
- * up. Without counts it is tried again each hour, up to a day after its second time.
+ * Whether a report of a day is due: once after the day, and once more when late events have
+ * arrived. The check is for a missing report, not for the hour, so a missed run is made up for.
+ * Without counts the report is retried every hour until a day after its second due time.
  */
-export function isReportDue(day: string, trial: ReportAttempt | undefined, now: Date): boolean {
+export function isReportDue(day: string, attempt: ReportAttempt | undefined, now: Date): boolean {
   if (now < firstDueAt(day)) return false
-  if (!trial) return true
+  if (!attempt) return true
   const second = addHoursToDay(day, SECOND_HOURS)
-  const wasMade = trial.status !== 'unavailable'
-  const isFinal = wasMade && trial.updatedAt >= second
+  const wasMade = attempt.status !== 'unavailable'
+  const isFinal = wasMade && attempt.updatedAt >= second
   const waitsForSecond = wasMade && now < second
   if (isFinal || waitsForSecond) return false
-  // The first try after a time that is new does not wait.
-  if (trial.triedAt < second && now >= second) return true
-  if (now >= addHoursToDay(day, SECOND_HOURS + SECOND_TRIES_HOURS)) return false
-  return now.getTime() - trial.triedAt.getTime() >= TRY_AGAIN_HOURS * 3_600_000
+  // The first attempt after the second due time does not wait.
+  if (attempt.triedAt < second && now >= second) return true
+  if (now >= addHoursToDay(day, SECOND_HOURS + SECOND_RETRY_HOURS)) return false
+  return now.getTime() - attempt.triedAt.getTime() >= RETRY_HOURS * 3_600_000
 }
 
-/** When the report of a day is made for the first time. */
+/** When the report of a day is first due. */
 export function firstDueAt(day: string): Date {
   return addHoursToDay(day, FIRST_HOURS)
 }
 
-/** Whether a report that is made now is made for good. */
+/** Whether a report made now is final. */
 export function isFinalReport(day: string, now: Date): boolean {
   return now >= addHoursToDay(day, SECOND_HOURS)
 }
 
-/** The days whose reports may be due at `now`, the oldest first. */
+/** The days whose reports may be due at `now`, oldest first. */
 export function listReportDays(now: Date): string[] {
   return Array.from({ length: REPORT_DAYS_MAX }, (_, index) =>
     subtractDays(now, REPORT_DAYS_MAX - index),

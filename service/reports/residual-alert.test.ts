@@ -7,14 +7,14 @@ import type { AlertTransition } from './alert-store.ts'
 import { makeDueReports } from './make-reports.ts'
 
 const HOUR = 3_600
-/** From noon to six in the morning of the third day after. */
+/** From noon to 06:00 of the third day after. */
 const TO_FINAL = 66 * HOUR
 const DAY = 24 * HOUR
 
-it('much that nothing explains raises one alert in the final report, which a fine day resolves', async test => {
+it('raises one alert for a large residual in the final report and resolves it later', async test => {
   const service = await serviceUnderTest(test)
-  const moves: AlertTransition[] = []
-  const onAlert = (move: AlertTransition) => void moves.push(move)
+  const transitions: AlertTransition[] = []
+  const onAlert = (transition: AlertTransition) => void transitions.push(transition)
   const makeDue = () =>
     makeDueReports({ ...service.delivery, onAlert }, { now: service.clock.now() })
 
@@ -23,36 +23,39 @@ it('much that nothing explains raises one alert in the final report, which a fin
   await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 10 }] })
   service.clock.forward(18 * HOUR)
   await makeDue()
-  assert.deepEqual(moves, [])
+  assert.deepEqual(transitions, [])
   service.clock.forward(TO_FINAL - 18 * HOUR)
   await makeDue()
   await makeDue()
-  assert.equal(moves.length, 1)
-  assert.partialDeepStrictEqual(moves[0], {
+  assert.equal(transitions.length, 1)
+  assert.partialDeepStrictEqual(transitions[0], {
     kind: 'reconciliation_unexplained',
-    move: 'raised',
+    transition: 'raised',
     trackerId: service.tracker.trackerId,
     sentence:
-      'Of 2026-11-21 the platform counts 10 events more than anything explains: see the ' +
+      'On 2026-11-21 the platform counts 10 events more than the report explains: see the ' +
       'reconciliation report.',
   })
 
   service.clock.forward(DAY)
   await makeDue()
   assert.deepEqual(
-    moves.map(({ move }) => move),
+    transitions.map(({ transition }) => transition),
     ['raised', 'resolved'],
   )
 })
 
-it('a few events that nothing explains raise none', async test => {
+it('raises no alert for a few unexplained events', async test => {
   const service = await serviceUnderTest(test)
-  const moves: AlertTransition[] = []
+  const transitions: AlertTransition[] = []
   await service.submit(samplePurchase())
   await service.deliver()
   await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 9 }] })
   service.clock.forward(TO_FINAL)
-  const context = { ...service.delivery, onAlert: (move: AlertTransition) => void moves.push(move) }
+  const context = {
+    ...service.delivery,
+    onAlert: (transition: AlertTransition) => void transitions.push(transition),
+  }
   await makeDueReports(context, { now: service.clock.now() })
-  assert.deepEqual(moves, [])
+  assert.deepEqual(transitions, [])
 })

@@ -9,7 +9,7 @@ import type { EventSpace } from '../events/event-ref.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { readPageRequest } from './pagination.ts'
-import { listEvents as list, readEvent } from './read-events.ts'
+import { readEvent, listEvents as readEventPage } from './read-events.ts'
 import { readReconciliation, readSnapshots } from './read-reports.ts'
 
 export interface ReportRoutes {
@@ -26,15 +26,15 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
     async handler({ tracker, query }, reply) {
       const page = readPageRequest(query as Record<string, unknown>)
       const path = `${publicOrigin()}${BASE_PATH}${listEvents.url}`
-      return reply.code(200).send(await list(database, { tracker, page, path, at: now() }))
+      return reply.code(200).send(await readEventPage(database, { tracker, page, path, at: now() }))
     },
   })
 
   app.route({
     ...getEvent,
     async handler(request, reply) {
-      const asked = { eventId: request.params.event, space: readSpace(request.query) }
-      return reply.code(200).send(await readEvent(database, request.tracker, asked))
+      const lookup = { eventId: request.params.event, space: readSpace(request.query) }
+      return reply.code(200).send(await readEvent(database, request.tracker, lookup))
     },
   })
 
@@ -54,7 +54,7 @@ export function reportRoutes(app: ServiceApp, context: ReportRoutes): void {
   })
 }
 
-/** The `space` of the query. Throws a 422 refusal for what is no space. */
+/** The query parameter `space`. Throws a 422 refusal for an unknown space. */
 function readSpace(query: unknown): EventSpace | null {
   const { space } = query as { space?: unknown }
   if (space === undefined) return null

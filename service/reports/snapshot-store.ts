@@ -1,21 +1,21 @@
 import type { Database } from '../db/database.ts'
 import type { EarlierScore, EventNameCoverage } from './match-quality.ts'
 
-/** A destination whose match quality is to be measured. */
+/** A destination to measure. */
 export interface SnapshotTarget {
   trackerId: string
   destinationId: string
 }
 
 export interface DueSnapshots {
-  /** UTC days, YYYY-MM-DD: something that was sent on one of them was accepted. */
+  /** UTC days, YYYY-MM-DD, with at least one accepted event. */
   from: string
   until: string
   now: Date
   rowsMax: number
 }
 
-/** The destinations that have something to measure and no snapshot of the last day. */
+/** The destinations with accepted events and without a snapshot of the last day. */
 export async function findDueSnapshots(
   { pool }: Database,
   { from, until, now, rowsMax }: DueSnapshots,
@@ -44,7 +44,7 @@ export async function findDueSnapshots(
   return rows.map(row => ({ trackerId: row.tracker_id, destinationId: row.id }))
 }
 
-/** Takes the right to ask the platform until `nextReadAt`. False when another process has it. */
+/** Claims the request to the platform until `nextReadAt`. False when another process has it. */
 export async function claimReading(
   { pool }: Database,
   { trackerId, destinationId }: SnapshotTarget,
@@ -63,7 +63,7 @@ export async function claimReading(
   return rows.length > 0
 }
 
-/** Why the claimed reading gave nothing, and when to ask again; nulls when it gave a snapshot. */
+/** Why a reading gave no snapshot, and when to retry; nulls after a snapshot. */
 export interface ReadingResult {
   cause: string | null
   sentence: string | null
@@ -76,7 +76,7 @@ export async function recordReading(
   { cause, sentence, nextReadAt }: ReadingResult,
 ): Promise<void> {
   await pool.query({
-    name: 'note-reading',
+    name: 'record-reading',
     text: `update emq_readings set
              unavailable_cause = $3::text, unavailable_sentence = $4::text,
              next_read_at = $5::timestamptz
@@ -86,7 +86,7 @@ export async function recordReading(
 }
 
 export interface EarlierSnapshot extends EarlierScore {
-  /** Our own coverage at that time. */
+  /** Our coverage at that time. */
   coverage: EventNameCoverage[]
 }
 
@@ -97,8 +97,8 @@ export interface EarlierDays {
 }
 
 /**
- * Snapshots of the destination that are `daysMin` to `daysMax` days older than `today`. The answer
- * is taken apart here, not by PostgreSQL, which stumbles over an escaped NUL anywhere in it.
+ * Snapshots of the destination from `daysMin` to `daysMax` days before `today`. The answer is
+ * parsed here, because PostgreSQL fails on an escaped NUL anywhere in it.
  */
 export async function findEarlierSnapshots(
   { pool }: Database,
@@ -132,7 +132,7 @@ export interface NewSnapshot extends SnapshotTarget {
   measuredAt: Date
 }
 
-/** False when the day has a snapshot already, or another of the tracker took the id meanwhile. */
+/** Returns false when the day has a snapshot, or a concurrent one of the tracker has the ID. */
 export async function insertSnapshot({ pool }: Database, snapshot: NewSnapshot): Promise<boolean> {
   const { rows } = await pool.query({
     name: 'insert-snapshot',
@@ -170,4 +170,57 @@ export async function hasSnapshot(
     values: [trackerId, day, destinationId],
   })
   return rows.length > 0
+}
+
+/** The match quality of one destination and day. */
+export interface StoredSnapshot {
+  id: number
+  destinationId: string
+  /** Decimal text. */
+  score: string
+  weekOverWeekChange: string | null
+  alerted: boolean
+  platformResponse: Record<string, unknown> | null
+  measuredAt: Date
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** Snapshots per read: three months for a few destinations. */
+const SNAPSHOTS_MAX = 500
+
+/** The most answer data per read; older snapshots have only their score. */
+const ANSWER_BYTES_MAX = 8_000_000
+
+/** Snapshots of a tracker, newest first. */
+export async function findSnapshots(
+  { pool }: Database,
+  trackerId: string,
+): Promise<StoredSnapshot[]> {
+  const { rows } = await pool.query({
+    name: 'find-snapshots',
+    text: `select id, destination_id, score, week_over_week_change, alerted, measured_at,
+             created_at, updated_at, case
+               when sum(octet_length(platform_response::text)) over (
+                 order by measured_on desc, destination_id rows unbounded preceding
+               ) <= ${ANSWER_BYTES_MAX} then platform_response
+             end as platform_response
+           from (
+             select * from emq_snapshots where tracker_id = $1::uuid
+             order by measured_on desc, destination_id limit ${SNAPSHOTS_MAX}
+           ) newest
+           order by measured_on desc, destination_id`,
+    values: [trackerId],
+  })
+  return rows.map(row => ({
+    id: row.id,
+    destinationId: row.destination_id,
+    score: row.score,
+    weekOverWeekChange: row.week_over_week_change,
+    alerted: row.alerted,
+    platformResponse: row.platform_response,
+    measuredAt: row.measured_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }))
 }

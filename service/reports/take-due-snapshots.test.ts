@@ -4,7 +4,7 @@ import { STRONG, snapshotTaking, WEAK } from '../../testing/snapshot-taking.ts'
 
 const DAY_SECONDS = 86_400
 
-it('measures nothing where nothing was accepted, and not before five in the morning', async test => {
+it('measures only destinations with accepted events, from 05:00 on', async test => {
   const place = await snapshotTaking(test, '2026-11-21T04:59:59.999Z')
   await place.send(WEAK, { count: 1 })
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
@@ -13,7 +13,7 @@ it('measures nothing where nothing was accepted, and not before five in the morn
   assert.deepEqual(await place.take(), { taken: 1, unavailable: 0, more: false })
 })
 
-it('has no snapshot of a day that nobody measured', async test => {
+it('has no snapshot of a missed day', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   await place.take()
@@ -25,7 +25,7 @@ it('has no snapshot of a day that nobody measured', async test => {
   )
 })
 
-it('takes one when two processes come at once, and gives each destination its own', async test => {
+it('takes one snapshot per destination when two processes run concurrently', async test => {
   const place = await snapshotTaking(test)
   const other = await place.newTracker()
   await place.send(WEAK, { count: 1 })
@@ -41,7 +41,7 @@ it('takes one when two processes come at once, and gives each destination its ow
   assert.equal(place.moves.length, 1)
 })
 
-it('goes on with the others when one destination fails, which loses nor repeats its alert', async test => {
+it('measures the other destinations when one fails, without losing or repeating its alert', async test => {
   const place = await snapshotTaking(test)
   const [broken, sealed] = [place.tracker, await place.newTracker()]
   const fine = await place.newTracker()
@@ -68,19 +68,19 @@ it('goes on with the others when one destination fails, which loses nor repeats 
   assert.equal(moves.length, 1)
 })
 
-it('resolves the alerts of a destination to which nothing goes any more', async test => {
+it('resolves the alerts of a destination that no longer receives events', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   await place.take()
   place.clock.forward(8 * DAY_SECONDS)
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
   assert.deepEqual(
-    place.moves.map(({ kind, transition: move }) => `${kind} ${move}`),
+    place.moves.map(({ kind, transition }) => `${kind} ${transition}`),
     ['emq_low raised', 'emq_low resolved'],
   )
 })
 
-it('says when more is due than one run takes', async test => {
+it('returns more when one run cannot measure all destinations', async test => {
   const place = await snapshotTaking(test)
   await place.database.pool.query(
     `insert into destinations (tracker_id, id, type, credential_source, config, sealed_credential,
@@ -99,7 +99,7 @@ it('says when more is due than one run takes', async test => {
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 1, more: false })
 })
 
-it('stops when it has to, and leaves the rest to the next run', async test => {
+it('stops when aborted and leaves the rest to the next run', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   assert.deepEqual(await place.take(AbortSignal.abort()), { taken: 0, unavailable: 0, more: true })

@@ -4,14 +4,14 @@ import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { STRONG, snapshotTaking, WEAK, WITH_EMAIL } from '../../testing/snapshot-taking.ts'
 
 const DAY_SECONDS = 86_400
-/** So that what was sent before is out of the platform's week, too. */
+/** After this, earlier events are out of the platform's week, too. */
 const WEEK_SECONDS = 7 * DAY_SECONDS + 3_600
 const NO_PERMISSION = {
   edge: 'dataset_quality',
   respond: { status: 400, code: 100, message: '(#100) Permission Denied' },
 }
 
-it('keeps the whole answer with our coverage and advice, once a UTC day', async test => {
+it('stores the complete answer with our coverage and advice once per UTC day', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 15 })
   await place.send(WITH_EMAIL, { count: 5 })
@@ -49,7 +49,7 @@ it('keeps the whole answer with our coverage and advice, once a UTC day', async 
   assert.ok(advice[0].possible_gain_percent > 0)
 })
 
-it('scores better after the shop added keys, alerts when they go, and resolves', async test => {
+it('raises and resolves alerts as the shop adds and removes keys', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK)
   await place.take()
@@ -77,10 +77,10 @@ it('scores better after the shop added keys, alerts when they go, and resolves',
     [false, true, false, true],
   )
   assert.deepEqual(
-    place.moves.map(({ kind, transition: move }) => `${kind} ${move}`),
+    place.moves.map(({ kind, transition }) => `${kind} ${transition}`),
     ['emq_low raised', 'emq_low resolved', 'emq_fell raised', 'emq_fell resolved'],
   )
-  assert.match(place.moves[2]?.sentence ?? '', /Fewer events carry \w+ than then, 0 % instead/)
+  assert.match(place.moves[2]?.sentence ?? '', /Fewer events have \w+ than a week ago, 0 % instead/)
   const alerts = await place.rows('alerts')
   assert.deepEqual(
     alerts.map(({ id, resolved_at: at }) => [id, at !== null]),
@@ -91,7 +91,7 @@ it('scores better after the shop added keys, alerts when they go, and resolves',
   )
 })
 
-it('writes nothing when the platform refuses, asks again after an hour, and then measures', async test => {
+it('stores nothing when the platform refuses and retries after an hour', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   await scriptFaults(place.simulatorUrl, [NO_PERMISSION])
@@ -112,7 +112,7 @@ it('writes nothing when the platform refuses, asks again after an hour, and then
   assert.equal((await place.rows('emq_readings'))[0].unavailable_cause, null)
 })
 
-it('stays away as long as the platform asks for', async test => {
+it('waits as long as the platform requests', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   const respond = { status: 429, code: 80004, headers: { 'retry-after': '7200' } }
@@ -124,7 +124,7 @@ it('stays away as long as the platform asks for', async test => {
   assert.equal((await place.take()).taken, 1)
 })
 
-it('leaves out a giant answer, and keeps what we know', async test => {
+it('omits an oversized answer and keeps our figures', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   const web = [{ event_name: 'Purchase', event_match_quality: { composite_score: 6.25 } }]
@@ -139,7 +139,7 @@ it('leaves out a giant answer, and keeps what we know', async test => {
   assert.equal(answer.signalbox.coverage[0].event_name, 'Purchase')
 })
 
-it('has no snapshot and no zero while the platform has no score', async test => {
+it('stores no snapshot while the platform has no score', async test => {
   const place = await snapshotTaking(test)
   await place.send(WEAK, { count: 1 })
   const respond = { status: 200, body: '{"web":[{"event_name":"Purchase"}]}' }

@@ -4,7 +4,7 @@ import { type CredentialKeys, openCredential } from '../delivery/sealed-credenti
 import { countMatchKeys } from '../delivery/sent-counts-store.ts'
 import type { MatchKey, MatchQuality, Unavailable } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
-import { subtractDays } from '../util/calendar-day.ts'
+import { formatUtcDay, subtractDays } from '../util/calendar-day.ts'
 import {
   type AlertContext,
   type AlertKind,
@@ -33,34 +33,33 @@ import {
 
 interface SnapshotRunOptions {
   now: Date
-  /** Aborted when the run has to end: the next one goes on. */
+  /** Stops the run; the next run continues. */
   signal?: AbortSignal
 }
 
 interface SnapshotRun {
   taken: number
-  /** Nothing could be measured: no snapshot and no zero, and asked again in an hour. */
+  /** Destinations without a result; they are retried in an hour. */
   unavailable: number
-  /** There may be more that is due: call again. */
+  /** More destinations may be due: call again. */
   more: boolean
 }
 
-/** From five in the morning, UTC: by then the platform has seen all of the day before. */
+/** 05:00 UTC: by then the platform has processed all of the previous day. */
 const DUE_HOUR = 5
-/** Destinations of one run; each asks the platform once and waits for at most ten seconds. */
+/** Destinations per run. Each takes one request of at most ten seconds. */
 const DESTINATIONS_MAX = 100
-const READINGS_AT_ONCE = 4
-/** What was last sent longer ago is no longer in the platform's score either. */
+const CONCURRENT_READINGS = 4
+/** Older events are no longer in the platform's score. */
 const SENT_DAYS_MAX = 7
 
 const QUALITY_KINDS: AlertKind[] = ['emq_fell', 'emq_low']
 
 /**
- * Measures the match quality of each destination that had something accepted in the last seven days
- * and has no snapshot of this UTC day. Repeats and several processes do no harm. A day that nobody
- * measured stays without a snapshot: the platform tells only what is now.
- *
- * One destination's trouble does not stop the others; an AggregateError tells of it at the end.
+ * Measures the match quality of each destination with an accepted event in the last seven days and
+ * without a snapshot of this UTC day. Repeats and concurrent processes are safe. A missed day stays
+ * without a snapshot, because the platform returns only current scores. A failure of one
+ * destination does not stop the others; an AggregateError at the end has all failures.
  */
 export async function takeDueSnapshots(
   context: SnapshotContext,
@@ -68,38 +67,38 @@ export async function takeDueSnapshots(
 ): Promise<SnapshotRun> {
   const run: SnapshotRun = { taken: 0, unavailable: 0, more: false }
   if (now.getUTCHours() < DUE_HOUR) return run
-  const days = { from: subtractDays(now, SENT_DAYS_MAX), until: subtractDays(now, 0) }
+  const days = { from: subtractDays(now, SENT_DAYS_MAX), until: formatUtcDay(now) }
   await resolveInactiveDestinations(context, { ...days, at: now })
   const due = await findDueSnapshots(context.database, { ...days, now, rowsMax: DESTINATIONS_MAX })
   const waiting = due.values()
   const failures: unknown[] = []
   const measure = async () => {
-    for (const lane of waiting) {
+    for (const target of waiting) {
       if (signal?.aborted) return
-      await measureDestination(context, lane, { now, run, failures })
+      await measureDestination(context, target, { now, run, failures })
     }
   }
-  await Promise.all(Array.from({ length: READINGS_AT_ONCE }, measure))
+  await Promise.all(Array.from({ length: CONCURRENT_READINGS }, measure))
   if (failures.length > 0) throw new AggregateError(failures, failureSentence(failures))
   return { ...run, more: due.length === DESTINATIONS_MAX || signal?.aborted === true }
 }
 
-/** Where nothing is sent any more, no later snapshot will ever say that all is fine. */
+/** No later snapshot would resolve the alerts of a destination that receives no events. */
 async function resolveInactiveDestinations(
   { database, onAlert }: SnapshotContext,
   span: { from: string; until: string; at: Date },
 ): Promise<void> {
-  const silent = await resolveInactiveAlerts(database, { ...span, kinds: QUALITY_KINDS })
-  for (const alert of silent) onAlert?.({ ...alert, transition: 'resolved' })
+  const resolved = await resolveInactiveAlerts(database, { ...span, kinds: QUALITY_KINDS })
+  for (const alert of resolved) onAlert?.({ ...alert, transition: 'resolved' })
 }
 
 async function measureDestination(
   context: SnapshotContext,
-  lane: SnapshotTarget,
+  target: SnapshotTarget,
   { now, run, failures }: { now: Date; run: SnapshotRun; failures: unknown[] },
 ): Promise<void> {
   try {
-    const outcome = await takeSnapshot(context, lane, now)
+    const outcome = await takeSnapshot(context, target, now)
     if (outcome !== 'busy') run[outcome] += 1
   } catch (error) {
     failures.push(error)
@@ -107,37 +106,37 @@ async function measureDestination(
 }
 
 function failureSentence({ length }: readonly unknown[]): string {
-  return `the match quality of ${length} destination(s) could not be measured this time`
+  return `could not measure the match quality of ${length} destination(s)`
 }
 
 interface SnapshotContext extends AlertContext {
   database: Database
   platforms: PlatformRegistry
   credentialKeys: CredentialKeys
-  /** Nothing could be measured; it is tried again. For the log. */
+  /** Called for each destination without a result, for the log. */
   onUnavailable?: (reading: UnavailableReading) => void
 }
 
 export interface UnavailableReading extends SnapshotTarget {
   cause: Unavailable['cause'] | 'credential_unreadable' | 'no_plug_in' | 'no_score'
-  /** One sentence for a person. */
+  /** One sentence for people. */
   sentence: string
 }
 
 type NoReading = Pick<UnavailableReading, 'cause' | 'sentence'> & { waitSeconds: number }
 
-/** This day and six before it: a week later no day is counted again. */
+/** This day and the six before, so that weekly ranges do not overlap. */
 const DAYS_BACK = 6
-/** An hour, and less by what two hourly runs may be closer than that. */
+/** Slightly less than an hour, because hourly runs vary by some minutes. */
 const RETRY_SECONDS_MIN = 3_300
 const RETRY_SECONDS_MAX = 86_400
 const ROUNDS_MAX = 20
-/** Meta answers some kilobytes. The list of snapshots is read as a whole. */
+/** Answers of Meta are a few kilobytes. A list of snapshots is read as a whole. */
 const ANSWER_CHARACTERS_MAX = 500_000
 
 const NO_SCORE: NoReading = {
   cause: 'no_score',
-  sentence: 'The platform has no score for this dataset yet; it is asked again by itself.',
+  sentence: 'The platform has no score for this dataset yet; it is retried automatically.',
   waitSeconds: 0,
 }
 const UNREADABLE_CREDENTIAL: NoReading = {
@@ -158,31 +157,31 @@ const INVALID_CONFIGURATION: NoReading = {
 }
 
 /**
- * Asks the platform how well it can match the events of one destination, and keeps the answer as
- * the snapshot of the day. `busy` when another process has just asked, or did so within the hour.
+ * Reads the match quality of one destination from the platform and stores it as the snapshot of the
+ * day. `busy` when another process made the request within the hour.
  *
- * Alerts come before the snapshot. Where a process dies between the two, the next run finds the
- * snapshot missing and raises them again, which changes nothing.
+ * Alerts come before the snapshot. If a process dies in between, the next run finds the snapshot
+ * missing and raises the alerts again, which changes nothing.
  */
 async function takeSnapshot(
   context: SnapshotContext,
-  lane: SnapshotTarget,
+  target: SnapshotTarget,
   now: Date,
 ): Promise<'taken' | 'unavailable' | 'busy'> {
   const { database } = context
   const nextReadAt = addSeconds(now, RETRY_SECONDS_MIN)
-  if (!(await claimReading(database, lane, { at: now, nextReadAt }))) return 'busy'
-  const read = await readQuality(context, lane)
-  const snapshot = 'cause' in read ? read : await assessSnapshot(context, lane, { ...read, now })
+  if (!(await claimReading(database, target, { at: now, nextReadAt }))) return 'busy'
+  const read = await readQuality(context, target)
+  const snapshot = 'cause' in read ? read : await assessSnapshot(context, target, { ...read, now })
   if ('cause' in snapshot) {
     const { cause, sentence, waitSeconds } = snapshot
     const seconds = Math.min(Math.max(waitSeconds, RETRY_SECONDS_MIN), RETRY_SECONDS_MAX)
-    await recordReading(database, lane, { cause, sentence, nextReadAt: addSeconds(now, seconds) })
-    context.onUnavailable?.({ ...lane, cause, sentence })
+    await recordReading(database, target, { cause, sentence, nextReadAt: addSeconds(now, seconds) })
+    context.onUnavailable?.({ ...target, cause, sentence })
     return 'unavailable'
   }
   await saveSnapshot(database, snapshot)
-  await recordReading(database, lane, { cause: null, sentence: null, nextReadAt })
+  await recordReading(database, target, { cause: null, sentence: null, nextReadAt })
   return 'taken'
 }
 
@@ -207,26 +206,26 @@ interface QualityReading {
   matchKeys: readonly MatchKey[]
 }
 
-/** Makes the snapshot of what was read, and raises or resolves what it says. */
+/** Builds the snapshot of a reading, and raises or resolves its alerts. */
 async function assessSnapshot(
   context: SnapshotContext,
-  lane: SnapshotTarget,
+  target: SnapshotTarget,
   { quality, matchKeys, now }: QualityReading & { now: Date },
 ): Promise<NewSnapshot | NoReading> {
   const { database } = context
-  const today = subtractDays(now, 0)
+  const today = formatUtcDay(now)
   const span = { from: subtractDays(now, DAYS_BACK), until: today }
-  const ours = await countMatchKeys(database, { ...lane, ...span })
-  const earlier = await findEarlierSnapshots(database, lane, { today, ...EARLIER_DAYS })
+  const ours = await countMatchKeys(database, { ...target, ...span })
+  const earlier = await findEarlierSnapshots(database, target, { today, ...EARLIER_DAYS })
   const assessment = assessMatchQuality({ events: quality.events, ours, earlier, at: now })
   if (!assessment) return NO_SCORE
   const coverage = computeMatchCoverage(ours)
   const coverageBefore = findWeekEarlier(earlier, now)?.coverage ?? []
   const { raised, resolved } = evaluateMatchAlerts({ assessment, coverage, coverageBefore })
-  for (const alert of raised) await raiseAlert(context, { ...lane, ...alert }, now)
-  for (const kind of resolved) await resolveAlert(context, { ...lane, kind }, now)
+  for (const alert of raised) await raiseAlert(context, { ...target, ...alert }, now)
+  for (const kind of resolved) await resolveAlert(context, { ...target, kind }, now)
   return {
-    ...lane,
+    ...target,
     measuredOn: today,
     score: assessment.score,
     weekOverWeekChange: assessment.weekOverWeekChange,
@@ -236,7 +235,7 @@ async function assessSnapshot(
   }
 }
 
-/** The platform's whole answer, and beside it what we know. A giant answer is left out. */
+/** The complete answer of the platform with our figures. An oversized answer is omitted. */
 function buildPlatformResponse(
   { answer, events }: MatchQuality,
   ours: { from: string; until: string; coverage: EventNameCoverage[] },
@@ -248,15 +247,15 @@ function buildPlatformResponse(
   return JSON.stringify({ signalbox: { ...signalbox, answer_left_out: true } })
 }
 
-/** Each round is lost only to another snapshot of the same tracker at the same moment. */
+/** Each round fails only when a concurrent snapshot of the same tracker takes the ID. */
 async function saveSnapshot(database: Database, snapshot: NewSnapshot): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     if (await insertSnapshot(database, snapshot)) return
     if (await hasSnapshot(database, snapshot, snapshot.measuredOn)) return
   }
-  throw new Error('a snapshot could not be stored: others of its tracker came before it each time')
+  throw new Error('could not insert a snapshot: concurrent snapshots of the tracker took every ID')
 }
 
-function addSeconds(moment: Date, seconds: number): Date {
-  return new Date(moment.getTime() + seconds * 1_000)
+function addSeconds(time: Date, seconds: number): Date {
+  return new Date(time.getTime() + seconds * 1_000)
 }

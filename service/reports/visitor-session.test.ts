@@ -5,7 +5,7 @@ import { serviceUnderTest } from '../../testing/service-under-test.ts'
 
 const PAGE = { event_name: 'PageView', value_data: undefined }
 
-it('200 shows the click ids of an event, and the fbc that was made of its fbclid', async test => {
+it('returns the click IDs of an event and the fbc derived from its fbclid', async test => {
   const service = await serviceUnderTest(test)
   const click_ids = {
     fbclid: 'IwAR-AbC_1',
@@ -23,7 +23,7 @@ it('200 shows the click ids of an event, and the fbc that was made of its fbclid
   assert.match(deliveries[0].explanation, / click_ids\.unheard \(.+ click_ids\.ttclid \(/)
 })
 
-it('200 makes the fbc once: later reads, sendings and visits keep its time', async test => {
+it('derives the fbc once and keeps its time', async test => {
   const service = await serviceUnderTest(test)
   const landing = 'https://shop.example/?fbclid=IwAR-AbC_1&utm=x'
   await service.submit(samplePurchase({ ...PAGE, event_id: 'visit', event_source: landing }))
@@ -35,7 +35,7 @@ it('200 makes the fbc once: later reads, sendings and visits keep its time', asy
   assert.equal((await service.read('order-1001')).body.event.session.click_ids.fbc, fbc)
 })
 
-it('200 keeps an fbc and an fbp that the caller read from its cookies', async test => {
+it('keeps an fbc and an fbp from cookies', async test => {
   const service = await serviceUnderTest(test)
   const cookies = { fbc: 'fb.1.1700000000000.IwAR-AbC_1', fbp: 'fb.1.1700000000000.1234567890' }
   await service.submit(
@@ -49,7 +49,7 @@ it('200 keeps an fbc and an fbp that the caller read from its cookies', async te
   assert.equal((await service.read('same')).body.event.click_ids.fbc, cookies.fbc)
 })
 
-it('200 remembers the visitor: first and last visit, first landing page, clicks seen', async test => {
+it('returns the session: first and last visit, first landing page and click IDs', async test => {
   const service = await serviceUnderTest(test)
   const landing = 'https://shop.example/?fbclid=First'
   await service.submit(samplePurchase({ ...PAGE, event_id: 'first', event_source: landing }))
@@ -70,14 +70,14 @@ it('200 remembers the visitor: first and last visit, first landing page, clicks 
   assert.deepEqual((await service.read('stranger')).body.event.session.click_ids, {})
 })
 
-it('200 shows a visitor who was an e-mail address as its digest', async test => {
+it('returns a visitor ID that was an email address as its digest', async test => {
   const service = await serviceUnderTest(test)
   await service.submit(samplePurchase({ visitor_id: 'Jane@Example.com' }))
   const { event } = (await service.read('order-1001')).body
   assert.equal(event.session.visitor_id, `sha256:${event.user_data_hashed.em[0]}`)
 })
 
-it('200 never saw a visitor whose consent is not known', async test => {
+it('stores no session without known consent', async test => {
   const service = await serviceUnderTest(test)
   const unreadable = { consent: { ads: 'perhaps' }, click_ids: { fbclid: 'AbC' } }
   await service.submit(samplePurchase(unreadable))
@@ -88,7 +88,7 @@ it('200 never saw a visitor whose consent is not known', async test => {
   assert.equal((await service.read('order-1001')).body.event.session, null)
 })
 
-it('200 makes no visitor of blank text or of a variable that was never filled', async test => {
+it('ignores a blank visitor ID and an unfilled template variable', async test => {
   const service = await serviceUnderTest(test)
   const unfilled = [' ', '\t', 'undefined', 'NULL', '[object Object]']
   for (const [index, visitor_id] of unfilled.entries()) {

@@ -14,7 +14,7 @@ import {
   deleteReports,
   deleteResolvedAlerts,
   EXPIRY_BATCH_REPORTS,
-} from '../reports/report-store.ts'
+} from '../reports/report-expiry-store.ts'
 import { computeRetentionCutoff } from './retention-cutoff.ts'
 import {
   type DeletedEvents,

@@ -71,7 +71,7 @@ it('does not send a queued delivery whose payload expired, and explains why', as
   await shop.deliver()
   const [delivery] = (await shop.read('order-1001')).body.deliveries
   assert.equal(delivery.status, 'failed:permanent')
-  assert.match(delivery.explanation, /identity payload of the event is gone/)
+  assert.match(delivery.explanation, /identity payload of the event has expired/)
   assert.equal((await shop.received()).count, 0)
 })
 

@@ -64,12 +64,12 @@ it('shows both sides, what explains the gap and what is left', () => {
 
   EXPLAINED BY                                 COUNT         BASIS
   test_events                                     -2      measured
-    The platform took 2 test events of this day and counts them as any other;
-    our count leaves them out.
+    The platform accepted 2 test events of this day and counts them like other
+    events; our count excludes them.
   pending                                          0      measured
-    Nothing of this day waits to be sent.
+    No events of this day are waiting to be sent.
   late_event_time                                  0      measured
-    Every event was sent on the day on which it happened.
+    Every event was sent on the day it happened.
   unknown_outcome                                  0     estimated
     Every attempt got an answer.
   platform_deduplicated                            0     estimated

@@ -1,7 +1,7 @@
 import { BUCKET_NAMES, type ReportStatus } from '@signalbox/contract/reports.ts'
 import { formatTarget } from '../delivery/destination-resource.ts'
 import type { Destination } from '../delivery/destination-store.ts'
-import type { StoredReport } from '../reports/report-store.ts'
+import type { StoredReport } from '../reports/reconciliation-store.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
 
 const LINE_WIDTH = 80

@@ -10,7 +10,7 @@ import { suppressDigest, waitForPayloadWriters } from '../../service/events/supp
 import { enqueueJob, releaseAbandonedJobs } from '../../service/jobs/store.ts'
 import { insertAlert, updateOpenAlert } from '../../service/reports/alert-store.ts'
 import { findActiveDestinations } from '../../service/reports/reconciliation-store.ts'
-import { deleteReports } from '../../service/reports/report-store.ts'
+import { deleteReports } from '../../service/reports/report-expiry-store.ts'
 import { expireAttempts } from '../../service/retention/expire-attempts.ts'
 import { expireOldEvents } from '../../service/retention/expire-events.ts'
 import { expirePayloads } from '../../service/retention/expire-payloads.ts'

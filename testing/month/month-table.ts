@@ -1,6 +1,6 @@
 import { BUCKET_NAMES } from '@signalbox/contract/reports.ts'
 import { findDestination } from '../../service/delivery/destination-store.ts'
-import { findReports } from '../../service/reports/report-store.ts'
+import { findReports } from '../../service/reports/reconciliation-store.ts'
 import { formatReportTable } from '../../service/roles/report-table.ts'
 import type { ServiceUnderTest } from '../service-under-test.ts'
 import type { MonthStory } from './month-story.ts'
