@@ -17,7 +17,7 @@ it('explains for each status what happened, why, and what happens next', () => {
       'Waiting: the destination is paused (The platform refuses the credential.) It is sent as ' +
         'soon as the destination works again; no attempt is used up.',
     ],
-    [{ status: 'sent' }, 'Handed over to the platform; its answer is not known yet.'],
+    [{ status: 'sent' }, 'Sent to the platform; its answer is not known yet.'],
     [
       { status: 'accepted', attemptCount: 1, platformTraceId: 'Abc' },
       'The platform accepted the event with the first attempt (trace Abc). Nothing more happens.',
@@ -41,7 +41,7 @@ it('explains for each status what happened, why, and what happens next', () => {
     [{ status: 'expired' }, /^Not sent: the event of 2026-11-21T11:00:00\.000Z is older than/],
     [
       { status: 'failed:permanent', statusReason: 'payload_expired' },
-      /identity payload .+ is gone/,
+      /identity payload .+ has expired/,
     ],
   ] as [Partial<StoredDelivery>, string | RegExp][]) {
     const said = explain(changes)
