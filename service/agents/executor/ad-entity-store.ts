@@ -4,35 +4,34 @@ import type { Transaction } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { AdPlatform, EntityChange, EntityRef } from '../policy/ad-platform.ts'
 
-/** The simulated campaigns in the store: nothing here calls a platform. */
+/** Simulated campaigns in the database; nothing here calls a real platform. */
 export const simulatedPlatform: AdPlatform = { readEntities, changeEntity }
 
-/** See AdPlatform. */
 async function readEntities(
   { query }: Transaction,
   adAccountId: number,
-  names: readonly EntityRef[],
+  refs: readonly EntityRef[],
 ): Promise<EntityState[]> {
-  if (names.length === 0) return []
+  if (refs.length === 0) return []
   const rows = await query
     .selectFrom('ad_entities')
     .selectAll()
     .where('ad_account_id', '=', adAccountId)
     .where(({ or, and, eb }) =>
-      or(names.map(({ type, id }) => and([eb('type', '=', type), eb('id', '=', id)]))),
+      or(refs.map(({ type, id }) => and([eb('type', '=', type), eb('id', '=', id)]))),
     )
     .execute()
-  return names.flatMap(({ type, id }) => {
+  return refs.flatMap(({ type, id }) => {
     const row = rows.find(found => found.type === type && found.id === id)
     return row ? [toEntityState(row)] : []
   })
 }
 
-/** See AdPlatform. The version is compared in the statement, so that of two changes one is made. */
+/** See AdPlatform. Locks the row, so that one of two concurrent changes fails on the version. */
 async function changeEntity(
   { query }: Transaction,
   adAccountId: number,
-  { expected, wanted, at }: EntityChange,
+  { expected, desired, at }: EntityChange,
 ): Promise<boolean> {
   const entity = await query
     .selectFrom('ad_entities')
@@ -45,7 +44,7 @@ async function changeEntity(
   if (entity?.version !== expected.version) return false
   const { status, daily_budget_minor } = applyFault(
     entity.next_fault,
-    wanted,
+    desired,
     toEntityState(entity),
   )
   await query
@@ -61,19 +60,18 @@ async function changeEntity(
 
 type EntitySettings = Pick<EntityState, 'status' | 'daily_budget_minor'>
 
-/** A rehearsal of a platform that says yes and does something else. */
+/** Simulates a platform that reports success but applies another change, or none. */
 function applyFault(
   fault: string | null,
-  wanted: EntitySettings,
+  desired: EntitySettings,
   before: EntitySettings,
 ): EntitySettings {
   if (fault === 'ignored') return before
-  if (fault !== 'altered') return wanted
-  const budget = wanted.daily_budget_minor
-  return { status: wanted.status, daily_budget_minor: budget && Math.ceil(budget / 2) }
+  if (fault !== 'altered') return desired
+  const budget = desired.daily_budget_minor
+  return { status: desired.status, daily_budget_minor: budget && Math.ceil(budget / 2) }
 }
 
-/** A row as everybody else sees it. */
 export function toEntityState(row: Selectable<Tables['ad_entities']>): EntityState {
   return {
     type: row.type as EntityState['type'],
@@ -86,17 +84,16 @@ export function toEntityState(row: Selectable<Tables['ad_entities']>): EntitySta
   }
 }
 
-/** Entities that one read shows. */
 const ENTITIES_LISTED_MAX = 500
 
 interface ListedEntities {
-  /** Parents before what belongs to them. */
+  /** Parents before their children. */
   entities: EntityState[]
-  /** How many more there are. */
+  /** Number of entities beyond the limit. */
   omitted: number
 }
 
-/** Every entity of an ad account: itself, its campaigns, their ad sets and their ads. */
+/** Lists the ad account itself, its campaigns, ad sets and ads. */
 export async function listEntities(
   { query }: Transaction,
   adAccountId: number,

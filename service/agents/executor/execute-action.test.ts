@@ -40,7 +40,7 @@ async function staged(test: TestContext, mode: Parameters<typeof setPolicy>[1]) 
   return stage
 }
 
-/** An action that a person has approved and nobody has begun to carry out. */
+/** An approved action whose execution has not started. */
 async function approved(stage: AgentStage, change: ProposedChange = RAISE): Promise<Action> {
   const { batchId } = await propose(stage, change)
   const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
@@ -58,7 +58,7 @@ function failNext({ database, adAccountId }: AgentStage, fault: 'ignored' | 'alt
   return setNextFault(database, { adAccountId, ...ENTITIES[1] }, fault)
 }
 
-it('what the policy allows is carried out before the agent is answered, and verified', async test => {
+it('executes and verifies an allowed action before the response', async test => {
   const stage = await staged(test, 'auto_with_limits')
   const { batchId, status } = await propose(stage, RAISE, PAUSE)
   assert.equal(status, 'completed')
@@ -68,11 +68,11 @@ it('what the policy allows is carried out before the agent is answered, and veri
   )
   assert.equal((await entityNow(stage, 1)).daily_budget_minor, 12_000)
   assert.equal((await entityNow(stage, 2)).status, 'paused')
-  // The other account has entities of the same names.
+  // The other account has entities with the same names.
   assert.equal((await entityNow(stage, 1, stage.otherAccountId)).version, 1)
 })
 
-it('what a person approves is carried out before they are answered, with its receipt', async test => {
+it('executes an approved action before the response, with a receipt', async test => {
   const stage = await staged(test, 'ask')
   const { batchId, actionIds, approval_required } = await propose(stage, RAISE)
   assert.equal(approval_required, true)
@@ -93,7 +93,7 @@ it('what a person approves is carried out before they are answered, with its rec
   )
 })
 
-it('the same proposal sent again is answered with what became of it, and nothing is done twice', async test => {
+it('returns the current state to a retried proposal and executes once', async test => {
   const stage = await staged(test, 'auto_with_limits')
   const principal = await principalOf(stage)
   const body = proposalOf(RAISE)
@@ -104,7 +104,7 @@ it('the same proposal sent again is answered with what became of it, and nothing
   assert.equal((await entityNow(stage, 1)).version, 2)
 })
 
-it('several who carry the same action out at once change its entity once', async test => {
+it('changes the entity once under concurrent executions', async test => {
   const stage = await staged(test, 'ask')
   const { id } = await approved(stage)
   const crew = [1, 2, 3, 4, 5]
@@ -115,7 +115,7 @@ it('several who carry the same action out at once change its entity once', async
   assert.equal(told.length, 1)
 })
 
-it('what changed after the approval is not overwritten: the action has failed as stale', async test => {
+it('fails as stale if the entity changed after the approval', async test => {
   const stage = await staged(test, 'ask')
   const { id } = await approved(stage)
   await outside(stage, 15_000)
@@ -124,7 +124,7 @@ it('what changed after the approval is not overwritten: the action has failed as
   assert.equal((await entityNow(stage, 1)).daily_budget_minor, 15_000)
 })
 
-it('an approval that the policy takes back before the execution is not carried out', async test => {
+it('fails if the policy changed after the approval', async test => {
   const stage = await staged(test, 'ask')
   const { id } = await approved(stage)
   await setPolicy(stage, 'suggest_only')
@@ -133,7 +133,7 @@ it('an approval that the policy takes back before the execution is not carried o
   assert.equal((await entityNow(stage, 1)).version, 1)
 })
 
-it('what was allowed without a person is not carried out when a person would be asked by now', async test => {
+it('fails an allowed action if the current policy requires approval', async test => {
   const stage = await staged(test, 'auto_with_limits')
   const dead = { ...stage.context, database: stage.database }
   const dies = {
@@ -152,7 +152,7 @@ it('what was allowed without a person is not carried out when a person would be 
 
 const DEATH = new Error('the process ends')
 
-it('a platform that says yes and does nothing is found out, and there is nothing to put back', async test => {
+it('detects a change that the platform ignored', async test => {
   const stage = await staged(test, 'ask')
   const { id, before } = await approved(stage)
   await failNext(stage, 'ignored')
@@ -161,7 +161,7 @@ it('a platform that says yes and does nothing is found out, and there is nothing
   assert.deepEqual(after, { ...before, version: 2 })
 })
 
-it('a platform that does something else is found out, and what was before is put back', async test => {
+it('detects an altered change and restores the previous state', async test => {
   const stage = await staged(test, 'ask')
   const { id, before } = await approved(stage)
   await failNext(stage, 'altered')
@@ -171,7 +171,7 @@ it('a platform that does something else is found out, and what was before is put
   assert.deepEqual(await entityNow(stage, 1), after)
 })
 
-it('when putting back goes wrong too, a person has to look', async test => {
+it('ends as uncertain if restoring fails, too', async test => {
   const stage = await staged(test, 'ask')
   const { id } = await approved(stage)
   await failNext(stage, 'altered')
@@ -182,7 +182,7 @@ it('when putting back goes wrong too, a person has to look', async test => {
   assert.equal(after?.daily_budget_minor, 6_000)
 })
 
-it('what somebody changes before it is read back stays, and a person has to look', async test => {
+it('keeps a change made before the verification and ends as uncertain', async test => {
   const stage = await staged(test, 'ask')
   const { id } = await approved(stage)
   await executeAction(stage.context, id)
@@ -192,7 +192,7 @@ it('what somebody changes before it is read back stays, and a person has to look
   assert.equal((await entityNow(stage, 1)).daily_budget_minor, 15_000)
 })
 
-it('an action left halfway is taken up when its lease is over, from where it was left', async test => {
+it('resumes an interrupted action after its lease', async test => {
   const stage = await staged(test, 'ask')
   const [begun, changed] = [await approved(stage), await approved(stage, PAUSE)]
   await executeAction(stage.context, changed.id)
@@ -207,7 +207,7 @@ it('an action left halfway is taken up when its lease is over, from where it was
   assert.equal((await entityNow(stage, 2)).version, 2)
 })
 
-it('one action that cannot be finished does not hold up the others', async test => {
+it('resumes other actions if one fails', async test => {
   const stage = await staged(test, 'ask')
   const [broken, sound] = [await approved(stage), await approved(stage, PAUSE)]
   const { platform } = stage.context
@@ -223,8 +223,8 @@ it('one action that cannot be finished does not hold up the others', async test 
   assert.deepEqual(await Promise.all(statuses), ['executing', 'verified'])
 })
 
-/** What takes away that on which an execution rests. */
-const WITHDRAWALS: Record<string, (stage: AgentStage) => Promise<unknown>> = {
+/** Changes that revoke a precondition. */
+const REVOCATIONS: Record<string, (stage: AgentStage) => Promise<unknown>> = {
   'revokes the token': ({ context, workspaceId, owner: person }) =>
     revokeWorkspaceToken(context, { person, workspaceId, tokenId: 1 }),
   'disables the ad account': ({ database, ...name }) =>
@@ -232,18 +232,18 @@ const WITHDRAWALS: Record<string, (stage: AgentStage) => Promise<unknown>> = {
   'changes the policy': stage => setPolicy(stage, 'suggest_only'),
 }
 
-for (const [deed, withdraw] of Object.entries(WITHDRAWALS)) {
-  it(`who ${deed} is answered when nothing is carried out on the word of it any more`, async test => {
+for (const [change, revoke] of Object.entries(REVOCATIONS)) {
+  it(`waits for a running execution when an owner ${change}`, async test => {
     const stage = await staged(test, 'ask')
     const { id } = await approved(stage)
     const { platform } = stage.context
-    let withdrawal = Promise.resolve<unknown>('nothing')
+    let revocation = Promise.resolve<unknown>('nothing')
     let isOver = false
     const changeEntity: typeof platform.changeEntity = async (...given) => {
-      withdrawal = withdraw(stage).then(() => {
+      revocation = revoke(stage).then(() => {
         isOver = true
       })
-      await eventually('it waits', () => isSomebodyWaiting(stage))
+      await eventually('the change waits', () => isLockAwaited(stage))
       assert.equal(isOver, false)
       return platform.changeEntity(...given)
     }
@@ -252,12 +252,12 @@ for (const [deed, withdraw] of Object.entries(WITHDRAWALS)) {
       id,
     )
     assert.equal(status, 'executed_pending_verification')
-    await withdrawal
+    await revocation
     assert.equal(isOver, true)
   })
 }
 
-async function isSomebodyWaiting({ database }: AgentStage): Promise<boolean> {
+async function isLockAwaited({ database }: AgentStage): Promise<boolean> {
   const { rows } = await database.pool.query(
     `select 1 from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock'`,

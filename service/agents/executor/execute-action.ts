@@ -17,10 +17,10 @@ import { transitionAction } from '../proposals/transition-action.ts'
 export type ExecutionContext = Pick<ProposalContext, 'database' | 'now' | 'audit' | 'platform'>
 
 /**
- * Carries an action out that is `executing`, or goes on with one whose process died, and returns it
- * as it is afterwards; any other is left alone. Changing and reading back are a transaction each,
- * so that what was changed is known whatever happens to the second. May be called by several at
- * once and as often as somebody likes: each step is done once.
+ * Executes and verifies an action that is `executing`, or resumes an interrupted one. Returns an
+ * action in any other status unchanged. The change and its verification are separate transactions,
+ * so that a failed verification never loses the record of the change. Idempotent and safe to call
+ * concurrently.
  */
 export async function runExecution(context: ExecutionContext, actionId: number): Promise<Action> {
   const executed = await executeAction(context, actionId)
@@ -29,7 +29,6 @@ export async function runExecution(context: ExecutionContext, actionId: number):
     : executed
 }
 
-/** Whether there is something left to carry out. */
 export function isInProgress({ status }: Pick<Action, 'status'>): boolean {
   return status === 'executing' || status === 'executed_pending_verification'
 }
@@ -37,10 +36,9 @@ export function isInProgress({ status }: Pick<Action, 'status'>): boolean {
 const SYSTEM = { type: 'system', id: null } as const
 
 /**
- * Changes the entity of an action that is `executing`, once: in one transaction with the entry that
- * says so. All that the decision rested on is looked at again and held until then; where something
- * is gone, nothing is changed and the action has failed. An action in any other status is returned
- * as it is.
+ * Changes the entity of an action that is `executing`, in one transaction with its audit entry.
+ * Checks and locks all preconditions first; if one fails, nothing is changed and the action fails.
+ * Returns an action in any other status unchanged.
  */
 export async function executeAction(
   { database, now, audit, platform }: ExecutionContext,
@@ -51,53 +49,63 @@ export async function executeAction(
     const action = await lockAction(transaction, actionId)
     if (action.status !== 'executing') return action
     const at = now()
-    const standing = await lockPreconditions(transaction, action, at)
+    const preconditions = await lockPreconditions(transaction, action, at)
     const fail = (outcome: ActionOutcome) =>
       transitionAction(transaction, audit, {
         action,
-        ...{ to: 'failed', outcome, at, actor: SYSTEM, auditAction: 'action.failed' },
-        details: { policy_version: standing.policy.version },
+        to: 'failed',
+        outcome,
+        at,
+        actor: SYSTEM,
+        auditAction: 'action.failed',
+        details: { policy_version: preconditions.policy.version },
       })
-    const loss =
-      standing.failureOutcome ?? (isStillAllowed(action, standing) ? null : 'policy_changed')
-    if (loss !== null) return fail(loss)
+    const failureOutcome =
+      preconditions.failureOutcome ??
+      (isStillAllowed(action, preconditions) ? null : 'policy_changed')
+    if (failureOutcome !== null) return fail(failureOutcome)
     const expected = await readUnchangedTarget(transaction, platform, action)
-    const { adAccountId, proposed: wanted } = action
-    if (!expected || !wanted) return fail('stale')
+    const { adAccountId, proposed: desired } = action
+    if (!expected || !desired) return fail('stale')
     const isChanged = await platform.changeEntity(transaction, adAccountId, {
       expected,
-      wanted,
+      desired,
       at,
     })
     if (!isChanged) return fail('stale')
     const [after = null] = await platform.readEntities(transaction, adAccountId, [action.target])
     return transitionAction(transaction, audit, {
       action,
-      ...{ to: 'executed_pending_verification', outcome: null, at },
-      ...{ actor: SYSTEM, auditAction: 'action.executed' },
-      details: { policy_version: standing.policy.version, version_after: after?.version ?? null },
+      to: 'executed_pending_verification',
+      outcome: null,
+      at,
+      actor: SYSTEM,
+      auditAction: 'action.executed',
+      details: {
+        policy_version: preconditions.policy.version,
+        version_after: after?.version ?? null,
+      },
       changes: { after, executedAt: at },
     })
   })
 }
 
-/** One action, held until the transaction ends. */
 async function lockAction(transaction: Transaction, actionId: number): Promise<Action> {
   const [action] = await lockActions(transaction, [actionId])
   if (action) return action
   throw new Error(`there is no action ${actionId}`)
 }
 
-/** What a person approved has to be possible still; what nobody approved, allowed without one. */
-function isStillAllowed(action: Action, standing: ActionPreconditions): boolean {
-  const verdict = reevaluatePolicy(action, standing)
-  if (action.decidedBy === null) return verdict === 'allow'
-  return verdict !== 'block' && standing.policy.execution_mode !== 'suggest_only'
+/** An approved action must still be possible; others must still be allowed without approval. */
+function isStillAllowed(action: Action, preconditions: ActionPreconditions): boolean {
+  const decision = reevaluatePolicy(action, preconditions)
+  if (action.decidedBy === null) return decision === 'allow'
+  return decision !== 'block' && preconditions.policy.execution_mode !== 'suggest_only'
 }
 
 /**
- * Reads the entity again before it is changed. Null: it is not as it was when the action was judged
- * and approved, so what was approved does not fit any more.
+ * Reads the entity again before the change. Null if it differs from the state that was evaluated
+ * and approved.
  */
 async function readUnchangedTarget(
   transaction: Transaction,
@@ -108,16 +116,15 @@ async function readUnchangedTarget(
   return isUnchanged(before, found) ? found : null
 }
 
-/** What reading back has led to. */
 interface Confirmation extends ActionTransition {
   auditAction: AuditAction
-  /** As it is at the end. */
+  /** The final state. */
   found: EntityState | null
 }
 
 /**
- * Reads an entity back that was changed. It is as proposed, or what was before is put back, or
- * nobody can tell and a person has to look. An action in any other status is returned as it is.
+ * Verifies a change. The entity has the proposed state, or the previous state is restored, or a
+ * person must check. Returns an action in any other status unchanged.
  */
 export async function confirmExecution(
   context: ExecutionContext,
@@ -128,13 +135,14 @@ export async function confirmExecution(
     const action = await lockAction({ query }, actionId)
     if (action.status !== 'executed_pending_verification') return action
     const at = now()
-    const { found, ...move } = await resolveConfirmation({ query }, context, { action, at })
+    const { found, ...transition } = await resolveConfirmation({ query }, context, { action, at })
     return transitionAction({ query }, audit, {
       action,
-      ...move,
-      ...{ at, actor: { type: 'system', id: null } },
+      ...transition,
+      at,
+      actor: SYSTEM,
       details: { version_found: found?.version ?? null },
-      // What was left is kept where what is there now is gone.
+      // Keep the state after the change if the entity is gone.
       changes: { after: found ?? action.after },
     })
   })
@@ -163,7 +171,7 @@ async function resolveConfirmation(
 
 const UNCERTAIN = { to: 'execution_uncertain', auditAction: 'action.uncertain' } as const
 
-/** Compensation, bound to the version that was read: what somebody else does is never undone. */
+/** Restores the previous state unless the version changed: never undoes other changes. */
 async function rollBack(
   transaction: Transaction,
   context: ExecutionContext,
@@ -172,11 +180,11 @@ async function rollBack(
   const { before, adAccountId } = action
   if (!before || !expected) return { ...UNCERTAIN, outcome: 'not_applied', found: expected }
   if (!hasSameSettings(expected, before)) {
-    const change = { expected, wanted: before, at }
+    const change = { expected, desired: before, at }
     const isChanged = await context.platform.changeEntity(transaction, adAccountId, change)
     const found = await readTarget(transaction, context, action)
     if (!isChanged) return { ...UNCERTAIN, outcome: 'changed_elsewhere', found }
-    // The platform may do something else than it is told once more.
+    // The platform may apply another change again.
     if (!found || !hasSameSettings(found, before)) {
       return { ...UNCERTAIN, outcome: 'not_applied', found }
     }
@@ -200,16 +208,15 @@ async function readTarget(
 }
 
 /**
- * What an execution has come to:
- * - `as_proposed`: the entity is as the action wanted it.
- * - `not_applied`: it is not, and nobody has changed it since, so that the platform did something
- *   else than it was told. What was before can be put back.
- * - `changed_elsewhere`: somebody has changed it since, or it is gone. Nothing may be put back over
- *   what they did.
+ * The result of a verification:
+ * - `as_proposed`: the entity has the proposed state.
+ * - `not_applied`: it has another state and was not changed since, so the platform applied another
+ *   change. The previous state can be restored.
+ * - `changed_elsewhere`: it was changed since, or is gone. Restoring would undo that change.
  */
 type Verification = 'as_proposed' | 'not_applied' | 'changed_elsewhere'
 
-/** Compares what was read back with what was proposed; `after` is as the change had left it. */
+/** Compares the found state with the proposed one; `after` is the state right after the change. */
 export function verifyChange(
   { proposed, after }: Pick<Action, 'proposed' | 'after'>,
   found: EntityState | null,

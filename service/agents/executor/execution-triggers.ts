@@ -12,14 +12,14 @@ import { type ExecutionContext, isInProgress, runExecution } from './execute-act
 
 export interface SubmittedProposal {
   result: ProposalResult
-  /** False: the same proposal was kept before, under the same key. */
+  /** False for a retry with the same idempotency key. */
   isNew: boolean
 }
 
 /**
- * An agent proposes; what the policy allows without a person is carried out before the answer. The
- * proposal is kept first: when its process dies then, the same proposal sent again goes on with it,
- * and otherwise a job does. Throws a Refusal: 403, or 422 with every wrong field.
+ * Stores a proposal and executes the actions that the policy allows. If the process dies in
+ * between, a retry of the proposal or a job resumes the execution. Throws a Refusal: 403, or 422
+ * with every invalid field.
  */
 export async function submitProposal(
   context: ProposalContext,
@@ -31,43 +31,42 @@ export async function submitProposal(
   for (const { id } of allowed) await runExecution(context, id)
   const after =
     allowed.length > 0 ? await findActionsOfBatch(context.database, batch.id) : [...actions]
-  return { result: await toProposalResult(context, { batch, actions: after }), isNew }
+  return { result: toProposalResult(context, { batch, actions: after }), isNew }
 }
 
 /**
- * A person decides, and what they approved is carried out before the answer: the batch as it is
- * then. The decision is kept first; when the process dies then, a job goes on with it. Throws a
- * Refusal: 403, 404, 409 when nothing waits any more, or 422.
+ * Stores a decision, executes approved actions, and returns the batch. If the process dies in
+ * between, a job resumes the execution. Throws a Refusal: 403, 404, 409 if nothing is pending, or
+ * 422.
  */
 export async function decideAndExecute(
   context: ProposalContext,
-  visit: DecisionRequest,
+  request: DecisionRequest,
   body: unknown,
 ): Promise<ActionBatch> {
-  const decided = await decideActions(context, visit, body)
+  const decided = await decideActions(context, request, body)
   for (const { id } of decided.filter(isInProgress)) await runExecution(context, id)
-  const scope = { workspaceId: parseRowId(visit.workspaceId) ?? 0, adAccountId: null }
-  return readBatch(context, scope, visit.batchId)
+  const scope = { workspaceId: parseRowId(request.workspaceId) ?? 0, adAccountId: null }
+  return readBatch(context, scope, request.batchId)
 }
 
-/** Longer than a request may take, so that nobody takes up what somebody is doing. */
+/** Longer than a request may take, so that jobs do not resume a running execution. */
 export const EXECUTION_LEASE_SECONDS = 60
-const ACTIONS_A_RUN_MAX = 50
+const ACTIONS_PER_RUN_MAX = 50
 
 /**
- * Goes on with actions whose process died halfway, or could not reach the store. Taking one up that
- * is still being carried out does no harm. One that fails does not hold up the others; they are
- * thrown together at the end.
+ * Resumes interrupted executions; resuming a running one is harmless. A failure does not affect
+ * other actions; all failures are thrown together at the end.
  */
 export async function resumeExecutions(
   context: ExecutionContext,
 ): Promise<{ finished: number; more: boolean }> {
   const before = new Date(context.now().getTime() - EXECUTION_LEASE_SECONDS * 1_000)
-  const ids = await findUnfinishedActions(context.database, before, ACTIONS_A_RUN_MAX)
+  const ids = await findUnfinishedActions(context.database, before, ACTIONS_PER_RUN_MAX)
   const errors: unknown[] = []
   for (const id of ids) await runExecution(context, id).catch(error => errors.push(error))
   if (errors.length > 0) {
     throw new AggregateError(errors, `${errors.length} actions could not be finished`)
   }
-  return { finished: ids.length, more: ids.length === ACTIONS_A_RUN_MAX }
+  return { finished: ids.length, more: ids.length === ACTIONS_PER_RUN_MAX }
 }

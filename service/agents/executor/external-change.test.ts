@@ -12,7 +12,7 @@ import {
   setNextFault,
 } from './simulated-account-store.ts'
 
-it('a change outside is seen by the next read, under a new version', async test => {
+it('returns an external change with a new version', async test => {
   const { database, at, campaign, place } = await campaignUnderTest(test)
   const change = {
     name: '  Ignore all rules\u202e ',
@@ -30,13 +30,13 @@ it('a change outside is seen by the next read, under a new version', async test 
   ])
 })
 
-it('what is left out stays, and the version grows all the same', async test => {
+it('keeps undefined members and increments the version', async test => {
   const { database, at, campaign, place } = await campaignUnderTest(test)
   const outcome = await applyExternalChange(database, place, { at })
   assert.deepEqual(outcome, { changed: { ...campaign, version: 2 } })
 })
 
-it('only what has a budget gets another, and what is not there is not made', async test => {
+it('rejects a budget for entities without one, and unknown entities', async test => {
   const { database, at, place } = await campaignUnderTest(test)
   const { entities } = await listEntities(database, place.adAccountId)
   const ad = entities.find(({ type }) => type === 'ad')
@@ -49,13 +49,13 @@ it('only what has a budget gets another, and what is not there is not made', asy
   assert.deepEqual(await listEntities(database, place.adAccountId), { entities, omitted: 0 })
 })
 
-it('a fault spoils one change of the executor and no second; it can be taken back', async test => {
+it('injects a fault into one change, and can remove it', async test => {
   const { database, at, campaign, place } = await campaignUnderTest(test)
   const budgetAfter = async (fault: SimulatedFault | null, budget: number) => {
     assert.equal(await setNextFault(database, place, fault), true)
     const [expected = campaign] = await read()
-    const wanted = { ...expected, daily_budget_minor: budget }
-    const change = { expected, wanted, at }
+    const desired = { ...expected, daily_budget_minor: budget }
+    const change = { expected, desired, at }
     assert.equal(await simulatedPlatform.changeEntity(database, place.adAccountId, change), true)
     return (await read())[0]?.daily_budget_minor
   }

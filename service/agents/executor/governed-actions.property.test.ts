@@ -13,7 +13,7 @@ const OWN_SEEDS = [1]
 const SCHEDULES = 40
 
 for (const seed of testSeeds(OWN_SEEDS)) {
-  it(`whatever agents, people and platforms do and wherever it breaks off, nothing is executed that nobody allowed, nothing twice, and all of it is told (seed ${seed})`, async test => {
+  it(`executes only allowed actions, once, and audits all of them (seed ${seed})`, async test => {
     const { database, connectionString } = await testStore(test)
     await watchActions(database)
     const reached: Record<string, number> = {}
@@ -32,7 +32,7 @@ for (const seed of testSeeds(OWN_SEEDS)) {
 
 type Pool = Awaited<ReturnType<typeof testStore>>['database']
 
-/** For who reads it: which ends a run has come to. */
+/** Reports the final statuses of a run. */
 async function count(reached: Record<string, number>, { pool }: Pool, workspaceId: number) {
   const { rows } = await pool.query(
     'select status, outcome from agent_actions where workspace_id = $1',

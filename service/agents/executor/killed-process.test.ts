@@ -16,12 +16,12 @@ const PROGRAM = join(import.meta.dirname, '../../../testing/executor-program.ts'
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
 const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 /**
- * Within the change, before its commit, between the two, within reading back, before the last
- * commit. Every statement is in death-at-every-statement.test.ts, without a process for each.
+ * During the change, before its commit, between both steps, during the verification, before the
+ * last commit. crash-at-every-statement.test.ts covers every statement within one process.
  */
 const KILLED_BEFORE = [11, 17, 18, 22, 27]
 
-/** Runs until it says something, and is ended without a word then. */
+/** Runs until the first output, then kills the process. */
 async function runAndKill(test: TestContext, ...options: string[]): Promise<string> {
   const child = spawn(process.execPath, [PROGRAM, ...options], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -36,7 +36,7 @@ async function runAndKill(test: TestContext, ...options: string[]): Promise<stri
   return said
 }
 
-it('a process that is killed halfway leaves an action that another finishes, once', async test => {
+it('resumes the action of a killed process, once', async test => {
   const { database, connectionString } = await testStore(test)
   await watchActions(database)
   const said: string[] = []

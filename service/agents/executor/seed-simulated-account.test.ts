@@ -11,7 +11,7 @@ import type { Database } from '../../db/database.ts'
 import { listEntities } from './ad-entity-store.ts'
 import { seedSimulatedAccount } from './simulated-account-store.ts'
 
-it('a new ad account has itself, 3 campaigns, 5 ad sets and 8 ads, parents first', async test => {
+it('creates the ad account, 3 campaigns, 5 ad sets and 8 ads, parents first', async test => {
   const { database, adAccountId, seed } = await account(test)
   assert.equal(await seed(), true)
   const { entities, omitted } = await listEntities(database, adAccountId)
@@ -35,7 +35,7 @@ it('a new ad account has itself, 3 campaigns, 5 ad sets and 8 ads, parents first
   }
 })
 
-it('a budget stands on a campaign or on its ad sets, never on both, and never elsewhere', async test => {
+it('gives a budget to a campaign or to its ad sets, never to both', async test => {
   const { database, adAccountId, seed } = await account(test)
   await seed()
   const { entities } = await listEntities(database, adAccountId)
@@ -54,7 +54,7 @@ it('a budget stands on a campaign or on its ad sets, never on both, and never el
   )
 })
 
-it('asked again, also by several at once, it leaves what is there', async test => {
+it('changes nothing when called again, also concurrently', async test => {
   const { database, adAccountId, seed } = await account(test)
   const made = await Promise.all([seed(), seed(), seed(), seed()])
   assert.deepEqual(made.toSorted(), [false, false, false, true])
@@ -70,7 +70,7 @@ it('asked again, also by several at once, it leaves what is there', async test =
   assert.deepEqual([entities[1]?.name, entities[1]?.version], ['Mine', 7])
 })
 
-it('no two simulated accounts share a campaign', async test => {
+it('uses different campaign IDs for each account', async test => {
   const { database, adAccountId, installation, workspaceId, seed } = await account(test)
   const otherId = await addAdAccount(installation, workspaceId, 'Other')
   await seed()
@@ -84,7 +84,7 @@ it('no two simulated accounts share a campaign', async test => {
   assert.ok(theirs.entities.every(({ id }) => !ids.has(id)))
 })
 
-it('a long list is cut, and says how much is missing', async test => {
+it('truncates a long list and returns the number of omitted entities', async test => {
   const { database, adAccountId, seed } = await account(test)
   await seed()
   const { entities, omitted } = await listEntities(database, adAccountId, 4)

@@ -9,8 +9,8 @@ import {
 } from './simulated-entities.ts'
 
 /**
- * Gives an ad account its simulated campaigns, in the transaction that makes the account or later.
- * An account that has some keeps them as they are. Returns whether they were made by this call.
+ * Creates the simulated campaigns of an ad account. Returns false and changes nothing if the
+ * account already has entities.
  */
 export function seedSimulatedAccount(
   transaction: Transaction,
@@ -28,8 +28,8 @@ interface NewEntities {
 }
 
 /**
- * Stores the entities of an ad account, unless it has any: of two that try at once one waits here.
- * False when it had them already.
+ * Stores the entities of an ad account unless it has any; concurrent calls wait for each other.
+ * Returns false if the account already has entities.
  */
 export async function insertSimulatedEntities(
   { query }: Transaction,
@@ -55,37 +55,37 @@ export async function insertSimulatedEntities(
   return true
 }
 
-/** What somebody changes beside the agents; what is left out stays as it is. */
+/** A change outside the approval process; undefined members stay unchanged. */
 export interface ExternalChange {
   name?: string | undefined
   status?: EntityState['status'] | undefined
-  /** In minor units. Only what has a budget gets another. */
+  /** In minor units, for entities with a budget. */
   dailyBudgetMinor?: number | undefined
 }
 
 type ExternalChangeResult = { changed: EntityState } | 'no_entity' | 'no_budget'
 
 /**
- * Changes a simulated entity as somebody does who opens the ads manager: no proposal, no policy, no
- * entry in the log, and a version that grows, by which approvals of the earlier one become stale.
+ * Changes a simulated entity like an ads manager: without a proposal, policy or audit entry.
+ * Increments the version, so that approvals of the earlier version become stale.
  */
 export async function applyExternalChange(
   database: Database,
-  place: EntityLocation,
+  location: EntityLocation,
   { at, ...change }: ExternalChange & { at: Date },
 ): Promise<ExternalChangeResult> {
   return database.query.transaction().execute(async query => {
-    const before = await lockEntity({ query }, place)
+    const before = await lockEntity({ query }, location)
     if (!before) return 'no_entity'
     const { name = before.name, status = before.status, dailyBudgetMinor } = change
     if (dailyBudgetMinor !== undefined && before.daily_budget_minor === null) return 'no_budget'
     const daily_budget_minor = dailyBudgetMinor ?? before.daily_budget_minor
     const entity = { ...before, name, status, daily_budget_minor }
-    return { changed: await overwriteEntity({ query }, place.adAccountId, { entity, at }) }
+    return { changed: await overwriteEntity({ query }, location.adAccountId, { entity, at }) }
   })
 }
 
-/** How the next change of an entity goes wrong. */
+/** Faults that can be injected into the next change of an entity. */
 export const SIMULATED_FAULTS = ['ignored', 'altered'] as const
 export type SimulatedFault = (typeof SIMULATED_FAULTS)[number]
 
@@ -93,7 +93,6 @@ export interface EntityLocation extends EntityRef {
   adAccountId: number
 }
 
-/** One entity as it is, held until the transaction ends; null when there is none. */
 async function lockEntity(
   { query }: Transaction,
   { adAccountId, type, id }: EntityLocation,
@@ -109,7 +108,7 @@ async function lockEntity(
   return row ? toEntityState(row) : null
 }
 
-/** Writes an entity over the one that is held, as its next version. */
+/** Writes the next version of a locked entity. */
 async function overwriteEntity(
   { query }: Transaction,
   adAccountId: number,
@@ -128,8 +127,9 @@ async function overwriteEntity(
 }
 
 /**
- * Makes the next change of an entity by the executor go wrong: `ignored` changes nothing, `altered`
- * something else, and both say that all is well. Null takes the fault back. False: no such entity.
+ * Injects a fault into the next change of an entity by the executor: `ignored` changes nothing,
+ * `altered` applies another change, and both report success. Null removes the fault. Returns false
+ * if there is no such entity.
  */
 export async function setNextFault(
   { query }: Transaction,

@@ -1,14 +1,13 @@
 import type { EntityState } from '@signalbox/contract/agents/actions.ts'
 
-/** What a simulated ad account begins with. */
 export type SimulatedEntity = Omit<EntityState, 'version'> & {
   parent_type: EntityState['type'] | null
 }
 
 export interface SimulatedAccount {
-  /** Ours. */
+  /** Our ID. */
   adAccountId: number
-  /** The platform's number of it, in digits. */
+  /** The platform's ID, in digits. */
   platformAccountId: string
   name: string
 }
@@ -16,7 +15,7 @@ export interface SimulatedAccount {
 interface EntityPlan {
   name: string
   status?: 'paused'
-  /** In minor units. A budget stands on a campaign or on its ad sets, never on both, as at Meta. */
+  /** In minor units. A campaign or its ad sets have a budget, never both. */
   budget?: number
 }
 type AdSetPlan = EntityPlan & { ads: readonly EntityPlan[] }
@@ -61,8 +60,8 @@ const CAMPAIGNS: readonly CampaignPlan[] = [
 ]
 
 /**
- * The ad account itself and 3 campaigns, 5 ad sets and 8 ads, parents first: always the same, so
- * that stories and tests can count on them. Ids are those of no other simulated account.
+ * Builds the ad account itself, 3 campaigns, 5 ad sets and 8 ads, parents first. Always the same,
+ * so that examples and tests can rely on them. IDs are unique across simulated accounts.
  */
 export function buildSimulatedEntities(account: SimulatedAccount): SimulatedEntity[] {
   const nextId = createIdSequence(account.adAccountId)
@@ -91,7 +90,7 @@ export function buildSimulatedEntities(account: SimulatedAccount): SimulatedEnti
   ]
 }
 
-/** Eighteen digits, as Meta's have, with ours within. */
+/** Eighteen digits that include our ID. */
 const FIRST_ID = 120_200_000_000_000_000n
 const IDS_PER_ACCOUNT = 1_000n
 

@@ -14,7 +14,7 @@ const state: fc.Arbitrary<EntityState> = fc.record({
   version: fc.integer({ min: 1, max: 4 }),
 })
 
-it('what is as proposed is verified, whatever its name and version', () => {
+it('verifies the proposed settings regardless of name and version', () => {
   fc.assert(
     fc.property(state, state, fc.integer(), (proposed, after, version) => {
       const found = { ...proposed, name: 'Renamed', version }
@@ -23,7 +23,7 @@ it('what is as proposed is verified, whatever its name and version', () => {
   )
 })
 
-it('what differs is the doing of the platform only while nobody has touched it since', () => {
+it('attributes a difference to the platform only for an unchanged version', () => {
   fc.assert(
     fc.property(state, state, state, (proposed, after, found) => {
       const isAsProposed =
@@ -35,7 +35,7 @@ it('what differs is the doing of the platform only while nobody has touched it s
   )
 })
 
-it('what is gone was changed elsewhere', () => {
+it('treats a missing entity as changed elsewhere', () => {
   fc.assert(
     fc.property(state, state, (proposed, after) => {
       assert.equal(verifyChange({ proposed, after }, null), 'changed_elsewhere')

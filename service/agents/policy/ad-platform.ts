@@ -11,7 +11,7 @@ export interface EntityRef {
 export interface EntityChange {
   /** The state that was read; the change fails if the version differs. */
   expected: EntityState
-  wanted: EntityState
+  desired: EntityState
   at: Date
 }
 
