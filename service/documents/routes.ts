@@ -12,7 +12,7 @@ import {
   withEtag,
 } from './published-documents.ts'
 
-export interface DocumentRoutesContext {
+interface DocumentRoutesContext {
   contractKeys: ContractKeys
   /** Where to report a vulnerability; without it, there is no security.txt. */
   securityContact: string | undefined

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { deleteUnapprovedClients } from './client-store.ts'
 
 /** State of the authorization server, stored under the digest of what a caller presents. */
-export interface Artifact {
+interface Artifact {
   model: string
   id: string
   /** JSON, without the value whose digest is `id`. */
@@ -102,7 +102,7 @@ export async function deleteGrantArtifacts(
     .execute()
 }
 
-export interface DevicePoll {
+interface DevicePoll {
   /** The digest of a device code. */
   id: string
   at: Date
@@ -140,7 +140,7 @@ const UNAPPROVED_DAYS = 30
 /** Expired artifacts are kept for a day, so that their callers learn that they expired. */
 const EXPIRED_DAYS = 1
 
-export interface DeletedOauthRecords {
+interface DeletedOauthRecords {
   artifacts: number
   clients: number
 }

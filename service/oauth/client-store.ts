@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 
 /** Any client can register itself; the operator creates `device` clients. */
-export type ClientKind = 'self_registered' | 'device'
+type ClientKind = 'self_registered' | 'device'
 
 export interface OauthClient {
   clientId: string

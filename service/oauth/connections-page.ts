@@ -8,7 +8,7 @@ import { formatDate } from '../util/date-text.ts'
 import type { ListedConnection } from './connection-store.ts'
 import { PERMISSION_LABELS, type Permission } from './permissions.ts'
 
-export interface ConnectionsPage {
+interface ConnectionsPage {
   person: CurrentPerson
   membership: Membership
   connections: readonly ListedConnection[]

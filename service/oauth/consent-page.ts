@@ -5,7 +5,7 @@ import type { ApprovalRequest } from './connection-approval.ts'
 import { PERMISSION_LABELS, RESOURCES } from './permissions.ts'
 import { describeRedirectUri } from './redirect-uri.ts'
 
-export interface ConsentPage {
+interface ConsentPage {
   approval: ApprovalRequest
   /** The ad accounts to choose from. */
   adAccounts: readonly OwnedAdAccount[]

@@ -87,7 +87,7 @@ export async function findConnectionPrincipal(
   }
 }
 
-export interface ExecutionTokenPrincipal extends TokenBinding {
+interface ExecutionTokenPrincipal extends TokenBinding {
   tokenId: number
   tokenName: string
   tier: string
@@ -122,7 +122,7 @@ export async function findExecutionTokenPrincipal(
 }
 
 /** A credential and the ad account that it was bound to when it was used. */
-export interface PrincipalKey {
+interface PrincipalKey {
   kind: 'connection' | 'execution_token'
   id: number
   adAccountId: number

@@ -11,7 +11,7 @@ import { findClient, type OauthClient } from './client-store.ts'
 import { type ChangeContext, revokeGrantWithAudit } from './connections.ts'
 import { isActiveGrant } from './principal-store.ts'
 
-export interface AdapterContext extends ChangeContext {
+interface AdapterContext extends ChangeContext {
   /** The error for a reused code or refresh token. */
   reuseError: () => Error
   /** True while a device approval resumes, where the library passes the digest as the code. */
@@ -144,10 +144,10 @@ function clientAdapter({ database }: AdapterContext) {
   }
 }
 
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Client metadata of RFC 7591. All clients are public: none has a secret. */
-export function toClientMetadata({ clientId, kind, name, redirectUris }: OauthClient) {
+function toClientMetadata({ clientId, kind, name, redirectUris }: OauthClient) {
   const isDevice = kind === 'device'
   return {
     client_id: clientId,

@@ -7,7 +7,7 @@ import { OauthRefusal } from './oauth-responses.ts'
 import { RESOURCES } from './permissions.ts'
 import { findRedirectUriError } from './redirect-uri.ts'
 
-export interface RegistrationContext {
+interface RegistrationContext {
   database: Database
   now: () => Date
   /** Schemes of approved native clients, without the colon. */
@@ -15,7 +15,7 @@ export interface RegistrationContext {
 }
 
 /** The response to a registration. */
-export interface RegisteredClient {
+interface RegisteredClient {
   client_id: string
   grant_types: string[]
   response_types: string[]

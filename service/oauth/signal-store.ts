@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 
-export interface SignalStatus {
+interface SignalStatus {
   /** A tracker of the workspace has stored an event. */
   hasEvents: boolean
   /** An active destination of the workspace delivers for this ad account. */

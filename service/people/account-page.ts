@@ -12,7 +12,7 @@ import { formatIsoMinute } from '../util/date-text.ts'
 import { PASSWORD_HINT } from './account-fields.ts'
 import type { ActiveSession, CurrentPerson } from './session-store.ts'
 
-export interface AccountPage {
+interface AccountPage {
   person: CurrentPerson
   hasPassword: boolean
   sessions: readonly ActiveSession[]

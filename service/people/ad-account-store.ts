@@ -13,7 +13,7 @@ export interface AdAccount {
   createdAt: Date
 }
 
-export type AdAccountStatus = 'active' | 'disabled'
+type AdAccountStatus = 'active' | 'disabled'
 
 /** An ad account that a person can choose when approving an agent. */
 export interface OwnedAdAccount {
@@ -58,7 +58,7 @@ export async function listOwnedAdAccounts(
   })
 }
 
-export interface AdAccountKey {
+interface AdAccountKey {
   workspaceId: number
   adAccountId: number
 }
@@ -93,7 +93,7 @@ export async function listAdAccounts(
   return rows.map(toAdAccount)
 }
 
-export type NewAdAccount = Omit<AdAccount, 'id' | 'status'>
+type NewAdAccount = Omit<AdAccount, 'id' | 'status'>
 
 /** Returns null when the workspace already has this account of the platform. */
 export async function insertAdAccount(

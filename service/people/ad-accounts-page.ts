@@ -14,7 +14,7 @@ import { workspacePage } from './workspace-pages.ts'
 import { hasPermission } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
 
-export interface AdAccountsPage {
+interface AdAccountsPage {
   person: CurrentPerson
   membership: Membership
   accounts: readonly AdAccount[]

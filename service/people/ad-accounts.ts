@@ -8,7 +8,7 @@ import type { CurrentPerson } from './session-store.ts'
 import { requireRole } from './workspaces.ts'
 
 /** From a form or a body, not validated. */
-export interface AdAccountInput {
+interface AdAccountInput {
   workspaceId: unknown
   platformAccountId: unknown
   name: unknown
@@ -39,7 +39,7 @@ export async function addAdAccount(
   throw Refusal.ofFields({ platform_account_id: ['This workspace already has this ad account.'] })
 }
 
-export interface AdAccountStatusChange {
+interface AdAccountStatusChange {
   workspaceId: unknown
   adAccountId: unknown
   status: unknown

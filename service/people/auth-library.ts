@@ -31,7 +31,7 @@ export interface AuthMailer {
   sendSignInLink(email: string, token: string): void
 }
 
-export interface AuthLibraryOptions {
+interface AuthLibraryOptions {
   database: Database
   logger: ServiceLogger
   now: () => Date

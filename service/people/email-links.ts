@@ -59,7 +59,7 @@ export async function signInByEmailLink(
   }
 }
 
-export interface PasswordReset {
+interface PasswordReset {
   /** From the emailed link. */
   token: string
   password: string

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 
-export type InvitationStatus = 'pending' | 'accepted' | 'declined' | 'withdrawn'
+type InvitationStatus = 'pending' | 'accepted' | 'declined' | 'withdrawn'
 
 export interface Invitation {
   id: string
@@ -60,7 +60,7 @@ export async function findInvitation(
   return row ? toInvitation(row) : null
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   id: string
   workspaceId: number
   email: string

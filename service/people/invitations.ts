@@ -17,7 +17,7 @@ import { requireRole } from './workspaces.ts'
 
 const INVITATION_DAYS = 7
 
-export interface InvitationInput {
+interface InvitationInput {
   workspaceId: unknown
   email: unknown
   role: unknown
@@ -68,7 +68,7 @@ export async function invitePerson(
   return id
 }
 
-export interface InvitationReference {
+interface InvitationReference {
   workspaceId: unknown
   invitationId: unknown
 }

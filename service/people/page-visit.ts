@@ -75,7 +75,7 @@ export async function requirePageSession(
   return person && { person, workspaceId: readWorkspaceParam(request) }
 }
 
-export interface SignInCheck {
+interface SignInCheck {
   request: { url: string; headers: { cookie?: string | undefined } }
   reply: { redirect(url: string, code: number): unknown }
   /** The path to return to after signing in; null for the start page. */

@@ -8,7 +8,7 @@ export interface Person {
   isEmailVerified: boolean
 }
 
-export interface NewPerson {
+interface NewPerson {
   email: string
   name: string
   passwordHash: string
@@ -136,7 +136,7 @@ async function insertPassword(
     .execute()
 }
 
-export type PersonStatus = 'active' | 'disabled'
+type PersonStatus = 'active' | 'disabled'
 
 /** Disabling also deletes the sessions. Returns false when no person has this address. */
 export async function setPersonStatus(

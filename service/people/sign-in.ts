@@ -3,7 +3,7 @@ import { limitAccountAttempts, type PeopleContext } from './people-context.ts'
 import { deleteSession, findSession } from './session-store.ts'
 import { hashSessionToken } from './session-token.ts'
 
-export interface SignInAttempt {
+interface SignInAttempt {
   email: string
   password: string
   userAgent: string | undefined

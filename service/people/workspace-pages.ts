@@ -6,7 +6,7 @@ import type { CurrentPerson } from './session-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
 
-export interface WorkspacesPage {
+interface WorkspacesPage {
   person: CurrentPerson
   memberships: readonly Membership[]
   invitations: readonly Invitation[]
@@ -68,12 +68,12 @@ const TABS = [
   ['policy', 'Policy'],
   ['audit', 'Log'],
 ] as const
-export type WorkspaceTab = (typeof TABS)[number][0]
+type WorkspaceTab = (typeof TABS)[number][0]
 
 /** Hidden from other roles. The other tabs explain on their pages what a role may not do. */
 const OWNER_TABS: readonly WorkspaceTab[] = ['connections', 'tokens']
 
-export interface WorkspacePage {
+interface WorkspacePage {
   person: CurrentPerson
   membership: Membership
   tab: WorkspaceTab

@@ -2,7 +2,7 @@
 export const WORKSPACE_ROLES = ['owner', 'admin', 'member'] as const
 export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number]
 
-export const WORKSPACE_ACTIONS = [
+const WORKSPACE_ACTIONS = [
   'read',
   'manage_ad_accounts',
   'invite',

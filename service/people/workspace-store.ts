@@ -25,7 +25,7 @@ export async function insertWorkspace(
   return row.id
 }
 
-export type WorkspaceStatus = 'active' | 'disabled'
+type WorkspaceStatus = 'active' | 'disabled'
 
 /** Members and agents cannot use a disabled workspace. Returns false for an unknown ID. */
 export async function setWorkspaceStatus(
@@ -117,7 +117,7 @@ export async function listMembers({ query }: Query, workspaceId: number): Promis
   }))
 }
 
-export interface NewMember extends MemberKey {
+interface NewMember extends MemberKey {
   role: WorkspaceRole
   createdAt: Date
 }

@@ -11,7 +11,7 @@ import { insertMember, listMembers } from '../people/workspace-store.ts'
 /** 24 characters of base64url: 144 random bits. */
 const PASSWORD_BYTES = 18
 
-export interface OwnerRequest {
+interface OwnerRequest {
   workspaceId: number
   email: string
   /** On a public service, the generated password in the file is only good for one sign-in. */
@@ -42,7 +42,7 @@ export async function provisionOwner(
 }
 
 /** Email never reaches this domain (RFC 2606), so no emailed link opens the account. */
-export const DEMO_OWNER = 'owner@demo.example'
+const DEMO_OWNER = 'owner@demo.example'
 
 export interface OwnerCredentials {
   owner_email: string | null
@@ -85,7 +85,7 @@ async function resetDemoPassword(
   return password
 }
 
-export interface DemoAdAccountRequest {
+interface DemoAdAccountRequest {
   workspaceId: number
   trackerId: string
   destinationId: string

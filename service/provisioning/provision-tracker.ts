@@ -18,7 +18,7 @@ export interface ConnectedDestination {
   accessToken: string
 }
 
-export interface ProvisioningRequest {
+interface ProvisioningRequest {
   workspaceName: string
   at: Date
   credentialKeys: CredentialKeys
@@ -73,7 +73,7 @@ type KeysRequest = TrackerIdentity &
     origins: ProvisioningRequest['origins']
   }
 
-export interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName' | 'origins'> {
+interface DestinationRequest extends Omit<ProvisioningRequest, 'workspaceName' | 'origins'> {
   trackerId: string
 }
 

@@ -47,7 +47,7 @@ export function signInLinkEmail(origin: string, email: string, token: string): E
   ])
 }
 
-export interface InvitationDetails {
+interface InvitationDetails {
   id: string
   email: string
   workspaceName: string
