@@ -1,19 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { findTrackerByKey } from '../service/access/store.ts'
-import type { Database } from '../service/db/database.ts'
-import { isCitusCluster } from '../service/db/distribute-tables.ts'
+import { type Database, isCitusCluster } from '../service/db/database.ts'
 import { clearAnswers, findAttempts, insertAttempt } from '../service/delivery/attempt-store.ts'
 import { countWaitingOfDay, readBacklog } from '../service/delivery/backlog-store.ts'
 import { claimDeliveries, claimDelivery } from '../service/delivery/claim-store.ts'
-import { reserveDeliveryIds } from '../service/delivery/delivery-id-store.ts'
 import { countAcceptance, findDeliveries } from '../service/delivery/delivery-store.ts'
 import { bringForwardRetries, findDueQueues } from '../service/delivery/destination-queue-store.ts'
-import { findDestinationRoutes } from '../service/delivery/destination-route-store.ts'
 import {
   deleteExpiredAttempts,
   deleteSentCounts,
   findTrackersWithExpiredAttempts,
 } from '../service/delivery/expire-store.ts'
+import { findDestinationRoutes, reserveDeliveryIds } from '../service/delivery/plan-store.ts'
 import { replayFailed } from '../service/delivery/replay-store.ts'
 import { countMatchKeys, countSentOfDay } from '../service/delivery/sent-counts-store.ts'
 import { settleDeliveries } from '../service/delivery/settlement-store.ts'

@@ -1,5 +1,8 @@
-import { hashIdentifier, normalizeText } from '../../service/identity/identifier-digest.ts'
-import { normalizeEmail } from '../../service/identity/identifier-formats.ts'
+import {
+  hashIdentifier,
+  normalizeEmail,
+  normalizeText,
+} from '../../service/identity/identifier-formats.ts'
 import type { AcceptedIdentity, SubmittedIdentity } from '../../service/platforms/platform.ts'
 
 /** The tiny platform matches people by one digest: SHA-256 of `tiny:` and the e-mail address. */

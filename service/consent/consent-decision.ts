@@ -1,13 +1,16 @@
 import type { IngestionWarning } from '@signalbox/contract/submissions.ts'
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
-import { readAdvertisingConsent, readGlobalPrivacyControl } from './advertising-consent.ts'
+import {
+  readAdvertisingConsent,
+  readConsentMode,
+  readGlobalPrivacyControl,
+} from './advertising-consent.ts'
 import {
   buildCaptureWarnings,
   type CapturedAt,
   type ConsentContext,
   parseCapturedAt,
 } from './captured-at.ts'
-import { readConsentMode } from './consent-mode.ts'
 import type { ConsentSignal, ConsentState } from './consent-signal.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 

@@ -111,6 +111,27 @@ export async function sleepInDatabase({ pool }: Pick<Database, 'pool'>): Promise
   return rows[0].now
 }
 
+/** Whether the database has the Citus extension. */
+export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
+  const { rows } = await pool.query(`select 1 from pg_extension where extname = 'citus'`)
+  return rows.length > 0
+}
+
+const CLUSTER_CHECKS = new WeakMap<Database['pool'], Promise<boolean>>()
+
+/**
+ * Runs `hasCitus` once per pool. Creating the extension later requires a restart
+ * (docs/operations/scale.md); distributing tables does not change the result.
+ */
+export function isCitusCluster({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
+  const cached = CLUSTER_CHECKS.get(pool)
+  if (cached) return cached
+  const check = hasCitus({ pool })
+  CLUSTER_CHECKS.set(pool, check)
+  check.catch(() => CLUSTER_CHECKS.delete(pool))
+  return check
+}
+
 const BIGINT = 20
 const DATE = 1082
 

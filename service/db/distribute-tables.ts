@@ -1,26 +1,5 @@
 import { findPlacement, PLACED_TABLES, STORE_SCHEMAS, type TablePlacement } from './citus-tables.ts'
-import { type Database, PLANNER_SETTINGS } from './database.ts'
-
-/** Is this database one of a Citus cluster? */
-export async function hasCitus({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
-  const { rows } = await pool.query(`select 1 from pg_extension where extname = 'citus'`)
-  return rows.length > 0
-}
-
-const CLUSTER_CHECKS = new WeakMap<Database['pool'], Promise<boolean>>()
-
-/**
- * The same, asked once for each pool. "No" outlives the creation of the extension, but not the
- * process (docs/operations/scale.md); distributing tables does not change the answer.
- */
-export function isCitusCluster({ pool }: Pick<Database, 'pool'>): Promise<boolean> {
-  const known = CLUSTER_CHECKS.get(pool)
-  if (known) return known
-  const asked = hasCitus({ pool })
-  CLUSTER_CHECKS.set(pool, asked)
-  asked.catch(() => CLUSTER_CHECKS.delete(pool))
-  return asked
-}
+import { type Database, hasCitus, PLANNER_SETTINGS } from './database.ts'
 
 /**
  * On a database with the Citus extension: gives every table its place in the cluster

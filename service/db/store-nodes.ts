@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
-import { hasCitus } from './distribute-tables.ts'
+import { type Database, type DatabaseOptions, hasCitus, openDatabase } from './database.ts'
 
 /**
  * The nodes that hold the trackers. On one PostgreSQL there is one node, and nothing is asked. On a

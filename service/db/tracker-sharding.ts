@@ -1,5 +1,4 @@
-import type { Database } from './database.ts'
-import { isCitusCluster } from './distribute-tables.ts'
+import { type Database, isCitusCluster } from './database.ts'
 
 /** The tracker that a statement names, or none. */
 export interface TrackerCondition {

@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { testStore } from '../../testing/test-store.ts'
 import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
 import type { Database } from '../db/database.ts'
-import { DeliveryIdAllocator, readLastDeliveryId, reserveDeliveryIds } from './delivery-id-store.ts'
+import { DeliveryIdAllocator, readLastDeliveryId, reserveDeliveryIds } from './plan-store.ts'
 
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'

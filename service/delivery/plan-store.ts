@@ -1,4 +1,6 @@
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import { LRUCache } from 'lru-cache'
+import type { Database } from '../db/database.ts'
 import {
   type BatchColumn,
   type BatchWrite,
@@ -8,6 +10,7 @@ import {
   utcDay,
 } from '../db/sql-fragments.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-ref.ts'
+import { TtlCache } from '../util/ttl-cache.ts'
 
 /** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
@@ -29,7 +32,7 @@ export interface NumberedDelivery extends PlannedDelivery {
 }
 
 /** A planned delivery with the time of receipt of its event. */
-export interface PlacedDelivery extends PlannedDelivery {
+interface PlacedDelivery extends PlannedDelivery {
   createdAt: Date
 }
 
@@ -61,7 +64,7 @@ export const IS_COUNTED = `not is_test and status not like 'skipped:%'`
 const STORED_COLUMNS = `tracker_id, created_at, id, event_id, space, destination_id, status,
       status_reason, is_test`
 
-/** Queued deliveries go into the queue, and those that are final from the start into the history. */
+/** Queued deliveries go into the queue, final ones into the history. */
 export const PLAN_WRITES = {
   queued: {
     columns: PLACED_COLUMNS,
@@ -107,4 +110,130 @@ export function planExpressions(firstParameter: number): string {
 
 export function planValues(plans: readonly NumberedDelivery[]): string[] {
   return toArrayParameters(NUMBERED_COLUMNS, plans)
+}
+
+const BLOCK_SIZE = 1_000
+/** Beyond this many trackers the least recently used block is dropped; there are enough ids. */
+const TRACKERS_MAX = 10_000
+
+/**
+ * Hands out delivery ids, counted per tracker. A process reserves them in blocks: one short
+ * statement for a thousand deliveries instead of a counter that every commit would wait for. What
+ * is left of a block when a process ends is never used; 32 bits leave room for two million blocks.
+ */
+export class DeliveryIdAllocator {
+  readonly #database: Database
+  readonly #free = new LRUCache<string, { next: number; end: number }>({ max: TRACKERS_MAX })
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Makes sure that `take` can serve `count` more ids for the tracker. */
+  async reserve(trackerId: string, count: number): Promise<void> {
+    const block = this.#free.get(trackerId)
+    if (block && block.end - block.next >= count) return
+    const size = Math.max(BLOCK_SIZE, count)
+    const lastId = await reserveDeliveryIds(this.#database, trackerId, size)
+    this.#free.set(trackerId, { next: lastId + 1 - size, end: lastId + 1 })
+  }
+
+  /** The next id of the tracker; `reserve` was asked for it before. */
+  take(trackerId: string): number {
+    const block = this.#free.get(trackerId)
+    if (!block || block.next >= block.end) throw new Error('no delivery id was reserved')
+    block.next += 1
+    return block.next - 1
+  }
+}
+
+/** Counts `count` delivery ids of a tracker as taken, and returns the last of them. */
+export async function reserveDeliveryIds(
+  { pool }: Database,
+  trackerId: string,
+  count: number,
+): Promise<number> {
+  const { rows } = await pool.query({
+    name: 'reserve-delivery-ids',
+    text: `insert into delivery_id_counters (tracker_id, last_id) values ($1::uuid, $2::bigint)
+           on conflict (tracker_id) do update
+             set last_id = delivery_id_counters.last_id + excluded.last_id
+           returning last_id`,
+    values: [trackerId, count],
+  })
+  return rows[0].last_id
+}
+
+/** A metrics request omits the figure instead of waiting longer. */
+const QUERY_TIMEOUT_MILLISECONDS = 3_000
+
+/** The highest delivery ID that any tracker has used or reserved. */
+export async function readLastDeliveryId({ pool }: Database): Promise<number> {
+  const statement = {
+    text: 'select coalesce(max(last_id), 0) as last_id from delivery_id_counters',
+    query_timeout: QUERY_TIMEOUT_MILLISECONDS,
+  }
+  const { rows } = await pool.query(statement)
+  return rows[0].last_id
+}
+
+/** What acceptance needs to know about a tracker's destination. */
+export interface DestinationRoute {
+  id: string
+  /** The name of its platform. */
+  platform: string
+  /** While test mode is on, events for this destination are test events. */
+  isTest: boolean
+}
+
+/** All destinations of a tracker; an inactive one queues deliveries until it is active again. */
+export async function findDestinationRoutes(
+  { pool }: Database,
+  trackerId: string,
+  now: Date,
+): Promise<DestinationRoute[]> {
+  const { rows } = await pool.query({
+    name: 'find-destination-routes',
+    text: `select id, type, coalesce(test_mode_until > $2::timestamptz, false) as is_test
+           from destinations where tracker_id = $1::uuid order by created_at, id`,
+    values: [trackerId, now],
+  })
+  return rows.map(row => ({ id: row.id, platform: row.type, isTest: row.is_test }))
+}
+
+/** How long another process may miss a new destination or a switch of test mode. */
+const LIMITS = { ttlMilliseconds: 500, entriesMax: 10_000 }
+
+/** Counts changes of destinations, for all threads of a process that cache them. */
+export function allocateChangeCounter(): SharedArrayBuffer {
+  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+}
+
+/** Caches the destinations of each tracker for new events. */
+export class DestinationRouteCache {
+  readonly #routes: TtlCache<DestinationRoute[]>
+  readonly #changes: Int32Array
+  #changesSeen = 0
+
+  constructor(database: Database, now: () => Date, changeCount = allocateChangeCounter()) {
+    this.#changes = new Int32Array(changeCount)
+    this.#routes = new TtlCache(
+      trackerId => findDestinationRoutes(database, trackerId, now()),
+      LIMITS,
+    )
+  }
+
+  get(trackerId: string): Promise<DestinationRoute[]> {
+    const changes = Atomics.load(this.#changes, 0)
+    if (changes !== this.#changesSeen) {
+      this.#changesSeen = changes
+      this.#routes.clear()
+    }
+    return this.#routes.get(trackerId)
+  }
+
+  /** Clears the caches of all threads, for all trackers: destinations rarely change. */
+  invalidate(): void {
+    Atomics.add(this.#changes, 0, 1)
+  }
 }

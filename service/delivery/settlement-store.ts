@@ -1,6 +1,5 @@
 import type pg from 'pg'
-import { type Database, inTransaction } from '../db/database.ts'
-import { isCitusCluster } from '../db/distribute-tables.ts'
+import { type Database, inTransaction, isCitusCluster } from '../db/database.ts'
 import {
   type BatchColumn,
   COUNTER_SHARD,

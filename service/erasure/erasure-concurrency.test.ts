@@ -9,7 +9,7 @@ import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-u
 import { storedText, tracesOf } from '../../testing/stored-text.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { openDatabase } from '../db/database.ts'
-import { DestinationRouteCache } from '../delivery/destination-route-store.ts'
+import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createEventCommitter } from '../ingestion/commit-events.ts'
 import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../db/database.ts'
-import { isCitusCluster } from '../db/distribute-tables.ts'
+import { type Database, isCitusCluster } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { NIL_UUID } from '../util/uuid.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Database } from '../db/database.ts'
-import { isCitusCluster, setStatisticsTargets } from '../db/distribute-tables.ts'
+import { type Database, isCitusCluster } from '../db/database.ts'
+import { setStatisticsTargets } from '../db/distribute-tables.ts'
 import { withLockTimeout } from '../db/local-settings.ts'
 import { DAY_MILLISECONDS, formatUtcDay } from '../util/calendar-day.ts'
 

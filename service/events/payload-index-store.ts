@@ -1,5 +1,4 @@
-import type { Database } from '../db/database.ts'
-import { isCitusCluster } from '../db/distribute-tables.ts'
+import { type Database, isCitusCluster } from '../db/database.ts'
 import { type BatchColumn, toArrayParameters, unnestColumns } from '../db/sql-fragments.ts'
 import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './erase-store.ts'
 import { payloadCreatedAt } from './event-ref.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, hash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { pseudonymizeVisitorId } from '../identity/identifier-digest.ts'
+import { pseudonymizeVisitorId } from '../identity/identifier-formats.ts'
 import { normalizeMetaUserData } from '../platforms/meta/normalize-identity.ts'
 import {
   digestVisitorId,

@@ -3,7 +3,7 @@ import {
   hashIdentifier,
   normalizeText,
   parseSuppliedDigest,
-} from '../identity/identifier-digest.ts'
+} from '../identity/identifier-formats.ts'
 
 /** The identifiers of a person in an event. */
 export interface PersonIdentifiers {
@@ -15,7 +15,7 @@ export interface PersonIdentifiers {
 export const IDENTIFYING_KEYS = ['em', 'ph', 'external_id'] as const
 export type IdentifyingKey = (typeof IDENTIFYING_KEYS)[number]
 
-/** Prefix of a visitor ID that was an email address or a phone number (identifier-digest.ts). */
+/** Prefix of a visitor ID that was an email address or a phone number (identifier-formats.ts). */
 const DIGEST_PREFIX = 'sha256:'
 
 /** All distinct digests by which a deletion request can name the person of an event. */

@@ -1,5 +1,4 @@
-import { type Database, sleepInDatabase } from '../db/database.ts'
-import { hasCitus } from '../db/distribute-tables.ts'
+import { type Database, hasCitus, sleepInDatabase } from '../db/database.ts'
 import { arrayLiteral, type BatchWrite } from '../db/sql-fragments.ts'
 import { queryByTracker } from '../db/tracker-sharding.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'

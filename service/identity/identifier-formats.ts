@@ -1,3 +1,6 @@
+import { hash } from 'node:crypto'
+import { normalizePhone } from './normalize-phone.ts'
+
 /** What a variable leaves that was never filled. */
 const PLACEHOLDERS = new Set(['null', 'undefined', 'none', 'nan', 'n/a', '[object object]'])
 
@@ -13,7 +16,7 @@ const LOCAL_PART = /^(?:"[^"\s\p{C}]+"|[^\s\p{C}@"<>()[\]:;,\\]+)$/u
 const DOMAIN = /^(?:[\p{L}\p{M}\p{N}_-]+\.)+[\p{L}\p{M}\p{N}-]{2,}$/u
 
 /**
- * An e-mail address, as prepared: dots and +tags stay, since they are part of the address. Null when
+ * An email address, as prepared: dots and +tags stay, since they are part of the address. Null when
  * the text is not one bare address of a dotted domain, because the digest of a display name or a
  * typo would match no one.
  */
@@ -80,4 +83,114 @@ const COUNTRY_ALIASES = new Map([
 export function normalizeCountry(prepared: string): string | null {
   const code = COUNTRY_ALIASES.get(prepared) ?? prepared
   return COUNTRY_CODES.has(code) ? code : null
+}
+
+/** Digest of "". Some senders hash before they look; it would match everyone who did the same. */
+export const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+const DIGEST = /^[0-9a-f]{64}$/
+const PARAMETER_BUILDER_SUFFIX = /^(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg)$/
+const UNSUPPORTED_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/
+
+/** SHA-256 of an already normalised identifier, as 64 lower-case hexadecimal digits. */
+export function hashIdentifier(normalized: string): string {
+  return hash('sha256', normalized, 'hex')
+}
+
+/**
+ * Reads a value that the caller hashed before sending: 64 hexadecimal digits of any case, or the
+ * `<digest>.<suffix>` of Meta's Parameter Builder (suffix of 8 characters, or one of AQ Ag Aw BA
+ * BQ Bg). The suffix is left behind: it tells Meta only which library hashed the value, and a
+ * deletion by digest must find the bare form. Null when the text is no such digest.
+ */
+export function parseSuppliedDigest(text: string): string | null {
+  const trimmed = text.trim()
+  if (trimmed.length < 64 || trimmed.length > 73) return null
+  const digest = trimmed.slice(0, 64).toLowerCase()
+  if (!DIGEST.test(digest)) return null
+  if (trimmed.length === 64) return digest
+  return trimmed[64] === '.' && PARAMETER_BUILDER_SUFFIX.test(trimmed.slice(65)) ? digest : null
+}
+
+/** MD5, SHA-1 or SHA-512 by its looks. Hashing such a value again can match nothing at all. */
+export function looksLikeUnsupportedHash(prepared: string): boolean {
+  return UNSUPPORTED_HASH.test(prepared)
+}
+
+/**
+ * The visitor id that may be stored. Callers are asked for a pseudonymous id and some send an
+ * e-mail address or a phone number instead: a value with an @, or one that is a phone number with
+ * +, becomes `sha256:<64 hex>` of its normalised form, the same digest as in `em` or `ph`, so
+ * that the visitor stays one visitor and can be found for erasure. Any other id is kept as it is.
+ */
+export function pseudonymizeVisitorId(visitorId: string): string {
+  const text = decodePercentEncoding(visitorId)
+  if (text.includes('@')) return toVisitorDigest(normalizeText(text).replace(/^mailto:/, ''))
+  if (isInternationalPhone(text)) {
+    return toVisitorDigest(normalizePhone(text.trim(), null) ?? text.replace(/[^\d]/g, ''))
+  }
+  return visitorId
+}
+
+function toVisitorDigest(normalized: string): string {
+  return `sha256:${hashIdentifier(normalized)}`
+}
+
+/**
+ * The first step of every identifier rule: NFC, then trimmed, then lower case. Without NFC a
+ * decomposed "José" gives another digest than the same name typed on another keyboard.
+ */
+export function normalizeText(text: string): string {
+  return text.normalize('NFC').trim().toLowerCase()
+}
+
+const DECODE_ROUNDS_MAX = 4
+
+const LOCAL_PART_END = /[^\s/\\@?#&=,;:<>()]/u
+const EMAIL_DOMAIN =
+  /@(?:[\p{L}\p{M}\p{N}_-]{1,63}\.){1,8}(?:\p{L}[\p{L}\p{M}]{1,62}|xn--[a-z0-9-]+)/iuy
+const INTERNATIONAL_PHONE = /^(?:tel:)?[+＋](?:[\s().+-]*\d){8,15}[\s().-]*$/i
+const GROUPED_PHONE = /^\(?\d{3}\)?[\s.+-]{0,2}\d{3}[\s.+-]\d{4}$/
+
+/** Whether an e-mail address stands anywhere in the text. Works in time linear to its length. */
+export function containsEmail(text: string): boolean {
+  for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
+    if (at === 0 || !LOCAL_PART_END.test(text.charAt(at - 1))) continue
+    EMAIL_DOMAIN.lastIndex = at
+    if (EMAIL_DOMAIN.test(text)) return true
+  }
+  return false
+}
+
+/** Whether the whole text is a phone number with + in front: no id of a machine begins so. */
+function isInternationalPhone(text: string): boolean {
+  return text.length <= 64 && INTERNATIONAL_PHONE.test(text.trim())
+}
+
+/** Whether the whole text is a phone number, with + or grouped the American way. */
+export function isFormattedPhone(text: string): boolean {
+  return isInternationalPhone(text) || (text.length <= 20 && GROUPED_PHONE.test(text.trim()))
+}
+
+/**
+ * Undoes percent-encoding as often as it was applied, up to a limit, and leaves broken sequences
+ * standing, so that %2540 is read as the @ that it will become somewhere.
+ */
+export function decodePercentEncoding(text: string): string {
+  let decoded = text
+  for (let round = 0; round < DECODE_ROUNDS_MAX && decoded.includes('%'); round += 1) {
+    const next = decoded.replace(/(?:%[0-9a-f]{2})+/gi, decodeRun)
+    if (next === decoded) break
+    decoded = next
+  }
+  return decoded
+}
+
+function decodeRun(run: string): string {
+  try {
+    return decodeURIComponent(run)
+  } catch {
+    // Bytes that are no UTF-8: the ASCII among them is still what gives an identifier away.
+    return run.replace(/%([2-7][0-9a-f])/gi, (_, code) => String.fromCharCode(parseInt(code, 16)))
+  }
 }

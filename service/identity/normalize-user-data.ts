@@ -11,10 +11,10 @@ import {
   EMPTY_DIGEST,
   hashIdentifier,
   looksLikeUnsupportedHash,
+  normalizeCountry,
   normalizeText,
   parseSuppliedDigest,
-} from './identifier-digest.ts'
-import { normalizeCountry } from './identifier-formats.ts'
+} from './identifier-formats.ts'
 import {
   findUserDataKey,
   type HashedKey,

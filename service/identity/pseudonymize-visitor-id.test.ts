@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import { normalizeMetaUserData } from '../platforms/meta/normalize-identity.ts'
-import { pseudonymizeVisitorId } from './identifier-digest.ts'
+import { pseudonymizeVisitorId } from './identifier-formats.ts'
 
 it('keeps a pseudonymous id exactly as it is', () => {
   for (const id of ['v_7Kx', ' Padded ', 'GA1.2.1234.5678', '16505551212', '+abc', '100%', ''])

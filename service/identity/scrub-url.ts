@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { containsEmail, decodePercentEncoding, isFormattedPhone } from './identifier-detection.ts'
+import { containsEmail, decodePercentEncoding, isFormattedPhone } from './identifier-formats.ts'
 
 interface ScrubbedUrl {
   /** The URL with every identifier replaced, at most `SCRUBBED_URL_CHARACTERS_MAX` characters long. */

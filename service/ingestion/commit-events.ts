@@ -1,8 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { Database } from '../db/database.ts'
-import { DeliveryIdAllocator } from '../delivery/delivery-id-store.ts'
-import type { DestinationRouteCache } from '../delivery/destination-route-store.ts'
-import type { PlannedDelivery } from '../delivery/plan-store.ts'
+import {
+  DeliveryIdAllocator,
+  type DestinationRouteCache,
+  type PlannedDelivery,
+} from '../delivery/plan-store.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'
 import { PayloadIndexMerger } from '../events/payload-index-store.ts'

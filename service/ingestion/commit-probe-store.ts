@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Database } from '../db/database.ts'
-import { isCitusCluster } from '../db/distribute-tables.ts'
+import { type Database, isCitusCluster } from '../db/database.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { insertEventsInTransaction } from './store.ts'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 import type { StoreNodes } from '../db/store-nodes.ts'
-import type { DestinationRouteCache } from '../delivery/destination-route-store.ts'
+import type { DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import {

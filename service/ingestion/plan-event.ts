@@ -1,7 +1,6 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import { type ConsentGranted, checkWithdrawal } from '../consent/consent-decision.ts'
-import type { DestinationRoute } from '../delivery/destination-route-store.ts'
-import type { PlannedDelivery } from '../delivery/plan-store.ts'
+import type { DestinationRoute, PlannedDelivery } from '../delivery/plan-store.ts'
 import { type EventRecord, type IdentityPayload, stripIdentity } from '../events/event-record.ts'
 import { listVisitorKeys, listWithdrawalKeys } from '../events/person-identifiers.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'

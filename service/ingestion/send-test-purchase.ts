@@ -3,7 +3,6 @@ import { CONSENT_RULES_VERSION } from '../consent/consent-decision.ts'
 import type { Database } from '../db/database.ts'
 import { deliverNow } from '../delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import { reserveDeliveryIds } from '../delivery/delivery-id-store.ts'
 import { findDeliveries } from '../delivery/delivery-store.ts'
 import {
   assertDestinationId,
@@ -11,14 +10,15 @@ import {
   isTestModeOn,
 } from '../delivery/destination-resource.ts'
 import { findDestination } from '../delivery/destination-store.ts'
+import { reserveDeliveryIds } from '../delivery/plan-store.ts'
 import type { EventRecord, IdentityPayload } from '../events/event-record.ts'
 import { type EventRef, SPACE_NUMBERS } from '../events/event-ref.ts'
 import { createBodyValidator } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
-import { hashIdentifier } from '../identity/identifier-digest.ts'
+import { hashIdentifier } from '../identity/identifier-formats.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { generateUuidV7 } from '../util/uuid.ts'
-import { acceptIdentity } from './accept-identity.ts'
+import { acceptIdentity } from './event-draft.ts'
 import { digestBody } from './idempotency.ts'
 import { insertEvents } from './store.ts'
 

@@ -15,7 +15,7 @@ import {
 import { type AuditTrail, createAuditTrail } from '../audit/audit-store.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
-import { findDestinationRoutes } from '../delivery/destination-route-store.ts'
+import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { listExecutionTokens } from '../oauth/execution-token-store.ts'
 import { issueExecutionToken, revokeTokenWithAudit } from '../oauth/execution-tokens.ts'

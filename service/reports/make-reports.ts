@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { countWaitingOfDay } from '../delivery/backlog-store.ts'
-import { findDestinationRoutes } from '../delivery/destination-route-store.ts'
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
+import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { countSentOfDay } from '../delivery/sent-counts-store.ts'
 import type { CountedSource, Platform } from '../platforms/platform.ts'

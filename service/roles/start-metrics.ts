@@ -1,6 +1,6 @@
 import { countPending } from '../agents/proposals/open-action-store.ts'
 import { readBacklog, readWaiting } from '../delivery/backlog-store.ts'
-import { readLastDeliveryId } from '../delivery/delivery-id-store.ts'
+import { readLastDeliveryId } from '../delivery/plan-store.ts'
 import { readRetentionLag } from '../events/partition-store.ts'
 import { type MetricsPage, type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import {

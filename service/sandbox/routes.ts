@@ -11,7 +11,7 @@ import { type AddressLimit, limitAddresses } from '../access/address-limits.ts'
 import { Refusal } from '../http/refusal.ts'
 import { readBearerToken } from '../http/request-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
-import type { Platforms } from '../ingestion/accept-identity.ts'
+import type { Platforms } from '../ingestion/event-draft.ts'
 import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-keys.ts'
 import { validateEvent } from './validate-event.ts'
 

@@ -1,6 +1,5 @@
 import type { SandboxEventResult } from '@signalbox/contract/sandbox.ts'
-import type { Platforms } from '../ingestion/accept-identity.ts'
-import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
+import { draftEvent, type EventDraft, type Platforms } from '../ingestion/event-draft.ts'
 import { validateSubmission } from '../ingestion/validate-submission.ts'
 import { isObject } from '../util/is-object.ts'
 

@@ -15,7 +15,7 @@ import {
 import { assertKeptCounts } from '../../../testing/kept-counts.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../../testing/stored-events.ts'
 import { claimDeliveries } from '../../delivery/claim-store.ts'
-import { reserveDeliveryIds } from '../../delivery/delivery-id-store.ts'
+import { reserveDeliveryIds } from '../../delivery/plan-store.ts'
 import { replayFailed } from '../../delivery/replay-store.ts'
 import { settleDeliveries } from '../../delivery/settlement-store.ts'
 import { erasePerson } from '../../erasure/erase-person.ts'

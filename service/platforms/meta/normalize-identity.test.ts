@@ -7,10 +7,9 @@ import {
   looksLikeUnsupportedHash,
   normalizeText,
   parseSuppliedDigest,
-} from '../../identity/identifier-digest.ts'
+} from '../../identity/identifier-formats.ts'
 import type { HashedKey } from '../../identity/user-data-keys.ts'
-import { HASHED_FIELD_RULES } from './field-rules.ts'
-import { normalizeMetaUserData } from './normalize-identity.ts'
+import { HASHED_FIELD_RULES, normalizeMetaUserData } from './normalize-identity.ts'
 import vectors from './vectors/meta-hash-vectors.json' with { type: 'json' }
 
 const DIGEST = hashIdentifier('someone')

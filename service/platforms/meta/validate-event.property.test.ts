@@ -5,7 +5,7 @@ import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import fc from 'fast-check'
 import type { OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
-import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './field-rules.ts'
+import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const CONNECTION = {

@@ -1,7 +1,7 @@
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
-import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './field-rules.ts'
 import { hasSufficientMatchKeys } from './match-keys.ts'
+import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
 
 /** Meta: Server Event Parameters, `action_source`. */
 const ACTION_SOURCES = [
