@@ -225,7 +225,7 @@ it('creates the destination after an interrupted start', async test => {
   assert.equal(credentials.tracker_id, id)
   assert.ok(await isValid(database, credentials))
   const routes = await findDestinationRoutes(database, id, at)
-  assert.deepEqual(routes, [{ id: credentials.destination_id, isTest: false }])
+  assert.deepEqual(routes, [{ id: credentials.destination_id, isTest: false, platform: 'meta' }])
 })
 
 it('issues and revokes nothing in an external store with trackers', async test => {
