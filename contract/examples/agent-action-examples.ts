@@ -20,8 +20,7 @@ const tooFast = {
   too_fast: {
     summary: 'Faster than the rate',
     value: {
-      message:
-        'Too many requests of agents from this address; wait, then send the same request again.',
+      message: 'Too many agent requests from this address; wait, then send the same request again.',
     },
   },
 }
@@ -33,7 +32,7 @@ const fromABrowser = {
     summary: 'A token in a browser',
     value: {
       message:
-        'This execution token came from a browser (Origin header), where anybody can read it: ' +
+        'This execution token came from a browser (Origin header), where anyone can read it: ' +
         'revoke it, and ask from your server.',
     },
   },

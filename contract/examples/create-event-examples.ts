@@ -84,9 +84,7 @@ export const CREATE_EVENT_EXAMPLES: OperationExamples = {
       replayed: {
         summary: 'A forwarded request that came before',
         value: {
-          message:
-            'This forwarded request has come before, and a replay is refused: sign each request ' +
-            'anew.',
+          message: 'This forwarded request has been received before: sign each request again.',
         },
       },
     },

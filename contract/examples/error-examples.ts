@@ -4,7 +4,7 @@ import type { MediaExamples } from './operation-examples.ts'
 export const AMBIGUOUS_REQUEST_EXAMPLES: MediaExamples = {
   repeated_header: {
     summary: 'A header that may be read in two ways',
-    value: { message: 'The origin header may stand in a request once only.' },
+    value: { message: 'The origin header must appear only once.' },
   },
 }
 
@@ -21,7 +21,7 @@ export const ERROR_EXAMPLES = {
       summary: 'A secret in a browser',
       value: {
         message:
-          'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
+          'This tracker secret came from a browser (Origin header), where anyone can read it: ' +
           'revoke it, and send events from your server.',
       },
     },

@@ -117,7 +117,7 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
       ...AMBIGUOUS_REQUEST_EXAMPLES,
       bad_path: {
         summary: 'A broken path',
-        value: { message: 'The path is not validly percent-encoded.' },
+        value: { message: 'The path has invalid percent-encoding.' },
       },
     },
     401: unauthenticated,

@@ -48,10 +48,9 @@ export function createForwardingVerifier(
 }
 
 const WRONG_SIGNATURE =
-  "The forwarding signature fits no live forwarding secret of the key's tracker: check the " +
+  "The forwarding signature matches no live forwarding secret of the key's tracker: check the " +
   'secret, and that the body is forwarded byte for byte.'
-const REPLAYED =
-  'This forwarded request has come before, and a replay is refused: sign each request anew.'
+const REPLAYED = 'This forwarded request has been received before: sign each request again.'
 
 function recordForwarding(
   database: Database,

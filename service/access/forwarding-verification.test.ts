@@ -11,8 +11,8 @@ import { issueKey } from './tracker-keys.ts'
 
 const EVENTS = '/api/v1/events'
 const CLIENT = { clientIp: '8.8.8.8', userAgent: 'Mozilla/5.0 Example/1.0' }
-const WRONG = /^The forwarding signature fits no live forwarding secret /
-const REPLAYED = /^This forwarded request has come before, and a replay is refused: /
+const WRONG = /^The forwarding signature matches no live forwarding secret /
+const REPLAYED = /^This forwarded request has been received before: /
 
 /** The headers of a forwarder: address, user agent, the current time and the signature. */
 function signed(service: ServiceUnderTest, changes: Partial<ForwardedRequest> = {}) {

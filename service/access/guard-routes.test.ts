@@ -37,7 +37,7 @@ it('returns 403 with a reason for a valid secret that a browser sent', async tes
   assert.equal(reply.status, 403)
   assert.deepEqual(reply.body, {
     message:
-      'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
+      'This tracker secret came from a browser (Origin header), where anyone can read it: ' +
       'revoke it, and send events from your server.',
   })
   assert.equal(reply.headers.get('access-control-allow-origin'), null)

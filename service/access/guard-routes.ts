@@ -58,7 +58,7 @@ export function guardRoutes(
 }
 
 const SECRET_IN_BROWSER =
-  'This tracker secret came from a browser (Origin header), where anybody can read it: ' +
+  'This tracker secret came from a browser (Origin header), where anyone can read it: ' +
   'revoke it, and send events from your server.'
 
 /** Applies to every response of the route, so that a page can also read why it was refused. */

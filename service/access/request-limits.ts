@@ -76,8 +76,7 @@ const ADDRESS_LIMITS = {
   agents: {
     name: 'agents',
     setting: 'agentRatePerMinute',
-    message:
-      'Too many requests of agents from this address; wait, then send the same request again.',
+    message: 'Too many agent requests from this address; wait, then send the same request again.',
   },
 } as const
 

@@ -15,7 +15,7 @@ it('returns 400 and closes the connection for a head that two programs could rea
   const service = await serviceUnderTest(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const whole = POST.replace(CLOSE, '') + secret
-  const repeated = (name: string) => `The ${name} header may stand in a request once only.`
+  const repeated = (name: string) => `The ${name} header must appear only once.`
   const chunked = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
   for (const [request, message] of [
     ['GET /livez\r\n\r\n', 'Use HTTP/1.1.'],
@@ -81,7 +81,7 @@ it('routes an absolute-form target by its path', async test => {
   }
   const { head, body } = await send('GET http://evil.example:99999/livez')
   assert.match(head, /^HTTP\/1\.1 400 /)
-  assert.deepEqual(JSON.parse(body), { message: 'The request target is no valid URL.' })
+  assert.deepEqual(JSON.parse(body), { message: 'The request target is not a valid URL.' })
 })
 
 it('returns 405 for every other HTTP method and 400 for CONNECT', async test => {

@@ -24,7 +24,7 @@ export function sendErrorResponse(
   reply: FastifyReply,
 ): void {
   const refusal = isRequestAborted(request)
-    ? new Refusal(400, 'The request ended before its body did.', { reason: 'cut_off' })
+    ? new Refusal(400, 'The request ended before its body was complete.', { reason: 'cut_off' })
     : toRefusal(error, request.url, request.routeOptions.bodyLimit)
   recordFailure(request, error, refusal)
   const body = refusal.errors
@@ -64,7 +64,7 @@ export function toRefusal(error: Error, target: string, bodyBytesMax = BODY_BYTE
   const { code = '', statusCode = 500 } = error as FastifyError
   // In an absolute-form target (RFC 9112, 3.2.2) more than the path can be invalid.
   if (code === 'FST_ERR_BAD_URL' && !target.startsWith('/')) {
-    return new Refusal(400, 'The request target is no valid URL.')
+    return new Refusal(400, 'The request target is not a valid URL.')
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new Refusal(413, `The body is larger than ${bodyBytesMax / 1_024} KiB.`)
@@ -79,9 +79,9 @@ export function toRefusal(error: Error, target: string, bodyBytesMax = BODY_BYTE
 
 const FRAMEWORK_REFUSALS: Record<string, [status: number, message: string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'Send the body as application/json.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body does not have its announced length.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body does not match its Content-Length.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty.'],
-  FST_ERR_BAD_URL: [400, 'The path is not validly percent-encoded.'],
+  FST_ERR_BAD_URL: [400, 'The path has invalid percent-encoding.'],
   FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing at this path.'],
   FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
 }

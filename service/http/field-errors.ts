@@ -83,17 +83,17 @@ function describeError({ keyword, params, message }: ErrorObject): string {
         ? 'is not known here'
         : 'has a member that is not known here'
     case 'anyOf':
-      return 'has a wrong form'
+      return 'has an invalid format'
     case 'minItems':
       return 'must not be empty'
     case 'uniqueItems':
-      return 'must not name anything twice'
+      return 'must not contain duplicates'
     case 'maxItems':
       return `must not have more than ${params.limit} items`
     case 'const':
       return `must be ${String(params.allowedValue)}`
     case 'pattern':
-      return PATTERN_DESCRIPTIONS[String(params.pattern)] ?? 'has a wrong form'
+      return PATTERN_DESCRIPTIONS[String(params.pattern)] ?? 'has an invalid format'
     case 'enum':
       return `must be one of: ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':

@@ -46,7 +46,7 @@ export function findRequestHeadError({ httpVersion, headers, rawHeaders }: Head)
   // As many names as lines, so no header is repeated. This is nearly always the case.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return null
   const repeated = findRepeatedHeader(rawHeaders)
-  return repeated && `The ${repeated} header may stand in a request once only.`
+  return repeated && `The ${repeated} header must appear only once.`
 }
 
 /** `rawHeaders` alternates names and values. */

@@ -153,5 +153,5 @@ export function requireExecutionToken(context: Omit<GuardContext, 'publicOrigin'
 }
 
 const TOKEN_IN_BROWSER =
-  'This execution token came from a browser (Origin header), where anybody can read it: revoke ' +
+  'This execution token came from a browser (Origin header), where anyone can read it: revoke ' +
   'it, and ask from your server.'

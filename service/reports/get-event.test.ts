@@ -135,7 +135,7 @@ it('returns 400 for an ID with invalid percent-encoding', async test => {
   for (const id of ['%', '%z', '%zz', 'a%2', '%ff', '%ED%A0%80', '%C0%80', '%E4%BD']) {
     const reply = await service.request('GET', `/api/v1/events/${id}`)
     assert.equal(reply.status, 400, id)
-    assert.deepEqual(reply.body, { message: 'The path is not validly percent-encoded.' })
+    assert.deepEqual(reply.body, { message: 'The path has invalid percent-encoding.' })
   }
 })
 
