@@ -50,10 +50,10 @@ const HOPS_MAX = 50
 export interface TrustedProxies {
   isTrusted(peer: IpAddress | null): boolean
   /**
-   * The browser's address in X-Forwarded-For. Each proxy appends the address it saw, so the chain is
-   * read from its end, past the trusted proxies, to the first other address; the client can invent
-   * everything before it. Null when the chain has no such address, or when an entry that is no
-   * address hides the next hop.
+   * The browser's address in X-Forwarded-For. Each proxy appends the address it saw, so the chain
+   * is read from its end, past the trusted proxies, to the first other address; the client can
+   * invent everything before it. Null when the chain has no such address, or when an entry that is
+   * no address hides the next hop.
    */
   findClientAddress(forwardedFor: string | string[] | undefined): IpAddress | null
 }
@@ -77,7 +77,9 @@ export function createTrustedProxies(networks: readonly Network[]): TrustedProxi
   }
 }
 
-/** The library skips empty entries; to a client they would be a way to hide the hop after its own. */
+/**
+ * The library skips empty entries; to a client they would be a way to hide the hop after its own.
+ */
 const EMPTY_ENTRY = /,[ \t]*(?=,|$)/g
 
 type ProxiedRequest = Parameters<typeof proxyAddr>[0]

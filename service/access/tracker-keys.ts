@@ -86,8 +86,8 @@ export async function revokeKeyByLastCharacters(
 }
 
 /**
- * Revokes a live key of a tracker and audits it; every process refuses the key within half a second.
- * False when it is already revoked.
+ * Revokes a live key of a tracker and audits it; every process refuses the key within half a
+ * second. False when it is already revoked.
  */
 export async function revokeTrackerKey(
   { database, audit }: KeyContext,

@@ -139,8 +139,8 @@ export function trackResponse({ socket }: Incoming, response: Response): void {
 }
 
 /**
- * Responds to bytes that are not a complete HTTP request and closes the connection. They never reach
- * a route, so the response is written by hand, with the headers of every response. A complete
+ * Responds to bytes that are not a complete HTTP request and closes the connection. They never
+ * reach a route, so the response is written by hand, with the headers of every response. A complete
  * request before them on the same connection is answered first.
  */
 export function respondToMalformedRequest(

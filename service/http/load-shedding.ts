@@ -59,8 +59,8 @@ const LATE_SAMPLES_MIN = 2
 const RECOVERY_RATIO = 0.5
 
 /**
- * Detects whether this process is overloaded. It samples at most once a second, when called; between
- * samples a call costs one comparison.
+ * Detects whether this process is overloaded. It samples at most once a second, when called;
+ * between samples a call costs one comparison.
  */
 export class OverloadDetector {
   readonly #options: OverloadOptions
@@ -100,8 +100,8 @@ interface EventLoopDelay {
 }
 
 /**
- * Measures the event loop delay. The median and not the 99th percentile: a second has fifty samples,
- * so one pause would decide the 99th percentile.
+ * Measures the event loop delay. The median and not the 99th percentile: a second has fifty
+ * samples, so one pause would decide the 99th percentile.
  */
 export function monitorEventLoop(): EventLoopDelay {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })

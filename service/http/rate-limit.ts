@@ -20,9 +20,9 @@ interface RateLimitOptions extends RateLimiterOptions {
 }
 
 /**
- * Creates a limit whose headers follow draft-ietf-httpapi-ratelimit-headers-11. Quota and window are
- * the size of the bucket and the time in which it fills: a caller that stays within the quota in
- * every window is never refused, and quota divided by window is the rate.
+ * Creates a limit whose headers follow draft-ietf-httpapi-ratelimit-headers-11. Quota and window
+ * are the size of the bucket and the time in which it fills: a caller that stays within the quota
+ * in every window is never refused, and quota divided by window is the rate.
  */
 export function createRateLimit({
   name,
@@ -71,8 +71,8 @@ export function createRateLimitRefusal(limit: RateLimit, waitSeconds: number): R
 }
 
 /**
- * `t` is the time in which the remaining quota would refill: a caller that spreads it over that time
- * stays within the rate (section 8.5 of the draft).
+ * `t` is the time in which the remaining quota would refill: a caller that spreads it over that
+ * time stays within the rate (section 8.5 of the draft).
  */
 function formatRateLimit({ name, limiter }: RateLimit, remaining: number): string {
   const seconds = Math.ceil(Math.max(1, remaining) / limiter.rate.perSecond)

@@ -43,8 +43,9 @@ interface Shape {
 }
 
 /**
- * Stops one level past the limit, so that a hostile body cannot exhaust the stack. `for in` is safe,
- * because parsed objects inherit no members, and copies nothing: 0.2 µs for a purchase, not 1.2.
+ * Stops one level past the limit, so that a hostile body cannot exhaust the stack. `for in` is
+ * safe, because parsed objects inherit no members, and copies nothing: 0.2 µs for a purchase, not
+ * 1.2.
  */
 function measureShape(value: unknown, level: number, shape: Shape): void {
   if (typeof value !== 'object' || value === null) return

@@ -8,8 +8,8 @@ export function readBearerToken(authorization: string | undefined): string | nul
 }
 
 /**
- * Decodes a header value. Node returns one character per byte; valid UTF-8 is decoded, anything else
- * stays as it is.
+ * Decodes a header value. Node returns one character per byte; valid UTF-8 is decoded, anything
+ * else stays as it is.
  */
 export function readHeaderText(value: string): string {
   if (/^[\0-\x7f]*$/.test(value)) return value
@@ -33,8 +33,8 @@ const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 type Head = Pick<Incoming, 'httpVersion' | 'headers' | 'rawHeaders'>
 
 /**
- * Finds an error in the head of a request that Node's parser accepts but that two programs in a chain
- * could read differently (RFC 9112, sections 2.3, 3.2 and 6.1). Null when there is none.
+ * Finds an error in the head of a request that Node's parser accepts but that two programs in a
+ * chain could read differently (RFC 9112, sections 2.3, 3.2 and 6.1). Null when there is none.
  */
 export function findRequestHeadError({ httpVersion, headers, rawHeaders }: Head): string | null {
   const { host } = headers

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * The headers of every JSON response. A browser must not render, frame or embed it, and no cache may
- * store it, because any response may contain an event or a credential.
+ * The headers of every JSON response. A browser must not render, frame or embed it, and no cache
+ * may store it, because any response may contain an event or a credential.
  */
 export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
@@ -19,7 +19,9 @@ export const SECURITY_HEADERS = {
  */
 const PREFLIGHT_SECONDS = 7_200
 
-/** The headers of a response to a page, including refusals, so that the page can read the reason. */
+/**
+ * The headers of a response to a page, including refusals, so that the page can read the reason.
+ */
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     'access-control-allow-origin': origin,

@@ -46,8 +46,8 @@ export type ServiceApp = FastifyInstance<
 export type ServiceLogger = FastifyBaseLogger
 
 /**
- * The configuration of a route beside its schemas. `access/` enforces tracker credentials, `people/`
- * sessions and `oauth/` agent tokens.
+ * The configuration of a route beside its schemas. `access/` enforces tracker credentials,
+ * `people/` sessions and `oauth/` agent tokens.
  */
 export interface RouteConfig {
   operationId?: string

@@ -25,12 +25,12 @@ const WAIT_MILLISECONDS = 1
 const WAITS_MAX = 50
 
 /**
- * Numbers by key, in memory that several threads share. An unknown key has 0. The memory has a fixed
- * size; when a set of 16 entries is full, the least recently used key is evicted.
+ * Numbers by key, in memory that several threads share. An unknown key has 0. The memory has a
+ * fixed size; when a set of 16 entries is full, the least recently used key is evicted.
  *
  * Keys are identified by 64 bits of a seeded SHA-256, so that callers cannot choose keys that
- * collide. Each set has a lock that is held for a few dozen nanoseconds. When a thread dies while it
- * holds one, the next thread takes the lock after 50 ms: at worst one number misses one update.
+ * collide. Each set has a lock that is held for a few dozen nanoseconds. When a thread dies while
+ * it holds one, the next thread takes the lock after 50 ms: at worst one number misses one update.
  */
 export class SharedNumberMap {
   /** Shared integers for the user of the map. Access them with `Atomics`. */

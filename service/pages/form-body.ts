@@ -47,8 +47,8 @@ function parseForm(bytes: Buffer): URLSearchParams {
 const PATH_CHARACTERS_MAX = 2_000
 
 /**
- * Returns where to go after sign-in, from a query or a form: a path of this site, else `fallback`. A
- * value that a browser could read as another site (`//evil`, `/\evil`, `https:`, an embedded tab)
+ * Returns where to go after sign-in, from a query or a form: a path of this site, else `fallback`.
+ * A value that a browser could read as another site (`//evil`, `/\evil`, `https:`, an embedded tab)
  * becomes the fallback, so that a link to the sign-in page is no open redirect (CWE-601).
  */
 export function safeReturnPath(given: unknown, fallback = '/workspaces'): string {

@@ -27,7 +27,7 @@ export function textField(field: TextField): string {
 <label for="${name}">${label}</label>
 !${fieldMessages(field)}
 <input id="${name}" name="${name}" type="${type}" value="${value}"!${required}
-autocomplete="${autocomplete}"!${length}!${inputModeAttributes(field)}!${accessibilityAttributes(field)}>
+autocomplete="${autocomplete}"!${length}!${inputModeAttributes(field)}!${ariaAttributes(field)}>
 </div>`
 }
 
@@ -45,7 +45,7 @@ export function textArea(field: Omit<TextField, 'type' | 'autocomplete' | 'isNum
   return html`<div class="field">
 <label for="${name}">${label}</label>
 !${fieldMessages(field)}
-<textarea id="${name}" name="${name}" rows="3"!${required}!${length}!${accessibilityAttributes(field)}>
+<textarea id="${name}" name="${name}" rows="3"!${required}!${length}!${ariaAttributes(field)}>
 ${value}</textarea>
 </div>`
 }
@@ -123,7 +123,7 @@ export function selectField(field: SelectField): string {
   return html`<div class="field">
 <label for="${name}">${label}</label>
 !${fieldMessages(field)}
-<select id="${name}" name="${name}"!${accessibilityAttributes(field)}>!${optionList(options, value)}</select>
+<select id="${name}" name="${name}"!${ariaAttributes(field)}>!${optionList(options, value)}</select>
 </div>`
 }
 
@@ -196,7 +196,7 @@ function fieldMessages({ name, hint, errors = {} }: FieldMessages): string {
   ].join('')
 }
 
-function accessibilityAttributes(field: FieldMessages): string {
+function ariaAttributes(field: FieldMessages): string {
   const { name, errors = {} } = field
   return describedByAttribute(field) + (errors[name] === undefined ? '' : ' aria-invalid="true"')
 }

@@ -7,9 +7,9 @@ import { acceptFormBodies } from './form-body.ts'
 import { renderPage, STYLESHEET, STYLESHEET_PATH } from './layout.ts'
 
 /**
- * Makes `app`, an encapsulated part of the service, serve pages: it accepts forms, sends the headers
- * of a page, accepts POST from its own origin only, and renders refusals as pages. Handlers return
- * the text of a document.
+ * Makes `app`, an encapsulated part of the service, serve pages: it accepts forms, sends the
+ * headers of a page, accepts POST from its own origin only, and renders refusals as pages. Handlers
+ * return the text of a document.
  */
 export function servePages(app: ServiceApp, publicOrigin: () => string): void {
   acceptFormBodies(app)
@@ -53,8 +53,8 @@ const TITLES: Record<number, string> = {
 
 interface PageHeaders {
   /**
-   * Other origins to which a form of this page may redirect, because browsers apply `form-action` to
-   * redirects as well (CSP Level 3, 4.2.2). Native schemes are written as `scheme:`.
+   * Other origins to which a form of this page may redirect, because browsers apply `form-action`
+   * to redirects as well (CSP Level 3, 4.2.2). Native schemes are written as `scheme:`.
    */
   formTargets?: readonly string[]
 }

@@ -13,9 +13,9 @@ export interface Network {
 const ADDRESS_CHARACTERS_MAX = 100
 
 /**
- * Reads one address, with or without a port, brackets or a zone. An IPv4-mapped IPv6 address becomes
- * the IPv4 address. Null for anything else. `toString()` of the result is the canonical form: IPv6
- * as RFC 5952 shortens it.
+ * Reads one address, with or without a port, brackets or a zone. An IPv4-mapped IPv6 address
+ * becomes the IPv4 address. Null for anything else. `toString()` of the result is the canonical
+ * form: IPv6 as RFC 5952 shortens it.
  */
 export function parseIpAddress(text: string): IpAddress | null {
   if (text.length > ADDRESS_CHARACTERS_MAX) return null

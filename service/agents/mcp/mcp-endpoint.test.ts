@@ -191,7 +191,7 @@ it('returns 429 with Retry-After above the rate limit, without counting prefligh
   const reply = await send(PING, { token: 'garbage' })
   assert.equal(reply.status, 429)
   assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
-  assertMessage(reply, -32_000, /^Too many requests of agents/)
+  assertMessage(reply, -32_000, /^Too many agent requests/)
 })
 
 it('keeps the security and CORS headers on every response', async test => {
