@@ -146,7 +146,8 @@ async function reviewAndSend(
   batch: ClaimedBatch,
   retryPolicy: RetryPolicy,
 ): Promise<DestinationHealth> {
-  const deliveries = await reviewDeliveries(context, batch)
+  const { deliveries, settlements } = await reviewDeliveries(context, batch)
+  await settleBatch(context, batch, { settlements, request: null })
   if (deliveries.length === 0) return { kind: 'untried' }
   const toSend = { batch, deliveries, retryPolicy }
   const { platform, now, isStopping, credentialKeys } = context

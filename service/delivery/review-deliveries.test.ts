@@ -18,7 +18,7 @@ async function withdraw(service: ServiceUnderTest, key: string): Promise<void> {
     eventId: `withdrawal of ${key}`,
     createdAt: service.clock.now(),
     payload: null,
-    withdrawalOf: [key],
+    withdrawnKeys: [key],
   }
   await storeEntries(service.database, [ledgerEntry(withdrawal)])
 }

@@ -3,10 +3,10 @@ import type { Database } from '../db/database.ts'
 import { listVisitorKeys } from '../events/person-identifiers.ts'
 import type { StoredEvent } from '../events/store.ts'
 import { findWithdrawals } from '../events/suppression-store.ts'
-import type { Platform, SendError } from '../platforms/platform.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import type { OutboundEvent, Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findPlatformIdentity, toOutboundEvent } from './outbound-event.ts'
 import {
   type Settlement,
   settleUnsent,
@@ -14,14 +14,19 @@ import {
   type UnsentStatus,
 } from './retry-policy.ts'
 import type { OutboundDelivery } from './send-events.ts'
-import { settleBatch } from './settle-batch.ts'
 
-/** Settles at once what may not leave, and returns what may. */
+export interface ReviewedBatch {
+  /** What may be sent. */
+  deliveries: OutboundDelivery[]
+  /** The outcomes of the others, which end without a request. */
+  settlements: Settlement[]
+}
+
+/** Checks again, at the time of sending, which claimed deliveries may be sent. */
 export async function reviewDeliveries(
-  context: BatchContext,
+  { database, platform, platforms, now }: BatchContext,
   batch: ClaimedBatch,
-): Promise<OutboundDelivery[]> {
-  const { database, platform, platforms, now } = context
+): Promise<ReviewedBatch> {
   const { destination, claimed, events } = batch
   const withdrawnAt = await findBatchWithdrawals(database, batch)
   const at = now()
@@ -36,9 +41,10 @@ export async function reviewDeliveries(
       at,
     })
   })
-  const settlements = reviews.flatMap(({ settle }) => settle ?? [])
-  await settleBatch(context, batch, { settlements, request: null })
-  return reviews.flatMap(({ send }) => send ?? [])
+  return {
+    deliveries: reviews.flatMap(({ send }) => send ?? []),
+    settlements: reviews.flatMap(({ settle }) => settle ?? []),
+  }
 }
 
 async function findBatchWithdrawals(database: Database, { destination, events }: ClaimedBatch) {
@@ -49,7 +55,7 @@ async function findBatchWithdrawals(database: Database, { destination, events }:
   return ({ payload }: StoredEvent) => latest(trackerId, listVisitorKeys(payload))
 }
 
-/** The event goes out, or it is settled without the platform. */
+/** The event is sent, or it is settled without a request. */
 type Review = { send: OutboundDelivery; settle: null } | { send: null; settle: Settlement }
 
 interface ReviewInput {
@@ -62,46 +68,42 @@ interface ReviewInput {
   at: Date
 }
 
-/** An event this close to the end of its window might be too old when the platform reads it. */
+/** An event this close to the end of its window may be too old when the platform reads it. */
 export const WINDOW_MARGIN_SECONDS = 60
 
-/** Looks at a claimed delivery once more, at the moment of sending: may it still leave? */
 function reviewDelivery(
   delivery: ClaimedDelivery,
   { event, withdrawnAt, hasTestCode, platform, defaultPlatform, at }: ReviewInput,
 ): Review {
   const end = event ? windowEnd(event, platform) : null
-  const fails = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
+  const fail = (status: FailedUnsent, reason: string, error: SendError | null = null) =>
     settleReviewed(delivery, status, { reason, error, replayableUntil: end })
-  const isNotSent = (status: 'expired' | 'skipped:consent', reason: string) =>
+  const skip = (status: 'expired' | 'skipped:consent', reason: string) =>
     settleReviewed(delivery, status, { reason, error: null, replayableUntil: null })
 
-  if (!event?.payload || !end) return fails('failed:permanent', 'payload_expired')
-  if (!isStillConsented(event, withdrawnAt))
-    return isNotSent('skipped:consent', 'consent_withdrawn')
+  if (!event?.payload || !end) return fail('failed:permanent', 'payload_expired')
+  if (!isStillConsented(event, withdrawnAt)) return skip('skipped:consent', 'consent_withdrawn')
   if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
-    // After an attempt the platform may have the event, so that one is not called unsent.
+    // After an attempt the platform may have the event, so it has not expired unsent.
     const wasTried = delivery.attemptCount > 1
-    return wasTried
-      ? fails('failed:unknown', 'time_used_up')
-      : isNotSent('expired', 'outside_window')
+    return wasTried ? fail('failed:unknown', 'time_used_up') : skip('expired', 'outside_window')
   }
   // Without a code the platform would count it as live.
-  if (delivery.isTest && !hasTestCode) return fails('failed:permanent', 'no_test_code')
+  if (delivery.isTest && !hasTestCode) return fail('failed:permanent', 'no_test_code')
 
   const identity = findPlatformIdentity(event.payload, platform, defaultPlatform)
-  // Raw values never reach the disk, so no identity can be made of the event any more.
-  if (!identity) return fails('failed:permanent', 'no_platform_identity')
+  // Raw values are never stored, so the identity cannot be made later.
+  if (!identity) return fail('failed:permanent', 'no_platform_identity')
 
   const outbound = toOutboundEvent(event, identity, platform)
   const error = platform.validateEvent(outbound)
-  if (error) return fails('failed:permanent', 'refused_before_sending', error)
+  if (error) return fail('failed:permanent', 'refused_before_sending', error)
   return { send: { id: delivery.id, event: outbound }, settle: null }
 }
 
 type FailedUnsent = Extract<UnsentStatus, `failed:${string}`>
 
-/** When the platform stops taking the event. */
+/** When the platform stops accepting the event. */
 export function windowEnd(
   event: Pick<StoredEvent, 'eventTime' | 'actionSource'>,
   platform: Platform,
@@ -112,12 +114,70 @@ export function windowEnd(
 function settleReviewed(
   delivery: ClaimedDelivery,
   status: UnsentStatus,
-  grounds: UnsentInput,
+  input: UnsentInput,
 ): Review {
-  return { send: null, settle: settleUnsent(delivery, status, grounds) }
+  return { send: null, settle: settleUnsent(delivery, status, input) }
 }
 
 function isStillConsented({ consentCapturedAt }: StoredEvent, withdrawnAt: Date | null): boolean {
+  if (withdrawnAt === null) return true
   const captured_at = consentCapturedAt?.toISOString() ?? null
   return checkWithdrawal({ reason: 'granted_by_consent', captured_at }, withdrawnAt).allowed
+}
+
+/**
+ * A stored event as a platform sends it. Where the event has no click ID of its own, the one that
+ * the visitor's session saw with consent before it is joined to it.
+ */
+export function toOutboundEvent(
+  event: StoredEvent,
+  { digests, plain }: PlatformIdentity,
+  platform: Pick<Platform, 'joinClickIds'>,
+): OutboundEvent {
+  const value = (event.valueData ?? {}) as { contents?: unknown; num_items?: unknown }
+  return {
+    eventId: event.eventId,
+    eventName: event.eventName,
+    eventTime: clampEventTime(event),
+    actionSource: event.actionSource,
+    eventSource: event.eventSource,
+    digests,
+    plain: { ...plain, ...joinedClickIds(event, platform) },
+    valueAmount: event.valueAmount,
+    valueCurrency: event.valueCurrency,
+    orderId: event.orderId,
+    contents: Array.isArray(value.contents) ? value.contents : [],
+    numItems: typeof value.num_items === 'number' ? value.num_items : null,
+    optOut: event.eventClass === 'test',
+  }
+}
+
+/** Clamps the time of an event from a clock that runs ahead: platforms reject future events. */
+export function clampEventTime({
+  eventTime,
+  createdAt,
+}: Pick<StoredEvent, 'eventTime' | 'createdAt'>): Date {
+  return new Date(Math.min(Number(eventTime), Number(createdAt)))
+}
+
+function joinedClickIds(
+  { attributionJoin, payload, session, eventTime }: StoredEvent,
+  platform: Pick<Platform, 'joinClickIds'>,
+): Record<string, string> {
+  if (attributionJoin !== 'allowed') return {}
+  const own = payload?.clickIds ?? {}
+  return platform.joinClickIds({ own, seen: session?.clickIds ?? {}, eventTime })
+}
+
+/**
+ * The identity that acceptance made for a platform; null when it made none, because the tracker had
+ * no destination of the platform or its plug-in was not installed.
+ */
+function findPlatformIdentity(
+  { digests, plain, platforms }: NonNullable<StoredEvent['payload']>,
+  { name }: Platform,
+  defaultName: string,
+): PlatformIdentity | null {
+  if (name === defaultName) return { digests, plain }
+  return platforms && Object.hasOwn(platforms, name) ? (platforms[name] ?? null) : null
 }

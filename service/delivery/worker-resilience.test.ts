@@ -69,7 +69,7 @@ it('delays no destination because another platform does not answer', async test 
   await scriptFaults(service.simulatorUrl, [{ match: { dataset: datasetId }, delay_ms: 600_000 }])
   await submitFor(service, dead, 5)
   await submitFor(service, service.tracker, 10)
-  const limits = { requestsMax: 2, laneRequestsMax: 1 }
+  const limits = { requestsMax: 2, destinationRequestsMax: 1 }
   workerUnderTest(test, service, { limits, context: { platforms: service.delivery.platforms } })
   const { trackerId } = service.tracker
   await eventuallyStatus(service, 'accepted', { count: 10, trackerId })
@@ -87,7 +87,7 @@ it('delays no healthy destination because of many throttled ones', async test =>
     { respond: { status: 400, code: 4, message: 'Application request limit reached' } },
   ])
   for (const tracker of throttled) await submitFor(service, tracker, 3)
-  const limits = { requestsMax: 1, laneRequestsMax: 1 }
+  const limits = { requestsMax: 1, destinationRequestsMax: 1 }
   const worker = workerUnderTest(test, service, { limits })
   await eventuallyStatus(service, 'retrying', { count: throttled.length })
   await submitFor(service, service.tracker, 3)
@@ -101,7 +101,7 @@ it('backs off from an unreachable platform and counts no attempt of waiting deli
   const service = await serviceUnderTest(test, { batchMax: 1 })
   await submitFor(service, service.tracker, 20)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
-  const limits = { pollSeconds: 0.02, laneRequestsMax: 2 }
+  const limits = { pollSeconds: 0.02, destinationRequestsMax: 2 }
   const worker = workerUnderTest(test, service, { limits })
   await eventually('it has failed a few times', async () => {
     const { requests } = await simulatorSummary(service.simulatorUrl)

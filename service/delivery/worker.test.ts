@@ -43,7 +43,7 @@ it('drains many queues within its limits and sends nothing twice', async test =>
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 30 }])
 
   const { platforms, most } = counted(service.delivery)
-  const limits = { requestsMax: 3, laneRequestsMax: 2 }
+  const limits = { requestsMax: 3, destinationRequestsMax: 2 }
   const worker = workerUnderTest(test, service, { limits, context: { platforms } })
   await eventuallyStatus(service, 'accepted', { count: 60 })
   await worker.stop()

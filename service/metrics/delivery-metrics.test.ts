@@ -37,7 +37,7 @@ it('counts requests, events and settlements of the worker', async test => {
   )
   service.clock.forward(1)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
-  const limits = { laneRequestsMax: 1, pollSeconds: 0.05 }
+  const limits = { destinationRequestsMax: 1, pollSeconds: 0.05 }
   const worker = workerUnderTest(test, service, {
     limits,
     context: { platforms, onSettled, onClaimed },

@@ -23,7 +23,7 @@ const REPEATED_EACH = 10
 /** A visitor who has withdrawn consent: their events are planned again, with what is known. */
 export const WITHDRAWN = 'withdrawn'
 
-export function withdrawalOf(visitor_id: string) {
+export function withdrawnKeys(visitor_id: string) {
   return samplePurchase({
     event_id: `withdrawal of ${visitor_id}`,
     event_name: 'consent_withdrawal',
@@ -37,7 +37,7 @@ export function withdrawalOf(visitor_id: string) {
 
 /** Each tracker knows a withdrawal and an erasure. */
 export async function withdrawAndErase(service: ServiceUnderTest, secret: string): Promise<void> {
-  const body = withdrawalOf(WITHDRAWN)
+  const body = withdrawnKeys(WITHDRAWN)
   const { status } = await service.request('POST', '/api/v1/events', { secret, body })
   assert.equal(status, 202)
   const erased = await service.request('DELETE', '/api/v1/user-data', {

@@ -13,7 +13,7 @@ import {
   startLoad,
   WITHDRAWN,
   withdrawAndErase,
-  withdrawalOf,
+  withdrawnKeys,
 } from './shop-load.ts'
 import { portOfTracker, trackersOnEachNode } from './tracker-places.ts'
 
@@ -42,7 +42,7 @@ async function useMeanwhile(service: ServiceUnderTest, secret: string): Promise<
   await ask('GET', '/api/v1/dashboard/events')
   await ask('POST', '/api/v1/deliveries/replay', {})
   await ask('POST', '/api/v1/deliveries/replay', { event_name: 'Purchase' })
-  await ask('POST', '/api/v1/events', withdrawalOf('a-second-visitor'))
+  await ask('POST', '/api/v1/events', withdrawnKeys('a-second-visitor'))
   const refused = [...answers].filter(([, status]) => status >= 300)
   assert.deepEqual(refused, [], refusals(service))
 }
