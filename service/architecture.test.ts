@@ -81,10 +81,6 @@ const PLATFORM_WORD_EXCEPTIONS: Record<string, { reason: string; words: readonly
   'reports/read-reports.ts': { reason: 'A member of the response.', words: ['meta_count'] },
   'reports/reconcile-day.ts': { reason: 'A member of stored reports.', words: ['meta'] },
   'reports/reconciliation-store.ts': { reason: 'A column.', words: ['meta_count'] },
-  'reports/report-store.ts': {
-    reason: 'A column, and a member of stored reports.',
-    words: ['meta', 'meta_count'],
-  },
 }
 
 const FORBIDDEN_NAMES =

@@ -167,7 +167,7 @@ export interface StoredReport {
   reportDate: string
   acceptedCount: number
   platformCount: number
-  eventCounts: { accepted: Record<string, number>; meta: Record<string, number> }
+  eventCounts: DayReconciliation['eventCounts']
   buckets: Record<string, { count: number; basis: string; explanation: string }>
   unexplainedResidual: number
   status: string
