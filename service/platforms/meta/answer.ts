@@ -1,3 +1,4 @@
+import { isObject, parseJsonObject } from '../../util/is-object.ts'
 import type { SendAnswer, SendError } from '../platform.ts'
 import { classifyErrorCode, classifyHttpStatus } from './error-codes.ts'
 
@@ -6,7 +7,7 @@ const TEXT_CHARACTERS_MAX = 500
 export interface MetaResponse {
   status: number
   body: string
-  /** How long the headers ask us to wait, in seconds; 0 when they say nothing. */
+  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
   waitSeconds: number
   /** The trace id from the headers, for answers whose body names none. */
   traceId: string | null
@@ -14,9 +15,9 @@ export interface MetaResponse {
 
 /** Reads Meta's answer to a batch of `sentCount` events (Meta: Graph API, Handling Errors). */
 export function readMetaAnswer(response: MetaResponse, sentCount: number): SendAnswer {
-  const body = parseObject(response.body)
+  const body = parseJsonObject(response.body)
   const error = objectMember(body, 'error')
-  if (error) return refused(response, error)
+  if (error) return readRefusal(response, error)
   if (response.status === 200 && body?.events_received === sentCount) {
     return {
       ...commonMembers(response, body),
@@ -25,10 +26,10 @@ export function readMetaAnswer(response: MetaResponse, sentCount: number): SendA
       error: null,
     }
   }
-  return unreadable(response, body)
+  return readUnreadable(response, body)
 }
 
-/** The request went out, or not even that, and no answer came back. */
+/** No answer came back, whether or not the request went out. */
 export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: string): SendAnswer {
   return {
     outcome,
@@ -40,7 +41,7 @@ export function noAnswer(outcome: 'retry' | 'config' | 'unknown', message: strin
   }
 }
 
-function refused(response: MetaResponse, error: Record<string, unknown>): SendAnswer {
+function readRefusal(response: MetaResponse, error: Record<string, unknown>): SendAnswer {
   const code = integerMember(error, 'code')
   const subcode = integerMember(error, 'error_subcode')
   const isTransient = error.is_transient === true
@@ -65,7 +66,7 @@ function refused(response: MetaResponse, error: Record<string, unknown>): SendAn
 }
 
 /** HTML from a proxy, an empty or cut body, or fewer events received than were sent. */
-function unreadable(response: MetaResponse, body: Record<string, unknown> | null): SendAnswer {
+function readUnreadable(response: MetaResponse, body: Record<string, unknown> | null): SendAnswer {
   const received = body?.events_received
   const message =
     received === undefined
@@ -81,7 +82,7 @@ function unreadable(response: MetaResponse, body: Record<string, unknown> | null
   }
 }
 
-/** What every answer has, whatever it means. */
+/** The members that every answer has. */
 function commonMembers(response: MetaResponse, named: Record<string, unknown> | null) {
   return {
     waitSeconds: response.waitSeconds,
@@ -126,15 +127,6 @@ function publicMembers(error: Record<string, unknown>): Record<string, unknown> 
   )
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
 function objectMember(body: Record<string, unknown> | null, name: string) {
   const value = body?.[name]
   return isObject(value) ? value : null
@@ -156,29 +148,24 @@ function integerMember(body: Record<string, unknown>, name: string): number | nu
   return Number.isSafeInteger(value) ? (value as number) : null
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function toShortJson(value: unknown): string {
   return JSON.stringify(value).slice(0, TEXT_CHARACTERS_MAX)
 }
 
-/** The steps before a connection stands, as the system calls name themselves. */
+/** System calls before there is a connection. */
 const UNCONNECTED_STEPS = new Set(['getaddrinfo', 'connect'])
 const UNCONNECTED_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
 
-/** OpenSSL's verdicts on a certificate, and Node's when it names another host. */
+/** OpenSSL's errors about a certificate, and Node's when it names another host. */
 const CERTIFICATE_ERROR =
   /CERT|LEAF_SIGNATURE|HOSTNAME_MISMATCH|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$/
-/** No agreement on how to talk. Other failures of TLS can also come after the request. */
+/** The TLS handshake failed. Other TLS errors can also come after the request. */
 const TLS_PROTOCOL_ERROR =
   /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL|HANDSHAKE_FAILURE)/
 
 /**
- * What it means that `fetch` threw instead of answering. As long as there is no connection that can
- * be trusted, nothing has been sent: a plain retry. Later than that the platform may have the
- * events, and nobody knows.
+ * Classifies what `fetch` threw. Before there is a trusted connection nothing has been sent, so the
+ * batch is retried. After that the platform may have the events, so the outcome is unknown.
  */
 export function classifyTransportError(error: unknown): SendAnswer {
   if (error instanceof Error && error.name === 'TimeoutError') {
@@ -198,7 +185,7 @@ interface Cause {
   name?: string
   code?: string | undefined
   syscall?: string
-  /** One a tried address, when a name has several. */
+  /** One for each address that was tried. */
   errors?: Cause[]
 }
 

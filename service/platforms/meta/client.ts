@@ -2,11 +2,18 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
 import { classifyTransportError, noAnswer, readMetaAnswer } from './answer.ts'
 import { joinClickCookies } from './click-cookies.ts'
-import { type MetaOptions, readResponseText } from './graph-api.ts'
+import {
+  buildGraphHeaders,
+  buildGraphUrl,
+  type MetaOptions,
+  readResponseText,
+  readWaitSeconds,
+  redactToken,
+  UNWRITABLE_MESSAGE,
+} from './graph-api.ts'
 import { canMatchPerson, MATCH_KEYS } from './match-keys.ts'
 import { normalizeMetaIdentity } from './normalize-identity.ts'
 import { metaPayload } from './payload.ts'
-import { retryAfterSeconds, usageWaitSeconds } from './rate-limit-headers.ts'
 import { metaReports } from './reports/client.ts'
 import { type MetaTarget, parseMetaTarget } from './target.ts'
 import { validateMetaEvent } from './validate-event.ts'
@@ -18,7 +25,7 @@ const WINDOW_DAYS = { default: 7, physical_store: 62 }
 const ANSWER_BYTES_MAX = 65_536
 const TRACE_CHARACTERS_MAX = 100
 
-/** Meta's Conversions API over HTTP. The token travels in a header, so that no URL log holds it. */
+/** Meta's Conversions API over HTTP. The token travels in a header, because URLs are logged. */
 export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
   return {
     name: 'meta',
@@ -44,55 +51,30 @@ async function sendBatch(
   connection: Connection<MetaTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  const place = endpointOf(options, connection)
-  if (!place) return noAnswer('config', UNWRITABLE)
+  const url = buildGraphUrl(options, [connection.target.datasetId, 'events'])
+  const headers = buildGraphHeaders(connection.accessToken)
+  if (!url || !headers) return noAnswer('config', UNWRITABLE_MESSAGE)
+  headers.set('content-type', 'application/json')
   try {
-    const response = await fetch(place.url, {
+    const response = await fetch(url, {
       method: 'POST',
-      headers: place.headers,
+      headers,
       body: JSON.stringify(metaPayload(events, connection.testCode)),
-      // Elsewhere the token would be told to whoever the answer names.
+      // A redirect would send the token to the address that the answer names.
       redirect: 'manual',
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
     const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
-    const header = (name: string) => response.headers.get(name)
     const answer = {
       status: response.status,
-      body: withoutToken(text, connection.accessToken),
-      waitSeconds: Math.max(usageWaitSeconds(header), retryAfterSeconds(header)),
-      traceId: header('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
+      body: redactToken(text, connection.accessToken),
+      waitSeconds: readWaitSeconds(response),
+      traceId: response.headers.get('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
     }
     return readMetaAnswer(answer, events.length)
   } catch (error) {
     return classifyTransportError(error)
   }
-}
-
-const UNWRITABLE =
-  'The access token or the dataset id holds characters that no request can carry: enter it again.'
-
-/** Null when no request can carry the target. What is thrown then may quote the token. */
-function endpointOf(
-  { baseUrl, version }: MetaOptions,
-  { target, accessToken }: Connection<MetaTarget>,
-) {
-  try {
-    return {
-      url: new URL(`${baseUrl}/${version}/${encodeURIComponent(target.datasetId)}/events`),
-      headers: new Headers({
-        authorization: `Bearer ${accessToken}`,
-        'content-type': 'application/json',
-      }),
-    }
-  } catch {
-    return null
-  }
-}
-
-/** Meta repeats a malformed token in its message, and answers are kept and shown. */
-function withoutToken(text: string, token: string): string {
-  return token === '' ? text : text.replaceAll(token, '[redacted]')
 }
 
 /** In the form of Meta's own codes. Meta answers 200 to a code that it does not know, too. */

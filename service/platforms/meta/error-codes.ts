@@ -9,7 +9,7 @@ export interface MetaCode {
 
 export interface AnswerClass {
   outcome: Exclude<SendOutcome, 'accepted'>
-  /** The least that such an answer asks us to wait, in seconds. */
+  /** The shortest wait after such an answer, in seconds. */
   waitSecondsMin: number
 }
 
@@ -27,10 +27,10 @@ const PERMANENT_CODES = new Set([100, 506])
 
 /**
  * What Meta's error code means (Graph API, Handling Errors; Marketing API, Error Codes and Rate
- * Limiting). By code and subcode alone: text, `type` and the HTTP status mean nothing reliable.
+ * Limiting). Only code and subcode count: text, `type` and the HTTP status are not reliable.
  */
 export function classifyErrorCode({ code, subcode, isTransient }: MetaCode): AnswerClass {
-  // A token does not heal by itself, whatever `is_transient` says.
+  // A token does not recover by itself, even when `is_transient` is set.
   if (code === 190) return soon('auth')
   if (THROTTLE_CODES.has(code) || (code >= 80_000 && code <= 80_014)) return THROTTLED
   const slowSeconds = SLOW_RETRY_SECONDS.get(code)
@@ -43,13 +43,13 @@ export function classifyErrorCode({ code, subcode, isTransient }: MetaCode): Ans
 }
 
 /**
- * What an answer means that names no code. It comes from whoever is in between rather than from
- * the Graph API, so its HTTP status says nothing about the events, with two exceptions, in which
- * the request was turned away unread (RFC 9110 15.5.14, RFC 6585 4):
+ * What an answer without a code means. It comes from a proxy rather than from the Graph API, so its
+ * HTTP status tells nothing about the events. In two cases the request was rejected unread (RFC
+ * 9110 15.5.14, RFC 6585 4):
  * - 413: this body will never pass; its halves may.
- * - 429: there were too many requests; coming back sooner makes it worse.
- * Whatever else it is, the platform may or may not have the events: also after a 503, whose
- * `Retry-After` is waited for all the same.
+ * - 429: there were too many requests; an earlier retry makes it worse.
+ * After any other status the platform may have the events, also after a 503, whose `Retry-After` is
+ * honored.
  */
 export function classifyHttpStatus(status: number): AnswerClass {
   switch (status) {

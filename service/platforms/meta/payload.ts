@@ -1,4 +1,5 @@
 import { decimalToken } from '@signalbox/contract/decimal.ts'
+import { isObject } from '../../util/is-object.ts'
 import type { OutboundEvent } from '../platform.ts'
 
 /** Meta wants fewer than 23 characters with at least two letters. */
@@ -33,7 +34,7 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
 
 /** Meta: Standard Parameters. The value is written digit by digit, never as a float. */
 function customDataOf(event: OutboundEvent): Record<string, unknown> {
-  const contents = event.contents.filter(isItem)
+  const contents = event.contents.filter(isObject)
   const contentIds = contents.flatMap(({ id }) => (isContentId(id) ? String(id) : []))
   return {
     ...(event.valueAmount === null ? {} : { value: decimalToken(event.valueAmount) }),
@@ -47,8 +48,4 @@ function customDataOf(event: OutboundEvent): Record<string, unknown> {
 
 function isContentId(id: unknown): id is string | number {
   return typeof id === 'number' || (typeof id === 'string' && id !== '')
-}
-
-function isItem(item: unknown): item is { id?: unknown } {
-  return typeof item === 'object' && item !== null && !Array.isArray(item)
 }

@@ -1,18 +1,18 @@
-/** Meta throttles at 100 percent; a little before that a lane slows down by itself. */
+/** Meta throttles at 100 percent; the destination slows down a little before that. */
 const FULL_PERCENT = 100
 const NEARLY_FULL_PERCENT = 90
 const FULL_WAIT_SECONDS = 60
 const NEARLY_FULL_WAIT_SECONDS = 10
-/** Whatever a header says, a lane is looked at again within a day. */
+/** A destination is tried again within a day, even when a header asks for more. */
 const WAIT_SECONDS_MAX = 86_400
 
 const USAGE_PERCENTS = ['call_count', 'total_time', 'total_cputime', 'acc_id_util_pct']
 
 /**
- * How long Meta's rate-limit headers ask us to stay away, in seconds (Meta: Marketing API Rate
+ * How long Meta's rate-limit headers ask the client to wait, in seconds (Meta: Marketing API Rate
  * Limiting). `X-Business-Use-Case-Usage` counts in minutes, `X-Ad-Account-Usage` in seconds,
- * `X-App-Usage` names only percentages. 0 when no header asks for anything; a header that cannot be
- * read counts as absent.
+ * `X-App-Usage` names only percentages. 0 without a request; a header that cannot be read counts as
+ * absent.
  */
 export function usageWaitSeconds(header: (name: string) => string | null): number {
   const app = parse(header('x-app-usage'))
@@ -22,8 +22,8 @@ export function usageWaitSeconds(header: (name: string) => string | null): numbe
   const percent = Math.max(...[app, account, ...businesses].map(percentOf))
   const minutes = businesses.map(usage => numberMember(usage, 'estimated_time_to_regain_access'))
   const reset = percentOf(account) >= FULL_PERCENT ? seconds(account) : 0
-  const asked = Math.max(reset, waitOfPercent(percent), ...minutes.map(value => value * 60))
-  return Math.min(asked, WAIT_SECONDS_MAX)
+  const requested = Math.max(reset, waitOfPercent(percent), ...minutes.map(value => value * 60))
+  return Math.min(requested, WAIT_SECONDS_MAX)
 }
 
 function waitOfPercent(percent: number): number {
@@ -58,10 +58,10 @@ const SECONDS = /^\d{1,15}$/
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*(\d| GMT)$/
 
 /**
- * How long `Retry-After` asks us to stay away, in seconds (RFC 9110 10.2.3); 0 without one, or
- * with one that cannot be read. Meta does not document it, but whoever stands in between may send
- * it. A date is compared with the answer's own `Date`, so that no clock of ours has to agree with
- * theirs; without a `Date` it says nothing.
+ * How long `Retry-After` asks the client to wait, in seconds (RFC 9110 10.2.3); 0 without one, or
+ * with one that cannot be read. Meta does not document it, but a proxy may send it. A date is
+ * compared with the answer's own `Date`, so that clocks need not agree; without a `Date` it is
+ * ignored.
  */
 export function retryAfterSeconds(header: (name: string) => string | null): number {
   const text = header('retry-after')?.trim() ?? ''

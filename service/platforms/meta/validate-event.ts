@@ -18,10 +18,9 @@ const ACTION_SOURCES = [
 
 /**
  * Why Meta would refuse this event. It is checked before sending, because Meta refuses the whole
- * batch for one bad event. What Meta writes but does not enforce is not asked for: a website event
- * passes without `client_user_agent` and `event_source_url`. The age is not looked at either: the
- * window is the caller's (`Platform.windowSeconds`), and no event time lies in the future
- * (`OutboundEvent.eventTime`).
+ * batch for one bad event. What Meta documents but does not enforce is not required: a website event
+ * passes without `client_user_agent` and `event_source_url`. The caller checks the age
+ * (`Platform.windowSeconds`), and no event time is in the future (`OutboundEvent.eventTime`).
  */
 export function validateMetaEvent(event: OutboundEvent): SendError | null {
   const message = validateServerEvent(event) ?? validateUserData(event) ?? validateCustomData(event)
@@ -50,7 +49,7 @@ function validateServerEvent({ eventName, eventTime, actionSource }: OutboundEve
 const HASHED_OR_PLAIN_KEY = 'external_id'
 const DIGEST = /^[0-9a-f]{64}$/i
 
-/** Meta: Customer Information Parameters. Members that Meta does not know point at nobody. */
+/** Meta: Customer Information Parameters. Members that Meta does not know identify no one. */
 function validateUserData({ digests, plain }: OutboundEvent): string | null {
   const present: string[] = []
   for (const [key, member] of Object.entries({ ...digests, ...plain })) {

@@ -1,3 +1,4 @@
+import { objectOrEmpty } from '../../../util/is-object.ts'
 import type { CountedDay, DayCounts } from '../../platform.ts'
 import { type ReportBody, toStorableText } from './report-answer.ts'
 
@@ -20,7 +21,7 @@ export class EventCountTally {
     this.#day = day
   }
 
-  /** Adds one page; false when it is not what such a page is, and nothing of it can be used. */
+  /** Adds one page; false when the page is not valid and nothing of it can be used. */
   add({ data }: ReportBody): boolean {
     return Array.isArray(data) && data.every(row => this.#addRow(row))
   }
@@ -28,13 +29,13 @@ export class EventCountTally {
   counts(): DayCounts {
     const counts: Record<string, number> = Object.create(null)
     for (const [name, sum] of this.#sums) counts[name] = sum
-    const isCut = [...this.#hours.values()].some(names => names.size >= NAMES_AN_HOUR_MAX)
-    return { kind: 'counts', counts, isTruncated: isCut }
+    const isTruncated = [...this.#hours.values()].some(names => names.size >= NAMES_AN_HOUR_MAX)
+    return { kind: 'counts', counts, isTruncated }
   }
 
-  /** An hour outside of the span, as an edge of it may bring along, is no part of the day. */
+  /** Meta may return an hour outside of the span; it does not count. */
   #addRow(row: unknown): boolean {
-    const { start_time, aggregation, data } = membersOf(row)
+    const { start_time, aggregation, data } = objectOrEmpty(row)
     const at = readTime(start_time)
     if (at === null || aggregation !== 'event' || !Array.isArray(data)) return false
     const { from, until } = this.#day
@@ -44,9 +45,9 @@ export class EventCountTally {
     return data.every(entry => this.#addEntry(names, entry))
   }
 
-  /** A name that an hour has twice is refused: nobody could say whether to add or to choose. */
+  /** An hour that has a name twice is rejected: it is not clear which count is right. */
   #addEntry(names: Set<string>, entry: unknown): boolean {
-    const { value, count } = membersOf(entry)
+    const { value, count } = objectOrEmpty(entry)
     const events = readCount(count)
     if (typeof value !== 'string' || value === '' || events === null) return false
     const name = toStorableText(value)
@@ -55,10 +56,6 @@ export class EventCountTally {
     this.#sums.set(name, (this.#sums.get(name) ?? 0) + events)
     return true
   }
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 /** Meta was seen to write counts as numbers and as strings. */

@@ -1,9 +1,11 @@
+import { objectOrEmpty } from '../../../util/is-object.ts'
 import type { EventQuality, KeyQuality, MatchQuality } from '../../platform.ts'
+import { redactToken } from '../graph-api.ts'
 import { type ReportBody, toStorableText } from './report-answer.ts'
 
 const SHARE = '{percentage,description}'
 
-/** All that the edge is known to have (Meta: "Dataset Quality API"). */
+/** Every known field of the edge (Meta: "Dataset Quality API"). */
 export const QUALITY_FIELDS = `web{${[
   'event_name',
   `event_match_quality{${[
@@ -37,8 +39,8 @@ const KEYS = new Map([
 ])
 
 /**
- * Reads the answer of the quality edge. An entry without a score is left out, as Meta's is for an
- * event that is new; null when the body, or a score in it, is not what such a thing is.
+ * Reads the answer of the quality edge. An entry without a score is left out: Meta has none for a new
+ * event name. Null when the body or a score in it is not valid.
  */
 export function parseMatchQuality(body: ReportBody, accessToken: string): MatchQuality | null {
   const answer = toStorable(body, accessToken, 0) as ReportBody | undefined
@@ -55,11 +57,11 @@ export function parseMatchQuality(body: ReportBody, accessToken: string): MatchQ
   return { kind: 'quality', events, answer }
 }
 
-/** Undefined without a score; null when it cannot be believed. */
+/** Undefined without a score; null when the entry is not valid. */
 function readEntry(entry: unknown): EventQuality | undefined | null {
-  const { event_name: eventName, event_match_quality } = membersOf(entry)
+  const { event_name: eventName, event_match_quality } = objectOrEmpty(entry)
   if (typeof eventName !== 'string' || eventName === '') return null
-  const quality = membersOf(event_match_quality)
+  const quality = objectOrEmpty(event_match_quality)
   const { composite_score, match_key_feedback, diagnostics } = quality
   if (composite_score === undefined || composite_score === null) return undefined
   const score = readNumber(composite_score, SCORE_MAX)
@@ -72,19 +74,21 @@ function readEntry(entry: unknown): EventQuality | undefined | null {
   }
 }
 
-/** A key whose coverage cannot be read says nothing; the score stands without it. */
+/** A key whose coverage cannot be read is left out; the score is valid without it. */
 function readKey(feedback: unknown): KeyQuality[] {
-  const { identifier, coverage, potential_aly_acr_increase: gain } = membersOf(feedback)
-  const coveragePercent = readNumber(membersOf(coverage).percentage, PERCENT_MAX)
+  const { identifier, coverage, potential_aly_acr_increase: gain } = objectOrEmpty(feedback)
+  const coveragePercent = readNumber(objectOrEmpty(coverage).percentage, PERCENT_MAX)
   if (typeof identifier !== 'string' || identifier === '' || coveragePercent === null) return []
-  const possibleGainPercent = readNumber(membersOf(gain).percentage, Number.MAX_SAFE_INTEGER)
+  const possibleGainPercent = readNumber(objectOrEmpty(gain).percentage, Number.MAX_SAFE_INTEGER)
   return [{ key: KEYS.get(identifier) ?? identifier, coveragePercent, possibleGainPercent }]
 }
 
-/** Each diagnostic says of how many events it speaks; the largest of them is all of them. */
+/** Each diagnostic has a number of events; the largest one counts all of them. */
 function readEventCount(diagnostics: unknown[]): number | null {
   const counts = diagnostics
-    .map(diagnostic => readNumber(membersOf(diagnostic).total_event_count, Number.MAX_SAFE_INTEGER))
+    .map(diagnostic =>
+      readNumber(objectOrEmpty(diagnostic).total_event_count, Number.MAX_SAFE_INTEGER),
+    )
     .filter(count => count !== null && Number.isInteger(count))
   return counts.length > 0 ? Math.max(...(counts as number[])) : null
 }
@@ -99,22 +103,14 @@ function readNumber(value: unknown, max: number): number | null {
 /** The same value, in texts that the store takes and without the token; undefined if too deep. */
 function toStorable(value: unknown, accessToken: string, depth: number): unknown {
   if (depth > DEPTH_MAX) return undefined
-  if (typeof value === 'string') return withoutToken(toStorableText(value), accessToken)
+  if (typeof value === 'string') return redactToken(toStorableText(value), accessToken)
   if (Array.isArray(value)) return value.map(item => toStorable(item, accessToken, depth + 1))
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).map(([name, member]): [string, unknown] => [
-    withoutToken(toStorableText(name), accessToken),
+    redactToken(toStorableText(name), accessToken),
     toStorable(member, accessToken, depth + 1),
   ])
   return Object.fromEntries(members)
-}
-
-function withoutToken(text: string, token: string): string {
-  return token === '' ? text : text.replaceAll(token, '[redacted]')
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function listOf(value: unknown): unknown[] {

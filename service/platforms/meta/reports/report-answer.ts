@@ -1,7 +1,8 @@
+import { isObject, parseJsonObject } from '../../../util/is-object.ts'
 import type { Unavailable, UnavailableCause } from '../../platform.ts'
 import { type AnswerClass, classifyErrorCode, classifyHttpStatus } from '../error-codes.ts'
 
-/** A JSON object whose members nobody has checked. */
+/** A JSON object whose members are not checked. */
 export type ReportBody = Record<string, unknown>
 
 export interface ReportAnswer {
@@ -12,24 +13,24 @@ export interface ReportAnswer {
 interface ReportResponse {
   status: number
   text: string
-  /** How long the headers ask us to wait, in seconds; 0 when they say nothing. */
+  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
   waitSeconds: number
 }
 
-/** What an answer says, or why there is nothing to use in it (Meta: Graph API, Handling Errors). */
+/** Reads an answer, or why it has nothing to use (Meta: Graph API, Handling Errors). */
 export function readReportAnswer({
   status,
   text,
   waitSeconds,
 }: ReportResponse): ReportAnswer | Unavailable {
-  const body = parse(text)
-  if (isObject(body) && isObject(body.error)) return refused(body.error, { status, waitSeconds })
-  if (status === 200 && isObject(body)) return { kind: 'answer', body }
+  const body = parseJsonObject(text)
+  if (body && isObject(body.error)) return readRefusal(body.error, { status, waitSeconds })
+  if (status === 200 && body) return { kind: 'answer', body }
   if (status === 429) return unavailableOf(classifyHttpStatus(status), waitSeconds)
   return unavailable(status >= 500 ? 'out_of_reach' : 'unreadable', { waitSeconds })
 }
 
-function refused(
+function readRefusal(
   error: Record<string, unknown>,
   { status, waitSeconds }: { status: number; waitSeconds: number },
 ): Unavailable {
@@ -44,8 +45,8 @@ function refused(
 }
 
 /**
- * What a refusal to send would mean, for reading. We ask the same of every dataset, so when Meta
- * calls a parameter wrong it is the dataset that may not be read: `(#100) Permission Denied`.
+ * Maps the class of an error on a report. Every dataset gets the same request, so when Meta rejects
+ * a parameter it is the dataset that may not be read: `(#100) Permission Denied`.
  */
 function unavailableOf(
   { outcome, waitSecondsMin }: AnswerClass,
@@ -66,19 +67,7 @@ function unavailableOf(
   }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** What to do, where nothing more is known than the cause. None of them quotes the platform. */
+/** What to do about each cause. None of them quotes the platform. */
 type MetaCause = Exclude<UnavailableCause, 'unsupported'>
 
 const SENTENCES: Record<MetaCause, string> = {
@@ -93,7 +82,7 @@ const SENTENCES: Record<MetaCause, string> = {
     'The platform gave an answer that cannot be read: ask again later, and report it if it stays.',
 }
 
-/** A report that cannot be had, in words for a person. */
+/** A report that is not available, with a sentence for a person. */
 export function unavailable(
   cause: MetaCause,
   {
@@ -106,7 +95,7 @@ export function unavailable(
 
 const REPLACEMENT = '\uFFFD'
 
-/** A text of the platform's as the store can take it: without NUL and without half a character. */
+/** Text of the platform as the store takes it: without NUL and unpaired surrogates. */
 export function toStorableText(text: string): string {
   return text.replaceAll('\0', REPLACEMENT).toWellFormed()
 }
