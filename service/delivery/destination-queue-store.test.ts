@@ -100,7 +100,7 @@ it('skips an inactive destination until its probe is due', async test => {
   assert.equal(await resumeDestination(database, { ...tried, at: after(180) }), false)
   assert.deepEqual(
     await findDueQueues(database, { now: after(0), queuesMax: 1, excludedDestinationIds: [] }),
-    [{ ...lane, isProbe: false }],
+    [{ ...lane, platform: 'meta', isProbe: false }],
   )
 })
 

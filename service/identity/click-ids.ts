@@ -13,7 +13,7 @@ export interface SelectedClickIds {
   dropped: DroppedField[]
 }
 
-/** Keeps what an event's free-form `click_ids` holds of known click IDs in their form. */
+/** Selects the known click IDs of an event's free-form `click_ids` that have the right form. */
 export function selectClickIds(submitted: unknown): SelectedClickIds {
   const accepted: Record<string, string> = {}
   const dropped: DroppedField[] = []

@@ -1,11 +1,11 @@
-/** One thing that was not kept: its place and the reason, never the value. */
+/** A value that was dropped: its place and the reason, never the value itself. */
 export interface DroppedField {
   /** Dotted path in the submission, such as `user_data.ph` or `user_data.em[1]`. */
   field: string
   reason: string
 }
 
-/** A hostile body can hold thousands of bad members; a trace needs only the first of them. */
+/** A hostile body can have thousands of bad members; a trace needs only the first of them. */
 export const DROPPED_FIELDS_MAX = 50
 
 /** Values read of one `user_data` field, and members read of one object. */

@@ -34,8 +34,8 @@ const YEAR_LAST = /^(\d{1,2})([-/. ])(\d{1,2})\2(\d{4})$/
 
 /**
  * A birth date as YYYYMMDD, from 1900 on. Accepts
- * year-first and year-last dates with - / . or a space. In a year-last date the day is told from
- * the month only when one of them is above 12 or both are equal; otherwise the date is dropped.
+ * year-first and year-last dates with - / . or a space. A year-last date is
+ * ambiguous, and so dropped, unless the day or the month is above 12 or both are equal.
  */
 export function normalizeBirthDate(prepared: string): string | null {
   const yearFirst = YEAR_FIRST.exec(prepared) ?? YEAR_FIRST_SHORT.exec(prepared)
@@ -78,21 +78,21 @@ const COUNTRY_ALIASES = new Map([
 
 /**
  * A country as lower-case ISO 3166-1 alpha-2.
- * Takes prepared text. Names and locales ("France", "de-DE") are null rather than guessed at.
+ * Takes prepared text. Null for names and locales ("France", "de-DE").
  */
 export function normalizeCountry(prepared: string): string | null {
   const code = COUNTRY_ALIASES.get(prepared) ?? prepared
   return COUNTRY_CODES.has(code) ? code : null
 }
 
-/** Digest of "". Some senders hash before they look; it would match everyone who did the same. */
+/** Digest of "". Some senders hash empty values; it would match everyone who does the same. */
 export const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 const DIGEST = /^[0-9a-f]{64}$/
 const PARAMETER_BUILDER_SUFFIX = /^(?:[\w-]{8}|AQ|Ag|Aw|BA|BQ|Bg)$/
 const UNSUPPORTED_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/
 
-/** SHA-256 of an already normalised identifier, as 64 lower-case hexadecimal digits. */
+/** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
 export function hashIdentifier(normalized: string): string {
   return hash('sha256', normalized, 'hex')
 }
@@ -100,8 +100,8 @@ export function hashIdentifier(normalized: string): string {
 /**
  * Reads a value that the caller hashed before sending: 64 hexadecimal digits of any case, or the
  * `<digest>.<suffix>` of Meta's Parameter Builder (suffix of 8 characters, or one of AQ Ag Aw BA
- * BQ Bg). The suffix is left behind: it tells Meta only which library hashed the value, and a
- * deletion by digest must find the bare form. Null when the text is no such digest.
+ * BQ Bg). The suffix is dropped: it only names the library that hashed the value, and a deletion by
+ * digest must find the bare form. Null when the text is no such digest.
  */
 export function parseSuppliedDigest(text: string): string | null {
   const trimmed = text.trim()
@@ -112,16 +112,16 @@ export function parseSuppliedDigest(text: string): string | null {
   return trimmed[64] === '.' && PARAMETER_BUILDER_SUFFIX.test(trimmed.slice(65)) ? digest : null
 }
 
-/** MD5, SHA-1 or SHA-512 by its looks. Hashing such a value again can match nothing at all. */
+/** Has the form of an MD5, SHA-1 or SHA-512. The digest of such a value can match no one. */
 export function looksLikeUnsupportedHash(prepared: string): boolean {
   return UNSUPPORTED_HASH.test(prepared)
 }
 
 /**
- * The visitor id that may be stored. Callers are asked for a pseudonymous id and some send an
- * e-mail address or a phone number instead: a value with an @, or one that is a phone number with
- * +, becomes `sha256:<64 hex>` of its normalised form, the same digest as in `em` or `ph`, so
- * that the visitor stays one visitor and can be found for erasure. Any other id is kept as it is.
+ * The visitor ID that may be stored. It should be pseudonymous, but some callers send an e-mail
+ * address or a phone number: a value with an @, or a phone number with a +, becomes
+ * `sha256:<64 hex>` of its normalized form. That is the same digest as in `em` or `ph`, so the
+ * visitor stays one visitor and erasure finds them. Any other ID is stored unchanged.
  */
 export function pseudonymizeVisitorId(visitorId: string): string {
   const text = decodePercentEncoding(visitorId)
@@ -162,7 +162,7 @@ export function containsEmail(text: string): boolean {
   return false
 }
 
-/** Whether the whole text is a phone number with + in front: no id of a machine begins so. */
+/** Whether the whole text is a phone number with a leading +. No machine ID starts with one. */
 function isInternationalPhone(text: string): boolean {
   return text.length <= 64 && INTERNATIONAL_PHONE.test(text.trim())
 }
@@ -173,8 +173,8 @@ export function isFormattedPhone(text: string): boolean {
 }
 
 /**
- * Undoes percent-encoding as often as it was applied, up to a limit, and leaves broken sequences
- * standing, so that %2540 is read as the @ that it will become somewhere.
+ * Decodes percent-encoding as often as it was applied, up to a limit, and keeps broken sequences:
+ * %2540 is read as the @ that a later decoder would make of it.
  */
 export function decodePercentEncoding(text: string): string {
   let decoded = text
@@ -190,7 +190,7 @@ function decodeRun(run: string): string {
   try {
     return decodeURIComponent(run)
   } catch {
-    // Bytes that are no UTF-8: the ASCII among them is still what gives an identifier away.
+    // Not UTF-8: the ASCII among the bytes is still enough to recognize an identifier.
     return run.replace(/%([2-7][0-9a-f])/gi, (_, code) => String.fromCharCode(parseInt(code, 16)))
   }
 }

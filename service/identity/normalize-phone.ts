@@ -3,7 +3,7 @@ import type { CountryCode } from 'libphonenumber-js/min'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import metadata from 'libphonenumber-js/min/metadata'
 
-/** E.164 has 15 digits; the rest is room for punctuation and a `tel:` prefix. */
+/** E.164 has 15 digits; the rest is for punctuation and a `tel:` prefix. */
 const PHONE_CHARACTERS_MAX = 64
 
 /**
@@ -15,10 +15,10 @@ const BARE_DIGITS_MIN = 11
 const BARE_NUMBER = /^[\d\s().-]+$/
 
 /**
- * Meta's rule for `ph` (Customer Information Parameters): digits only, with the country code.
+ * A phone number as its digits with the country code.
  * `country` is a lower-case ISO 3166-1 code and gives national numbers theirs. Without it a
  * number needs +, 00, or the bare digits of a whole international number. Null for anything
- * incomplete, impossible or with an extension, since those digits belong to nobody or to many.
+ * incomplete, impossible or with an extension, since those digits identify no one, or many people.
  *
  * Cost on Node 24: 0.4 microseconds for a number that `parsePlainInternational` decides, 4 to 10
  * for the others (60,000 calls in a loop, process.hrtime). The `min` metadata pass every vector;
@@ -45,7 +45,7 @@ function parseValidDigits(number: string, country: string | null): string | null
   if (plain !== null) return plain
   const parsed = parsePhoneNumberFromString(number, {
     extract: false,
-    // The library ignores a country that it does not know, so the cast cannot mislead it.
+    // The library ignores an unknown country, so the type assertion is safe.
     ...(country !== null && { defaultCountry: country.toUpperCase() as CountryCode }),
   })
   if (parsed === undefined || parsed.ext !== undefined || !parsed.isValid()) return null
@@ -93,7 +93,7 @@ function matchesNumberingPlan(national: string, plan: NumberingPlan): boolean {
   )
 }
 
-/** By calling code; null for digits that are none, or whose numbers the library has to judge. */
+/** By calling code; null for digits that are none, or whose numbers only the library can validate. */
 const numberingPlans = new Map<string, NumberingPlan | null>()
 
 function getNumberingPlan(callingCode: string): NumberingPlan | null {

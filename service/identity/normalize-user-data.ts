@@ -66,7 +66,7 @@ interface UserDataMember {
 
 type ValueResult = { kept: string } | { reason: DropReason }
 
-/** Longer than any true identifier. What travels unhashed is bounded by its own rule. */
+/** Longer than any real identifier. Unhashed values have limits of their own. */
 const VALUE_CHARACTERS_MAX = 512
 
 /**

@@ -13,10 +13,10 @@ const SCRUBBED_PLACES_MAX = 20
 const REDACTED = 'REDACTED'
 
 /**
- * Takes raw identifiers out of a URL before it is stored: parameters whose name says so
- * (sensitive-name.ts), and values, path segments and fragments that are an e-mail address or a
- * written phone number, percent-encoded any number of times or inside a nested URL, and user
- * names and passwords before the host. Everything else stays byte for byte, even if it is no URL.
+ * Replaces raw identifiers in a URL before it is stored: parameters with a sensitive name; values,
+ * path segments and fragments that are an e-mail address or a formatted phone number, also
+ * percent-encoded several times or inside a nested URL; user names and passwords before the host.
+ * Everything else stays byte for byte, even if the text is no URL.
  */
 export function scrubUrl(url: string): ScrubbedUrl {
   const places = new Set<string>()
@@ -29,7 +29,7 @@ export function scrubUrl(url: string): ScrubbedUrl {
   }
 }
 
-/** Cut inside a part, half an e-mail address would no longer look like one and would stay. */
+/** Half an e-mail address would not be recognized, so the cut is between two parts. */
 function truncateBetweenParts(url: string): string {
   if (url.length <= SCRUBBED_URL_CHARACTERS_MAX) return url
   const kept = url.slice(0, SCRUBBED_URL_CHARACTERS_MAX)
@@ -103,7 +103,7 @@ function scrubParameter(parameter: string, place: string, places: Set<string>): 
  */
 const MAY_IDENTIFY = /[@%=]|(?:\d\D*){8}/
 
-/** Whether a piece of a URL holds an identifier, directly or as a parameter nested inside it. */
+/** Whether a piece of a URL has an identifier, directly or as a parameter nested inside it. */
 function isIdentifying(piece: string): boolean {
   if (!MAY_IDENTIFY.test(piece)) return false
   const text = decodePercentEncoding(piece)
@@ -125,7 +125,7 @@ const SENSITIVE_NAMES = new Set(
   token secret apikey auth authorization jwt otp sessionid`.split(/\s+/),
 )
 
-/** Last words that say the same after any first word: billing_email, id_token, userPhone. */
+/** Last words that are sensitive after any first word: billing_email, id_token, userPhone. */
 const SENSITIVE_LAST_WORDS = new Set(
   `email mail phone tel telephone mobile firstname lastname dob ssn password passwd token
   secret`.split(/\s+/),

@@ -106,7 +106,7 @@ function normalizeKeyName(name: string): string {
 
 /**
  * Names the first member of `user_data` that carries identity, as a dotted path, or null when
- * none does. Consent asks it ("is identity present?"), and so does the rule that an event on
+ * none does. Used for consent ("is identity present?") and for the rule that an event on
  * legitimate interest carries no identity.
  *
  * Every known key counts, the address and the user agent too, since both are personal data. A
