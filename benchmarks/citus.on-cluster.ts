@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { whyNoCitus } from '../testing/citus/cluster.ts'
+import { findCitusObstacle } from '../testing/citus/cluster.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 
 /** A tiny load, as in bench.test.ts; run by `npm run test:citus`. */
-it('citus commits every purchase in each place', { skip: whyNoCitus() ?? false }, () => {
+it('citus commits every purchase in each place', { skip: findCitusObstacle() ?? false }, () => {
   const load = ['--commits', '2', '--rows', '20', '--trackers', '1,3']
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'citus', ...load], {
     encoding: 'utf8',

@@ -5,7 +5,7 @@ import { migrate } from '../service/db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../service/db/store-nodes.ts'
 import { ensurePartitions } from '../service/events/partition-store.ts'
 import { insertEvents } from '../service/ingestion/store.ts'
-import { startCitusCluster, startPlainServer, whyNoCitus } from '../testing/citus/cluster.ts'
+import { findCitusObstacle, startCitusCluster, startPlainServer } from '../testing/citus/cluster.ts'
 import type { BenchPlan, CitusPlan, Closers } from './bench-plan.ts'
 import { openBenchDatabase } from './bench-store.ts'
 import { describeMachine } from './machine.ts'
@@ -59,7 +59,7 @@ export async function measureCitus(
   { citus }: BenchPlan,
   closers: Closers,
 ): Promise<CitusFigures | string> {
-  const reason = whyNoCitus()
+  const reason = findCitusObstacle()
   if (reason) return reason
   const stage = await createSetup(citus, closers)
   const machine = await describeMachine(stage.places.plain, FOLDER)

@@ -4,8 +4,8 @@ import { replayFailed } from '../service/delivery/replay-store.ts'
 import { findPayloadsByDigest } from '../service/events/erase-store.ts'
 import { listEventRefs } from '../service/events/list-store.ts'
 import { findEventsByRef } from '../service/events/store.ts'
-import { makeTrackers, GROWN_TRACKER as trackerId } from '../testing/grown-store.ts'
-import { testStore } from '../testing/test-store.ts'
+import { createTestDatabase } from '../testing/fixtures/database.ts'
+import { createTrackers, LARGE_TRACKER as trackerId } from '../testing/performance/large-store.ts'
 import { type CopiedRows, storeFailures, storeHistory, storePatternRows } from './growth-history.ts'
 import { createGrowthLoad, GROWTH_NOW } from './growth-load.ts'
 
@@ -21,8 +21,8 @@ const HISTORY: CopiedRows = {
 }
 
 it('copies rows that the service reads as its own, and builds every index again', async test => {
-  const { database, connectionString } = await testStore(test)
-  await makeTrackers(database)
+  const { database, connectionString } = await createTestDatabase(test)
+  await createTrackers(database)
   const load = createGrowthLoad(database)
   const { events } = await load.accept(accepted => accepted.events > 0)
   assert.equal(await load.deliver(events), events)
@@ -62,7 +62,7 @@ it('copies rows that the service reads as its own, and builds every index again'
   assert.ok(found.some(({ eventId }) => eventId === named?.eventId))
 })
 
-async function findIndexes({ pool }: Awaited<ReturnType<typeof testStore>>['database']) {
+async function findIndexes({ pool }: Awaited<ReturnType<typeof createTestDatabase>>['database']) {
   const { rows } = await pool.query(
     `select tablename || ' ' || indexname as name, indexdef as definition
      from pg_indexes where schemaname <> 'patterns' order by 1, 2`,

@@ -5,12 +5,16 @@ import { type ClaimedDelivery, claimDeliveries } from '../service/delivery/claim
 import { settleDeliveries } from '../service/delivery/settlement-store.ts'
 import { findEventsById } from '../service/events/store.ts'
 import { formatUtcDay } from '../service/util/calendar-day.ts'
-import { GROWN_DESTINATION, GROWN_ON, GROWN_TRACKER } from '../testing/grown-store.ts'
+import {
+  LARGE_DESTINATION,
+  LARGE_STORE_DAY,
+  LARGE_TRACKER,
+} from '../testing/performance/large-store.ts'
 import { createPurchaseDraft } from './purchase-drafts.ts'
 import { createPurchaseCommitter } from './stored-deliveries.ts'
 
-/** Where the clock of the load begins: on the day on which `growStore` makes rows. */
-export const GROWTH_NOW = new Date(`${GROWN_ON}T20:00:00.000Z`)
+/** Where the clock of the load begins: on the day on which `generateEvents` makes rows. */
+export const GROWTH_NOW = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
 
 export interface Accepted {
   events: number
@@ -39,7 +43,7 @@ export function createGrowthLoad(database: Database): GrowthLoad {
   const drafts = () =>
     Array.from({ length: EVENTS_PER_COMMIT }, () => {
       count += 1
-      return createPurchaseDraft({ trackerId: GROWN_TRACKER, count, run, at: now() })
+      return createPurchaseDraft({ trackerId: LARGE_TRACKER, count, run, at: now() })
     })
   return {
     accept: async isEnough => {
@@ -71,7 +75,7 @@ async function deliverRequest(
   database: Database,
   { limit, at }: { limit: number; at: Date },
 ): Promise<number> {
-  const destination = { trackerId: GROWN_TRACKER, destinationId: GROWN_DESTINATION }
+  const destination = { trackerId: LARGE_TRACKER, destinationId: LARGE_DESTINATION }
   const { deliveries, leaseEndsAt } = await claimDeliveries(database, {
     queue: { ...destination, isProbe: false },
     limit,
@@ -80,7 +84,7 @@ async function deliverRequest(
   })
   if (deliveries.length === 0) return 0
   const ids = deliveries.map(({ eventId }) => eventId)
-  await findEventsById(database, GROWN_TRACKER, ids)
+  await findEventsById(database, LARGE_TRACKER, ids)
   const attemptId = randomUUID()
   const traceId = `A${randomBytes(12).toString('hex')}`
   await insertAttempt(database, {

@@ -7,9 +7,9 @@ import { indexListPositions } from '../service/events/list-position-store.ts'
 import { listEventRefs } from '../service/events/list-store.ts'
 import { IDENTIFYING_KEYS } from '../service/events/person-identifiers.ts'
 import { listEvents as listWithMetrics, readEvent } from '../service/reports/read-events.ts'
-import { GROWN_TRACKER, growStore } from '../testing/grown-store.ts'
-import { HOT_STATEMENTS } from '../testing/hot-statements.ts'
-import { recordPlans } from '../testing/recorded-plans.ts'
+import { HOT_STATEMENTS } from '../testing/performance/hot-statements.ts'
+import { generateEvents, LARGE_TRACKER } from '../testing/performance/large-store.ts'
+import { recordPlans } from '../testing/performance/query-plans.ts'
 import type { BenchDatabase } from './bench-store.ts'
 import { settleStore, storeFailures } from './growth-history.ts'
 import { GROWTH_NOW } from './growth-load.ts'
@@ -42,13 +42,13 @@ const PER_PAGE = 25
 const DEEP_PAGE = 1_000
 /** The first run reads what the second finds in memory and as it will stay. */
 const RUNS = 2
-/** Rows of `growStore`, which the hot statements ask for. */
+/** Rows of `generateEvents`, which the hot statements ask for. */
 const GROWN_EVENTS = 5_000
 const PERSON_EVENTS = 30
 const DAY_MILLISECONDS = 86_400_000
 const FAILURE_DAYS = 5
 const FIRST_FAILURE_ID = 2_000_000_000
-const OWNER = { trackerId: GROWN_TRACKER, workspaceId: 1 }
+const OWNER = { trackerId: LARGE_TRACKER, workspaceId: 1 }
 
 /** Adds what the operations ask for to a store with history, and counts the buffers of each. */
 export async function measureOperations(
@@ -110,7 +110,7 @@ function replays(failures: number): Record<string, Measured> {
   const replay = (eventName: string | null) => ({
     run: (database: Database) =>
       replayFailed(database, {
-        trackerId: GROWN_TRACKER,
+        trackerId: LARGE_TRACKER,
         deliveryIds: null,
         eventName,
         limit: REPLAY_LIMIT_DEFAULT,
@@ -129,14 +129,14 @@ function replays(failures: number): Record<string, Measured> {
 /** Returns the digest of each person, one a run. */
 async function storeAskedRows(database: Database, plan: OperationsPlan): Promise<string[]> {
   await storeFailures(plan.connectionString, {
-    trackerId: GROWN_TRACKER,
+    trackerId: LARGE_TRACKER,
     count: plan.failures,
     from: new Date(GROWTH_NOW.getTime() - FAILURE_DAYS * DAY_MILLISECONDS),
     until: GROWTH_NOW,
     salt: 'failure',
     firstDeliveryId: FIRST_FAILURE_ID,
   })
-  await growStore(database, { from: 1, until: GROWN_EVENTS + 1 })
+  await generateEvents(database, { from: 1, until: GROWN_EVENTS + 1 })
   const persons: string[] = []
   for (let number = 0; number < RUNS; number += 1) {
     persons.push(await storePerson(database, plan.eraserId, number))
@@ -170,7 +170,7 @@ async function writeListPositions(database: Database): Promise<void> {
 }
 
 async function countListed(database: Database): Promise<number> {
-  const page = { trackerId: GROWN_TRACKER, offset: 0, limit: 1 }
+  const page = { trackerId: LARGE_TRACKER, offset: 0, limit: 1 }
   return (await listEventRefs(database, page)).total
 }
 
@@ -181,7 +181,7 @@ async function listedIds(
 ): Promise<string[]> {
   const offset = (page - 1) * PER_PAGE
   const { events } = await listEventRefs(database, {
-    trackerId: GROWN_TRACKER,
+    trackerId: LARGE_TRACKER,
     offset,
     limit: PER_PAGE,
   })

@@ -1,4 +1,8 @@
-import { GROWN_ON, GROWN_TRACKER, makeTrackers } from '../testing/grown-store.ts'
+import {
+  createTrackers,
+  LARGE_STORE_DAY,
+  LARGE_TRACKER,
+} from '../testing/performance/large-store.ts'
 import type { BenchPlan, Closers, GrowthPlan } from './bench-plan.ts'
 import { type BenchDatabase, type BenchStore, openBenchStore } from './bench-store.ts'
 import { LISTED_TABLES, settleStore, storeHistory, storePatternRows } from './growth-history.ts'
@@ -66,7 +70,7 @@ export interface WalBytes {
 const DAY_MILLISECONDS = 86_400_000
 const HISTORY_DAYS = 30
 const HISTORY_FROM = new Date(GROWTH_NOW.getTime() - HISTORY_DAYS * DAY_MILLISECONDS)
-const DAY_FROM = new Date(`${GROWN_ON}T00:00:00.000Z`)
+const DAY_FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 const DAY_UNTIL = new Date(DAY_FROM.getTime() + DAY_MILLISECONDS)
 /** One commit: as many patterns of rows. */
 const PATTERNS = 512
@@ -132,17 +136,17 @@ async function createGrowthStore(store: BenchStore, history: number): Promise<Gr
 
 function historyRows(count: number) {
   return {
-    trackerId: GROWN_TRACKER,
+    trackerId: LARGE_TRACKER,
     count,
     salt: 'history',
     firstDeliveryId: FIRST_HISTORY_ID,
   }
 }
 
-/** With autovacuum on, which `makeTrackers` ends for the sake of its tests. */
+/** With autovacuum on, which `createTrackers` ends for the sake of its tests. */
 async function makeTrackedDatabase(store: BenchStore, name: string): Promise<BenchDatabase> {
   const bench = await store.newDatabase(name)
-  await makeTrackers(bench.database)
+  await createTrackers(bench.database)
   const { rows } = await bench.database.pool.query(
     `select oid::regclass::text as name from pg_class
      where relkind = 'r' and 'autovacuum_enabled=off' = any(reloptions)`,
@@ -156,7 +160,7 @@ async function makeTrackedDatabase(store: BenchStore, name: string): Promise<Ben
 async function storePatterns({ database }: BenchDatabase, load: GrowthLoad): Promise<void> {
   await load.accept(({ events }) => events >= PATTERNS)
   await load.deliver(PATTERNS)
-  await storePatternRows(database, GROWN_TRACKER)
+  await storePatternRows(database, LARGE_TRACKER)
 }
 
 async function measureAcceptance(

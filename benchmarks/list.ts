@@ -1,7 +1,7 @@
 import type { Database } from '../service/db/database.ts'
 import { indexListPositions } from '../service/events/list-position-store.ts'
 import { listEventRefs } from '../service/events/list-store.ts'
-import { recordPlans } from '../testing/recorded-plans.ts'
+import { recordPlans } from '../testing/performance/query-plans.ts'
 import type { BenchFindings, BenchPlan, Closers } from './bench-plan.ts'
 import { openBenchStore } from './bench-store.ts'
 import { startServiceProcess } from './child-processes.ts'

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { indexKey, listIdentifierDigests } from '../service/events/person-identifiers.ts'
 import { provisionTracker } from '../service/provisioning/provision-tracker.ts'
-import { testStore } from '../testing/test-store.ts'
+import { createTestDatabase } from '../testing/fixtures/database.ts'
 import { eventsOfPerson, storePersons } from './erasure.ts'
 import { storeListedEvents } from './listed-events.ts'
 
 it('rows that SQL makes can be found by the same index keys as those of the service', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.alloc(32, 1), previous: [] }
   const at = new Date()
   const tracker = await provisionTracker(database, { workspaceName: 'Test', at, credentialKeys })

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { type ActionsUnderTest, actionsIn } from '../testing/actions-under-test.ts'
+import {
+  type AgentActionsFixture,
+  createAgentActionsFixture,
+} from '../testing/fixtures/agent-actions.ts'
 import {
   type Reply,
   type RequestOptions,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../testing/service-under-test.ts'
+  startTestService,
+  type TestService,
+} from '../testing/fixtures/service.ts'
 import {
   AGENT_ACTION_OPERATIONS,
   AGENT_ACTION_RESPONSE_DESCRIPTIONS,
@@ -77,7 +80,7 @@ it('200 reads what the documented proposals left, exactly as the examples show i
     [ACTION, 'blocked', '/actions/43'],
     [BATCH, 'changes', '/action-batches/12'],
   ] as const) {
-    const reply = await under.ask('GET', path)
+    const reply = await under.request('GET', path)
     assertDocumented(address, reply, 200)
     assert.deepEqual(under.shown(reply), findExample(address, 200, name), name)
   }
@@ -86,7 +89,7 @@ it('200 reads what the documented proposals left, exactly as the examples show i
 it('200 reads the receipt of the example, whose digest is that of its document', async test => {
   const under = await exampleWorld(test)
   for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
-  const reply = await under.ask('GET', '/actions/43/decision-receipt')
+  const reply = await under.request('GET', '/actions/43/decision-receipt')
   assertDocumented(RECEIPT, reply, 200)
   // The hash depends on everything that was written before, whoever wrote it.
   const { hash: linked, ...place } = reply.body.chain_entry
@@ -132,7 +135,7 @@ it('403 for a token of the tier Read that proposes, and for any token in a brows
 
 it('404 for the workspace of somebody else, and for what is not there', async test => {
   const under = await exampleWorld(test)
-  const other = await actionsIn(under.service)
+  const other = await createAgentActionsFixture(under.service)
   for (const address of ALL) {
     const reply = await under.send(address, { secret: other.token })
     assertDocumented(address, reply, 404)
@@ -180,7 +183,7 @@ it('422 names the account or the key that is another one, as documented', async 
     assertDocumented(address, reply, 422)
     assert.deepEqual(reply.body, findExample(address, 422, 'account_id'))
   }
-  const list = await under.ask('GET', '/actions?account_id=4')
+  const list = await under.request('GET', '/actions?account_id=4')
   assertDocumented(LIST, list, 422)
   assert.deepEqual(list.body, findExample(LIST, 422, 'account_id'))
   const [[, body] = []] = requestsOf(PROPOSE)
@@ -202,7 +205,7 @@ it('500 on an internal error, and 503 while the store is unavailable', async tes
   await assertEverywhere(under, 503, 'store_away')
 })
 
-interface ExampleWorld extends ActionsUnderTest {
+interface ExampleWorld extends AgentActionsFixture {
   send(address: Address, options?: RequestOptions): Promise<Reply>
   /** The answer as if the service stood where the examples have it. */
   shown(reply: Reply): unknown
@@ -210,7 +213,7 @@ interface ExampleWorld extends ActionsUnderTest {
 
 /** Everything has the ids of the examples: workspace 2, ad account 3, token 5, batch 12, action 41. */
 async function exampleWorld(test: TestContext): Promise<ExampleWorld> {
-  const service = await serviceUnderTest(test, { limits: { agentRatePerMinute: 100_000 } })
+  const service = await startTestService(test, { limits: { agentRatePerMinute: 100_000 } })
   for (const [table, id] of [
     ['ad_accounts', 3],
     ['execution_tokens', 5],
@@ -219,10 +222,10 @@ async function exampleWorld(test: TestContext): Promise<ExampleWorld> {
   ]) {
     await service.database.pool.query(`alter table ${table} alter column id restart with ${id}`)
   }
-  const under = await actionsIn(service, { platformAccountId: '1234567890' })
+  const under = await createAgentActionsFixture(service, { platformAccountId: '1234567890' })
   const send = (address: Address, options?: RequestOptions) => {
     const ids = address[0].slice(BASE.length).replace('{action}', '41').replace('{batch}', '12')
-    return under.ask(address[1].toUpperCase(), ids, options)
+    return under.request(address[1].toUpperCase(), ids, options)
   }
   const shown = ({ text }: Reply) =>
     JSON.parse(text.replaceAll(service.url, 'https://signalbox.example'))
@@ -244,7 +247,7 @@ function requestsOf([path, method]: Address): [name: string, body: unknown][] {
 }
 
 /** New connections go to a port where nobody listens, and the old ones are ended. */
-async function loseStore({ database: { pool } }: ServiceUnderTest): Promise<void> {
+async function loseStore({ database: { pool } }: TestService): Promise<void> {
   pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
   await pool
     .query(

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   agentResource,
-  connected,
-  type OauthUnderTest,
-  oauthUnderTest,
-} from '../testing/oauth-under-test.ts'
-import { samplePurchase } from '../testing/sample-purchase.ts'
-import type { ServiceUnderTest } from '../testing/service-under-test.ts'
+  connectAgent,
+  type OauthFixture,
+  startOauthFixture,
+} from '../testing/fixtures/oauth.ts'
+import { samplePurchase } from '../testing/fixtures/sample-events.ts'
+import type { TestService } from '../testing/fixtures/service.ts'
 import { AGENT_OPERATIONS, AGENT_RESPONSE_DESCRIPTIONS } from './agent-operations.ts'
 import { type Address, assertDocumented, findExample } from './assert-documented.ts'
 
@@ -98,16 +98,16 @@ it('500 on an internal error, and 503 while the store is unavailable', async tes
   assert.deepEqual(away.body, findExample(CONTEXT, 503, 'store_away'))
 })
 
-async function asked(test: Parameters<typeof oauthUnderTest>[0]) {
+async function asked(test: Parameters<typeof startOauthFixture>[0]) {
   const limits = { oauthRatePerMinute: 100_000 }
-  const under: OauthUnderTest = await oauthUnderTest(test, { limits })
-  const { accessToken } = await connected(under, agentResource(under))
+  const under: OauthFixture = await startOauthFixture(test, { limits })
+  const { accessToken } = await connectAgent(under, agentResource(under))
   const headers = { authorization: `Bearer ${accessToken}` }
   return { under, ask: () => under.send(PATH, { headers }) }
 }
 
 /** New connections go to a port where nobody listens, and the old ones are ended. */
-async function loseStore({ database: { pool } }: ServiceUnderTest): Promise<void> {
+async function loseStore({ database: { pool } }: TestService): Promise<void> {
   pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
   await pool
     .query(

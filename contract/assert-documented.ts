@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Reply } from '../testing/service-under-test.ts'
+import type { Reply } from '../testing/fixtures/service.ts'
 import { closeSchemas, compileDocument, jsonPointer } from './document-checks.ts'
 import { printOpenapi } from './print-openapi.ts'
 

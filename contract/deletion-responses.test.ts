@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../testing/sample-purchase.ts'
+import { samplePurchase } from '../testing/fixtures/sample-events.ts'
 import {
   type RequestOptions,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../testing/service-under-test.ts'
+  startTestService,
+  type TestService,
+} from '../testing/fixtures/service.ts'
 import { assertDocumented, document, findExample, jsonContent } from './assert-documented.ts'
 
 const DELETE = ['/user-data', 'delete'] as const
 const { any, email } = jsonContent(document.paths['/user-data'].delete.requestBody).examples
 
-function forget(service: ServiceUnderTest, options: RequestOptions) {
+function forget(service: TestService, options: RequestOptions) {
   return service.request('DELETE', '/api/v1/user-data', options)
 }
 
 it('200 erases as each documented request asks, and then finds nothing left', async test => {
   for (const { value: body } of [any, email]) {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     for (const event_id of ['one', 'two', 'three'])
       await service.submit(samplePurchase({ event_id }))
     const first = await forget(service, { body })
@@ -26,7 +26,7 @@ it('200 erases as each documented request asks, and then finds nothing left', as
     const completed = { deletion_request_id, completed_at: '2026-11-21T12:00:00.000Z' }
     assert.deepEqual(first.body, { ...findExample(DELETE, 200, 'erased'), ...completed })
 
-    service.clock.forward(300)
+    service.clock.advance(300)
     const again = await forget(service, { body })
     assertDocumented(DELETE, again, 200)
     assert.deepEqual(again.body, { ...findExample(DELETE, 200, 'again'), deletion_request_id })
@@ -34,7 +34,7 @@ it('200 erases as each documented request asks, and then finds nothing left', as
 })
 
 it('400, 401, 403, 413, 415 and 422 are answered as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const refused: [number, string, RequestOptions][] = [
     [400, 'not_json', { rawBody: '{' }],
     [401, 'unauthenticated', { secret: null }],
@@ -51,7 +51,7 @@ it('400, 401, 403, 413, 415 and 422 are answered as documented', async test => {
 })
 
 it('500 on an internal error', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.database.pool.query('drop table erased_identifiers cascade')
   const reply = await forget(service, { body: any.value })
   assertDocumented(DELETE, reply, 500)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type ServiceUnderTest, serviceUnderTest } from '../testing/service-under-test.ts'
-import { platformTargetOf, revokeToken, scriptFaults } from '../testing/simulator-controls.ts'
+import { startTestService, type TestService } from '../testing/fixtures/service.ts'
+import { findPlatformTarget, revokeToken, scriptFaults } from '../testing/fixtures/simulator.ts'
 import {
   type Address,
   assertDocumented,
@@ -16,7 +16,7 @@ const REPLAY = ['/deliveries/replay', 'post'] as const
 const OPERATIONS: readonly Address[] = [TEST_MODE, TEST_PURCHASE, REPLAY]
 
 function send(
-  service: ServiceUnderTest,
+  service: TestService,
   [path, method]: Address,
   options: object = {},
   destination = service.tracker.destinationId,
@@ -30,7 +30,7 @@ function requestOf([path, method]: Address, name: string): unknown {
 }
 
 it('200 switches test mode as each documented request asks', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { destinationId, trackerId } = service.tracker
   for (const name of ['on', 'off']) {
     const reply = await send(service, TEST_MODE, { body: requestOf(TEST_MODE, name) })
@@ -46,14 +46,14 @@ it('200 switches test mode as each documented request asks', async test => {
 })
 
 it('200 sends each documented test purchase, and 502 tells that it was refused', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await send(service, TEST_MODE, { body: { enabled: true } })
   for (const name of ['plain', 'with_value']) {
     const reply = await send(service, TEST_PURCHASE, { body: requestOf(TEST_PURCHASE, name) })
     assertDocumented(TEST_PURCHASE, reply, 200)
     assert.equal(reply.body.status, findExample(TEST_PURCHASE, 200, 'accepted').status)
   }
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   const refused = await send(service, TEST_PURCHASE)
   assertDocumented(TEST_PURCHASE, refused, 502)
@@ -61,7 +61,7 @@ it('200 sends each documented test purchase, and 502 tells that it was refused',
 })
 
 it('200 replays as each documented request asks', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const name of ['everything', 'some']) {
     const reply = await send(service, REPLAY, { body: requestOf(REPLAY, name) })
     assertDocumented(REPLAY, reply, 200)
@@ -78,14 +78,14 @@ it('200 replays as each documented request asks', async test => {
   const old = { event_id: 'three', event_time: '2026-11-14T12:30:00Z' }
   await service.submit({ ...event, value_data, ...old })
   await service.deliver()
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   const reply = await send(service, REPLAY)
   assertDocumented(REPLAY, reply, 200)
   assert.deepEqual(reply.body, findExample(REPLAY, 200, 'some'))
 })
 
 it('400, 401, 403, 413 and 415 are answered as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const address of OPERATIONS) {
     const text = { 'content-type': 'text/csv' }
     for (const [status, name, options] of [
@@ -103,7 +103,7 @@ it('400, 401, 403, 413 and 415 are answered as documented', async test => {
 })
 
 it('404 for a destination that is not there, as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const address of [TEST_MODE, TEST_PURCHASE] as const) {
     const nobodys = '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11'
     const answer = await send(service, address, { body: { enabled: true } }, nobodys)
@@ -113,7 +113,7 @@ it('404 for a destination that is not there, as documented', async test => {
 })
 
 it('422 names what is wrong, as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [address, name, body] of [
     [TEST_MODE, 'no_switch', {}],
     [TEST_PURCHASE, 'test_mode_off', {}],

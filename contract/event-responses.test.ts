@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import {
-  type Reply,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../testing/service-under-test.ts'
+import { type Reply, startTestService, type TestService } from '../testing/fixtures/service.ts'
 import {
   type Address,
   assertDocumented,
@@ -28,7 +24,7 @@ const requests: [string, { value: unknown }][] = Object.entries(
 )
 
 it('202 answers each documented request as its example says, then 200', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal(requests.length, 3)
   for (const [name, { value }] of requests) {
     const first = await service.submit(value)
@@ -42,7 +38,7 @@ it('202 answers each documented request as its example says, then 200', async te
 })
 
 it('200 reads every documented request back in the documented form', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [, { value }] of requests) await service.submit(value)
   const child = { ...(requests[0]?.[1].value as object), event_id: 'child' }
   await service.submit({ ...child, parent_event_id: 'order-1001' })
@@ -53,7 +49,7 @@ it('200 reads every documented request back in the documented form', async test 
 })
 
 it('200 reads the documented purchase exactly as the example shows it', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(requests[0]?.[1].value)
   assert.equal(await service.deliver(), 1)
   const { text } = await service.read('order-1001')
@@ -69,7 +65,7 @@ it('200 reads the documented purchase exactly as the example shows it', async te
 })
 
 it('202 and 200 prove ingestion as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const first = await service.request('POST', `${PREFIX}/verification-events`)
   assertDocumented(VERIFY, first, 202)
   assert.deepEqual(first.body, findExample(VERIFY, 202, 'first'))
@@ -80,7 +76,7 @@ it('202 and 200 prove ingestion as documented', async test => {
 })
 
 it('400, 401, 403, 413 and 415 are answered by both writing operations as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const address of [CREATE, VERIFY]) {
     const send = (options: object) => service.request('POST', PREFIX + address[0], options)
     const answers: [number, string, Reply][] = [
@@ -98,7 +94,7 @@ it('400, 401, 403, 413 and 415 are answered by both writing operations as docume
 })
 
 it('422 names every wrong field as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const several = await service.submit({ consent_basis: 'consent', value_data: { value: '5,00' } })
   assertDocumented(CREATE, several, 422)
   assert.deepEqual(several.body, findExample(CREATE, 422, 'several_faults'))
@@ -111,7 +107,7 @@ it('422 names every wrong field as documented', async test => {
 })
 
 it('400, 401, 403 and 404 are answered by the reading operation as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const read = (path: string, options: object = {}) =>
     service.request('GET', `${PREFIX}/events/${path}`, options)
   const answers: [number, string, Reply][] = [
@@ -127,7 +123,7 @@ it('400, 401, 403 and 404 are answered by the reading operation as documented', 
 })
 
 it('503 says when to come again while too many events wait', async test => {
-  const service = await serviceUnderTest(test, { ingestQueueMax: 0 })
+  const service = await startTestService(test, { ingestQueueMax: 0 })
   const full = await service.submit(requests[0]?.[1].value)
   assertDocumented(CREATE, full, 503)
   assert.deepEqual(full.body, findExample(CREATE, 503, 'queue_full'))
@@ -135,13 +131,13 @@ it('503 says when to come again while too many events wait', async test => {
 })
 
 it('503 while the store is unavailable, on every operation', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await loseStore(service)
   await assertEverywhere(service, 503, 'store_away')
 })
 
 it('500 on an internal error, on every operation', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.database.pool.query('drop table events, destinations')
   await assertEverywhere(service, 500, 'fault')
 })
@@ -153,7 +149,7 @@ it('counts a member of an answer that nobody declared as a fault', () => {
   assert.equal(check(pointer, { ...answer, surprise: 1 }).length, 1)
 })
 
-async function assertEverywhere(service: ServiceUnderTest, status: number, name: string) {
+async function assertEverywhere(service: TestService, status: number, name: string) {
   const destination = `${PREFIX}/destinations/${service.tracker.destinationId}`
   const [testMode, testPurchase] = [`${destination}/test-mode`, `${destination}/test-purchase`]
   const answers: [Address, Reply][] = [
@@ -171,7 +167,7 @@ async function assertEverywhere(service: ServiceUnderTest, status: number, name:
 }
 
 /** New connections go to a port where nobody listens, and the old ones are ended. */
-async function loseStore({ database: { pool } }: ServiceUnderTest): Promise<void> {
+async function loseStore({ database: { pool } }: TestService): Promise<void> {
   pool.options.connectionString = 'postgres://nobody@127.0.0.1:9/nothing'
   await pool
     .query(

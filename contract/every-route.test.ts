@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { serviceUnderTest } from '../testing/service-under-test.ts'
+import { startTestService } from '../testing/fixtures/service.ts'
 import { BASE_PATH } from './operations.ts'
 import { printOpenapi } from './print-openapi.ts'
 
@@ -8,7 +8,7 @@ import { printOpenapi } from './print-openapi.ts'
 const SILENT_METHODS = ['HEAD', 'OPTIONS']
 
 it('every route under the base path is in the document, and every operation is a route', async test => {
-  const { routes } = await serviceUnderTest(test)
+  const { routes } = await startTestService(test)
   const served = routes
     .filter(({ url, method }) => url.startsWith(BASE_PATH) && !SILENT_METHODS.includes(method))
     .map(

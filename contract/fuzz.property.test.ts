@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { leaksIn } from '../testing/fuzz/answer-faults.ts'
-import { documentOperations, routesBeside } from '../testing/fuzz/document-operations.ts'
-import { type FuzzStory, fuzzCallers } from '../testing/fuzz/fuzz-callers.ts'
-import { newFuzzCast } from '../testing/fuzz/fuzz-cast.ts'
-import { type ProcessFootprint, processFootprint } from '../testing/fuzz/process-footprint.ts'
-import { isShortRun, testSeeds } from '../testing/seeded-choices.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../testing/service-under-test.ts'
-import { platformTargetOf, revokeToken } from '../testing/simulator-controls.ts'
+import { chooseSeeds, isShortRun } from '../testing/fixtures/seeded-random.ts'
+import { startTestService, type TestService } from '../testing/fixtures/service.ts'
+import { findPlatformTarget, revokeToken } from '../testing/fixtures/simulator.ts'
+import { createFuzzAccounts } from '../testing/fuzz/fuzz-accounts.ts'
+import {
+  createFuzzer,
+  type FuzzResult,
+  measureFootprint,
+  type ProcessFootprint,
+} from '../testing/fuzz/fuzzer.ts'
+import {
+  describeUndocumentedRoutes,
+  documentOperations,
+} from '../testing/fuzz/openapi-operations.ts'
+import { findLeaks } from '../testing/fuzz/response-checks.ts'
 
 const OWN_SEED = 20_261_121
 const CASES = Number(process.env.SIGNALBOX_FUZZ_CASES ?? (isShortRun() ? 2_000 : 20_000))
@@ -32,54 +39,56 @@ const LIMITS = {
   eventLoopDelayMillisecondsMax: 0,
 }
 
-const [seed = OWN_SEED] = testSeeds([OWN_SEED])
+const [seed = OWN_SEED] = chooseSeeds([OWN_SEED])
 
 it(`no request breaks the contract, tells a secret or harms the process (seed ${seed}, ${CASES} requests)`, async test => {
-  const service = await serviceUnderTest(test, { limits: LIMITS, trustedProxies: '127.0.0.0/8' })
-  const casts = await Promise.all(Array.from({ length: CALLERS }, () => newFuzzCast(service)))
+  const service = await startTestService(test, { limits: LIMITS, trustedProxies: '127.0.0.0/8' })
+  const casts = await Promise.all(
+    Array.from({ length: CALLERS }, () => createFuzzAccounts(service)),
+  )
   for (const { own } of casts.slice(0, REFUSED_CALLERS)) {
-    await revokeToken(service.simulatorUrl, (await platformTargetOf(service, own)).accessToken)
+    await revokeToken(service.simulatorUrl, (await findPlatformTarget(service, own)).accessToken)
   }
-  const operations = [...documentOperations, ...routesBeside(BESIDE)]
+  const operations = [...documentOperations, ...describeUndocumentedRoutes(BESIDE)]
   const secrets = [...casts.flatMap(cast => cast.secrets), ...keyTexts(service)]
-  const callers = fuzzCallers({ service, operations, casts, secrets, seed })
+  const callers = createFuzzer({ service, operations, accounts: casts, secrets, seed })
   test.after(() => callers.close())
 
-  await callers.play(CASES * 0.1)
+  await callers.run(CASES * 0.1)
   const before = await footprintOf(service)
-  await callers.play(CASES * 0.4)
+  await callers.run(CASES * 0.4)
   await service.deliver()
-  await callers.play(CASES * 0.5)
+  await callers.run(CASES * 0.5)
   const after = await footprintOf(service)
 
-  tell(test, callers.story)
+  tell(test, callers.result)
   const again = `SIGNALBOX_TEST_SEED=${seed} SIGNALBOX_FUZZ_CASES=${CASES} plays this again`
-  const { failures } = callers.story
+  const { failures } = callers.result
   const troubles = troublesIn(service.logged())
   const told = [`${again}:`, ...new Set(failures), ...troubles].join('\n\n')
   assert.equal(failures.length, 0, told)
-  assert.ok(callers.story.coverage.total >= CASES)
-  assertReached(callers.story)
+  assert.ok(callers.result.coverage.total >= CASES)
+  assertReached(callers.result)
   assertHealthy(before, after)
-  await assertKept(service, callers.story)
+  await assertKept(service, callers.result)
   assert.deepEqual(troublesIn(service.logged()), [])
-  assert.deepEqual(leaksIn(service.logged(), [...secrets, 'sbx_test_']), [], 'the log')
+  assert.deepEqual(findLeaks(service.logged(), [...secrets, 'sbx_test_']), [], 'the log')
 })
 
 /** Without what the simulator keeps for tests to look at. */
-async function footprintOf(service: ServiceUnderTest): Promise<ProcessFootprint> {
+async function footprintOf(service: TestService): Promise<ProcessFootprint> {
   await fetch(`${service.simulatorUrl}/_simulator/received`, { method: 'DELETE' })
-  return processFootprint()
+  return measureFootprint()
 }
 
 /** The key that seals credentials, however it might be written. */
-function keyTexts({ delivery: { credentialKeys } }: ServiceUnderTest): string[] {
+function keyTexts({ delivery: { credentialKeys } }: TestService): string[] {
   const { current } = credentialKeys
   return (['hex', 'base64', 'base64url'] as const).map(form => current.toString(form))
 }
 
 /** Which answers were reached: the same for the same seed. */
-function tell(test: TestContext, { coverage }: FuzzStory): void {
+function tell(test: TestContext, { coverage }: FuzzResult): void {
   for (const line of coverage.toLines()) test.diagnostic(line)
 }
 
@@ -93,12 +102,12 @@ function troublesIn(log: string): string[] {
 }
 
 /** A suite whose requests are all turned away at the door would prove nothing. */
-function assertReached({ coverage }: FuzzStory): void {
+function assertReached({ coverage }: FuzzResult): void {
   for (const { operationId } of documentOperations) {
-    const statuses = [...coverage.of(operationId).keys()]
+    const statuses = [...coverage.countsOf(operationId).keys()]
     assert.ok(
       statuses.some(status => status < 300),
-      `no request to ${operationId} succeeded: testing/fuzz/meanings.ts should know its members`,
+      `no request to ${operationId} succeeded: testing/fuzz/realistic-values.ts should know its members`,
     )
   }
 }
@@ -113,7 +122,7 @@ function assertHealthy(before: ProcessFootprint, after: ProcessFootprint): void 
 }
 
 /** The ledger holds what was acknowledged, all of it and nothing else, and it can be delivered. */
-async function assertKept(service: ServiceUnderTest, story: FuzzStory): Promise<void> {
+async function assertKept(service: TestService, story: FuzzResult): Promise<void> {
   assert.equal((await service.request('GET', '/livez')).status, 200)
   assert.equal((await service.request('GET', '/readyz')).status, 200)
   await service.deliver()

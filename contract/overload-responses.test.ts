@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type ServiceUnderTest, serviceUnderTest } from '../testing/service-under-test.ts'
+import { startTestService, type TestService } from '../testing/fixtures/service.ts'
 import { assertDocumented, findExample } from './assert-documented.ts'
 import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
 
@@ -13,7 +13,7 @@ it('429 is answered by every operation as documented, by those of a tracker in c
     oauthRatePerMinute: 1,
     agentRatePerMinute: 1,
   }
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
+  const service = await startTestService(test, { limits, monotonicSeconds: steadySeconds })
   for (const count of [1, 2]) await service.read(`nothing-${count}`)
   for (const path of ['/sandbox', '/agent/context', '/agent/workspaces/1/actions']) {
     await service.request('GET', BASE_PATH + path)
@@ -28,7 +28,7 @@ it('429 is answered by every operation as documented, by those of a tracker in c
 
 it('503 is answered by every operation while the process has too much to do', async test => {
   const clock = { seconds: 0 }
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { eventLoopDelayMillisecondsMax: 1_000 },
     readDelaySeconds: () => 5,
     monotonicSeconds: () => clock.seconds,
@@ -46,7 +46,7 @@ it('503 is answered by every operation while the process has too much to do', as
 })
 
 /** With nothing in it: it is turned away before anybody looks. */
-function ask(service: ServiceUnderTest, { method, url }: DocumentedOperation) {
+function ask(service: TestService, { method, url }: DocumentedOperation) {
   return service.request(method, BASE_PATH + url.replaceAll(/:\w+/g, 'x'))
 }
 

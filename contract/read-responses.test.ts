@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { rawRequest } from '../testing/raw-request.ts'
-import { type RequestOptions, serviceUnderTest } from '../testing/service-under-test.ts'
+import { sendRawRequest } from '../testing/fixtures/raw-http.ts'
+import { type RequestOptions, startTestService } from '../testing/fixtures/service.ts'
 import { type Address, assertDocumented, findExample } from './assert-documented.ts'
 import { BASE_PATH, DOCUMENTED_OPERATIONS, OPERATIONS } from './operations.ts'
 
@@ -9,18 +9,18 @@ const READING = OPERATIONS.filter(({ method }) => method === 'GET')
 const READING_ANYTHING = DOCUMENTED_OPERATIONS.filter(({ method }) => method === 'GET')
 
 it('400 for a head that can be read in two ways, by everything that is read', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const headers = { origin: ['https://shop.example', 'https://another.example'] }
   assert.equal(READING_ANYTHING.length, 12)
   for (const { address, path } of READING_ANYTHING.map(placesOf)) {
-    const reply = await rawRequest(service, { method: 'GET', path, headers })
+    const reply = await sendRawRequest(service, { method: 'GET', path, headers })
     assertDocumented(address, reply, 400)
     assert.deepEqual(reply.body, findExample(address, 400, 'repeated_header'))
   }
 })
 
 it('401 and 403 are answered by every reading operation as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const refused: [number, string, RequestOptions][] = [
     [401, 'unauthenticated', { secret: null }],
     [403, 'from_a_browser', { headers: { origin: 'https://shop.example' } }],
@@ -35,7 +35,7 @@ it('401 and 403 are answered by every reading operation as documented', async te
 })
 
 it('500 on an internal error, by every reading operation as documented', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { pool } = service.database
   const { rows } = await pool.query(
     `select oid::regclass::text as name from pg_class

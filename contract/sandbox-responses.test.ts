@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { sandboxUnderTest } from '../testing/sandbox-under-test.ts'
-import type { Reply } from '../testing/service-under-test.ts'
+import { startSandboxFixture } from '../testing/fixtures/sandbox.ts'
+import type { Reply } from '../testing/fixtures/service.ts'
 import { closeSchemas, compileDocument, jsonPointer } from './document-checks.ts'
 import { SANDBOX_EXAMPLES } from './examples/sandbox-examples.ts'
 import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
@@ -51,7 +51,7 @@ it('describes what only the sandbox says', () => {
 })
 
 it('200 and 201 of discovery and of both keys are as their examples say', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   for (const [operationId, name, method, path, status] of [
     ['sandboxDiscovery', 'discovery', 'GET', '/sandbox', 200],
     ['readSandboxKey', 'key', 'GET', '/sandbox/keys', 200],
@@ -67,7 +67,7 @@ it('200 and 201 of discovery and of both keys are as their examples say', async 
 })
 
 it('200 and 422 answer each documented event as its example says', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const requests = Object.entries(SANDBOX_EXAMPLES.validateSandboxEvent.request ?? {})
   assert.equal(requests.length, 3)
   for (const [name, { value }] of requests) {
@@ -79,7 +79,7 @@ it('200 and 422 answer each documented event as its example says', async test =>
 })
 
 it('400, 401, 413 and 415 are answered as documented', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const key = await sandbox.newKey()
   const csv = { 'content-type': 'text/csv' }
   for (const [operationId, path] of [
@@ -105,7 +105,7 @@ it('500 on an internal error is answered as documented', async test => {
   const broken = () => {
     throw new Error('the clock is gone')
   }
-  const sandbox = await sandboxUnderTest(test, { now: broken })
+  const sandbox = await startSandboxFixture(test, { now: broken })
   for (const [operationId, method, path] of [
     ['sandboxDiscovery', 'GET', '/sandbox'],
     ['readSandboxKey', 'GET', '/sandbox/keys'],

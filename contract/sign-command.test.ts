@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { runProgram } from '../testing/program-under-test.ts'
+import { runProgram } from '../testing/fixtures/program.ts'
 import { printOpenapi } from './print-openapi.ts'
 import { signCommand } from './sign-command.ts'
 import { verifyCommand } from './verify-command.ts'
@@ -40,11 +40,11 @@ it('ends with code 0 or 1 and one sentence, as the npm scripts run it', async te
     ...['--key-from', key, '--out', document, '--jwks-out', jwks],
   ])
   assert.equal(sign.code, 0)
-  assert.match(sign.log, /^\S+ is signed with the key [\w-]{43}\.\n$/)
+  assert.match(sign.stdout, /^\S+ is signed with the key [\w-]{43}\.\n$/)
   const verify = [join(HERE, 'verify-command.ts'), '--document', document, '--jwks', jwks]
   assert.equal((await runProgram(verify)).code, 0)
   writeFileSync(document, readFileSync(document, 'utf8').replace('"0.5.0"', '"0.5.1"'))
-  const { code, log, terminal } = await runProgram(verify)
+  const { code, stdout: log, stderr: terminal } = await runProgram(verify)
   assert.equal(code, 1)
   assert.equal(log, '')
   assert.equal(terminal, `${document}: The document was changed after it was signed.\n`)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { type Installation, installation } from '../testing/program-under-test.ts'
-import { TEMPLATE_DATABASE, testDatabaseUrl } from '../testing/test-store.ts'
+import { createDatabaseFromTemplate, TEMPLATE_DATABASE } from '../testing/fixtures/database.ts'
+import { createInstallation, type TestInstallation } from '../testing/fixtures/program.ts'
 
 const page = readFileSync(join(import.meta.dirname, 'operations/metrics.md'), 'utf8')
 const alerts = readFileSync(join(import.meta.dirname, 'operations/alerts.yml'), 'utf8')
@@ -21,9 +21,9 @@ const ours = rowsOf('## What Signalbox counts')
 const ofProcess = rowsOf('## The process itself')
 
 it('the page names each figure of each running role, with its type and labels', async test => {
-  const place = installation(test)
+  const place = createInstallation(test)
   const environment = {
-    DATABASE_URL: await testDatabaseUrl(test, TEMPLATE_DATABASE),
+    DATABASE_URL: await createDatabaseFromTemplate(test, TEMPLATE_DATABASE),
     SIGNALBOX_PLATFORM_URL: 'http://127.0.0.1:9',
   }
   for (const role of ROLES) {
@@ -57,15 +57,21 @@ function figureOf(series: string): string {
 }
 
 /** Starts the role, and gives what `/metrics` shows after one request to it. */
-async function scrapeOf(place: Installation, role: string, environment: Record<string, string>) {
+async function scrapeOf(
+  place: TestInstallation,
+  role: string,
+  environment: Record<string, string>,
+) {
   const program = place.start({ role, environment })
-  const [, url = ''] = await program.says(/^(?: {2}metrics {4}|Its metrics are at )(\S+)$/m)
-  const [, origin] = /^Signalbox (?:is ready|serves) at (\S+)$/m.exec(program.terminal()) ?? []
+  const [, url = ''] = await program.waitForOutput(
+    /^(?: {2}metrics {4}|Its metrics are at )(\S+)$/m,
+  )
+  const [, origin] = /^Signalbox (?:is ready|serves) at (\S+)$/m.exec(program.stderr()) ?? []
   if (origin) await (await fetch(`${origin}/livez`)).text()
   const response = await fetch(url)
   assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const text = await response.text()
-  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   return figuresOf(text)
 }
 

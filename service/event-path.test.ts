@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { Session } from 'node:inspector/promises'
 import { it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { samplePurchase } from '../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../testing/service-under-test.ts'
+import { samplePurchase } from '../testing/fixtures/sample-events.ts'
+import { startTestService } from '../testing/fixtures/service.ts'
 
 /** A reader follows one event through this many files of `service/`, and no more. */
 const FILES_TO_COMMIT_MAX = 50
@@ -13,7 +13,7 @@ const FILES_TO_PLATFORM_MAX = 28
 const SERVICE = `${pathToFileURL(import.meta.dirname)}/`
 
 it('an event crosses few files on its way to the commit and on to the platform', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_id: 'warm-up' }))
   await service.deliver()
 

@@ -6,17 +6,17 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { readProcessIdentity } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
-  answers,
+  createInstallation,
   eventually,
-  type Installation,
-  installation,
+  isReachable,
   type ReadyProgram,
-} from '../testing/program-under-test.ts'
-import { samplePurchase } from '../testing/sample-purchase.ts'
+  type TestInstallation,
+} from '../testing/fixtures/program.ts'
+import { samplePurchase } from '../testing/fixtures/sample-events.ts'
 
 describe('the program as a whole', { concurrency: true }, () => {
   it('a service that is told to end answers, ends whole, and is itself again afterwards', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const first = await place.startReady()
     const secret = place.credentials().tracker_secret
     assert.equal(await submit(first, secret, { event_id: 'before' }), 202)
@@ -28,13 +28,13 @@ describe('the program as a whole', { concurrency: true }, () => {
         const simulator = place.credentials().simulator_url ?? ''
         const postgres = place.postgresProcessId() ?? 0
         assert.ok(readProcessIdentity(postgres))
-        const ending = first.end('SIGTERM')
-        await eventually('nobody is let in', async () => !(await answers(`${first.url}/livez`)))
+        const ending = first.kill('SIGTERM')
+        await eventually('nobody is let in', async () => !(await isReachable(`${first.url}/livez`)))
         client.socket.write(client.rest)
         assert.match(await readToEnd(client.socket), /^HTTP\/1.1 202 Accepted\r\n/)
         assert.deepEqual(await ending, { code: 0, signal: null })
         assert.equal(readProcessIdentity(postgres), null)
-        assert.equal(await answers(simulator), false)
+        assert.equal(await isReachable(simulator), false)
       },
     )
 
@@ -52,7 +52,7 @@ describe('the program as a whole', { concurrency: true }, () => {
       async () => {
         const client = await beginRequest(second, secret, { event_id: 'stalled' })
         const cutOff = once(client.socket, 'close')
-        assert.deepEqual(await second.end('SIGINT'), { code: 0, signal: null })
+        assert.deepEqual(await second.kill('SIGINT'), { code: 0, signal: null })
         await cutOff
       },
     )
@@ -72,16 +72,16 @@ describe('the program as a whole', { concurrency: true }, () => {
   })
 
   it('a signal in the middle of the first start lets it finish, then ends it whole', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const program = place.start()
     await eventually('PostgreSQL runs', () => place.postgresProcessId() !== null)
-    assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+    assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
     assert.equal(place.postgresProcessId(), null)
-    assert.equal(await answers(place.credentials().simulator_url ?? ''), false)
+    assert.equal(await isReachable(place.credentials().simulator_url ?? ''), false)
   })
 
   it('a first start that is killed again and again is completed by the next one', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const has = (name: string) => existsSync(join(place.dataFolder, name))
     const moments: [string, () => boolean][] = [
       ['the folder is made', () => has('owner.json')],
@@ -91,7 +91,7 @@ describe('the program as a whole', { concurrency: true }, () => {
     for (const [moment, hasCome] of moments) {
       const program = place.start()
       await eventually(moment, hasCome)
-      await program.end('SIGKILL')
+      await program.kill('SIGKILL')
     }
     const program = await place.startReady()
     assert.equal(await submit(program, place.credentials().tracker_secret, {}), 202)
@@ -117,7 +117,7 @@ async function submit(
   return response.status
 }
 
-async function isAccepted(place: Installation, eventId: string): Promise<boolean> {
+async function isAccepted(place: TestInstallation, eventId: string): Promise<boolean> {
   const { base_url, tracker_secret } = place.credentials()
   const headers = { authorization: `Bearer ${tracker_secret}` }
   const read = await fetch(`${base_url}/events/${eventId}`, { headers })

@@ -6,13 +6,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startEventLoad } from '../testing/event-load.ts'
+import { startEventLoad } from '../testing/crash/event-load.ts'
 import {
+  createInstallation,
   eventually,
-  type Installation,
-  installation,
   type ReadyProgram,
-} from '../testing/program-under-test.ts'
+  type TestInstallation,
+} from '../testing/fixtures/program.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 /** What npm takes to hand on a signal that the whole group was sent. */
@@ -21,7 +21,7 @@ const ECHO_MILLISECONDS = [2, 20, 50]
 describe('the end of the program', () => {
   for (const workers of ['0', '2']) {
     it(`SIGTERM under load loses nothing that was answered, with ${workers} HTTP workers`, async test => {
-      const place = installation(test)
+      const place = createInstallation(test)
       const environment = {
         SIGNALBOX_HTTP_WORKERS: workers,
         SIGNALBOX_TRACKER_RATE_PER_SECOND: '0',
@@ -36,7 +36,7 @@ describe('the end of the program', () => {
       for (const echo of ECHO_MILLISECONDS) {
         const before = load.acknowledged.size
         await eventually('the load runs', () => load.acknowledged.size > before + 20)
-        const ended = program.end('SIGTERM')
+        const ended = program.kill('SIGTERM')
         await delay(echo)
         program.process.kill('SIGTERM')
         assert.deepEqual(await ended, { code: 0, signal: null })
@@ -45,12 +45,12 @@ describe('the end of the program', () => {
         assert.doesNotMatch(postmasterLog, /was interrupted|not properly shut down/)
       }
       await load.stop()
-      assert.deepEqual(load.surprises, [])
+      assert.deepEqual(load.unexpectedResponses, [])
       // Whatever was acknowledged before or between is known: a second 202 would be a loss.
       for (const event_id of load.acknowledged) {
         assert.equal(await statusOf(program, place, event_id), 200, event_id)
       }
-      assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+      assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 
       async function startAgain() {
         program = await place.startReady({ environment })
@@ -61,7 +61,7 @@ describe('the end of the program', () => {
   }
 
   it('a second signal that comes later ends the program at once', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const program = await place.startReady({ environment: { SIGNALBOX_HTTP_WORKERS: '1' } })
     // A client that stalls in the middle of a body holds up the end for five seconds.
     const { hostname, port } = new URL(program.url)
@@ -76,7 +76,7 @@ describe('the end of the program', () => {
     ]
     socket.write(`${head.join('\r\n')}\r\n\r\n{`)
     await fetch(`${program.url}/livez`)
-    const ended = program.end('SIGTERM')
+    const ended = program.kill('SIGTERM')
     await delay(1_500)
     program.process.kill('SIGTERM')
     assert.deepEqual(await ended, { code: 1, signal: null })
@@ -84,7 +84,7 @@ describe('the end of the program', () => {
 
   for (const to of ['npm alone', 'the whole group'] as const) {
     it(`npm start ends whole when SIGTERM comes to ${to}`, async test => {
-      const place = installation(test)
+      const place = createInstallation(test)
       const npm = await npmStart(test, place)
       const ended = once(npm, 'exit')
       if (to === 'npm alone') npm.kill('SIGTERM')
@@ -96,19 +96,19 @@ describe('the end of the program', () => {
   }
 })
 
-function assertNothingLeft(place: Installation): void {
+function assertNothingLeft(place: TestInstallation): void {
   assert.equal(place.postgresProcessId(), null)
   assert.ok(!existsSync(join(place.dataFolder, 'owner.json')))
 }
 
-function postgresLog({ dataFolder }: Installation): string {
+function postgresLog({ dataFolder }: TestInstallation): string {
   const path = join(dataFolder, 'postgres.log')
   return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }
 
 async function statusOf(
   { url }: ReadyProgram,
-  place: Installation,
+  place: TestInstallation,
   event_id: string,
 ): Promise<number> {
   const headers = { authorization: `Bearer ${place.credentials().tracker_secret}` }
@@ -118,7 +118,10 @@ async function statusOf(
 }
 
 /** `npm start` in a process group of its own, as a supervisor starts it; resolves when it is ready. */
-async function npmStart(test: TestContext, { dataFolder }: Installation): Promise<ChildProcess> {
+async function npmStart(
+  test: TestContext,
+  { dataFolder }: TestInstallation,
+): Promise<ChildProcess> {
   const npm = spawn('npm', ['start'], {
     cwd: ROOT,
     detached: true,

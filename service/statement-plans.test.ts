@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { analyzeStore, growStore, makeTrackers } from '../testing/grown-store.ts'
-import { HOT_STATEMENTS } from '../testing/hot-statements.ts'
-import { planFaults, type RecordedDatabase, recordPlans } from '../testing/recorded-plans.ts'
-import { migratedDatabaseUrl, testStore } from '../testing/test-store.ts'
+import { createMigratedDatabase, createTestDatabase } from '../testing/fixtures/database.ts'
+import { HOT_STATEMENTS } from '../testing/performance/hot-statements.ts'
+import { analyzeStore, createTrackers, generateEvents } from '../testing/performance/large-store.ts'
+import {
+  findPlanProblems,
+  type RecordedDatabase,
+  recordPlans,
+} from '../testing/performance/query-plans.ts'
 
 /** Events in the store at the first measurement; there are ten times as many at the second. */
 const EVENTS = Number(process.env.SIGNALBOX_PLAN_EVENTS ?? 20_000)
@@ -41,7 +45,7 @@ const GROWS = new Set([
 describe('plans of hot statements', () => {
   for (const state of STATES) {
     it(`read only what they need in a store ${state.title}`, async test => {
-      const { connectionString } = await testStore(test)
+      const { connectionString } = await createTestDatabase(test)
       await checkPlans(test, connectionString, state)
     })
   }
@@ -53,7 +57,7 @@ const skip = OLDEST_SERVER ? false : 'TEST_DATABASE_URL_15 names no PostgreSQL 1
 describe('plans of hot statements on PostgreSQL 15', { skip }, () => {
   for (const state of STATES) {
     it(`read only what they need in a store ${state.title}`, async test => {
-      const url = await migratedDatabaseUrl(test, OLDEST_SERVER as string)
+      const url = await createMigratedDatabase(test, OLDEST_SERVER as string)
       await checkPlans(test, url, state)
     })
   }
@@ -67,11 +71,11 @@ async function checkPlans(
   const session = recordPlans(connectionString)
   test.after(() => session.database.close())
   const { database } = session
-  await makeTrackers(database)
+  await createTrackers(database)
 
   let size = 0
   const growTo = async (until: number) => {
-    await growStore(database, { from: size + 1, until: until + 1 })
+    await generateEvents(database, { from: size + 1, until: until + 1 })
     size = until
   }
   if (analyzedAt !== null) {
@@ -115,7 +119,7 @@ async function runAll({ database, takePlans }: RecordedDatabase): Promise<Map<st
     assert.ok(plans.length > 0, `${name} executes a statement`)
     executions.set(name, {
       buffers: plans.reduce((sum, { buffers }) => sum + buffers, 0),
-      faults: plans.flatMap(planFaults),
+      faults: plans.flatMap(findPlanProblems),
     })
   }
   return executions

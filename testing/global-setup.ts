@@ -7,7 +7,7 @@ import {
 } from '@signalbox/embedded-postgres/embedded-postgres.ts'
 import { openDatabase } from '../service/db/database.ts'
 import { migrate } from '../service/db/migrate.ts'
-import { databaseUrl, TEMPLATE_DATABASE } from './test-store.ts'
+import { databaseUrl, TEMPLATE_DATABASE } from './fixtures/database.ts'
 
 const MEMORY_FOLDER = '/dev/shm'
 const MEMORY_BYTES_MIN = 4_000_000_000

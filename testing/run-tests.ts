@@ -41,7 +41,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const options = {
   files: writeGroups(testFiles()),
   concurrency: CONCURRENCY,
-  globalSetupPath: join(import.meta.dirname, 'whole-run-setup.ts'),
+  globalSetupPath: join(import.meta.dirname, 'run-setup.ts'),
 }
 const results = run(options)
 results.on('test:fail', event => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { BrowserClient, type BrowserPage } from '../../testing/browser-client.ts'
+import { BrowserClient, type BrowserPage } from '../../testing/fixtures/browser-client.ts'
 
 /** The owner of the ad account: with a browser, as the pages and their scripts use it. */
 export class AccountOwner {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { installation, runProgram } from '../../testing/program-under-test.ts'
+import { createInstallation, runProgram } from '../../testing/fixtures/program.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 
@@ -15,11 +15,15 @@ Every agent was let in, heard and sent away as the person decided.
 const REFUSED_REFRESH = /^\[mcp-sdk\] OAuth "invalid_grant" /
 
 it('every official client gets in by one address and a person, and does what that person allows', async test => {
-  const place = installation(test)
+  const place = createInstallation(test)
   await place.startReady()
   const credentials = join(place.dataFolder, 'credentials.json')
   for (const time of ['first', 'second']) {
-    const { code, log, terminal } = await runProgram([MAIN, '--credentials', credentials])
+    const {
+      code,
+      stdout: log,
+      stderr: terminal,
+    } = await runProgram([MAIN, '--credentials', credentials])
     assert.deepEqual([log, code], [TOLD, 0], `${time}\n${terminal}`)
     // The new client says on its own when a refresh token is refused, as that of the revoked is.
     for (const line of terminal.trim().split('\n')) assert.match(line, REFUSED_REFRESH)
@@ -35,7 +39,7 @@ it('what cannot run says why in one sentence, with exit code 1', async () => {
     [['--fast'], /^Usage: node examples\/agent\/main\.ts .+\n$/],
   ]
   for (const [options, sentence] of wrong) {
-    const { code, log, terminal } = await runProgram([MAIN, ...options])
+    const { code, stdout: log, stderr: terminal } = await runProgram([MAIN, ...options])
     assert.deepEqual([code, log], [1, ''])
     assert.match(terminal, sentence)
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { installation, runProgram } from '../../testing/program-under-test.ts'
+import { createInstallation, runProgram } from '../../testing/fixtures/program.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 
@@ -34,14 +34,14 @@ No differences.
 `
 
 it('6,919 real purchases are stored once and accepted once, to the cent', async test => {
-  const place = installation(test)
+  const place = createInstallation(test)
   // As fast as the machine is: a rate would only make the figures depend on it.
   await place.startReady({ environment: { SIGNALBOX_TRACKER_RATE_PER_SECOND: '0' } })
   const credentials = ['--credentials', join(place.dataFolder, 'credentials.json')]
   const run = (...options: string[]) => runProgram([MAIN, ...credentials, ...options])
 
   await test.test('the whole sample, every tenth purchase twice', async () => {
-    const { code, log, terminal } = await run()
+    const { code, stdout: log, stderr: terminal } = await run()
     assert.equal(log, FIRST_RUN)
     assert.equal(code, 0)
     // No terminal is listening, so there is no bar but ten plain lines for each of the two tasks.
@@ -51,7 +51,7 @@ it('6,919 real purchases are stored once and accepted once, to the cent', async 
   })
 
   await test.test('a second run finds every event and no difference', async () => {
-    const { code, log } = await run('--first', '300')
+    const { code, stdout: log } = await run('--first', '300')
     assert.equal(log, SECOND_RUN)
     assert.equal(code, 0)
   })
@@ -59,7 +59,7 @@ it('6,919 real purchases are stored once and accepted once, to the cent', async 
   await test.test('the check fails when the simulator lost its receipts', async () => {
     const { simulator_url } = place.credentials()
     await fetch(`${simulator_url}/_simulator/received`, { method: 'DELETE' })
-    const { code, log } = await run('--first', '300', '--check-only')
+    const { code, stdout: log } = await run('--first', '300', '--check-only')
     assert.equal(code, 1)
     assert.match(log, /^accepted by the simulator +0 purchases +0\.00 USD$/m)
     assert.match(
@@ -80,7 +80,7 @@ it('what cannot run says why in one sentence, with exit code 1', async () => {
     [['--fast'], /^Usage: node examples\/cdnow\/main\.ts .+\n$/],
   ]
   for (const [options, sentence] of wrong) {
-    const { code, log, terminal } = await runProgram([MAIN, ...options])
+    const { code, stdout: log, stderr: terminal } = await runProgram([MAIN, ...options])
     assert.deepEqual([code, log], [1, ''])
     assert.match(terminal, sentence)
   }

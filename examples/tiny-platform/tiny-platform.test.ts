@@ -3,10 +3,9 @@ import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { provisionDestination } from '../../service/provisioning/provision-tracker.ts'
-import { outboundEvent } from '../../testing/outbound-event.ts'
+import { sampleOutboundEvent, samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { type AnswerOutcome, testPlatformConformance } from '../../testing/platform-conformance.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import { tinyPlatform } from './tiny-platform.ts'
 import { startTinyServer } from './tiny-server.ts'
 
@@ -27,7 +26,7 @@ testPlatformConformance('tiny', {
     return { baseUrl, answerWith: async outcome => void statuses.push(STATUSES[outcome]) }
   },
   config: { board: 'sales' },
-  event: outboundEvent({ digests: { person: ['a'.repeat(64)] } }),
+  event: sampleOutboundEvent({ digests: { person: ['a'.repeat(64)] } }),
 })
 
 const EMAIL = 'jane@example.com'
@@ -41,10 +40,10 @@ async function serviceWithTiny(test: TestContext) {
   const tiny = await startTinyServer()
   test.after(tiny.close)
   const morePlatforms = [tinyPlatform({ baseUrl: tiny.url })]
-  return { tiny, service: await serviceUnderTest(test, { morePlatforms }) }
+  return { tiny, service: await startTestService(test, { morePlatforms }) }
 }
 
-async function connectTiny({ database, delivery, tracker, clock }: ServiceUnderTest) {
+async function connectTiny({ database, delivery, tracker, clock }: TestService) {
   const destinationId = await provisionDestination(database, {
     trackerId: tracker.trackerId,
     at: clock.now(),
@@ -55,13 +54,13 @@ async function connectTiny({ database, delivery, tracker, clock }: ServiceUnderT
   return destinationId
 }
 
-async function deliveriesOf(service: ServiceUnderTest, eventId: string) {
+async function deliveriesOf(service: TestService, eventId: string) {
   const { body } = await service.read(eventId)
   return body.deliveries as { destination_id: string; status: string; explanation: string }[]
 }
 
 /** Every row of every table, as text. */
-async function storedText({ database }: ServiceUnderTest): Promise<string> {
+async function storedText({ database }: TestService): Promise<string> {
   const { rows } = await database.pool.query(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
      where schemaname not in ('pg_catalog', 'information_schema')`,
@@ -145,13 +144,13 @@ it('keeps the events of a platform without a plug-in until a process has it', as
   await connectTiny(service)
   await service.submit(samplePurchase())
   const { platforms } = service.delivery
-  service.delivery.platforms = (await serviceUnderTest(test)).delivery.platforms
+  service.delivery.platforms = (await startTestService(test)).delivery.platforms
   await service.deliver()
   const statuses = async () =>
     (await deliveriesOf(service, 'order-1001')).map(({ status }) => status).sort()
   assert.deepEqual(await statuses(), ['accepted', 'queued'])
   service.delivery.platforms = platforms
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   await service.deliver()
   assert.deepEqual(await statuses(), ['accepted', 'accepted'])
   assert.equal(tiny.requests.length, 1)

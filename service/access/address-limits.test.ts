@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const KEYS = '/api/v1/sandbox/keys'
 
 /** A sandbox that allows two requests per minute. */
 async function limitedSandbox(test: TestContext) {
   const clock = { seconds: 1_000 }
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { sandboxRatePerMinute: 2 },
     monotonicSeconds: () => clock.seconds,
     trustedProxies: '127.0.0.1',

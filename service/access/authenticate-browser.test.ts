@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { trailOf } from '../../testing/audit-entries.ts'
-import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
+import { SHOP_ORIGIN, samplePageView } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { revokeKey } from './store.ts'
 import { generateToken, hashToken } from './token-format.ts'
 import { issueKey } from './tracker-keys.ts'
@@ -10,16 +10,16 @@ import { issueKey } from './tracker-keys.ts'
 const EVENTS = '/api/v1/events'
 
 async function send(
-  service: ServiceUnderTest,
+  service: TestService,
   headers: Record<string, string>,
   changes: Record<string, unknown> = {},
 ) {
   const secret = service.tracker.publishableKey
-  return service.request('POST', EVENTS, { secret, headers, body: pageView(changes) })
+  return service.request('POST', EVENTS, { secret, headers, body: samplePageView(changes) })
 }
 
 it('accepts events from a registered origin in any spelling', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await send(service, { origin: SHOP_ORIGIN })
   assert.equal(reply.status, 202)
   assert.equal((await send(service, { origin: 'HTTPS://SHOP.example:443' })).status, 200)
@@ -29,12 +29,12 @@ it('accepts events from a registered origin in any spelling', async test => {
 })
 
 it('accepts events without an Origin header', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await send(service, {})).status, 202)
 })
 
 it('accepts any loopback port and any subdomain where a wildcard is registered', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey: secret } = await service.newTracker([
     'http://127.0.0.1:*',
     'https://*.shop.example',
@@ -45,13 +45,13 @@ it('accepts any loopback port and any subdomain where a wildcard is registered',
     ['https://shop.example', 403],
     ['https://127.0.0.1:5173', 403],
   ] as const) {
-    const options = { secret, headers: { origin }, body: pageView() }
+    const options = { secret, headers: { origin }, body: samplePageView() }
     assert.equal((await service.request('POST', EVENTS, options)).status, status, origin)
   }
 })
 
 it('returns 403 for every other origin, readable by the page', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const origin of [
     ...['https://evil.example', 'http://shop.example', 'https://shop.example:8443', 'null'],
     ...['https://shop.example.evil.example', 'https://shop.example/', `${SHOP_ORIGIN}, x`, '*'],
@@ -70,16 +70,16 @@ it('returns 403 for every other origin, readable by the page', async test => {
 })
 
 it('returns 403 for every page when the key has no origins, but accepts servers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey: secret } = await service.newTracker([])
-  const request = { secret, body: pageView() }
+  const request = { secret, body: samplePageView() }
   const headers = { origin: SHOP_ORIGIN }
   assert.equal((await service.request('POST', EVENTS, { ...request, headers })).status, 403)
   assert.equal((await service.request('POST', EVENTS, request)).status, 202)
 })
 
 it('stores events with the tracker of the key', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const other = await service.newTracker()
   assert.equal((await send(service, { origin: SHOP_ORIGIN })).status, 202)
   const read = (secret: string) => service.request('GET', `${EVENTS}/view-1`, { secret })
@@ -88,7 +88,7 @@ it('stores events with the tracker of the key', async test => {
 })
 
 it('accepts a consent withdrawal and a verification, returns 422 for revenue without consent', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const headers = { origin: SHOP_ORIGIN }
   const bare = { consent_basis: 'legitimate_interest', consent: undefined }
   assert.equal((await send(service, headers)).status, 202)
@@ -105,14 +105,14 @@ it('accepts a consent withdrawal and a verification, returns 422 for revenue wit
 })
 
 it('returns 401 for an unknown, mistyped or foreign publishable key', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey } = service.tracker
   for (const secret of [
     generateToken('publishable'),
     `${publishableKey}0`,
     publishableKey.slice(0, -1),
   ]) {
-    const options = { secret, headers: { origin: SHOP_ORIGIN }, body: pageView() }
+    const options = { secret, headers: { origin: SHOP_ORIGIN }, body: samplePageView() }
     const reply = await service.request('POST', EVENTS, options)
     assert.equal(reply.status, 401)
     assert.equal(reply.text, '{"message":"Unauthenticated."}')
@@ -121,16 +121,16 @@ it('returns 401 for an unknown, mistyped or foreign publishable key', async test
 })
 
 it('accepts both keys of a rotation and returns 401 for a revoked one within a second', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId, workspaceId, publishableKey: oldKey } = service.tracker
   const origins = ['https://new.example']
   const issuedAt = service.clock.now()
   const request = { trackerId, workspaceId, kind: 'publishable', origins, issuedAt } as const
-  const scope = { database: service.database, audit: trailOf(service) }
+  const scope = { database: service.database, audit: createTestAuditTrail(service) }
   const newKey = await issueKey(scope, request)
   await assert.rejects(issueKey(scope, request), /2 live keys of the kind publishable/)
   const statusWith = async (secret: string, origin: string) => {
-    const options = { secret, headers: { origin }, body: pageView() }
+    const options = { secret, headers: { origin }, body: samplePageView() }
     return (await service.request('POST', EVENTS, options)).status
   }
   assert.equal(await statusWith(oldKey, SHOP_ORIGIN), 202)
@@ -143,7 +143,7 @@ it('accepts both keys of a rotation and returns 401 for a revoked one within a s
 })
 
 it('stores when a publishable key was last used, and only the digest of the key', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey } = service.tracker
   const row = async () => {
     const { rows } = await service.database.pool.query(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { trailOf } from '../../testing/audit-entries.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { insertKey, revokeKey } from './store.ts'
 import { generateToken, hashToken, TOKEN_PREFIXES, type TokenKind } from './token-format.ts'
 import { issueKey, type KeyRequest } from './tracker-keys.ts'
@@ -14,7 +14,7 @@ const OPERATIONS = [
 ] as const
 
 it('returns the same 401 from every operation without a tracker secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret } = service.tracker
   await service.submit(samplePurchase())
   const headers: (string | undefined)[] = [
@@ -44,7 +44,7 @@ it('returns the same 401 from every operation without a tracker secret', async t
 })
 
 it('returns 401 for every other kind of credential, even a stored one', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const kinds = Object.keys(TOKEN_PREFIXES) as TokenKind[]
   for (const kind of kinds.filter(name => name !== 'tracker_secret')) {
     const secret = generateToken(kind)
@@ -65,7 +65,7 @@ it('returns 401 for every other kind of credential, even a stored one', async te
 })
 
 it('returns 401 before it reads path, query, cookie or body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret } = service.tracker
   const hidden = { headers: { cookie: `secret=${trackerSecret}`, 'x-api-key': trackerSecret } }
   const path = `/api/v1/events/order-1001?access_token=${trackerSecret}`
@@ -77,7 +77,7 @@ it('returns 401 before it reads path, query, cookie or body', async test => {
 })
 
 it('accepts the Bearer scheme in any case', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [scheme, status] of [
     ['bearer', 202],
     ['BEARER', 200],
@@ -90,12 +90,12 @@ it('accepts the Bearer scheme in any case', async test => {
 })
 
 it('accepts both secrets of a rotation and returns 401 for the revoked one only', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId, workspaceId, trackerSecret: oldSecret } = service.tracker
   const at = service.clock.now()
   const issuedAt = at
   const another: KeyRequest = { trackerId, workspaceId, kind: 'tracker_secret', issuedAt }
-  const scope = { database: service.database, audit: trailOf(service) }
+  const scope = { database: service.database, audit: createTestAuditTrail(service) }
   const newSecret = await issueKey(scope, another)
   await assert.rejects(issueKey(scope, another), /the tracker has 2 live keys/)
   assert.equal(await statusWith(service, oldSecret), 202)
@@ -110,7 +110,7 @@ it('accepts both secrets of a rotation and returns 401 for the revoked one only'
 })
 
 it('returns 401 for a revoked secret within a second under constant use', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId, trackerSecret } = service.tracker
   assert.equal(await statusWith(service, trackerSecret), 202)
   await revokeKey(service.database, {
@@ -123,7 +123,7 @@ it('returns 401 for a revoked secret within a second under constant use', async 
 })
 
 it('stores when a secret was last used, and only the digest of the secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret } = service.tracker
   const usedAt = async () => {
     const { rows } = await service.database.pool.query(
@@ -144,7 +144,7 @@ const ATTEMPTS_MAX = 10_000
 const REFUSAL_MILLISECONDS_MAX = 1_000
 
 /** Sends without a pause until the response is 401, which must come within a second. */
-async function refusedWithin(service: ServiceUnderTest, secret: string): Promise<void> {
+async function refusedWithin(service: TestService, secret: string): Promise<void> {
   const start = performance.now()
   for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
     const askedAt = performance.now()
@@ -154,7 +154,7 @@ async function refusedWithin(service: ServiceUnderTest, secret: string): Promise
   assert.fail('the secret was never refused')
 }
 
-async function statusWith(service: ServiceUnderTest, secret: string): Promise<number> {
+async function statusWith(service: TestService, secret: string): Promise<number> {
   const body = samplePurchase()
   return (await service.request('POST', '/api/v1/events', { secret, body })).status
 }

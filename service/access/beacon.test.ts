@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  SHOP_ORIGIN,
+  samplePageView,
+  samplePurchase,
+} from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { generateToken } from './token-format.ts'
 
 const EVENTS = '/api/v1/events'
 const TEXT = { 'content-type': 'text/plain;charset=UTF-8', origin: SHOP_ORIGIN }
 
 /** As navigator.sendBeacon does: no Authorization, the type that needs no preflight. */
-function beacon(service: ServiceUnderTest, query: string, rawBody = JSON.stringify(pageView())) {
+function beacon(service: TestService, query: string, rawBody = JSON.stringify(samplePageView())) {
   return service.request('POST', `${EVENTS}${query}`, { secret: null, rawBody, headers: TEXT })
 }
 
 it('accepts a beacon with the key in the query and JSON as text', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const key = `?key=${service.tracker.publishableKey}`
   const reply = await beacon(service, key)
   assert.equal(reply.status, 202)
@@ -22,22 +25,22 @@ it('accepts a beacon with the key in the query and JSON as text', async test => 
   assert.equal((await beacon(service, key)).status, 200)
   for (const type of ['text/plain', 'Text/Plain; charset=utf-8']) {
     const headers = { ...TEXT, 'content-type': type }
-    const options = { secret: null, rawBody: JSON.stringify(pageView()), headers }
+    const options = { secret: null, rawBody: JSON.stringify(samplePageView()), headers }
     assert.equal((await service.request('POST', EVENTS + key, options)).status, 200, type)
   }
-  const json = { secret: null, body: pageView(), headers: { origin: SHOP_ORIGIN } }
+  const json = { secret: null, body: samplePageView(), headers: { origin: SHOP_ORIGIN } }
   assert.equal((await service.request('POST', EVENTS + key, json)).status, 200)
 })
 
 it('accepts JSON as text with the key in the header', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = service.tracker.publishableKey
-  const options = { secret, rawBody: JSON.stringify(pageView()), headers: TEXT }
+  const options = { secret, rawBody: JSON.stringify(samplePageView()), headers: TEXT }
   assert.equal((await service.request('POST', EVENTS, options)).status, 202)
 })
 
 it('validates JSON as text like JSON', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const key = `?key=${service.tracker.publishableKey}`
   assert.equal((await beacon(service, key, '{"event_name"')).status, 400)
   assert.equal((await beacon(service, key, '')).status, 422)
@@ -48,7 +51,7 @@ it('validates JSON as text like JSON', async test => {
 })
 
 it('returns 415 for text from other callers and on other routes', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const rawBody = JSON.stringify(samplePurchase())
   const headers = { 'content-type': 'text/plain;charset=UTF-8' }
   for (const path of [EVENTS, '/api/v1/deliveries/replay']) {
@@ -59,7 +62,7 @@ it('returns 415 for text from other callers and on other routes', async test => 
 })
 
 it('returns 401 for any other credential in the query and never logs it', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
   const wrong = [
     ...[trackerSecret, forwardingSecret, generateToken('sandbox'), generateToken('publishable')],
@@ -80,7 +83,7 @@ it('returns 401 for any other credential in the query and never logs it', async 
 })
 
 it('returns 401 for a secret in the query even with a valid one in the header', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret, publishableKey } = service.tracker
   const post = (secret: string, key: string) =>
     service.request('POST', `${EVENTS}?key=${key}`, { secret, body: samplePurchase() })
@@ -89,18 +92,18 @@ it('returns 401 for a secret in the query even with a valid one in the header', 
 })
 
 it('prefers the key in the header when both places have one', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey, trackerSecret } = service.tracker
   const [unknown, known] = [generateToken('publishable'), publishableKey]
   const post = (secret: string, key: string) =>
-    service.request('POST', `${EVENTS}?key=${key}`, { secret, body: pageView() })
+    service.request('POST', `${EVENTS}?key=${key}`, { secret, body: samplePageView() })
   assert.equal((await post(known, unknown)).status, 202)
   assert.equal((await post(trackerSecret, unknown)).status, 202)
   assert.equal((await post(unknown, known)).status, 401)
 })
 
 it('returns 401 for a key in the query on every other route', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey } = service.tracker
   for (const [method, path] of [
     ['GET', '/api/v1/events/view-1'],

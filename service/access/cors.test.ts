@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type RequestOptions, serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  SHOP_ORIGIN,
+  samplePageView,
+  samplePurchase,
+} from '../../testing/fixtures/sample-events.ts'
+import { type RequestOptions, startTestService } from '../../testing/fixtures/service.ts'
 import { generateToken } from './token-format.ts'
 
 const EVENTS = '/api/v1/events'
@@ -13,7 +16,7 @@ const PREFLIGHT = {
 }
 
 it('returns 204 for the preflight of every origin', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const origin of [SHOP_ORIGIN, 'https://evil.example', 'http://127.0.0.1:5173', 'null']) {
     const headers = { origin, ...PREFLIGHT }
     const reply = await service.request('OPTIONS', EVENTS, { secret: null, headers })
@@ -34,7 +37,7 @@ it('returns 204 for the preflight of every origin', async test => {
 })
 
 it('returns 204 with the allowed methods and without CORS headers to other clients', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.request('OPTIONS', EVENTS, { secret: null })
   assert.equal(reply.status, 204)
   assert.equal(reply.headers.get('allow'), 'POST, OPTIONS')
@@ -42,25 +45,25 @@ it('returns 204 with the allowed methods and without CORS headers to other clien
 })
 
 it('lets the page read 2xx, 4xx and 5xx when it sent a publishable key', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = service.tracker.publishableKey
   const post = (options: RequestOptions) =>
     service.request('POST', EVENTS, { secret, headers: ORIGIN, ...options })
   const csv = { headers: { ...ORIGIN, 'content-type': 'text/csv' } }
   const replies = [
-    [202, await post({ body: pageView() })],
-    [200, await post({ body: pageView() })],
+    [202, await post({ body: samplePageView() })],
+    [200, await post({ body: samplePageView() })],
     [400, await post({ rawBody: '{' })],
-    [401, await post({ secret: generateToken('publishable'), body: pageView() })],
-    [401, await post({ secret: null, body: pageView() })],
-    [401, await post({ secret: 'sbx_pk_mistyped', body: pageView() })],
-    [403, await post({ headers: { origin: 'https://evil.example' }, body: pageView() })],
+    [401, await post({ secret: generateToken('publishable'), body: samplePageView() })],
+    [401, await post({ secret: null, body: samplePageView() })],
+    [401, await post({ secret: 'sbx_pk_mistyped', body: samplePageView() })],
+    [403, await post({ headers: { origin: 'https://evil.example' }, body: samplePageView() })],
     [413, await post({ rawBody: ' '.repeat(65_537) })],
     [415, await post({ rawBody: 'x', ...csv })],
     [422, await post({ body: {} })],
   ] as const
   await service.database.pool.query('alter table events rename to lost')
-  const failed = await post({ body: pageView({ event_id: 'view-2' }) })
+  const failed = await post({ body: samplePageView({ event_id: 'view-2' }) })
   for (const [status, reply] of [...replies, [500, failed] as const]) {
     assert.equal(reply.status, status)
     const origin = status === 403 ? 'https://evil.example' : SHOP_ORIGIN
@@ -79,9 +82,9 @@ it('lets the page read 2xx, 4xx and 5xx when it sent a publishable key', async t
 })
 
 it('lets the page read a 503 and its Retry-After', async test => {
-  const service = await serviceUnderTest(test, { ingestQueueMax: 0 })
+  const service = await startTestService(test, { ingestQueueMax: 0 })
   const secret = service.tracker.publishableKey
-  const options = { secret, headers: ORIGIN, body: pageView() }
+  const options = { secret, headers: ORIGIN, body: samplePageView() }
   const reply = await service.request('POST', EVENTS, options)
   assert.equal(reply.status, 503)
   assert.equal(reply.headers.get('access-control-allow-origin'), SHOP_ORIGIN)
@@ -89,7 +92,7 @@ it('lets the page read a 503 and its Retry-After', async test => {
 })
 
 it('sends no CORS headers with other credentials or without an Origin', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret, forwardingSecret, publishableKey } = service.tracker
   const kinds = [
     trackerSecret,
@@ -106,14 +109,14 @@ it('sends no CORS headers with other credentials or without an Origin', async te
   }
   const fromServer = await service.request('POST', EVENTS, {
     secret: publishableKey,
-    body: pageView(),
+    body: samplePageView(),
   })
   assert.equal(fromServer.status, 202)
   assert.equal(fromServer.headers.get('access-control-allow-origin'), null)
 })
 
 it('sends no CORS headers with the 405 and 401 of other routes', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = service.tracker.publishableKey
   for (const [method, path, status] of [
     ['OPTIONS', `${EVENTS}/view-1`, 405],

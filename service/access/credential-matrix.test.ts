@@ -5,11 +5,11 @@ import {
   DRY_RUN_REQUEST,
   PROPOSAL_REQUEST,
 } from '@signalbox/contract/examples/agent-action-requests.ts'
-import { agentTokens } from '../../testing/agent-tokens.ts'
-import type { BrowserClient } from '../../testing/browser-client.ts'
-import { pageView } from '../../testing/page-view.ts'
-import { routesFromTheStart } from '../../testing/routes-from-the-start.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
+import type { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { recordRoutesFromStart } from '../../testing/fixtures/registered-routes.ts'
+import { samplePageView } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { sessionCookieName } from '../people/session-token.ts'
 import { revokeKey } from './store.ts'
 import { generateToken, hashToken } from './token-format.ts'
@@ -40,7 +40,7 @@ const ROWS: Record<string, Row> = {
     tracker_secret: 202,
     secret_of_another: 202,
     publishable_key: 202,
-    body: kind => pageView({ event_id: kind }),
+    body: kind => samplePageView({ event_id: kind }),
   },
   'OPTIONS /api/v1/events': { anyone: 204 },
   'POST /api/v1/verification-events': { tracker_secret: 202, secret_of_another: 202 },
@@ -137,15 +137,15 @@ const OF_APPROVALS = /^\/oauth2\/(authorize|interaction|device$|device\/:)/
 const OPTIONS = { securityContact: 'mailto:security@example.com' }
 
 it('has one row for each route', async test => {
-  const routes = routesFromTheStart(test)
-  await serviceUnderTest(test, OPTIONS)
+  const routes = recordRoutesFromStart(test)
+  await startTestService(test, OPTIONS)
   const ofPrograms = routes.filter(route => !isOfPeople(route))
   assert.deepEqual(ofPrograms.toSorted(), Object.keys(ROWS).toSorted())
 })
 
 it('accepts nothing but a session on the routes of a session', async test => {
-  const routes = routesFromTheStart(test)
-  const service = await serviceUnderTest(test, OPTIONS)
+  const routes = recordRoutesFromStart(test)
+  const service = await startTestService(test, OPTIONS)
   const { browser_session: session, none: _, ...bearers } = await credentials(service)
   const opened: string[] = []
   for (const route of routes.filter(isOfPeople)) {
@@ -164,7 +164,7 @@ it('accepts nothing but a session on the routes of a session', async test => {
 })
 
 it('returns 401 for every credential on every route that does not accept it', async test => {
-  const service = await serviceUnderTest(test, OPTIONS)
+  const service = await startTestService(test, OPTIONS)
   const kinds = Object.entries(await credentials(service)) as [Kind, Record<string, string>][]
   const ids = await idsInPaths(service)
   const found: Record<string, Record<string, number>> = {}
@@ -199,7 +199,7 @@ function isOfPeople(route: string): boolean {
 }
 
 /** Sends an empty request as a page of the same origin. */
-async function visit({ url }: ServiceUnderTest, route: string, headers: Record<string, string>) {
+async function visit({ url }: TestService, route: string, headers: Record<string, string>) {
   const [method = '', path = ''] = route.split(' ')
   const { status, headers: answered } = await fetch(url + path.replaceAll(/:\w+/g, '999'), {
     method,
@@ -225,7 +225,7 @@ function reading(url: string, path: string, statuses: Statuses | Open): Record<s
   return { [`GET ${url}`]: { ...statuses, path }, [`HEAD ${url}`]: { ...statuses, path } }
 }
 
-async function credentials(service: ServiceUnderTest) {
+async function credentials(service: TestService) {
   const { trackerSecret, publishableKey, forwardingSecret } = service.tracker
   const another = await service.newTracker()
   const retired = await service.newTracker()
@@ -235,7 +235,7 @@ async function credentials(service: ServiceUnderTest) {
     revokedAt: service.clock.now(),
   })
   const { body: sandbox } = await service.request('GET', '/api/v1/sandbox/keys', { secret: null })
-  const agents = await agentTokens(service)
+  const agents = await issueAgentTokens(service)
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   return {
     tracker_secret: bearer(trackerSecret),
@@ -273,13 +273,13 @@ interface Trial {
   ids: Record<string, string>
 }
 
-async function idsInPaths({ database, tracker }: ServiceUnderTest) {
+async function idsInPaths({ database, tracker }: TestService) {
   const { rows } = await database.pool.query('select workspace_id from execution_tokens')
   const workspace = String(rows[0].workspace_id)
   return { destination: tracker.destinationId, workspace, action: '1', batch: '1' }
 }
 
-function attempt(service: ServiceUnderTest, { route, row, kind, headers, ids }: Trial) {
+function attempt(service: TestService, { route, row, kind, headers, ids }: Trial) {
   const [method = '', url = ''] = route.split(' ')
   const path = (row.path ?? url).replaceAll(/:(\w+)/g, (text, name) => ids[name] ?? text)
   const body = row.body?.(kind)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { createLogger } from '../http/logger.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import { createServiceApp } from '../http/service-app.ts'
@@ -14,7 +14,7 @@ const EVENT = '/api/v1/events/order-1001'
 /** Three failures a minute, on a clock that the test sets, behind a trusted proxy. */
 async function guardedService(test: TestContext) {
   const clock = { seconds: 1_000 }
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { failedAuthRatePerMinute: 3 },
     monotonicSeconds: () => clock.seconds,
     trustedProxies: '127.0.0.1',

@@ -6,8 +6,8 @@ import {
   startNext,
   startWorker,
 } from '../../browser/testing/forwarder-under-test.ts'
-import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { SHOP_ORIGIN, samplePageView } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const FORWARDERS: Record<string, StartForwarder> = {
   'a Cloudflare Worker': startWorker,
@@ -19,7 +19,7 @@ const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) Example/1.0'
 for (const [name, startForwarder] of Object.entries(FORWARDERS)) {
   it(`accepts requests and beacons of the generated forwarder for ${name}`, async test => {
     // The forwarders sign by the clock of the machine.
-    const service = await serviceUnderTest(test, { startAt: new Date().toISOString() })
+    const service = await startTestService(test, { startAt: new Date().toISOString() })
     const { publishableKey, forwardingSecret } = service.tracker
     const forwarder = await startForwarder(test, {
       baseUrl: `${service.url}/api/v1`,
@@ -34,7 +34,7 @@ for (const [name, startForwarder] of Object.entries(FORWARDERS)) {
     }
     const { authorization, ...unnamed } = headers
     const post = (path: string, sent: Record<string, string>, event_id: string) => {
-      const body = JSON.stringify(pageView({ event_id, user_data: { fn: 'Zoë' } }))
+      const body = JSON.stringify(samplePageView({ event_id, user_data: { fn: 'Zoë' } }))
       return forwarder.send(path, { method: 'POST', headers: sent, body })
     }
     assert.equal((await post('/sb/events', headers, 'fetched')).status, 202)

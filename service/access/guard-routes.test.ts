@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { createLogger } from '../http/logger.ts'
 import { createServiceApp } from '../http/service-app.ts'
 import { guardRoutes } from './guard-routes.ts'
@@ -31,7 +31,7 @@ it('authenticates the tracker on tracker routes only', async () => {
 })
 
 it('returns 403 with a reason for a valid secret that a browser sent', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const origin = { origin: 'https://shop.example' }
   const reply = await service.submit(samplePurchase(), origin)
   assert.equal(reply.status, 403)

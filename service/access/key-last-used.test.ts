@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import type { Database } from '../db/database.ts'
 import { createLastUseRecorder } from './authenticate-tracker.ts'
 
@@ -13,7 +13,7 @@ const KEYS_MAX = 10_000
 
 /** A stored key, a clock and a recorder of its uses. */
 async function keyUnderTest(test: TestContext) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const clock = { now: new Date('2026-11-21T12:00:00.000Z') }
   const createdAt = clock.now
   await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })

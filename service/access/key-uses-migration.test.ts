@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import { listKeys } from './store.ts'
 
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0018-key-uses.sql')
 const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 
 it('migrates the times of last use', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const createdAt = new Date('2026-11-20T12:00:00.000Z')
   await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
   await database.pool.query(

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
 import { CONSENT, STUB, shopUnderTest } from '../../browser/testing/shop-under-test.ts'
-import { pageView } from '../../testing/page-view.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { samplePageView } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EVENTS = '/api/v1/events'
 const BLANK = '<!doctype html><title>Shop</title><link rel="icon" href="data:,">'
@@ -16,7 +16,7 @@ before(async () => {
 after(() => chromium.close())
 
 /** What a script of the page can read; `unreadable` when the browser blocks it. */
-function seenBy(service: ServiceUnderTest, key: string, body: unknown): string {
+function seenBy(service: TestService, key: string, body: unknown): string {
   return `fetch(${JSON.stringify(service.url + EVENTS)}, {
     method: 'POST',
     headers: {
@@ -37,10 +37,10 @@ function seenBy(service: ServiceUnderTest, key: string, body: unknown): string {
 }
 
 it('lets a page on another origin read 202, 401, 403 and 422', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { page } = await shopUnderTest(test, chromium, { html: BLANK })
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
-  const send = (key: string, body: unknown = pageView()) =>
+  const send = (key: string, body: unknown = samplePageView()) =>
     page.evaluate(seenBy(service, key, body))
   assert.deepEqual(await send(publishableKey), {
     status: 202,
@@ -61,7 +61,7 @@ it('lets a page on another origin read 202, 401, 403 and 422', async test => {
 })
 
 it('accepts the tag of a page on another origin, and its beacon', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { publishableKey, trackerSecret } = await service.newTracker(['http://127.0.0.1:*'])
   const init = { key: publishableKey, endpoint: `${service.url}/api/v1` }
   const shop = await shopUnderTest(test, chromium, {
@@ -73,7 +73,7 @@ it('accepts the tag of a page on another origin, and its beacon', async test => 
   assert.deepEqual(await shop.run('results'), [
     { event_id: 'order-1', outcome: 'sent', status: 202 },
   ])
-  const text = JSON.stringify(JSON.stringify(pageView({ event_id: 'beacon' })))
+  const text = JSON.stringify(JSON.stringify(samplePageView({ event_id: 'beacon' })))
   const url = JSON.stringify(`${service.url}${EVENTS}?key=${publishableKey}`)
   const blob = `new Blob([${text}], { type: 'text/plain;charset=UTF-8' })`
   assert.equal(await shop.run(`navigator.sendBeacon(${url}, ${blob})`), true)

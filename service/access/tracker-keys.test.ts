@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { atOnce } from '../../testing/at-once.ts'
-import { entriesOf, failCommitsOf, refuseEntries, trailOf } from '../../testing/audit-entries.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { runSimultaneously } from '../../testing/concurrency/lock-barrier.ts'
+import {
+  blockAuditWrites,
+  createTestAuditTrail,
+  failCommits,
+  readAuditEntries,
+} from '../../testing/fixtures/audit.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { listLiveKeys } from './store.ts'
 import { hashToken } from './token-format.ts'
 import { issueKey, revokeTrackerKey } from './tracker-keys.ts'
@@ -10,17 +15,17 @@ import { issueKey, revokeTrackerKey } from './tracker-keys.ts'
 const KIND = 'forwarding'
 
 it('audits one entry when a key is revoked several times concurrently', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { database, tracker, clock } = service
   const { trackerId, workspaceId, forwardingSecret } = tracker
-  const scope = { database, audit: trailOf(service) }
+  const scope = { database, audit: createTestAuditTrail(service) }
   const digest = hashToken(forwardingSecret)
   const lastCharacters = forwardingSecret.slice(-4)
   const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters }
   const end = () => revokeTrackerKey(scope, key, clock.now())
-  const ends = await atOnce(database, 'tracker_keys', [end, end, end])
+  const ends = await runSimultaneously(database, 'tracker_keys', [end, end, end])
   assert.deepEqual(ends.sort(), [false, false, true])
-  const written = await entriesOf(database, workspaceId, 'key.revoked')
+  const written = await readAuditEntries(database, workspaceId, 'key.revoked')
   assert.partialDeepStrictEqual(written, [
     {
       actor: { type: 'operator', id: null },
@@ -32,26 +37,26 @@ it('audits one entry when a key is revoked several times concurrently', async te
 })
 
 it('audits nothing when issuing or revoking is rolled back', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { database, tracker, clock } = service
   const { trackerId, workspaceId, forwardingSecret } = tracker
-  const scope = { database, audit: trailOf(service) }
-  const before = await entriesOf(database, workspaceId)
-  await failCommitsOf(database, 'tracker_keys')
+  const scope = { database, audit: createTestAuditTrail(service) }
+  const before = await readAuditEntries(database, workspaceId)
+  await failCommits(database, 'tracker_keys')
   const request = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
   await assert.rejects(issueKey(scope, request), /this commit fails/)
   const digest = hashToken(forwardingSecret)
   const key = { trackerId, workspaceId, kind: KIND, digest, lastCharacters: 'abcd' }
   await assert.rejects(revokeTrackerKey(scope, key, clock.now()), /this commit fails/)
-  assert.deepEqual(await entriesOf(database, workspaceId), before)
+  assert.deepEqual(await readAuditEntries(database, workspaceId), before)
 })
 
 it('neither issues nor revokes a key when the audit entry fails', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { database, tracker, clock } = service
   const { trackerId, workspaceId, forwardingSecret } = tracker
-  const scope = { database, audit: trailOf(service) }
-  await refuseEntries(database)
+  const scope = { database, audit: createTestAuditTrail(service) }
+  await blockAuditWrites(database)
   const request = { trackerId, workspaceId, kind: KIND, issuedAt: clock.now() } as const
   await assert.rejects(issueKey(scope, request), { code: '23514' })
   const digest = hashToken(forwardingSecret)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type Reply, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { type Reply, startTestService } from '../../testing/fixtures/service.ts'
 
 const EVENTS = '/api/v1/events'
 
@@ -18,7 +18,7 @@ function rateOf({ headers }: Reply) {
 it('announces the quota and the remainder in every response to an authenticated tracker', async test => {
   const { monotonicSeconds } = fixedClock()
   const limits = { trackerRatePerSecond: 1_000 }
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds })
+  const service = await startTestService(test, { limits, monotonicSeconds })
   const json = { headers: { 'content-type': 'application/json' } }
   const text = { headers: { 'content-type': 'text/csv' } }
   const post = (options: object) => service.request('POST', EVENTS, options)
@@ -41,7 +41,7 @@ it('announces the quota and the remainder in every response to an authenticated 
 
 it('returns 429 with Retry-After, stores nothing, and accepts the retry', async test => {
   const { clock, monotonicSeconds } = fixedClock()
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { trackerRatePerSecond: 2 },
     monotonicSeconds,
   })
@@ -70,7 +70,7 @@ it('returns 429 with Retry-After, stores nothing, and accepts the retry', async 
 
 it('returns 429 before the body is read', async test => {
   const { monotonicSeconds } = fixedClock()
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { trackerRatePerSecond: 1 },
     monotonicSeconds,
   })
@@ -82,7 +82,7 @@ it('returns 429 before the body is read', async test => {
 
 it('does not count other trackers or failed authentications against a tracker', async test => {
   const { monotonicSeconds } = fixedClock()
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { trackerRatePerSecond: 1 },
     monotonicSeconds,
   })
@@ -102,7 +102,7 @@ it('does not count other trackers or failed authentications against a tracker', 
 
 it('counts publishable keys against the same quota, readable by the page', async test => {
   const { monotonicSeconds } = fixedClock()
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { trackerRatePerSecond: 1 },
     monotonicSeconds,
   })
@@ -122,7 +122,7 @@ it('counts publishable keys against the same quota, readable by the page', async
 
 it('neither limits nor announces a rate of 0', async test => {
   const { monotonicSeconds } = fixedClock()
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { trackerRatePerSecond: 0 },
     monotonicSeconds,
   })

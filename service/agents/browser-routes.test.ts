@@ -3,19 +3,21 @@ import { it } from 'node:test'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-operations.ts'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import {
-  type ActionsUnderTest,
-  actionsIn,
-  actionsUnderTest,
-  proposalOf,
-} from '../../testing/actions-under-test.ts'
-import type { BrowserClient } from '../../testing/browser-client.ts'
-import { addMember, personUnderTest } from '../../testing/people-under-test.ts'
+  type AgentActionsFixture,
+  buildProposal,
+  createAgentActionsFixture,
+  startAgentActionsFixture,
+} from '../../testing/fixtures/agent-actions.ts'
+import type { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { addMember, createTestPerson } from '../../testing/fixtures/people.ts'
 
 it('lists, approves and executes a proposal, and returns its result', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const { call } = pagesOf(under)
   await changeMode(under, 'ask')
-  const proposed = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
+  const proposed = await under.request('POST', '/actions', {
+    body: buildProposal(under.entityId(1)),
+  })
   const { id } = proposed.body.proposal
   const queue = await call('GET', '/approvals')
   assert.deepEqual(
@@ -42,9 +44,9 @@ it('lists, approves and executes a proposal, and returns its result', async test
 })
 
 it('reads the audit log in pages, verifies it and exports it', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const { call } = pagesOf(under)
-  await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
+  await under.request('POST', '/actions', { body: buildProposal(under.entityId(1)) })
   const sequences: number[] = []
   let before: number | null = null
   do {
@@ -74,7 +76,7 @@ it('reads the audit log in pages, verifies it and exports it', async test => {
 })
 
 it('returns 403 for cross-site requests', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const { client } = under.workspace.owner
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
   for (const { method, url } of BROWSER_ACTION_OPERATIONS) {
@@ -85,10 +87,10 @@ it('returns 403 for cross-site requests', async test => {
 })
 
 it('returns 404 for proposals and actions of another workspace', async test => {
-  const under = await actionsUnderTest(test)
-  const { body } = await under.ask('POST', '/actions', { body: proposalOf('999') })
+  const under = await startAgentActionsFixture(test)
+  const { body } = await under.request('POST', '/actions', { body: buildProposal('999') })
   const { id, actions } = body.proposal
-  const stranger = await actionsIn(under.service)
+  const stranger = await createAgentActionsFixture(under.service)
   for (const [place, status] of [
     [under, 200],
     [stranger, 404],
@@ -100,9 +102,11 @@ it('returns 404 for proposals and actions of another workspace', async test => {
 })
 
 it('returns 409 to the second of two concurrent decisions, and executes once', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   await changeMode(under, 'ask')
-  const { body } = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
+  const { body } = await under.request('POST', '/actions', {
+    body: buildProposal(under.entityId(1)),
+  })
   const path = `/approvals/${body.proposal.id}/decision`
   const admins = await Promise.all([newAdmin(under), newAdmin(under), newAdmin(under)])
   const decision = { decision: 'approve', reason: 'Yes.' }
@@ -118,7 +122,7 @@ it('returns 409 to the second of two concurrent decisions, and executes once', a
 })
 
 it('returns 409 to the second of two concurrent policy changes', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const { call } = pagesOf(under)
   const { policy } = (await call('GET', '/policy')).body
   const { changed_at: _, ...submission } = policy
@@ -132,9 +136,11 @@ it('returns 409 to the second of two concurrent policy changes', async test => {
 })
 
 it('returns 422 naming every invalid field of a decision, a policy and a query', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const { call } = pagesOf(under)
-  const { body } = await under.ask('POST', '/actions', { body: proposalOf(under.entityId(1)) })
+  const { body } = await under.request('POST', '/actions', {
+    body: buildProposal(under.entityId(1)),
+  })
   const path = `/approvals/${body.proposal.id}/decision`
   for (const [method, place, given, fields] of [
     ['POST', path, {}, ['decision', 'reason']],
@@ -158,7 +164,10 @@ it('returns 422 naming every invalid field of a decision, a policy and a query',
 })
 
 /** Calls the dashboard API of one workspace, by default as its owner. */
-function pagesOf({ workspace }: ActionsUnderTest, client: BrowserClient = workspace.owner.client) {
+function pagesOf(
+  { workspace }: AgentActionsFixture,
+  client: BrowserClient = workspace.owner.client,
+) {
   const base = `${BROWSER_PATH}/workspaces/${workspace.workspaceId}`
   return {
     call: (method: string, path: string, body?: unknown) =>
@@ -166,13 +175,13 @@ function pagesOf({ workspace }: ActionsUnderTest, client: BrowserClient = worksp
   }
 }
 
-async function newAdmin({ service, workspace }: ActionsUnderTest): Promise<BrowserClient> {
-  const { userId, client } = await personUnderTest(service)
+async function newAdmin({ service, workspace }: AgentActionsFixture): Promise<BrowserClient> {
+  const { userId, client } = await createTestPerson(service)
   await addMember(service, { workspaceId: workspace.workspaceId, userId, role: 'admin' })
   return client
 }
 
-async function changeMode(under: ActionsUnderTest, execution_mode: string): Promise<void> {
+async function changeMode(under: AgentActionsFixture, execution_mode: string): Promise<void> {
   const { call } = pagesOf(under)
   const { policy } = (await call('GET', '/policy')).body
   const { changed_at: _, ...submission } = policy

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { auditUnderTest, forgedEntry, sampleEntry } from '../../testing/audit-under-test.ts'
+import { createAuditFixture, forgeEntry, sampleEntry } from '../../testing/fixtures/audit.ts'
 import { GENESIS_LINK } from './audit-entry.ts'
 import { findHead, readEntries } from './audit-read-store.ts'
 import { createAuditTrail } from './audit-store.ts'
 import { deriveAuditKeys } from './signed-head.ts'
 
 it('writes one chain without a gap under twenty concurrent appends', async test => {
-  const { database, trail, workspaceId, verify } = await auditUnderTest(test)
+  const { database, trail, workspaceId, verify } = await createAuditFixture(test)
   const appended = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       trail.append(database, sampleEntry(workspaceId, index)),
@@ -23,7 +23,7 @@ it('writes one chain without a gap under twenty concurrent appends', async test 
 })
 
 it('leaves no gap and no head after a rollback', async test => {
-  const { database, trail, workspaceId, write, verify } = await auditUnderTest(test)
+  const { database, trail, workspaceId, write, verify } = await createAuditFixture(test)
   const abandoned = () =>
     database.query.transaction().execute(async query => {
       await trail.append({ query }, sampleEntry(workspaceId, 1))
@@ -40,7 +40,7 @@ it('leaves no gap and no head after a rollback', async test => {
 })
 
 it('keeps a separate chain for each workspace', async test => {
-  const { write, newWorkspace, verify, workspaceId } = await auditUnderTest(test)
+  const { write, newWorkspace, verify, workspaceId } = await createAuditFixture(test)
   const other = await newWorkspace()
   for (const workspace of [workspaceId, other, workspaceId]) await write(1, workspace)
   assert.equal((await verify()).entries, 2)
@@ -49,7 +49,7 @@ it('keeps a separate chain for each workspace', async test => {
 })
 
 it('refuses to update, delete and truncate entries and receipts', async test => {
-  const { database, write } = await auditUnderTest(test)
+  const { database, write } = await createAuditFixture(test)
   await write(1)
   for (const table of ['audit_entries', 'agent_receipts']) {
     for (const statement of [
@@ -66,7 +66,7 @@ it('refuses to update, delete and truncate entries and receipts', async test => 
 })
 
 it('appends after a forged head without signing', async test => {
-  const { database, trail, workspaceId, write, verify, asOwner } = await auditUnderTest(test)
+  const { database, trail, workspaceId, write, verify, asOwner } = await createAuditFixture(test)
   await write(2)
   const [first] = await readEntries(database, { workspaceId, limit: 1 })
   await asOwner(async client => {
@@ -81,7 +81,7 @@ it('appends after a forged head without signing', async test => {
 })
 
 it('appends to a head signed with a previous key while that key is configured', async test => {
-  const { database, workspaceId, write } = await auditUnderTest(test)
+  const { database, workspaceId, write } = await createAuditFixture(test)
   await write(1)
   const [former, current] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)]
   const trailOf = (previous: Buffer[]) => createAuditTrail(deriveAuditKeys({ current, previous }))
@@ -90,8 +90,8 @@ it('appends to a head signed with a previous key while that key is configured', 
 })
 
 it('writes the sequence and the previous hash into the body', () => {
-  const first = forgedEntry(1, GENESIS_LINK)
-  const second = JSON.parse(forgedEntry(1, first).body)
+  const first = forgeEntry(1, GENESIS_LINK)
+  const second = JSON.parse(forgeEntry(1, first).body)
   assert.equal(second.sequence, 2)
   assert.equal(second.previous_hash, first.hash.toString('hex'))
   assert.equal(JSON.parse(first.body).previous_hash, '0'.repeat(64))

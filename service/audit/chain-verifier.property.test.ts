@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { forgedBody, sampleEntry } from '../../testing/audit-under-test.ts'
+import { forgeBody, sampleEntry } from '../../testing/fixtures/audit.ts'
 import { buildChainedEntry, type ChainLink, GENESIS_LINK } from './audit-entry.ts'
 import type { StoredEntry } from './audit-read-store.ts'
 import { ChainVerifier, type TrustedEntry } from './chain-verifier.ts'
@@ -15,13 +15,13 @@ const TAMPERINGS: Record<string, Tampering> = {
   'changed text': (log, index) => replace(log, index, { body: changeLetter(bodyAt(log, index)) }),
   'changed hash': (log, index) => replace(log, index, { hash: randomBytes(32) }),
   'changed text and hash': (log, index) =>
-    replace(log, index, forgedBody(bodyAt(log, index), { details: { count: -1 } })),
+    replace(log, index, forgeBody(bodyAt(log, index), { details: { count: -1 } })),
   'changed previous hash and hash': (log, index) =>
-    replace(log, index, forgedBody(bodyAt(log, index), { previous_hash: 'b'.repeat(64) })),
+    replace(log, index, forgeBody(bodyAt(log, index), { previous_hash: 'b'.repeat(64) })),
   'changed workspace and hash': (log, index) =>
-    replace(log, index, forgedBody(bodyAt(log, index), { workspace_id: 4 })),
+    replace(log, index, forgeBody(bodyAt(log, index), { workspace_id: 4 })),
   'changed sequence and hash': (log, index) =>
-    replace(log, index, forgedBody(bodyAt(log, index), { sequence: 5_000 })),
+    replace(log, index, forgeBody(bodyAt(log, index), { sequence: 5_000 })),
   'changed columns': (log, index) =>
     replace(log, index, { columns: { action: 'policy.changed', subjectType: '', subjectId: '' } }),
   'invalid JSON': (log, index) => replace(log, index, { body: '{' }),

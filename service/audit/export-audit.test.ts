@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
-import { auditUnderTest, plantLog } from '../../testing/audit-under-test.ts'
+import { createAuditFixture, insertAuditLog } from '../../testing/fixtures/audit.ts'
 import { findHead } from './audit-read-store.ts'
 import { exportAudit } from './export-audit.ts'
 import { isSignedHead, parseHeadLine } from './signed-head.ts'
 
 it('exports entries that can be recomputed, then the signed head', async test => {
-  const { database, keys, write, newWorkspace, workspaceId } = await auditUnderTest(test)
+  const { database, keys, write, newWorkspace, workspaceId } = await createAuditFixture(test)
   await write(3)
   await write(2, await newWorkspace())
   const lines = (await text(exportAudit(database, workspaceId))).trimEnd().split('\n')
@@ -37,8 +37,8 @@ it('exports entries that can be recomputed, then the signed head', async test =>
 })
 
 it('reads a long log page by page on demand, without holding a connection', async test => {
-  const under = await auditUnderTest(test)
-  await plantLog(under, 1_700)
+  const under = await createAuditFixture(test)
+  await insertAuditLog(under, 1_700)
   const stream = exportAudit(under.database, under.workspaceId)
   const chunks = stream.iterator()
   const first = await chunks.next()
@@ -56,7 +56,7 @@ it('reads a long log page by page on demand, without holding a connection', asyn
 })
 
 it('exports an unsigned head for an empty log', async test => {
-  const { database, workspaceId } = await auditUnderTest(test)
+  const { database, workspaceId } = await createAuditFixture(test)
   const line = await text(exportAudit(database, workspaceId))
   assert.deepEqual(JSON.parse(line), {
     workspace_id: workspaceId,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import type pg from 'pg'
 import {
-  type AuditUnderTest,
-  auditUnderTest,
-  forgedBody,
-  forgedEntry,
-} from '../../testing/audit-under-test.ts'
+  type AuditFixture,
+  createAuditFixture,
+  forgeBody,
+  forgeEntry,
+} from '../../testing/fixtures/audit.ts'
 import { hashBody } from './audit-entry.ts'
 import { findHead, readEntries, type StoredEntry } from './audit-read-store.ts'
 
@@ -23,7 +23,7 @@ async function findingAfter(
   test: TestContext,
   tamper: (tampering: Tampering) => Promise<unknown>,
 ): Promise<{ at: number | null; finding: string }> {
-  const under = await auditUnderTest(test)
+  const under = await createAuditFixture(test)
   await under.write(ENTRIES)
   assert.ok((await under.verify()).is_intact)
   await tamperWithLog(under, tamper)
@@ -33,7 +33,7 @@ async function findingAfter(
 }
 
 async function tamperWithLog(
-  { database, workspaceId, asOwner }: AuditUnderTest,
+  { database, workspaceId, asOwner }: AuditFixture,
   tamper: (tampering: Tampering) => Promise<unknown>,
 ): Promise<void> {
   const entries = await readEntries(database, { workspaceId, limit: 100 })
@@ -75,7 +75,7 @@ it('finds a body changed together with its hash', async test => {
         setBody(
           tampering,
           sequence,
-          forgedBody(tampering.at(sequence).body, { details: { count: 100 } }),
+          forgeBody(tampering.at(sequence).body, { details: { count: 100 } }),
         ),
       ),
       {
@@ -89,7 +89,7 @@ it('finds a body changed together with its hash', async test => {
 it('finds the last body changed together with its hash', async test => {
   assert.deepEqual(
     await findingAfter(test, tampering =>
-      setBody(tampering, 9, forgedBody(tampering.at(9).body, { details: {} })),
+      setBody(tampering, 9, forgeBody(tampering.at(9).body, { details: {} })),
     ),
     { at: 9, finding: 'Entry 9 does not match the signed head.' },
   )
@@ -101,7 +101,7 @@ it('finds an entry with a changed predecessor and hash', async test => {
       setBody(
         tampering,
         sequence,
-        forgedBody(tampering.at(sequence).body, { previous_hash: 'a'.repeat(64) }),
+        forgeBody(tampering.at(sequence).body, { previous_hash: 'a'.repeat(64) }),
       ),
     )
     assert.equal(at, sequence)
@@ -111,7 +111,7 @@ it('finds an entry with a changed predecessor and hash', async test => {
 it('finds a body that is not canonical JSON', async test => {
   assert.deepEqual(
     await findingAfter(test, tampering => {
-      const { body } = forgedBody(tampering.at(5).body, {})
+      const { body } = forgeBody(tampering.at(5).body, {})
       return setBody(tampering, 5, { body: body.replace('{', '{ '), hash: tampering.at(5).hash })
     }),
     { at: 5, finding: 'The text of entry 5 does not match its hash.' },
@@ -210,8 +210,8 @@ it('finds a rewritten tail under a head without a signature', async test => {
       await tampering.client.query('select workspace_id from audit_heads')
     ).rows
     for (let sequence = 6; sequence <= ENTRIES; sequence += 1) {
-      const entry = forgedEntry(workspace_id, previous)
-      const forged = forgedBody(entry.body, { details: { count: 0 } })
+      const entry = forgeEntry(workspace_id, previous)
+      const forged = forgeBody(entry.body, { details: { count: 0 } })
       await setBody(tampering, sequence, forged)
       previous = { sequence, hash: forged.hash }
     }
@@ -233,7 +233,7 @@ it('finds a missing head', async test => {
 it('finds a forged entry, with and without a forged head', async test => {
   const append = (tampering: Tampering) => {
     const { workspace_id } = JSON.parse(tampering.at(9).body)
-    const forged = forgedEntry(workspace_id, { sequence: 9, hash: tampering.at(9).hash })
+    const forged = forgeEntry(workspace_id, { sequence: 9, hash: tampering.at(9).hash })
     return insert(tampering, forged).then(() => forged)
   }
   assert.deepEqual(await findingAfter(test, append), {
@@ -265,7 +265,7 @@ it('finds entries with invalid sequences', async test => {
 })
 
 it('finds the log of another workspace', async test => {
-  const under = await auditUnderTest(test)
+  const under = await createAuditFixture(test)
   const other = await under.newWorkspace()
   await under.write(3)
   await under.write(3, other)
@@ -281,7 +281,7 @@ it('finds the log of another workspace', async test => {
 })
 
 it('cannot find a restored older head without a checkpoint', async test => {
-  const under = await auditUnderTest(test)
+  const under = await createAuditFixture(test)
   await under.write(6)
   const older = await findHead(under.database, under.workspaceId)
   await under.write(3)

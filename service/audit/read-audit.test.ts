@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { auditUnderTest, sampleEntry } from '../../testing/audit-under-test.ts'
-import { workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { createAuditFixture, sampleEntry } from '../../testing/fixtures/audit.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 import type { AuditActor } from './audit-entry.ts'
 import { readAudit } from './read-audit.ts'
 
 it('returns pages from the newest to the oldest entry, with a cursor until the end', async test => {
-  const { database, write, newWorkspace, workspaceId } = await auditUnderTest(test)
+  const { database, write, newWorkspace, workspaceId } = await createAuditFixture(test)
   await write(5)
   await write(2, await newWorkspace())
   const first = await readAudit(database, workspaceId, { limit: 2 })
@@ -25,7 +25,7 @@ it('returns pages from the newest to the oldest entry, with a cursor until the e
 })
 
 it('filters entries by action and subject', async test => {
-  const { database, trail, workspaceId } = await auditUnderTest(test)
+  const { database, trail, workspaceId } = await createAuditFixture(test)
   const sample = sampleEntry(workspaceId, 1)
   const subject = { type: 'action', id: '7' } as const
   await trail.append(database, sample)
@@ -42,8 +42,8 @@ it('filters entries by action and subject', async test => {
 })
 
 it('shows the current name of actors of this workspace', async test => {
-  const { database, trail, clock } = await auditUnderTest(test)
-  const { workspaceId, owner } = await workspaceUnderTest({ url: 'http://x', database, clock })
+  const { database, trail, clock } = await createAuditFixture(test)
+  const { workspaceId, owner } = await createTestWorkspace({ url: 'http://x', database, clock })
   const trackerId = '0190bbbb-0000-7000-8000-00000000000a'
   await database.pool.query('insert into trackers values ($1, $2, $3, $4)', [
     trackerId,
@@ -75,7 +75,7 @@ it('shows the current name of actors of this workspace', async test => {
 })
 
 it('shows a tampered entry', async test => {
-  const { database, write, asOwner, workspaceId } = await auditUnderTest(test)
+  const { database, write, asOwner, workspaceId } = await createAuditFixture(test)
   await write(2)
   const tampered = { action: 7, at: 'x', actor: 'me', subject: { type: 'key', id: 1 }, details: [] }
   await asOwner(client =>

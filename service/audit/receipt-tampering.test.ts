@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { type AuditUnderTest, auditUnderTest, sampleEntry } from '../../testing/audit-under-test.ts'
+import { type AuditFixture, createAuditFixture, sampleEntry } from '../../testing/fixtures/audit.ts'
 import type { ChainLink } from './audit-entry.ts'
 
 interface Receipt {
@@ -12,8 +12,8 @@ interface Receipt {
 }
 
 /** Writes a log with receipts for the entries 2, 4 and 6; the actions are irrelevant. */
-async function receiptsUnderTest(test: TestContext): Promise<AuditUnderTest> {
-  const under = await auditUnderTest(test)
+async function receiptsUnderTest(test: TestContext): Promise<AuditFixture> {
+  const under = await createAuditFixture(test)
   for (const actionId of [11, 12, 13]) {
     await under.write(1)
     await insertReceipt(under, await appendReceipt(under, actionId))
@@ -23,7 +23,7 @@ async function receiptsUnderTest(test: TestContext): Promise<AuditUnderTest> {
 }
 
 async function appendReceipt(
-  { database, trail, workspaceId }: AuditUnderTest,
+  { database, trail, workspaceId }: AuditFixture,
   actionId: number,
 ): Promise<Receipt> {
   const document = `{"action_id":${actionId}}`
@@ -37,7 +37,7 @@ async function appendReceipt(
   return { actionId, document, documentSha256, entry }
 }
 
-function insertReceipt({ asOwner, workspaceId }: AuditUnderTest, receipt: Receipt): Promise<void> {
+function insertReceipt({ asOwner, workspaceId }: AuditFixture, receipt: Receipt): Promise<void> {
   const { actionId, document, documentSha256, entry } = receipt
   return asOwner(client =>
     client.query('insert into agent_receipts values ($1, $2, $3, $4, $5, $6)', [

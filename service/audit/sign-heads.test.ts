@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { AUDIT_MASTER_KEY, auditUnderTest } from '../../testing/audit-under-test.ts'
+import { AUDIT_MASTER_KEY, createAuditFixture } from '../../testing/fixtures/audit.ts'
 import { createAuditTrail } from './audit-store.ts'
 import { resignHeads, signChain } from './sign-heads.ts'
 import { deriveAuditKeys } from './signed-head.ts'
@@ -9,7 +9,7 @@ import { verifyChain } from './verify-chain.ts'
 const KEYS = deriveAuditKeys({ current: AUDIT_MASTER_KEY, previous: [] })
 
 it('signs a log that only lacks a signature, and records it in the log', async test => {
-  const { database, workspaceId, write, verify, clock } = await auditUnderTest(test)
+  const { database, workspaceId, write, verify, clock } = await createAuditFixture(test)
   await write(2)
   const input = { workspaceId, keys: KEYS, audit: createAuditTrail(KEYS), at: clock.now() }
   assert.equal((await signChain(database, input)).outcome, 'already_signed')
@@ -24,7 +24,7 @@ it('signs a log that only lacks a signature, and records it in the log', async t
 })
 
 it('signs a log whose head is missing', async test => {
-  const { database, workspaceId, write, verify, clock } = await auditUnderTest(test)
+  const { database, workspaceId, write, verify, clock } = await createAuditFixture(test)
   await write(3)
   await database.pool.query('delete from audit_heads')
   const input = { workspaceId, keys: KEYS, audit: createAuditTrail(KEYS), at: clock.now() }
@@ -33,7 +33,7 @@ it('signs a log whose head is missing', async test => {
 })
 
 it('refuses to sign a log with a changed entry', async test => {
-  const { database, workspaceId, write, verify, asOwner, clock } = await auditUnderTest(test)
+  const { database, workspaceId, write, verify, asOwner, clock } = await createAuditFixture(test)
   await write(3)
   await asOwner(async client => {
     await client.query(
@@ -47,7 +47,7 @@ it('refuses to sign a log with a changed entry', async test => {
 })
 
 it('signs heads with the current key and leaves unsigned heads unchanged', async test => {
-  const { database, write, newWorkspace, workspaceId, clock } = await auditUnderTest(test)
+  const { database, write, newWorkspace, workspaceId, clock } = await createAuditFixture(test)
   const forged = await newWorkspace()
   await write(2)
   await write(2, forged)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { auditUnderTest, plantLog, sampleEntry } from '../../testing/audit-under-test.ts'
+import { createAuditFixture, insertAuditLog, sampleEntry } from '../../testing/fixtures/audit.ts'
 import { readEntries, withSnapshot } from './audit-read-store.ts'
 import { scanChain } from './verify-chain.ts'
 
 it('scans a log of several pages, and finds a gap after the first page', async test => {
-  const under = await auditUnderTest(test)
+  const under = await createAuditFixture(test)
   const { database, keys, workspaceId, asOwner } = under
-  await plantLog(under, 1_200)
+  await insertAuditLog(under, 1_200)
   const intact = await scanChain(database, keys, { workspaceId })
   assert.deepEqual([intact.entries, intact.last.sequence, intact.finding], [1_200, 1_200, null])
   // The first entry of a page, and the last one.
@@ -21,14 +21,14 @@ it('scans a log of several pages, and finds a gap after the first page', async t
 })
 
 it('scans a log of exactly one page', async test => {
-  const under = await auditUnderTest(test)
-  await plantLog(under, 500)
+  const under = await createAuditFixture(test)
+  await insertAuditLog(under, 500)
   assert.equal((await under.verify()).entries, 500)
   assert.ok((await under.verify()).is_intact)
 })
 
 it('is not affected by entries that are appended during the scan', async test => {
-  const { database, trail, workspaceId, write, verify } = await auditUnderTest(test)
+  const { database, trail, workspaceId, write, verify } = await createAuditFixture(test)
   await write(2)
   let isDone = false
   const appending = (async () => {
@@ -45,7 +45,7 @@ it('is not affected by entries that are appended during the scan', async test =>
 })
 
 it('reads a consistent snapshot', async test => {
-  const { database, workspaceId, write } = await auditUnderTest(test)
+  const { database, workspaceId, write } = await createAuditFixture(test)
   await write(1)
   await withSnapshot(database, async snapshot => {
     const read = () => readEntries(snapshot, { workspaceId, limit: 10 })
@@ -56,7 +56,7 @@ it('reads a consistent snapshot', async test => {
 })
 
 it('reports empty and unchanged logs as intact', async test => {
-  const { verify, write } = await auditUnderTest(test)
+  const { verify, write } = await createAuditFixture(test)
   assert.deepEqual(await verify(), {
     is_intact: true,
     entries: 0,

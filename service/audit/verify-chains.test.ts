@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { type AuditUnderTest, auditUnderTest } from '../../testing/audit-under-test.ts'
+import { type AuditFixture, createAuditFixture } from '../../testing/fixtures/audit.ts'
 import { findHead, type StoredHead } from './audit-read-store.ts'
 import { readHeadCheckpoints, saveHeadCheckpoints } from './head-checkpoints.ts'
 import type { AuditHead } from './signed-head.ts'
@@ -17,7 +17,7 @@ interface VerifyOptions {
 
 /** An audit log with a data folder for its checkpoints. */
 async function auditWithCheckpoints(test: TestContext) {
-  const under = await auditUnderTest(test)
+  const under = await createAuditFixture(test)
   const dataDirectory = mkdtempSync(join(tmpdir(), 'signalbox-audit-'))
   test.after(() => rmSync(dataDirectory, { recursive: true, force: true }))
   const checkpointErrors: unknown[] = []
@@ -38,7 +38,7 @@ async function auditWithCheckpoints(test: TestContext) {
 
 /** Acts as a database owner who kept the head row of an earlier, shorter log. */
 async function restoreHead(
-  { asOwner, workspaceId }: AuditUnderTest,
+  { asOwner, workspaceId }: AuditFixture,
   { sequence, hash, signature }: StoredHead,
 ): Promise<void> {
   await asOwner(async client => {
@@ -53,7 +53,7 @@ async function restoreHead(
   })
 }
 
-async function headOf({ database, workspaceId }: AuditUnderTest): Promise<StoredHead> {
+async function headOf({ database, workspaceId }: AuditFixture): Promise<StoredHead> {
   const head = await findHead(database, workspaceId)
   assert.ok(head)
   return head

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { buildTcString } from '../../testing/tc-string-builder.ts'
+import { buildTcString } from '../../testing/fixtures/tc-string.ts'
 import { buildConsentRecord, isProvenance } from './consent-record.ts'
 
 describe('consentRecord', () => {

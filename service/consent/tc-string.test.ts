@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TCString } from '@iabtcf/core'
 import fc from 'fast-check'
-import { buildTcString } from '../../testing/tc-string-builder.ts'
+import { buildTcString } from '../../testing/fixtures/tc-string.ts'
 import { decodeTcString, TC_STRING_LENGTH_MAX } from './tc-string.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { buildTcString } from '../../testing/tc-string-builder.ts'
+import { buildTcString } from '../../testing/fixtures/tc-string.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 import vectors from './vectors/tcf-vectors.json' with { type: 'json' }
 

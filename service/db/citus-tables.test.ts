@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { findPlacement, PLACED_TABLES } from './citus-tables.ts'
 import type { Database } from './database.ts'
 import { listTables } from './distribute-tables.ts'
@@ -22,7 +22,7 @@ async function columnsOf({ pool }: Database, table: string): Promise<string[]> {
 }
 
 it('has a place in a cluster for every table, and for each one only', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.deepEqual(await unlisted(database), [], 'name it in service/db/citus-tables.ts')
   const names = PLACED_TABLES.map(({ name }) => name)
   assert.deepEqual(names, [...new Set(names)])
@@ -30,7 +30,7 @@ it('has a place in a cluster for every table, and for each one only', async test
 })
 
 it('finds a table that is in no list, in each of the schemas', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await database.pool.query(
     `create schema if not exists signalbox_store;
      create table signalbox_store.unheard_of (tracker_id uuid primary key);
@@ -45,7 +45,7 @@ it('finds a table that is in no list, in each of the schemas', async test => {
 })
 
 it('keeps every row of a tracker on one node, beside copies of what is not a tracker’s', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   for (const { schema, name, table } of await listTables(database)) {
     const columns = await columnsOf(database, table)
     const placement = findPlacement(schema, name)
@@ -58,7 +58,7 @@ it('keeps every row of a tracker on one node, beside copies of what is not a tra
 })
 
 it('has tracker_id in every unique index of a distributed table and its partitions', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.deepEqual(await unshardable(database), [])
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { it } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { openDatabase } from './database.ts'
 import { isStoreUnavailable } from './database-errors.ts'
 
@@ -94,7 +94,7 @@ it('knows a server that hangs up without a word', async test => {
 })
 
 it('knows the errors of a connection that is ended under a statement', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const victim = await database.pool.connect()
   try {
     const { rows } = await victim.query('select pg_backend_pid() as pid')
@@ -109,7 +109,7 @@ it('knows the errors of a connection that is ended under a statement', async tes
 })
 
 it('knows a statement that was wrong from a store that is away', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const wrong = await database.pool.query('select * from nowhere').catch(error => error)
   assert.equal(isStoreUnavailable(wrong), false)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { sql } from 'kysely'
-import { testDatabaseUrl, testStore } from '../../testing/test-store.ts'
+import { createDatabaseFromTemplate, createTestDatabase } from '../../testing/fixtures/database.ts'
 import { type Database, openDatabase } from './database.ts'
 
 async function oneValue({ pool }: Database, expression: string): Promise<unknown> {
@@ -18,7 +18,7 @@ interface Watched {
 }
 
 async function watchedStore(test: TestContext, connectionsMax: number): Promise<Watched> {
-  const connectionString = await testDatabaseUrl(test, 'template0')
+  const connectionString = await createDatabaseFromTemplate(test, 'template0')
   const { promise: broke, resolve } = Promise.withResolvers<Error>()
   const database = openDatabase({
     connectionString,
@@ -31,14 +31,14 @@ async function watchedStore(test: TestContext, connectionsMax: number): Promise<
 }
 
 it('leaves numeric as the text it is, digit by digit', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   for (const text of ['123456789012345.678900', '19.90', '-0.000001', '0.00', '1000']) {
     assert.equal(await oneValue(database, `'${text}'::numeric`), text)
   }
 })
 
 it('reads bigint as a number and refuses one that would lose digits', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.equal(await oneValue(database, '9007199254740991::bigint'), Number.MAX_SAFE_INTEGER)
   assert.equal(await oneValue(database, '(-9007199254740991)::bigint'), Number.MIN_SAFE_INTEGER)
   assert.equal(await oneValue(database, '(select count(*) from generate_series(1, 3))'), 3)
@@ -49,14 +49,14 @@ it('reads bigint as a number and refuses one that would lose digits', async test
 })
 
 it('reads a date as the day that is written, in any time zone of the machine', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   for (const day of ['2026-11-21', '1970-01-01', '2024-02-29']) {
     assert.equal(await oneValue(database, `'${day}'::date`), day)
   }
 })
 
 it('reads timestamptz as a moment, json as its value and uuid[] as a list', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.deepEqual(
     await oneValue(database, "'2026-11-21 14:00:00.123+02'::timestamptz"),
     new Date('2026-11-21T12:00:00.123Z'),
@@ -73,7 +73,7 @@ it('shows its name in pg_stat_activity', async test => {
 
 it('outlives a connection that breaks while it lies in the pool', async test => {
   const { database, broke } = await watchedStore(test, 1)
-  const { database: killer } = await testStore(test)
+  const { database: killer } = await createTestDatabase(test)
   const pid = await oneValue(database, 'pg_backend_pid()')
   await killer.pool.query('select pg_terminate_backend($1)', [pid])
   assert.ok((await broke) instanceof Error)
@@ -82,7 +82,7 @@ it('outlives a connection that breaks while it lies in the pool', async test => 
 
 it('outlives a connection that breaks between two statements of a transaction', async test => {
   const { database, broke } = await watchedStore(test, 1)
-  const { database: killer } = await testStore(test)
+  const { database: killer } = await createTestDatabase(test)
   const work = database.query.transaction().execute(async transaction => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(transaction)
     await killer.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
@@ -117,7 +117,7 @@ it('says so when no connection can be had, instead of waiting for ever', async t
 it('a statement ends after a minute, but a migration may take its time', async test => {
   const limitOf = async (isPatient: boolean) => {
     const database = openDatabase({
-      connectionString: await testDatabaseUrl(test, 'template0'),
+      connectionString: await createDatabaseFromTemplate(test, 'template0'),
       connectionsMax: 1,
       applicationName: 'database test',
       onIdleError: () => {},
@@ -133,7 +133,7 @@ it('a statement ends after a minute, but a migration may take its time', async t
 
 it('closes its connections also when only the pool was used', async test => {
   const database = openDatabase({
-    connectionString: await testDatabaseUrl(test, 'template0'),
+    connectionString: await createDatabaseFromTemplate(test, 'template0'),
     connectionsMax: 1,
     applicationName: 'database test',
     onIdleError: () => {},

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { localSettings, setLocally } from './local-settings.ts'
 
 it('holds until the transaction ends', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const client = await database.pool.connect()
   const shown = async () => (await client.query('show lock_timeout')).rows[0].lock_timeout
   await client.query(`begin; ${localSettings({ lock_timeout: 500, enable_sort: 'off' })}`)
@@ -15,7 +15,7 @@ it('holds until the transaction ends', async test => {
 })
 
 it('ends a statement that waits for a lock longer than it may', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const holder = await database.pool.connect()
   await holder.query('begin; lock table events in access exclusive mode')
   const waiting = database.query.transaction().execute(async query => {

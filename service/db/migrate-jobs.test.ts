@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { asAdmin, testDatabaseUrl, testStore } from '../../testing/test-store.ts'
+import {
+  createDatabaseFromTemplate,
+  createTestDatabase,
+  runAsAdmin,
+} from '../../testing/fixtures/database.ts'
 import { type Database, openDatabase } from './database.ts'
 import {
   JOBS_SCHEMA,
@@ -27,7 +31,7 @@ function refusal(sentence: RegExp) {
 }
 
 it('migrating makes the newest tables of the jobs, in a schema of their own', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.equal(await readJobsSchemaState(database), 'current')
   const { rows } = await database.pool.query(
     `select (select max(id) from ${JOBS_SCHEMA}.migrations) as newest,
@@ -38,7 +42,7 @@ it('migrating makes the newest tables of the jobs, in a schema of their own', as
 })
 
 it('a role that does not migrate says that the tables of the jobs are missing', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await database.pool.query(`delete from ${JOBS_SCHEMA}.migrations where id = 20`)
   await assert.rejects(
     requireCurrentSchema(database),
@@ -54,7 +58,7 @@ it('a role that does not migrate says that the tables of the jobs are missing', 
 })
 
 it('refuses jobs that a newer program has changed, but not what it only added', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const add = (id: number, breaking: boolean) =>
     database.pool.query(`insert into ${JOBS_SCHEMA}.migrations values ($1, now(), $2)`, [
       id,
@@ -71,10 +75,10 @@ it('refuses jobs that a newer program has changed, but not what it only added', 
 })
 
 it('an account that may not create a schema hears what it lacks', async test => {
-  const url = new URL(await testDatabaseUrl(test, 'template0'))
+  const url = new URL(await createDatabaseFromTemplate(test, 'template0'))
   const account = `account_${randomBytes(4).toString('hex')}`
-  await asAdmin(`create role ${account} login password 'none'`)
-  test.after(() => asAdmin(`drop role ${account}`))
+  await runAsAdmin(`create role ${account} login password 'none'`)
+  test.after(() => runAsAdmin(`drop role ${account}`))
   const owner = opened(test, url.href)
   await owner.pool.query(`grant create on schema public to ${account}`)
   url.username = account

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { testDatabaseUrl, testStore } from '../../testing/test-store.ts'
+import { createDatabaseFromTemplate, createTestDatabase } from '../../testing/fixtures/database.ts'
 import { type Database, openDatabase } from './database.ts'
 import { migrate, requireCurrentSchema, SchemaError } from './migrate.ts'
 
@@ -11,7 +11,7 @@ const MIGRATIONS = readdirSync(join(import.meta.dirname, '..', 'migrations'))
   .sort()
 
 async function emptyStore(test: TestContext, count: number): Promise<Database[]> {
-  const connectionString = await testDatabaseUrl(test, 'template0')
+  const connectionString = await createDatabaseFromTemplate(test, 'template0')
   return Array.from({ length: count }, () => {
     const options = { connectionString, connectionsMax: 2, applicationName: 'migrate test' }
     const database = openDatabase({ ...options, onIdleError: () => {} })
@@ -60,7 +60,7 @@ it('a process that starts after a migration finds it ended, with no time between
 })
 
 it('refuses a database that a newer program has migrated, in one sentence', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await database.pool.query(
     `insert into kysely_migration (name, timestamp) values ('9999-from-the-future', '')`,
   )
@@ -102,7 +102,7 @@ it('keeps nothing of a migration that fails, and names it', async test => {
 })
 
 it('other roles do not look at a schema that is being migrated', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const migrating = await database.pool.connect()
   await migrating.query("select pg_advisory_lock(hashtext('signalbox_migrations'))")
   await assert.rejects(

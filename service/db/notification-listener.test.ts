@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
-import { type TestStore, testStore } from '../../testing/test-store.ts'
+import { createTestDatabase, type TestDatabase } from '../../testing/fixtures/database.ts'
 import { listenForNotifications, type NotificationListener } from './notification-listener.ts'
 
 interface Ear {
@@ -13,7 +13,7 @@ interface Ear {
   lostCount(): number
 }
 
-async function listen(test: TestContext, { connectionString }: TestStore, channel: string) {
+async function listen(test: TestContext, { connectionString }: TestDatabase, channel: string) {
   const lost = Promise.withResolvers<void>()
   let losses = 0
   let notices = 0
@@ -43,7 +43,7 @@ async function listen(test: TestContext, { connectionString }: TestStore, channe
   return ear
 }
 
-function backendsOf({ database }: TestStore): Promise<{ rows: { pid: number }[] }> {
+function backendsOf({ database }: TestDatabase): Promise<{ rows: { pid: number }[] }> {
   return database.pool.query(
     `select pid from pg_stat_activity
      where application_name = 'signalbox notices' and datname = current_database()`,
@@ -51,7 +51,7 @@ function backendsOf({ database }: TestStore): Promise<{ rows: { pid: number }[] 
 }
 
 it('hears every notice on its channel and none on another', async test => {
-  const store = await testStore(test)
+  const store = await createTestDatabase(test)
   const ear = await listen(test, store, 'signalbox_test')
   const { pool } = store.database
   await pool.query("select pg_notify('signalbox_other', '')")
@@ -62,14 +62,14 @@ it('hears every notice on its channel and none on another', async test => {
 })
 
 it('takes a channel name as it is, whatever stands in it', async test => {
-  const store = await testStore(test)
+  const store = await createTestDatabase(test)
   const ear = await listen(test, store, 'Odd "name"; drop table events')
   await store.database.pool.query('select pg_notify($1, $2)', ['Odd "name"; drop table events', ''])
   await ear.heard(1)
 })
 
 it('reports once that its connection broke, and can be made again', async test => {
-  const store = await testStore(test)
+  const store = await createTestDatabase(test)
   const ear = await listen(test, store, 'signalbox_test')
   const { rows } = await backendsOf(store)
   assert.equal(rows.length, 1)
@@ -83,7 +83,7 @@ it('reports once that its connection broke, and can be made again', async test =
 })
 
 it('does not call it a loss when it is closed', async test => {
-  const store = await testStore(test)
+  const store = await createTestDatabase(test)
   const ear = await listen(test, store, 'signalbox_test')
   await ear.notices.close()
   assert.equal(ear.lostCount(), 0)

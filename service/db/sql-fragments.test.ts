@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import {
   arrayLiteral,
   type BatchColumn,
@@ -39,7 +39,7 @@ const text = fc.oneof(
 )
 
 it('brings any text through PostgreSQL unchanged', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const values = fc.array(fc.option(text), { maxLength: 20 })
   await fc.assert(
     fc.asyncProperty(values, async list => {
@@ -51,7 +51,7 @@ it('brings any text through PostgreSQL unchanged', async test => {
 })
 
 it('brings any JSON through as it was written, and nothing as null', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const columns: BatchColumn<string | null>[] = [
     { name: 'label', type: 'text', text: () => 'row' },
     { name: 'value', type: 'json', text: row => row },
@@ -73,7 +73,7 @@ it('brings any JSON through as it was written, and nothing as null', async test 
 })
 
 it('makes rows of columns, with nulls where a row has nothing', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const columns: BatchColumn<{ name: string | null; count: number }>[] = [
     { name: 'name', type: 'text', text: row => row.name },
     { name: 'count', type: 'integer', text: row => String(row.count) },
@@ -95,7 +95,7 @@ it('makes rows of columns, with nulls where a row has nothing', async test => {
 })
 
 it('stays the same statement for no rows at all', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const columns: BatchColumn<string>[] = [{ name: 'name', type: 'text', text: row => row }]
   const from = unnestColumns(columns, { alias: 'batch', firstParameter: 1 })
   const { rows } = await database.pool.query(

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { distributeTables } from './distribute-tables.ts'
 import { openStoreNodes } from './store-nodes.ts'
 
 it('has one node on one PostgreSQL, and asks nothing to find it', async test => {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const nodes = await openStoreNodes(database, {
     connectionString,
     connectionsMax: 1,
@@ -26,6 +26,6 @@ it('has one node on one PostgreSQL, and asks nothing to find it', async test => 
 })
 
 it('distributes nothing on one PostgreSQL', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.deepEqual(await distributeTables(database), [])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import type { Database } from './database.ts'
 
 interface Column {
@@ -89,14 +89,14 @@ function sorted(columns: Map<string, Column>): [string, Column][] {
 }
 
 it('tables.ts names every column of the migrated schema, with its type, and no other', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const declared = declaredColumns()
   assert.ok(declared.size > 80, 'the interface was not read')
   assert.deepEqual(sorted(declared), sorted(await migratedColumns(database)))
 })
 
 it('every key of a tracker-scoped table begins with tracker_id, so that it can be sharded', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const { rows } = await database.pool.query(
     `select relation.relname as table_name, index_relation.relname as index_name,
        pg_index.indisprimary as is_primary,
@@ -118,7 +118,7 @@ it('every key of a tracker-scoped table begins with tracker_id, so that it can b
 })
 
 it('no foreign key between tracker-scoped tables leaves the tracker out', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const { rows } = await database.pool.query(
     `select constraint_row.conname
      from pg_constraint constraint_row

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import type { Database } from '../db/database.ts'
 import { readWaiting, WAITING_SETTINGS, WAITING_STATEMENT } from './backlog-store.ts'
 
@@ -10,7 +10,7 @@ const NOTHING = { deliveries: 0, oldestSeconds: 0 }
 
 /** Trackers with a destination each; the statistics of the tables are left to the test. */
 async function storeOfTrackers(test: TestContext): Promise<Database> {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await database.pool.query(
     `alter table delivery_queue set (autovacuum_enabled = off);
      alter table destinations set (autovacuum_enabled = off);

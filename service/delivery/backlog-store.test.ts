@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { sharedCluster } from '../../testing/citus/cluster.ts'
-import { type StoredLane, storeLanes, storeWaiting } from '../../testing/many-lanes.ts'
-import { STORED_AT } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  type StoredDestination,
+  storeDestinations,
+  storeQueuedDeliveries,
+} from '../../testing/fixtures/deliveries.ts'
+import { STORED_AT } from '../../testing/fixtures/stored-events.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { readBacklog } from './backlog-store.ts'
 import { findDueQueues } from './destination-queue-store.ts'
@@ -17,15 +21,15 @@ function after(seconds: number): Date {
 }
 
 async function storeWithLanes(test: TestContext, count: number) {
-  const { database, connectionString } = await testStore(test)
-  const lanes = await storeLanes(database, KEYS, count)
-  return { database, connectionString, lanes: lanes as [StoredLane, ...StoredLane[]] }
+  const { database, connectionString } = await createTestDatabase(test)
+  const lanes = await storeDestinations(database, KEYS, count)
+  return { database, connectionString, lanes: lanes as [StoredDestination, ...StoredDestination[]] }
 }
 
 it('counts the queues with due deliveries and the time since the oldest became due', async test => {
   const { database, lanes } = await storeWithLanes(test, 3)
   assert.deepEqual(await readBacklog(database, after(60)), { active: NOTHING, inactive: NOTHING })
-  await storeWaiting(database, lanes.slice(0, 2), 2)
+  await storeQueuedDeliveries(database, lanes.slice(0, 2), 2)
   assert.deepEqual(await readBacklog(database, after(-1)), { active: NOTHING, inactive: NOTHING })
   await database.pool.query(
     `update delivery_queue set next_attempt_at = $2::timestamptz
@@ -38,7 +42,7 @@ it('counts the queues with due deliveries and the time since the oldest became d
 
 it('separates the deliveries of inactive destinations', async test => {
   const { database, lanes } = await storeWithLanes(test, 2)
-  await storeWaiting(database, lanes, 1)
+  await storeQueuedDeliveries(database, lanes, 1)
   const [paused] = lanes
   await database.pool.query(`update destinations set status = 'inactive' where tracker_id = $1`, [
     paused.trackerId,
@@ -49,7 +53,7 @@ it('separates the deliveries of inactive destinations', async test => {
 
 it('counts a claimed delivery as due until it is settled', async test => {
   const { database, lanes } = await storeWithLanes(test, 1)
-  await storeWaiting(database, lanes, 1)
+  await storeQueuedDeliveries(database, lanes, 1)
   await database.pool.query(
     `update delivery_queue set status = 'sent', leased_until = now() + interval '1 minute'`,
   )
@@ -63,8 +67,12 @@ it('reads one row per queue, however many wait, like the search for due queues',
   skip: sharedCluster() !== null && 'rows read are counted by one PostgreSQL for its own session',
 }, async test => {
   const { database, connectionString, lanes } = await storeWithLanes(test, 10)
-  await storeWaiting(database, lanes, 1)
-  await storeWaiting(database, (await storeLanes(database, KEYS, 1)) as [StoredLane], 20_000)
+  await storeQueuedDeliveries(database, lanes, 1)
+  await storeQueuedDeliveries(
+    database,
+    (await storeDestinations(database, KEYS, 1)) as [StoredDestination],
+    20_000,
+  )
   await database.pool.query('analyze delivery_queue, destinations')
   const session = oneSession(test, connectionString)
   const now = after(60)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { endLeases } from '../../testing/end-leases.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { expireLeases } from '../../testing/fixtures/deliveries.ts'
 import {
   DESTINATION_ID,
   ledgerEntry,
@@ -8,8 +9,7 @@ import {
   STORED_AT,
   storeEntries,
   TRACKER_ID,
-} from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+} from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import {
   type ClaimedDeliveries,
@@ -32,7 +32,7 @@ async function storeWithLane(
   count: number,
   planOf: (index: number) => Partial<PlannedDelivery> = () => ({}),
 ): Promise<Database> {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   await storeEntries(
     database,
@@ -151,7 +151,7 @@ it('returns a delivery after its lease ends and counts the attempt', async test 
   const database = await storeWithLane(test, 1)
   await claim(database)
   assert.deepEqual(idsOf(await claim(database)), [])
-  await endLeases(database)
+  await expireLeases(database)
   const { deliveries } = await claim(database)
   assert.equal(deliveries[0]?.attemptCount, 2)
   assert.deepEqual((await row(database, 1)).first_sent_at, STORED_AT)
@@ -232,7 +232,7 @@ it('does not count the attempt of a delivery that is handed back', async test =>
   assert.deepEqual(unsent.attempt_ids, [])
 
   await claim(database, { at: 100 })
-  await endLeases(database)
+  await expireLeases(database)
   const reclaimed = await claim(database, { at: 200 })
   const [survivor] = reclaimed.deliveries as [ClaimedDelivery]
   await settle(database, reclaimed, [{ ...accepted(survivor), ...back }])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import type { Database } from '../db/database.ts'
 import { DeliveryIdAllocator, readLastDeliveryId, reserveDeliveryIds } from './plan-store.ts'
 
@@ -9,7 +9,7 @@ const TRACKER_ID = '0190aaaa-0000-7000-8000-000000000001'
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
 
 async function storeWithTrackers(test: TestContext): Promise<Database> {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   for (const id of [TRACKER_ID, OTHER_TRACKER_ID]) {
     const createdAt = new Date('2026-11-21T12:00:00Z')
     await insertTrackerWithWorkspace(database, { id, createdAt })
@@ -74,7 +74,7 @@ it('gives no id to two concurrent processes', async test => {
 })
 
 it('keeps blocks of ten thousand trackers and drops the least recently used one', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const { rows } = await database.pool.query(
     `with workspace as (
        insert into workspaces (name, created_at) values ('Many', now()) returning id

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { endLeases } from '../../testing/end-leases.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { expireLeases } from '../../testing/fixtures/deliveries.ts'
 import {
   ledgerEntry,
   plannedDelivery,
   STORED_AT,
   storeEntries,
   TRACKER_ID,
-} from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+} from '../../testing/fixtures/stored-events.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import type { Database } from '../db/database.ts'
 import { claimDeliveries } from './claim-store.ts'
 import { findDueQueues } from './destination-queue-store.ts'
@@ -29,7 +29,7 @@ function after(seconds: number): Date {
 
 /** A tracker with so many destinations, and one delivery waiting for each of them. */
 async function storeWithLanes(test: TestContext, count: number) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const createdAt = STORED_AT
   await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
   const lanes = Array.from({ length: count }, () => randomUUID()).sort()
@@ -76,7 +76,7 @@ it('skips a queue whose rows are all leased until the lease ends', async test =>
   const [leased = '', waiting] = lanes
   assert.equal(await claimAll(database, leased), 1)
   assert.deepEqual(await dueAt(database, 86_400), [waiting])
-  await endLeases(database)
+  await expireLeases(database)
   assert.deepEqual(await dueAt(database, 0), lanes)
 })
 

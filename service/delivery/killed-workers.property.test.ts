@@ -2,17 +2,24 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
-import { auditDeliveries } from '../../testing/delivery-audit.ts'
-import { brokenPromises } from '../../testing/delivery-promises.ts'
-import { type DeliveryStory, readStory } from '../../testing/delivery-story.ts'
-import { drainDeliveries } from '../../testing/drain-deliveries.ts'
-import { randomFaults } from '../../testing/random-faults.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type SeededChoices, seededChoices, testSeeds } from '../../testing/seeded-choices.ts'
-import { wrongSentCounts } from '../../testing/sent-count-audit.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { platformTargetOf, scriptFaults } from '../../testing/simulator-controls.ts'
-import { WorkerProcesses } from '../../testing/worker-processes.ts'
+import { WorkerProcesses } from '../../testing/crash/worker-process.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import {
+  chooseSeeds,
+  createSeededRandom,
+  type SeededRandom,
+} from '../../testing/fixtures/seeded-random.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { findPlatformTarget, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import {
+  type DeliveryHistory,
+  readDeliveryHistory,
+  recordDeliveryTransitions,
+} from '../../testing/simulation/delivery/history.ts'
+import { findInvariantViolations } from '../../testing/simulation/delivery/invariants.ts'
+import { randomFaults } from '../../testing/simulation/delivery/random-faults.ts'
+import { drainDeliveries } from '../../testing/simulation/delivery/run-simulation.ts'
+import { findSentCountErrors } from '../../testing/simulation/delivery/sent-count-invariants.ts'
 
 const OWN_SEEDS = [1, 6]
 const WORKERS = 2
@@ -25,10 +32,10 @@ const EVENT_NAMES = ['Purchase', 'Lead']
 const WEIGHTS = { submit: 6, kill: 4, fail: 5, replay: 2 } as const
 
 interface Stage {
-  service: ServiceUnderTest
+  service: TestService
   lanes: { trackerSecret: string; datasetId: string }[]
   workers: WorkerProcesses
-  choices: SeededChoices
+  choices: SeededRandom
   eventIds: string[]
 }
 
@@ -45,27 +52,27 @@ async function playWithProcesses(test: TestContext, seed: number): Promise<strin
   await workers.stop()
   keepTime(service)
   await drainDeliveries(service)
-  const story = await readStory(service)
+  const story = await readDeliveryHistory(service)
   test.diagnostic(`seed ${seed}: ${summaryOf(story)}, ${workers.killed.size} killed`)
   assert.equal(story.deliveries.length, stage.eventIds.length)
   return [
-    ...brokenPromises(story, { lostWorkers: workers.killed }),
-    ...(await wrongSentCounts(service, story)),
+    ...findInvariantViolations(story, { lostWorkers: workers.killed }),
+    ...(await findSentCountErrors(service, story)),
   ]
 }
 
 async function setUp(test: TestContext, seed: number): Promise<Stage> {
   const startAt = new Date(Date.now() - 1_000).toISOString()
-  const service = await serviceUnderTest(test, { startAt })
-  await auditDeliveries(service.database)
+  const service = await startTestService(test, { startAt })
+  await recordDeliveryTransitions(service.database)
   const lanes = []
   for (let number = 0; number < TRACKERS; number += 1) {
     const tracker = await service.newTracker()
-    const { datasetId } = await platformTargetOf(service, tracker)
+    const { datasetId } = await findPlatformTarget(service, tracker)
     lanes.push({ ...tracker, datasetId })
   }
   const workers = new WorkerProcesses(test, service)
-  return { service, lanes, workers, choices: seededChoices(seed), eventIds: [] }
+  return { service, lanes, workers, choices: createSeededRandom(seed), eventIds: [] }
 }
 
 async function perform(stage: Stage): Promise<void> {
@@ -79,12 +86,12 @@ async function perform(stage: Stage): Promise<void> {
       await submitSome(stage, secret)
       await delay(choices.integer(0, PAUSE_MILLISECONDS_MAX))
       await workers.kill()
-      await workers.endLeasesOfKilled()
+      await workers.expireLeasesOfKilled()
       return workers.start()
     case 'fail':
       return scriptFaults(service.simulatorUrl, someFaults(stage))
     case 'replay': {
-      const body = choices.chance() < 0.5 ? {} : { limit: choices.integer(1, 5) }
+      const body = choices.random() < 0.5 ? {} : { limit: choices.integer(1, 5) }
       const { status } = await service.request('POST', '/api/v1/deliveries/replay', {
         secret,
         body,
@@ -95,8 +102,8 @@ async function perform(stage: Stage): Promise<void> {
 }
 
 /** The processes run on the time of the machine, and the service has to run along. */
-function keepTime({ clock }: ServiceUnderTest): void {
-  clock.forward((Date.now() - clock.now().getTime()) / 1_000)
+function keepTime({ clock }: TestService): void {
+  clock.advance((Date.now() - clock.now().getTime()) / 1_000)
 }
 
 async function submitSome({ service, choices, eventIds }: Stage, secret: string): Promise<void> {
@@ -123,12 +130,12 @@ function someFaults({ choices, lanes, eventIds }: Stage): FaultRule[] {
   return [...rules, { ...SLOW, seed: choices.integer(1, 1_000) }]
 }
 
-function summaryOf({ deliveries, receipts, moves }: DeliveryStory): string {
+function summaryOf({ deliveries, receipts, transitions: moves }: DeliveryHistory): string {
   const takenUp = moves.filter(({ from, isClaim }) => isClaim && from === 'sent')
   return `${deliveries.length} deliveries, ${receipts.length} receipts, ${takenUp.length} taken up`
 }
 
-for (const seed of testSeeds(OWN_SEEDS)) {
+for (const seed of chooseSeeds(OWN_SEEDS)) {
   it(`killed workers lose no delivery and repeat no answered one (seed ${seed})`, async test => {
     // The steps are the same each time; what a kill finds under way is up to the machine.
     const again = `SIGNALBOX_TEST_SEED=${seed} plays these steps again`

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 
 it('delivers, reads and replays deliveries whose ids need more than 32 bits', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId } = service.tracker
   const last = 2 ** 33
   await service.database.pool.query(

@@ -1,32 +1,29 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
-import { submitFor } from '../../testing/worker-under-test.ts'
+import { submitPurchases } from '../../testing/fixtures/delivery-worker.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 
 /** A request waits ten seconds for its answer, and settling it needs a moment. */
 const REQUEST_SECONDS = 12
 
-async function serviceWithWaiting(test: TestContext, count: number): Promise<ServiceUnderTest> {
-  const service = await serviceUnderTest(test)
-  await submitFor(service, service.tracker, count)
+async function serviceWithWaiting(test: TestContext, count: number): Promise<TestService> {
+  const service = await startTestService(test)
+  await submitPurchases(service, service.tracker, count)
   return service
 }
 
 /** Delivers one batch of the first tracker. */
-async function deliverOnce(
-  { delivery, tracker }: ServiceUnderTest,
-  changes: Partial<DeliveryContext>,
-) {
+async function deliverOnce({ delivery, tracker }: TestService, changes: Partial<DeliveryContext>) {
   const { trackerId, destinationId } = tracker
   const lane = { trackerId, destinationId, platform: 'meta', isProbe: false }
   return deliverDueBatch({ ...delivery, ...changes }, lane, () => {})
 }
 
-async function storedDeliveries({ database }: ServiceUnderTest) {
+async function storedDeliveries({ database }: TestService) {
   const { rows } = await database.pool.query(
     `select status, status_reason, attempt_count, leased_until, first_sent_at
      from all_deliveries order by id`,
@@ -47,7 +44,7 @@ it('hands back the batch when the lease could end before the answer', async test
   const run = await deliverOnce(service, { leaseSeconds: REQUEST_SECONDS })
   assert.equal(run.claimedCount, 2)
   assert.deepEqual(run.health, { kind: 'untried' })
-  const { requests } = await simulatorSummary(service.simulatorUrl)
+  const { requests } = await readSimulatorSummary(service.simulatorUrl)
   assert.equal(requests, 0)
   assert.deepEqual(await storedDeliveries(service), [HANDED_BACK, HANDED_BACK])
 })
@@ -55,7 +52,7 @@ it('hands back the batch when the lease could end before the answer', async test
 it('sends under a lease that outlasts the answer', async test => {
   const service = await serviceWithWaiting(test, 2)
   await deliverOnce(service, { leaseSeconds: REQUEST_SECONDS + 30 })
-  const { requests, receipts } = await simulatorSummary(service.simulatorUrl)
+  const { requests, receipts } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual({ requests, receipts }, { requests: 1, receipts: 2 })
 })
 
@@ -73,7 +70,7 @@ it('starts no further request of a halved batch when the lease is too short', as
   // Time for one such request, and not for the next.
   const leaseSeconds = REQUEST_SECONDS + slowSeconds / 2
   await deliverOnce(service, { platforms, leaseSeconds })
-  const { requests } = await simulatorSummary(service.simulatorUrl)
+  const { requests } = await readSimulatorSummary(service.simulatorUrl)
   assert.equal(requests, 1)
   assert.deepEqual(await storedDeliveries(service), Array(4).fill(HANDED_BACK))
 })

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { claimGate } from '../../testing/claim-gate.ts'
-import { auditDeliveries } from '../../testing/delivery-audit.ts'
-import { brokenPromises } from '../../testing/delivery-promises.ts'
-import { type DeliveryStory, readStory } from '../../testing/delivery-story.ts'
-import { type StoredLane, storeLanes } from '../../testing/many-lanes.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
-import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
-import { workerProcess } from '../../testing/worker-processes.ts'
-import { eventuallyStatus } from '../../testing/worker-under-test.ts'
+import { createClaimBarrier } from '../../testing/concurrency/lock-barrier.ts'
+import { startWorkerProcess } from '../../testing/crash/worker-process.ts'
+import { type StoredDestination, storeDestinations } from '../../testing/fixtures/deliveries.ts'
+import { waitForStatus } from '../../testing/fixtures/delivery-worker.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
+import {
+  type DeliveryHistory,
+  readDeliveryHistory,
+  recordDeliveryTransitions,
+} from '../../testing/simulation/delivery/history.ts'
+import { findInvariantViolations } from '../../testing/simulation/delivery/invariants.ts'
 import { announceDeliveries } from './destination-queue-store.ts'
 
 const LANES = 6
@@ -25,22 +28,22 @@ const ENVIRONMENT = {
 }
 
 /** On the time of the machine, because real processes read it. */
-async function serviceOfToday(test: TestContext): Promise<ServiceUnderTest> {
+async function serviceOfToday(test: TestContext): Promise<TestService> {
   const startAt = new Date(Date.now() - 1_000).toISOString()
-  const service = await serviceUnderTest(test, { startAt })
-  await auditDeliveries(service.database)
+  const service = await startTestService(test, { startAt })
+  await recordDeliveryTransitions(service.database)
   return service
 }
 
-async function storeEvents(service: ServiceUnderTest): Promise<void> {
+async function storeEvents(service: TestService): Promise<void> {
   const { database, delivery } = service
-  const lanes = await storeLanes(database, delivery.credentialKeys, LANES)
+  const lanes = await storeDestinations(database, delivery.credentialKeys, LANES)
   for (const lane of lanes) await storeEventsOf(service, lane)
 }
 
 async function storeEventsOf(
-  { database, clock }: ServiceUnderTest,
-  { trackerId, destinationId }: StoredLane,
+  { database, clock }: TestService,
+  { trackerId, destinationId }: StoredDestination,
 ): Promise<void> {
   const at = clock.now()
   const numbers = Array.from({ length: LANE_EVENTS }, (_, index) => index + 1)
@@ -53,7 +56,7 @@ async function storeEventsOf(
 }
 
 /** How many events each worker was handed. */
-function sharesOf({ moves }: DeliveryStory): Record<string, number> {
+function sharesOf({ transitions: moves }: DeliveryHistory): Record<string, number> {
   const claims = Map.groupBy(
     moves.filter(({ isClaim }) => isClaim),
     ({ worker }) => worker,
@@ -64,23 +67,24 @@ function sharesOf({ moves }: DeliveryStory): Record<string, number> {
 for (const count of [2, 4]) {
   it(`${count} worker processes share the work, and none sends another's deliveries`, async test => {
     const service = await serviceOfToday(test)
-    const gate = await claimGate(test, service)
+    const gate = await createClaimBarrier(test, service)
     await storeEvents(service)
     await scriptFaults(service.simulatorUrl, [{ delay_ms: 20 }])
     const names = Array.from({ length: count }, (_, index) => `worker-${index + 1}`)
-    const start = (name: string) => workerProcess(test, service, { name, environment: ENVIRONMENT })
+    const start = (name: string) =>
+      startWorkerProcess(test, service, { name, environment: ENVIRONMENT })
     await Promise.all(names.map(start))
     await announceDeliveries(service.database)
     await eventually(`all ${count} are about to claim`, async () => {
-      return (await gate.waiting()).length === count
+      return (await gate.findWaitingWorkers()).length === count
     })
-    await gate.open()
-    await eventuallyStatus(service, 'accepted', { count: EVENTS })
+    await gate.release()
+    await waitForStatus(service, 'accepted', { count: EVENTS })
 
-    const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl)
+    const { receipts, deduplicated } = await readSimulatorSummary(service.simulatorUrl)
     assert.deepEqual([receipts, deduplicated], [EVENTS, 0])
-    const story = await readStory(service)
-    assert.deepEqual(brokenPromises(story, { lostWorkers: new Set() }), [])
+    const story = await readDeliveryHistory(service)
+    assert.deepEqual(findInvariantViolations(story, { lostWorkers: new Set() }), [])
     const shares = sharesOf(story)
     test.diagnostic(JSON.stringify(shares))
     assert.deepEqual(Object.keys(shares).sort(), names)

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type StoredLane, storeLanes, storeWaiting } from '../../testing/many-lanes.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { datasetOf, scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
-import { eventuallyStatus, statusCounts, workerUnderTest } from '../../testing/worker-under-test.ts'
+import {
+  type StoredDestination,
+  storeDestinations,
+  storeQueuedDeliveries,
+} from '../../testing/fixtures/deliveries.ts'
+import {
+  countStatuses,
+  startTestWorker,
+  waitForStatus,
+} from '../../testing/fixtures/delivery-worker.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { datasetOf, readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { createPlatforms, type PlatformRegistry } from '../platforms/registry.ts'
 
 /** For as long as any test lasts: a platform that takes a request and never answers. */
 const FOREVER_MILLISECONDS = 600_000
 
 /** The simulator, waited for without the limits of the worker under test. */
-function patientPlatforms({ simulatorUrl }: ServiceUnderTest): PlatformRegistry {
+function patientPlatforms({ simulatorUrl }: TestService): PlatformRegistry {
   const timeoutMilliseconds = FOREVER_MILLISECONDS
   return createPlatforms({
     baseUrl: simulatorUrl,
@@ -22,7 +30,7 @@ function patientPlatforms({ simulatorUrl }: ServiceUnderTest): PlatformRegistry 
 }
 
 /** How many requests to some datasets were under way at once, at most. */
-function watched(platforms: PlatformRegistry, lanes: readonly StoredLane[]) {
+function watched(platforms: PlatformRegistry, lanes: readonly StoredDestination[]) {
   const datasets = new Set(lanes.map(({ datasetId }) => datasetId))
   const requests = { now: 0, most: 0 }
   const watching = platforms.map(platform => ({
@@ -39,7 +47,7 @@ function watched(platforms: PlatformRegistry, lanes: readonly StoredLane[]) {
   return { platforms: watching, requests }
 }
 
-async function acceptedOf(service: ServiceUnderTest, lanes: readonly StoredLane[]) {
+async function acceptedOf(service: TestService, lanes: readonly StoredDestination[]) {
   const { rows } = await service.database.pool.query(
     `select count(*) from all_deliveries
      where status = 'accepted' and destination_id = any($1::uuid[])`,
@@ -49,38 +57,42 @@ async function acceptedOf(service: ServiceUnderTest, lanes: readonly StoredLane[
 }
 
 it('serves 998 queues while one has 20,000 rows and one platform never answers', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 10 })
+  const service = await startTestService(test, { batchMax: 10 })
   const { database, delivery } = service
-  const lanes = await storeLanes(database, delivery.credentialKeys, 1_000)
-  const [big, dead, ...others] = lanes as [StoredLane, StoredLane, ...StoredLane[]]
-  await storeWaiting(database, [big], 20_000)
-  await storeWaiting(database, [dead], 100)
-  await storeWaiting(database, others, 1)
+  const lanes = await storeDestinations(database, delivery.credentialKeys, 1_000)
+  const [big, dead, ...others] = lanes as [
+    StoredDestination,
+    StoredDestination,
+    ...StoredDestination[],
+  ]
+  await storeQueuedDeliveries(database, [big], 20_000)
+  await storeQueuedDeliveries(database, [dead], 100)
+  await storeQueuedDeliveries(database, others, 1)
   const hang = { match: { dataset: dead.datasetId }, delay_ms: FOREVER_MILLISECONDS }
   await scriptFaults(service.simulatorUrl, [hang])
 
   const platforms = patientPlatforms(service)
-  workerUnderTest(test, service, { context: { platforms } })
+  startTestWorker(test, service, { context: { platforms } })
   await eventually('the others are served', async () => (await acceptedOf(service, others)) === 998)
-  const ofBig = await statusCounts(service, big.trackerId)
+  const ofBig = await countStatuses(service, big.trackerId)
   assert.ok((ofBig.accepted ?? 0) > 0, 'the big lane has its turn as well')
   assert.ok((ofBig.queued ?? 0) > 5_000, `${ofBig.queued} of 20,000 still wait`)
-  assert.deepEqual(await statusCounts(service, dead.trackerId), { queued: 80, sent: 20 })
+  assert.deepEqual(await countStatuses(service, dead.trackerId), { queued: 80, sent: 20 })
 })
 
 it('limits failed destinations to a quarter of its requests', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 1 })
+  const service = await startTestService(test, { batchMax: 1 })
   const { database, delivery } = service
-  const lanes = await storeLanes(database, delivery.credentialKeys, 21)
-  const [healthy, ...dead] = lanes as [StoredLane, ...StoredLane[]]
-  await storeWaiting(database, dead, 2)
+  const lanes = await storeDestinations(database, delivery.credentialKeys, 21)
+  const [healthy, ...dead] = lanes as [StoredDestination, ...StoredDestination[]]
+  await storeQueuedDeliveries(database, dead, 2)
   const refusal = { respond: { status: 503, code: 2, message: 'Service temporarily unavailable' } }
   await scriptFaults(service.simulatorUrl, [refusal])
   const { platforms, requests } = watched(patientPlatforms(service), dead)
   const limits = { requestsMax: 8, pollSeconds: 0.05 }
-  const worker = workerUnderTest(test, service, { limits, context: { platforms } })
+  const worker = startTestWorker(test, service, { limits, context: { platforms } })
   await eventually('each of them has failed', async () => {
-    const { queued = 0, retrying = 0 } = await statusCounts(service)
+    const { queued = 0, retrying = 0 } = await countStatuses(service)
     return queued + retrying === 40 && retrying >= 20
   })
 
@@ -90,13 +102,13 @@ it('limits failed destinations to a quarter of its requests', async test => {
     delay_ms: FOREVER_MILLISECONDS,
   }))
   await scriptFaults(service.simulatorUrl, hang)
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   await eventually('those that it tries again hang', () => requests.now >= 2)
-  await storeWaiting(database, [healthy], 60)
-  await eventuallyStatus(service, 'accepted', { count: 60, trackerId: healthy.trackerId })
+  await storeQueuedDeliveries(database, [healthy], 60)
+  await waitForStatus(service, 'accepted', { count: 60, trackerId: healthy.trackerId })
   assert.deepEqual(requests, { now: 2, most: 2 })
   assert.equal(worker.requestsInFlight() >= 2, true)
   assert.deepEqual(worker.errors, [])
-  const { unique_events } = await simulatorSummary(service.simulatorUrl, healthy.datasetId)
+  const { unique_events } = await readSimulatorSummary(service.simulatorUrl, healthy.datasetId)
   assert.equal(unique_events, 60)
 })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { outboundEvent } from '../../testing/outbound-event.ts'
+import { sampleOutboundEvent } from '../../testing/fixtures/sample-events.ts'
 import type { SendAnswer } from '../platforms/platform.ts'
 import { hasFreeText, redactSentValues } from './send-events.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const EVENTS = [
-  outboundEvent(),
-  outboundEvent({
+  sampleOutboundEvent(),
+  sampleOutboundEvent({
     digests: { em: [DIGEST], ge: [hash('sha256', 'f')] },
     plain: { client_user_agent: 'Mozilla "5.0"', client_ip_address: '81.2.69.160', lead_id: '4' },
   }),
@@ -36,7 +36,7 @@ it('redacts sent values everywhere and in any letter case', () => {
 
 it('leaves all other text, members and numbers unchanged', () => {
   const answer = answerOf(`Invalid parameter ${hash('sha256', 'somebody else')}`)
-  const sent = [...EVENTS, outboundEvent({ plain: { fb_login_id: 'message' } })]
+  const sent = [...EVENTS, sampleOutboundEvent({ plain: { fb_login_id: 'message' } })]
   assert.deepEqual(redactSentValues(answer, sent), answer)
   const accepted = { ...answer, error: null, answer: { events_received: 2, messages: [] } }
   assert.equal(redactSentValues(accepted, EVENTS), accepted)
@@ -50,7 +50,7 @@ it('leaves no part of a value at the end of a truncated text', () => {
 
 /** The message as it is kept when this was sent. */
 function keptMessage(message: string, plain: Record<string, string>): string | undefined {
-  return redactSentValues(answerOf(message), [outboundEvent({ plain })]).error?.message
+  return redactSentValues(answerOf(message), [sampleOutboundEvent({ plain })]).error?.message
 }
 
 it('redacts values of six characters and leaves shorter ones', () => {

@@ -1,48 +1,48 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import {
-  platformTargetOf,
+  findPlatformTarget,
+  readSimulatorSummary,
   restoreTokens,
   revokeToken,
   scriptFaults,
-  simulatorSummary,
-} from '../../testing/simulator-controls.ts'
+} from '../../testing/fixtures/simulator.ts'
 import type { DestinationStatusChange } from './delivery-context.ts'
 import { findDestination } from './destination-store.ts'
 
-async function submitMany(service: ServiceUnderTest, count: number): Promise<void> {
+async function submitMany(service: TestService, count: number): Promise<void> {
   for (let order = 1; order <= count; order += 1) {
     const reply = await service.submit(samplePurchase({ event_id: `order-${order}` }))
     assert.equal(reply.status, 202)
   }
 }
 
-async function statusCounts(service: ServiceUnderTest): Promise<Record<string, number>> {
+async function statusCounts(service: TestService): Promise<Record<string, number>> {
   const { rows } = await service.database.pool.query(
     `select status || '/' || attempt_count as what, count(*) from all_deliveries group by 1 order by 1`,
   )
   return Object.fromEntries(rows.map(row => [row.what, row.count]))
 }
 
-async function destinationOf({ database, tracker }: ServiceUnderTest) {
+async function destinationOf({ database, tracker }: TestService) {
   const destination = await findDestination(database, tracker.trackerId, tracker.destinationId)
   assert.ok(destination)
   return destination
 }
 
-function watchMoves(service: ServiceUnderTest): DestinationStatusChange[] {
+function watchMoves(service: TestService): DestinationStatusChange[] {
   const moves: DestinationStatusChange[] = []
   service.delivery.onDestinationStatusChanged = move => void moves.push(move)
   return moves
 }
 
 it('pauses a destination with a revoked token and counts no attempt', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 2 })
+  const service = await startTestService(test, { batchMax: 2 })
   const moves = watchMoves(service)
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   await submitMany(service, 5)
   assert.equal(await service.deliver(), 2)
@@ -50,7 +50,7 @@ it('pauses a destination with a revoked token and counts no attempt', async test
   const { status, statusReason } = await destinationOf(service)
   assert.equal(status, 'inactive')
   assert.match(statusReason ?? '', /^The platform rejects the credential \(code 190\): \S/)
-  assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 1)
+  assert.equal((await readSimulatorSummary(service.simulatorUrl)).requests, 1)
   assert.deepEqual(moves, [
     {
       trackerId: service.tracker.trackerId,
@@ -71,16 +71,16 @@ it('pauses a destination with a revoked token and counts no attempt', async test
 })
 
 it('probes with one event at growing intervals, without repeated alerts', async test => {
-  const service = await serviceUnderTest(test)
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const service = await startTestService(test)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   await submitMany(service, 3)
   await service.deliver()
   const moves = watchMoves(service)
   for (const seconds of [60, 120, 240, 480, 960, 1_920, 3_600, 3_600]) {
-    service.clock.forward(seconds - 1)
+    service.clock.advance(seconds - 1)
     assert.equal(await service.deliver(), 0)
-    service.clock.forward(1)
+    service.clock.advance(1)
     assert.equal(await service.deliver(), 1)
   }
   assert.deepEqual(await statusCounts(service), { 'queued/0': 3 })
@@ -95,14 +95,14 @@ it('probes with one event at growing intervals, without repeated alerts', async 
 })
 
 it('resumes at the first successful probe and drains the queue', async test => {
-  const service = await serviceUnderTest(test)
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const service = await startTestService(test)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   await submitMany(service, 4)
   await service.deliver()
   await restoreTokens(service.simulatorUrl)
   const moves = watchMoves(service)
-  service.clock.forward(60)
+  service.clock.advance(60)
   assert.equal(await service.deliver(), 4)
   assert.deepEqual(await statusCounts(service), { 'accepted/1': 4 })
   const { status, statusReason, failedProbes } = await destinationOf(service)
@@ -111,12 +111,12 @@ it('resumes at the first successful probe and drains the queue', async test => {
     moves.map(move => [move.status, move.reason]),
     [['active', null]],
   )
-  const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl)
+  const { receipts, deduplicated } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, deduplicated], [4, 0])
 })
 
 it('resumes even if the probed event is rejected', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [
     { times: 1, respond: { status: 403, code: 200, message: 'Permission missing' } },
     { times: 1, respond: { status: 400, code: 100, subcode: 2_804_003 } },
@@ -127,43 +127,43 @@ it('resumes even if the probed event is rejected', async test => {
     (await destinationOf(service)).statusReason ?? '',
     /rejects the configuration \(code 200\)/,
   )
-  service.clock.forward(60)
+  service.clock.advance(60)
   await service.deliver()
   assert.equal((await destinationOf(service)).status, 'active')
   assert.deepEqual(await statusCounts(service), { 'accepted/1': 2, 'failed:permanent/1': 1 })
 })
 
 it('delays probes of an unreachable platform', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [
     { times: 1, respond: { status: 401, code: 190 } },
     { respond: { status: 503, code: 2 } },
   ])
   await submitMany(service, 5)
   await service.deliver()
-  service.clock.forward(60)
+  service.clock.advance(60)
   assert.equal(await service.deliver(), 1)
-  assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 2)
+  assert.equal((await readSimulatorSummary(service.simulatorUrl)).requests, 2)
   assert.equal((await destinationOf(service)).status, 'inactive')
-  service.clock.forward(119)
+  service.clock.advance(119)
   assert.equal(await service.deliver(), 0)
-  service.clock.forward(1)
+  service.clock.advance(1)
   assert.equal(await service.deliver(), 1)
 })
 
 it('expires events whose window ends while the destination is paused', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 401, code: 190 } }])
   await submitMany(service, 3)
   await service.deliver()
-  service.clock.forward(8 * 86_400)
+  service.clock.advance(8 * 86_400)
   assert.equal(await service.deliver(), 3)
   assert.deepEqual(await statusCounts(service), { 'expired/0': 3 })
-  assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 1)
+  assert.equal((await readSimulatorSummary(service.simulatorUrl)).requests, 1)
 })
 
 it('pauses a destination whose credential another key sealed, with the reason', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const keys = service.delivery.credentialKeys
   service.delivery.credentialKeys = { current: randomBytes(32), previous: [randomBytes(32)] }
   await submitMany(service, 2)
@@ -176,7 +176,7 @@ it('pauses a destination whose credential another key sealed, with the reason', 
     "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
   )
   service.delivery.credentialKeys = keys
-  service.clock.forward(60)
+  service.clock.advance(60)
   await service.deliver()
   assert.deepEqual(await statusCounts(service), { 'accepted/1': 2 })
 })

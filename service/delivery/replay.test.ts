@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
-import { statusCounts } from '../../testing/worker-under-test.ts'
+import { countStatuses } from '../../testing/fixtures/delivery-worker.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 
 const REFUSE_ALL = [{ respond: { status: 400, code: 100, subcode: 2_804_048 } }]
 const NOTHING = { queued: 0, expired: 0, payload_expired: 0, capped: false }
 
-function replay(service: ServiceUnderTest, options: object = {}) {
+function replay(service: TestService, options: object = {}) {
   return service.request('POST', '/api/v1/deliveries/replay', options)
 }
 
 /** So many purchases that the platform has refused; it takes the next ones. Ids are 1, 2, ... */
 async function withFailures(
-  service: ServiceUnderTest,
+  service: TestService,
   count: number,
   changesOf: (order: number) => Record<string, unknown> = () => ({}),
 ): Promise<void> {
@@ -29,7 +29,7 @@ async function withFailures(
   await scriptFaults(service.simulatorUrl, [])
 }
 
-async function queuedIds({ database: { pool } }: ServiceUnderTest): Promise<number[]> {
+async function queuedIds({ database: { pool } }: TestService): Promise<number[]> {
   const { rows } = await pool.query(
     `select id from all_deliveries where status = 'queued' order by id`,
   )
@@ -37,9 +37,9 @@ async function queuedIds({ database: { pool } }: ServiceUnderTest): Promise<numb
 }
 
 it('200 sends failed deliveries again and shows their history', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withFailures(service, 3)
-  assert.deepEqual(await statusCounts(service), { 'failed:permanent': 3 })
+  assert.deepEqual(await countStatuses(service), { 'failed:permanent': 3 })
 
   const { status, body } = await replay(service)
   assert.equal(status, 200)
@@ -49,13 +49,13 @@ it('200 sends failed deliveries again and shows their history', async test => {
   assert.match(waiting.explanation, /^Waiting to be sent again: it was replayed at 2026-11-21T12/)
 
   assert.equal(await service.deliver(), 3)
-  assert.deepEqual(await statusCounts(service), { accepted: 3 })
+  assert.deepEqual(await countStatuses(service), { accepted: 3 })
   const [sent] = (await service.read('order-1')).body.deliveries
   assert.equal(sent.attempt_count >= 2, true)
 })
 
 it('200 for a body that is absent, empty, null or without members', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const json = { headers: { 'content-type': 'application/json' } }
   for (const options of [{}, { rawBody: '', ...json }, { body: null }, { body: {} }]) {
     const { status, body } = await replay(service, options)
@@ -64,7 +64,7 @@ it('200 for a body that is absent, empty, null or without members', async test =
 })
 
 it('200 replays only matching deliveries, each once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withFailures(service, 6, order => ({ event_name: order > 3 ? 'Lead' : 'Purchase' }))
   const byIds = await replay(service, { body: { delivery_ids: [1, 1, 5, 99] } })
   assert.equal(byIds.body.queued, 2)
@@ -79,7 +79,7 @@ it('200 replays only matching deliveries, each once', async test => {
 })
 
 it('200 replays the newest events first, up to the limit, and reports that it was capped', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withFailures(service, 5, order => ({ event_time: `2026-11-21T11:0${order}:00Z` }))
   const first = await replay(service, { body: { limit: 2 } })
   assert.deepEqual(first.body, { ...NOTHING, queued: 2, capped: true })
@@ -89,21 +89,21 @@ it('200 replays the newest events first, up to the limit, and reports that it wa
 })
 
 it('200 counts deliveries that are too old or without payload, unchanged', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const old = { event_time: '2026-11-14T13:00:00Z' }
   await withFailures(service, 3, order => (order === 1 ? old : {}))
   await service.database.pool.query(`delete from event_payloads where event_id = 'order-2'`)
   // One minute before the end it would be too old by the time the platform reads it.
-  service.clock.forward(3_540)
+  service.clock.advance(3_540)
   for (const again of [false, true]) {
     const { body } = await replay(service)
     assert.deepEqual(body, { ...NOTHING, queued: again ? 0 : 1, expired: 1, payload_expired: 1 })
   }
-  assert.deepEqual(await statusCounts(service), { 'failed:permanent': 2, queued: 1 })
+  assert.deepEqual(await countStatuses(service), { 'failed:permanent': 2, queued: 1 })
 })
 
 it('200 ignores deliveries that did not fail or belong to another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_id: 'accepted' }))
   await service.deliver()
   await withFailures(service, 1)
@@ -111,27 +111,27 @@ it('200 ignores deliveries that did not fail or belong to another tracker', asyn
   const { body } = await replay(service, { secret: stranger.trackerSecret })
   assert.deepEqual(body, NOTHING)
   await replay(service)
-  assert.deepEqual(await statusCounts(service), { accepted: 1, queued: 1 })
+  assert.deepEqual(await countStatuses(service), { accepted: 1, queued: 1 })
 })
 
 it('200 for two concurrent replays, which share the deliveries', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withFailures(service, 40)
   const replies = await Promise.all(Array.from({ length: 8 }, () => replay(service)))
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
   const queued = replies.reduce((sum, { body }) => sum + body.queued, 0)
   assert.equal(queued, 40)
   assert.equal(await service.deliver(), 40)
-  assert.equal((await simulatorSummary(service.simulatorUrl)).receipts, 40)
+  assert.equal((await readSimulatorSummary(service.simulatorUrl)).receipts, 40)
 })
 
 it('401 without a secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await replay(service, { secret: null })).status, 401)
 })
 
 it('422 names every invalid field', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const body = { delivery_ids: [0, '7', 1.5, 2 ** 53], event_name: '', limit: 0 }
   const reply = await replay(service, { body })
   assert.equal(reply.status, 422)
@@ -149,17 +149,17 @@ it('422 names every invalid field', async test => {
 })
 
 it('restarts the retry schedule and keeps counting attempts', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase())
   for (const seconds of [0, 5, 30]) {
-    service.clock.forward(seconds)
+    service.clock.advance(seconds)
     await service.deliver()
   }
   await scriptFaults(service.simulatorUrl, REFUSE_ALL)
-  service.clock.forward(120)
+  service.clock.advance(120)
   await service.deliver()
-  assert.deepEqual(await statusCounts(service), { 'failed:permanent': 1 })
+  assert.deepEqual(await countStatuses(service), { 'failed:permanent': 1 })
 
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
   await replay(service)
@@ -171,16 +171,16 @@ it('restarts the retry schedule and keeps counting attempts', async test => {
 })
 
 it('marks a replay that may count twice', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withFailures(service, 1)
   const sentence = /first sent more than 48 hours before, so the platform may count it twice/
-  service.clock.forward(48 * 3_600)
+  service.clock.advance(48 * 3_600)
   await replay(service)
   assert.doesNotMatch((await service.read('order-1')).body.deliveries[0].explanation, sentence)
 
   await scriptFaults(service.simulatorUrl, REFUSE_ALL)
   await service.deliver()
-  service.clock.forward(1)
+  service.clock.advance(1)
   await replay(service)
   assert.match((await service.read('order-1')).body.deliveries[0].explanation, sentence)
   await scriptFaults(service.simulatorUrl, [])

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import pg from 'pg'
-import { eventually } from '../../testing/program-under-test.ts'
-import { TestClock } from '../../testing/test-clock.ts'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { TestClock } from '../../testing/fixtures/test-clock.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import { everyDestination, resealCredentials } from './credential-store.ts'
 import { insertDestination } from './destination-store.ts'
 import { type CredentialKeys, openCredential, sealCredential } from './sealed-credential.ts'
@@ -17,7 +17,7 @@ const AT = new TestClock().now()
 
 /** A store with a tracker, and a way to give it destinations sealed with a key of one's choice. */
 async function storeOfCredentials(test: TestContext) {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const trackerId = randomUUID()
   const tracker = { id: trackerId, createdAt: AT }
   await insertTrackerWithWorkspace(database, tracker)

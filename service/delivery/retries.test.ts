@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 
 const UNAVAILABLE = { respond: { status: 503, code: 2, message: 'Service unavailable' } }
 
@@ -12,17 +12,17 @@ interface Receipt {
   deduplicated: boolean
 }
 
-async function deliveryOf(service: ServiceUnderTest, eventId = 'order-1001') {
+async function deliveryOf(service: TestService, eventId = 'order-1001') {
   const { body } = await service.read(eventId)
   return body.deliveries[0]
 }
 
-async function receipts(service: ServiceUnderTest): Promise<Receipt[]> {
+async function receipts(service: TestService): Promise<Receipt[]> {
   return (await service.received()).events as unknown as Receipt[]
 }
 
 it('retries after the backoff and explains what happened and when it continues', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, ...UNAVAILABLE }])
   await service.submit(samplePurchase())
   assert.equal(await service.deliver(), 1)
@@ -36,9 +36,9 @@ it('retries after the backoff and explains what happened and when it continues',
     'The first attempt failed. Code 2: Service unavailable. ' +
       'It is tried again at 2026-11-21T12:00:05.000Z.',
   )
-  service.clock.forward(4.999)
+  service.clock.advance(4.999)
   assert.equal(await service.deliver(), 0)
-  service.clock.forward(0.001)
+  service.clock.advance(0.001)
   assert.equal(await service.deliver(), 1)
   const done = await deliveryOf(service)
   assert.deepEqual([done.status, done.attempt_count], ['accepted', 2])
@@ -46,7 +46,7 @@ it('retries after the backoff and explains what happened and when it continues',
 })
 
 it('waits longer after each attempt and keeps the event ID and time', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_time: '2026-11-21T11:30:00Z' }))
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store' }])
   const waits = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200]
@@ -56,7 +56,7 @@ it('waits longer after each attempt and keeps the event ID and time', async test
     assert.equal(attempt_count, attempt + 1)
     const waited = Date.parse(next_attempt_at) - service.clock.now().getTime()
     assert.equal(waited, seconds * 1_000)
-    service.clock.forward(seconds)
+    service.clock.advance(seconds)
   }
   const all = await receipts(service)
   assert.equal(all.length, waits.length)
@@ -68,14 +68,14 @@ it('waits longer after each attempt and keeps the event ID and time', async test
 })
 
 it('retries an event with an unknown outcome, which the platform counts once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
   await service.submit(samplePurchase())
   await service.deliver()
   const unclear = await deliveryOf(service)
   assert.equal(unclear.status, 'retrying')
   assert.equal(unclear.last_error.class, 'unknown')
-  service.clock.forward(5)
+  service.clock.advance(5)
   await service.deliver()
   assert.equal((await deliveryOf(service)).status, 'accepted')
   const twice = await receipts(service)
@@ -86,7 +86,7 @@ it('retries an event with an unknown outcome, which the platform counts once', a
 })
 
 it('honors the wait of a throttling platform and counts no failure', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const headers = { 'x-app-usage': '{"call_count":100,"total_time":25,"total_cputime":25}' }
   const respond = { status: 400, code: 4, subcode: 1_504_022, headers }
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond }])
@@ -94,17 +94,17 @@ it('honors the wait of a throttling platform and counts no failure', async test 
   await service.deliver()
   const { status, next_attempt_at } = await deliveryOf(service)
   assert.deepEqual([status, next_attempt_at], ['retrying', '2026-11-21T12:01:00.000Z'])
-  service.clock.forward(60)
+  service.clock.advance(60)
   await service.deliver()
   assert.equal((await deliveryOf(service)).status, 'accepted')
 })
 
 it('stores every request with its answer and links the event to them', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, ...UNAVAILABLE }])
   await service.submit(samplePurchase())
   await service.deliver()
-  service.clock.forward(5)
+  service.clock.advance(5)
   await service.deliver()
   const { rows } = await service.database.pool.query(
     `select outcome, http_status, event_count, is_test, trace_id, answer, started_at
@@ -145,16 +145,16 @@ it('stores every request with its answer and links the event to them', async tes
 })
 
 it('fails with an explanation when the window would end before the next attempt', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const almostOver = '2026-11-14T12:01:10Z'
   await service.submit(samplePurchase({ event_time: almostOver }))
   await scriptFaults(service.simulatorUrl, [UNAVAILABLE])
   await service.deliver()
-  service.clock.forward(5)
+  service.clock.advance(5)
   await service.deliver()
   const given = await deliveryOf(service)
   assert.deepEqual([given.status, given.attempt_count], ['retrying', 2])
-  service.clock.forward(40)
+  service.clock.advance(40)
   await service.deliver()
   const { status, attempt_count, explanation, next_attempt_at } = await deliveryOf(service)
   assert.deepEqual([status, attempt_count, next_attempt_at], ['failed:unknown', 2, null])
@@ -162,30 +162,30 @@ it('fails with an explanation when the window would end before the next attempt'
 })
 
 it('expires an event that was never sent within its window', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_time: '2026-11-14T12:30:00Z' }))
-  service.clock.forward(1_800)
+  service.clock.advance(1_800)
   assert.equal(await service.deliver(), 1)
   const { status, attempt_count, explanation } = await deliveryOf(service)
   assert.deepEqual([status, attempt_count], ['expired', 0])
   assert.match(explanation, /^Not sent: the event of 2026-11-14T12:30:00.000Z is older/)
-  assert.equal((await simulatorSummary(service.simulatorUrl)).requests, 0)
+  assert.equal((await readSimulatorSummary(service.simulatorUrl)).requests, 0)
 })
 
 it('does not expire an event whose worker died while sending it', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_time: '2026-11-14T12:02:00Z' }))
   await service.database.pool.query(
     `update delivery_queue set status = 'sent', attempt_count = 1, leased_until = created_at`,
   )
-  service.clock.forward(120)
+  service.clock.advance(120)
   await service.deliver()
   const { status, attempt_count } = await deliveryOf(service)
   assert.deepEqual([status, attempt_count], ['failed:unknown', 1])
 })
 
 it('delivers a store visit of last month', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const visit = { action_source: 'physical_store', event_time: '2026-10-21T12:00:00Z' }
   await service.submit(samplePurchase(visit))
   await service.deliver()
@@ -193,11 +193,11 @@ it('delivers a store visit of last month', async test => {
 })
 
 it('clamps a future event time to the time of receipt in every attempt', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_time: '2026-11-21T12:04:00Z' }))
   await scriptFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
   await service.deliver()
-  service.clock.forward(5)
+  service.clock.advance(5)
   await service.deliver()
   const times = (await receipts(service)).map(({ event_time }) => event_time)
   const received = Date.parse('2026-11-21T12:00:00Z') / 1_000

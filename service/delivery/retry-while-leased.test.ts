@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { simulatorSummary } from '../../testing/simulator-controls.ts'
-import { storeProxy } from '../../testing/store-proxy.ts'
-import { submitFor } from '../../testing/worker-under-test.ts'
+import { startDatabaseProxy } from '../../testing/crash/database-proxy.ts'
+import { submitPurchases } from '../../testing/fixtures/delivery-worker.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary } from '../../testing/fixtures/simulator.ts'
 import { openDatabase } from '../db/database.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
@@ -15,9 +15,9 @@ const EVENTS = 5
 
 /** Events that wait, and a worker whose way to the store can break. */
 async function workerBehindProxy(test: TestContext) {
-  const service = await serviceUnderTest(test)
-  await submitFor(service, service.tracker, EVENTS)
-  const proxy = await storeProxy(test, service.connectionString)
+  const service = await startTestService(test)
+  await submitPurchases(service, service.tracker, EVENTS)
+  const proxy = await startDatabaseProxy(test, service.connectionString)
   const database = openDatabase({
     connectionString: proxy.connectionString,
     connectionsMax: 3,
@@ -59,7 +59,7 @@ async function workerBehindProxy(test: TestContext) {
 }
 
 /** All that the store counts of what was sent, and what the platform got. */
-async function outcomeOf({ database, simulatorUrl }: ServiceUnderTest) {
+async function outcomeOf({ database, simulatorUrl }: TestService) {
   const { rows } = await database.pool.query(
     `select
        (select count(*) from all_deliveries where status = 'accepted' and attempt_count = 1
@@ -69,7 +69,7 @@ async function outcomeOf({ database, simulatorUrl }: ServiceUnderTest) {
        (select sum(accepted)::integer from sent_counts) as sent,
        (select sum(events)::integer from sent_key_counts where match_key = 'em') as with_email`,
   )
-  const { requests, deduplicated } = await simulatorSummary(simulatorUrl)
+  const { requests, deduplicated } = await readSimulatorSummary(simulatorUrl)
   return { ...rows[0], requests, deduplicated }
 }
 
@@ -86,8 +86,8 @@ const ONCE = {
 it('settles an answer that arrived while the database was unavailable', async test => {
   const { service, proxy, counted, deliver } = await workerBehindProxy(test)
   const run = await deliver(() => {
-    proxy.cut()
-    delay(500).then(proxy.mend)
+    proxy.disconnect()
+    delay(500).then(proxy.reconnect)
   })
   assert.equal(run.health.kind, 'works')
   assert.deepEqual(await outcomeOf(service), ONCE)
@@ -103,7 +103,7 @@ for (const [what, text] of [
   it(`counts once a ${what} that was committed and whose confirmation was lost`, async test => {
     const { service, proxy, counted, deliver } = await workerBehindProxy(test)
     let isLost = false
-    proxy.loseAnswerTo(text).then(() => {
+    proxy.dropResponseTo(text).then(() => {
       isLost = true
     })
     const run = await deliver(() => {})
@@ -118,10 +118,10 @@ for (const [what, text] of [
 it('writes nothing after another worker claimed its deliveries', async test => {
   const { service, proxy, deliver } = await workerBehindProxy(test)
   await deliver(() => {
-    proxy.cut()
+    proxy.disconnect()
     service.database.pool
       .query(`update delivery_queue set leased_until = leased_until + interval '1 minute'`)
-      .then(proxy.mend)
+      .then(proxy.reconnect)
   })
   const { settled, attempts, counted } = await outcomeOf(service)
   assert.deepEqual({ settled, attempts, counted }, { settled: 0, attempts: 1, counted: 0 })
@@ -134,7 +134,7 @@ it('gives up before the lease ends, or after five seconds when stopping', async 
   const startedAt = monotonicSeconds()
   let isStopping = false
   const stopWhenAnswered = () => {
-    proxy.cut()
+    proxy.disconnect()
     isStopping = true
   }
   const running = deliver(stopWhenAnswered, { leaseSeconds, isStopping: () => isStopping })

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
-import { ledgerEntry, storeEntries } from '../../testing/stored-events.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { ledgerEntry, storeEntries } from '../../testing/fixtures/stored-events.ts'
 
-async function deliveryOf(service: ServiceUnderTest, eventId = 'order-1001') {
+async function deliveryOf(service: TestService, eventId = 'order-1001') {
   const { body } = await service.read(eventId)
   return body.deliveries[0]
 }
 
 /** A withdrawal that another process has just committed: nothing that waits was touched yet. */
-async function withdraw(service: ServiceUnderTest, key: string): Promise<void> {
+async function withdraw(service: TestService, key: string): Promise<void> {
   const { trackerId } = service.tracker
   const withdrawal = {
     trackerId,
@@ -44,7 +44,7 @@ const LOCAL_FAULTS: Record<string, [changes: Record<string, unknown>, message: R
 
 for (const [fault, [changes, message]] of Object.entries(LOCAL_FAULTS)) {
   it(`fails ${fault} alone and without a request`, async test => {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     await service.submit(samplePurchase({ event_id: 'good' }))
     assert.equal((await service.submit(samplePurchase(changes))).status, 202)
     assert.equal(await service.deliver(), 2)
@@ -54,16 +54,16 @@ for (const [fault, [changes, message]] of Object.entries(LOCAL_FAULTS)) {
     assert.match(last_error.message, message)
     assert.match(explanation, /^Not sent, because the platform would refuse it\. /)
     assert.equal((await deliveryOf(service, 'good')).status, 'accepted')
-    const { requests, refused_requests } = await simulatorSummary(service.simulatorUrl)
+    const { requests, refused_requests } = await readSimulatorSummary(service.simulatorUrl)
     assert.deepEqual([requests, refused_requests], [1, 0])
   })
 }
 
 it('skips a delivery whose visitor withdrew between acceptance and sending', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-another', visitor_id: 'visitor-2' }))
-  service.clock.forward(1)
+  service.clock.advance(1)
   await withdraw(service, 'visitor-1')
   await service.deliver()
   const { status, attempt_count, explanation } = await deliveryOf(service)
@@ -74,21 +74,21 @@ it('skips a delivery whose visitor withdrew between acceptance and sending', asy
 })
 
 it('skips a retry whose visitor withdrew after the first attempt', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase())
   await service.deliver()
   await withdraw(service, 'visitor-1')
-  service.clock.forward(5)
+  service.clock.advance(5)
   await service.deliver()
   const { status, attempt_count } = await deliveryOf(service)
   assert.deepEqual([status, attempt_count], ['skipped:consent', 1])
 })
 
 it('sends an event with consent captured after the withdrawal', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withdraw(service, 'visitor-1')
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   const consent = { ad_user_data: 'granted', captured_at: '2026-11-21T12:30:00Z' }
   await service.submit(samplePurchase({ consent }))
   await service.deliver()
@@ -96,7 +96,7 @@ it('sends an event with consent captured after the withdrawal', async test => {
 })
 
 it('fails an event whose identity payload has expired, with an explanation', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.database.pool.query('delete from event_payloads')
   await service.deliver()
@@ -106,7 +106,7 @@ it('fails an event whose identity payload has expired, with an explanation', asy
 })
 
 it("fails the one invalid event with the platform's code and delivers the others", async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const bad = samplePurchase({ event_id: 'bad' })
   await service.submit(bad)
   for (let order = 1; order <= 20; order += 1) {
@@ -123,7 +123,7 @@ it("fails the one invalid event with the platform's code and delivers the others
     'The platform rejected the event permanently. Code 100/2804048: No such thing. ' +
       'Correct the data and send it under a new event_id.',
   )
-  const { receipts, deduplicated, requests } = await simulatorSummary(service.simulatorUrl)
+  const { receipts, deduplicated, requests } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, deduplicated], [20, 0])
   assert.ok(requests <= 11, `${requests} requests`)
 })

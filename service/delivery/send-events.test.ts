@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
-import { outboundEvent } from '../../testing/outbound-event.ts'
-import { scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
+import { sampleOutboundEvent } from '../../testing/fixtures/sample-events.ts'
+import { readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { metaPlatform } from '../platforms/meta/client.ts'
 import type { OutboundEvent, SendOutcome } from '../platforms/platform.ts'
 import { type OutboundDelivery, type Sender, type SentRequest, sendEvents } from './send-events.ts'
@@ -62,7 +62,7 @@ async function send(
 function batch(size: number, odd: Record<number, Partial<OutboundEvent>> = {}): OutboundDelivery[] {
   return Array.from({ length: size }, (_, index) => ({
     id: index + 1,
-    event: outboundEvent({ eventId: `event-${index + 1}`, ...odd[index + 1] }),
+    event: sampleOutboundEvent({ eventId: `event-${index + 1}`, ...odd[index + 1] }),
   }))
 }
 
@@ -83,7 +83,7 @@ it('isolates the one invalid event of a thousand and sends the others', async te
   assert.deepEqual(idsOf(decided, 'permanent'), [613])
   assert.equal(idsOf(decided, 'accepted').length, 999)
   assert.ok(requests.length <= 21, `${requests.length} requests`)
-  const { receipts, deduplicated } = await simulatorSummary(url)
+  const { receipts, deduplicated } = await readSimulatorSummary(url)
   assert.deepEqual([receipts, deduplicated], [999, 0])
 })
 

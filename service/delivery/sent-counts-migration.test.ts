@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { finishDeliveries } from '../../testing/finish-deliveries.ts'
-import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { finishDeliveries } from '../../testing/fixtures/deliveries.ts'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
 
 const MIGRATION = join(import.meta.dirname, '..', 'migrations', '0007-sent-counts.sql')
 
 it('0007 counts deliveries accepted in the previous days, none older or undecided', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const { pool } = database
   const eventIds = ['a', 'b', 'c', 'd', 'e']
   await storeEntries(

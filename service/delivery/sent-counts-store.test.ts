@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { countMatchKeys, countSentOfDay } from './sent-counts-store.ts'
 
 const DAY = '2026-11-21'
@@ -10,25 +10,25 @@ const DAY = '2026-11-21'
 async function serviceThatSent(
   test: TestContext,
   events: readonly Record<string, unknown>[],
-): Promise<ServiceUnderTest> {
-  const service = await serviceUnderTest(test)
+): Promise<TestService> {
+  const service = await startTestService(test)
   for (const [index, changes] of events.entries()) await submit(service, { ...changes }, index)
   await service.deliver()
   return service
 }
 
-async function submit(service: ServiceUnderTest, changes: Record<string, unknown>, number = 0) {
+async function submit(service: TestService, changes: Record<string, unknown>, number = 0) {
   const event_id = `event-${number}`
   const { status, text } = await service.submit(samplePurchase({ event_id, ...changes }))
   assert.equal(status, 202, text)
 }
 
-function matchKeys({ database, tracker }: ServiceUnderTest, from = DAY, until = DAY) {
+function matchKeys({ database, tracker }: TestService, from = DAY, until = DAY) {
   const { trackerId, destinationId } = tracker
   return countMatchKeys(database, { trackerId, destinationId, from, until })
 }
 
-function sentOfDay({ database, tracker }: ServiceUnderTest, day = DAY) {
+function sentOfDay({ database, tracker }: TestService, day = DAY) {
   const { trackerId, destinationId } = tracker
   return countSentOfDay(database, { trackerId, destinationId, day })
 }
@@ -60,7 +60,7 @@ it('counts a click id that was joined from an earlier visit', async test => {
 
 it('sums the days of a range, both ends included', async test => {
   const service = await serviceThatSent(test, [{}])
-  service.clock.forward(86_400)
+  service.clock.advance(86_400)
   await submit(service, {}, 1)
   await service.deliver()
   const eventsOf = async (from: string, until: string) =>
@@ -91,14 +91,14 @@ it('separates the day of sending from the day of the event', async test => {
 })
 
 it('counts an event with a future time on its day of receipt', async test => {
-  const service = await serviceUnderTest(test, { startAt: '2026-11-21T23:59:00Z' })
+  const service = await startTestService(test, { startAt: '2026-11-21T23:59:00Z' })
   await submit(service, { event_time: '2026-11-22T00:01:00Z' })
   await service.deliver()
   assert.deepEqual(await sentOfDay(service), [{ eventName: 'Purchase', ...NONE, accepted: 1 }])
 })
 
 it('counts test events separately and without their identifiers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const path = `/api/v1/destinations/${service.tracker.destinationId}`
   const body = { enabled: true, test_event_code: 'TEST1' }
   await service.request('PATCH', `${path}/test-mode`, { body })
@@ -119,12 +119,12 @@ it('counts test events separately and without their identifiers', async test => 
 })
 
 it('counts an attempt without an answer and the acceptance after it', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store', times: 2 }])
   await submit(service, {})
   await service.deliver()
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    service.clock.forward(60)
+    service.clock.advance(60)
     await service.deliver()
   }
   assert.deepEqual(await sentOfDay(service), [
@@ -133,7 +133,7 @@ it('counts an attempt without an answer and the acceptance after it', async test
 })
 
 it('counts no rejected or unsent event, and a replay once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const refusal = { status: 400, code: 100, message: 'Invalid parameter' }
   await scriptFaults(service.simulatorUrl, [{ respond: refusal, times: 1 }])
   await submit(service, {})

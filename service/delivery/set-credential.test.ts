@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
 import {
-  platformTargetOf,
+  startTestWorker,
+  submitPurchases,
+  waitForStatus,
+} from '../../testing/fixtures/delivery-worker.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import {
+  findPlatformTarget,
+  readSimulatorSummary,
   revokeToken,
   scriptFaults,
-  simulatorSummary,
-} from '../../testing/simulator-controls.ts'
-import { eventuallyStatus, submitFor, workerUnderTest } from '../../testing/worker-under-test.ts'
+} from '../../testing/fixtures/simulator.ts'
 import { listenForNotifications } from '../db/notification-listener.ts'
 import { setCredential } from './credential-store.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
@@ -17,7 +21,7 @@ import { DELIVERY_CHANNEL } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
 
 async function setToken(
-  { database, delivery, tracker, clock }: ServiceUnderTest,
+  { database, delivery, tracker, clock }: TestService,
   accessToken: string,
   datasetId: string | null = null,
 ): Promise<boolean> {
@@ -27,21 +31,21 @@ async function setToken(
   return setCredential(database, delivery.credentialKeys, change)
 }
 
-async function destinationOf({ database, tracker }: ServiceUnderTest) {
+async function destinationOf({ database, tracker }: TestService) {
   const destination = await findDestination(database, tracker.trackerId, tracker.destinationId)
   assert.ok(destination)
   return destination
 }
 
-async function attemptCounts({ database }: ServiceUnderTest): Promise<Record<string, number>> {
+async function attemptCounts({ database }: TestService): Promise<Record<string, number>> {
   const { rows } = await database.pool.query(
     `select status || '/' || attempt_count as what, count(*) from all_deliveries group by 1 order by 1`,
   )
   return Object.fromEntries(rows.map(row => [row.what, row.count]))
 }
 
-async function revokeCurrentToken(service: ServiceUnderTest): Promise<void> {
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+async function revokeCurrentToken(service: TestService): Promise<void> {
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
 }
 
@@ -64,16 +68,16 @@ function interrupted(
   }))
 }
 
-function watchMoves(service: ServiceUnderTest): DestinationStatusChange['status'][] {
+function watchMoves(service: TestService): DestinationStatusChange['status'][] {
   const moves: DestinationStatusChange['status'][] = []
   service.delivery.onDestinationStatusChanged = ({ status }) => void moves.push(status)
   return moves
 }
 
 it('resumes a paused destination and drains it without waiting for a probe', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 3 })
+  const service = await startTestService(test, { batchMax: 3 })
   await revokeCurrentToken(service)
-  await submitFor(service, service.tracker, 7)
+  await submitPurchases(service, service.tracker, 7)
   await service.deliver()
   assert.equal((await destinationOf(service)).status, 'inactive')
   assert.equal(await service.deliver(), 0)
@@ -81,16 +85,16 @@ it('resumes a paused destination and drains it without waiting for a probe', asy
   assert.equal(await setToken(service, 'a-new-token'), true)
   const { status, statusReason, failedProbes } = await destinationOf(service)
   assert.deepEqual([status, statusReason, failedProbes], ['active', null, 0])
-  assert.equal((await platformTargetOf(service, service.tracker)).accessToken, 'a-new-token')
+  assert.equal((await findPlatformTarget(service, service.tracker)).accessToken, 'a-new-token')
   assert.equal(await service.deliver(), 7)
   assert.deepEqual(await attemptCounts(service), { 'accepted/1': 7 })
 })
 
 it('wakes a sleeping worker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await revokeCurrentToken(service)
-  await submitFor(service, service.tracker, 3)
-  const worker = workerUnderTest(test, service)
+  await submitPurchases(service, service.tracker, 3)
+  const worker = startTestWorker(test, service)
   const notices = await listenForNotifications({
     connectionString: service.connectionString,
     channel: DELIVERY_CHANNEL,
@@ -101,17 +105,17 @@ it('wakes a sleeping worker', async test => {
   await eventually('the destination is paused', async () => {
     return (await destinationOf(service)).status === 'inactive'
   })
-  await eventuallyStatus(service, 'queued', { count: 3 })
+  await waitForStatus(service, 'queued', { count: 3 })
   await setToken(service, 'a-new-token')
-  await eventuallyStatus(service, 'accepted', { count: 3 })
+  await waitForStatus(service, 'accepted', { count: 3 })
 })
 
 it('keeps or changes the dataset and leaves the rest of the configuration', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const before = await destinationOf(service)
   await setToken(service, 'a-new-token')
   assert.deepEqual((await destinationOf(service)).config, before.config)
-  service.clock.forward(1)
+  service.clock.advance(1)
   await setToken(service, 'another-token', '1234567890123456')
   assert.deepEqual(await destinationOf(service), {
     ...before,
@@ -119,28 +123,28 @@ it('keeps or changes the dataset and leaves the rest of the configuration', asyn
     sealedCredential: (await destinationOf(service)).sealedCredential,
     updatedAt: service.clock.now(),
   })
-  await submitFor(service, service.tracker, 1)
+  await submitPurchases(service, service.tracker, 1)
   await service.deliver()
-  const { receipts } = await simulatorSummary(service.simulatorUrl, '1234567890123456')
+  const { receipts } = await readSimulatorSummary(service.simulatorUrl, '1234567890123456')
   assert.equal(receipts, 1)
 })
 
 it('reports an unknown destination and changes none of another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const other = await service.newTracker()
   const { trackerId } = service.tracker
   const { destinationId } = other
   const change = { trackerId, destinationId, accessToken: 'x', config: {}, at: new Date(0) }
   const { credentialKeys } = service.delivery
   assert.equal(await setCredential(service.database, credentialKeys, change), false)
-  assert.notEqual((await platformTargetOf(service, other)).accessToken, 'x')
+  assert.notEqual((await findPlatformTarget(service, other)).accessToken, 'x')
 })
 
 it('is not paused by a late rejection of the previous credential', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const moves = watchMoves(service)
   await revokeCurrentToken(service)
-  await submitFor(service, service.tracker, 4)
+  await submitPurchases(service, service.tracker, 4)
   const happen = () => setToken(service, 'a-new-token')
   service.delivery.platforms = interrupted(service.delivery, happen)
   assert.equal(await service.deliver(), 8)
@@ -151,22 +155,22 @@ it('is not paused by a late rejection of the previous credential', async test =>
 })
 
 it('ignores a late rejected probe of the previous credential', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await revokeCurrentToken(service)
-  await submitFor(service, service.tracker, 2)
+  await submitPurchases(service, service.tracker, 2)
   await service.deliver()
-  service.clock.forward(60)
+  service.clock.advance(60)
   refuseAnotherMeanwhile(service)
   assert.equal(await service.deliver(), 1)
   await isPausedByItsOwnAnswer(service)
 })
 
 it('ignores a late successful probe of the previous credential', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 401, code: 190 } }])
-  await submitFor(service, service.tracker, 2)
+  await submitPurchases(service, service.tracker, 2)
   await service.deliver()
-  service.clock.forward(60)
+  service.clock.advance(60)
   const moves = watchMoves(service)
   refuseAnotherMeanwhile(service)
   assert.equal(await service.deliver(), 1)
@@ -175,7 +179,7 @@ it('ignores a late successful probe of the previous credential', async test => {
 })
 
 /** While the next request is under way, a new credential is set and refused in its turn. */
-function refuseAnotherMeanwhile(service: ServiceUnderTest): void {
+function refuseAnotherMeanwhile(service: TestService): void {
   const { trackerId, destinationId } = service.tracker
   const context = { ...service.delivery }
   service.delivery.platforms = interrupted(service.delivery, async () => {
@@ -190,7 +194,7 @@ function refuseAnotherMeanwhile(service: ServiceUnderTest): void {
   })
 }
 
-async function isPausedByItsOwnAnswer(service: ServiceUnderTest): Promise<void> {
+async function isPausedByItsOwnAnswer(service: TestService): Promise<void> {
   const { status, statusReason, failedProbes } = await destinationOf(service)
   assert.deepEqual([status, failedProbes], ['inactive', 0])
   assert.match(statusReason ?? '', /rejects the configuration \(code 200\)/)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { simulatorSummary } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { readSimulatorSummary } from '../../testing/fixtures/simulator.ts'
 
 /** As the operation setDestinationTestMode will leave a destination. */
 async function setTestMode(
-  { database, tracker }: ServiceUnderTest,
+  { database, tracker }: TestService,
   { code, until }: { code: string | null; until: string | null },
 ): Promise<void> {
   await database.query
@@ -17,7 +17,7 @@ async function setTestMode(
 }
 
 /** Makes what waits in the lane test events or live ones, by id. */
-async function submitMixed(service: ServiceUnderTest): Promise<void> {
+async function submitMixed(service: TestService): Promise<void> {
   for (let order = 1; order <= 6; order += 1) {
     await service.submit(samplePurchase({ event_id: `order-${order}` }))
   }
@@ -27,11 +27,11 @@ async function submitMixed(service: ServiceUnderTest): Promise<void> {
 }
 
 it('never mixes test events and live events in a request', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitMixed(service)
   await setTestMode(service, { code: 'TEST12345', until: '2026-11-22T12:00:00Z' })
   assert.equal(await service.deliver(), 6)
-  const { requests, receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
+  const { requests, receipts, test_receipts } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([requests, receipts, test_receipts], [2, 3, 3])
   const { events } = await service.received()
   const tested = (events as unknown as { event_id: string; test_event_code: string | null }[])
@@ -43,7 +43,7 @@ it('never mixes test events and live events in a request', async test => {
 })
 
 it('marks events as test events only while test mode is on', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await setTestMode(service, { code: 'TEST12345', until: '2026-11-21T13:00:00Z' })
   await service.submit(samplePurchase({ event_id: 'during' }))
   const tracker = await service.newTracker()
@@ -52,16 +52,16 @@ it('marks events as test events only while test mode is on', async test => {
   await service.deliver()
   const during = (await service.read('during')).body.deliveries[0]
   assert.deepEqual([during.is_test, during.status], [true, 'accepted'])
-  const { receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
+  const { receipts, test_receipts } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, test_receipts], [1, 1])
 })
 
 it('never sends a test event as a live one, even without a code', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitMixed(service)
   await setTestMode(service, { code: null, until: null })
   assert.equal(await service.deliver(), 6)
-  const { receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
+  const { receipts, test_receipts } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, test_receipts], [3, 0])
   const { body } = await service.read('order-2')
   assert.deepEqual(

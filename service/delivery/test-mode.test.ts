@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 function switchTo(
-  service: ServiceUnderTest,
+  service: TestService,
   body: unknown,
   { destination = service.tracker.destinationId, ...options }: Record<string, unknown> = {},
 ) {
@@ -13,14 +13,14 @@ function switchTo(
 }
 
 /** Submits one purchase and tells whether its delivery is a test. */
-async function isTest(service: ServiceUnderTest, eventId: string): Promise<boolean> {
+async function isTest(service: TestService, eventId: string): Promise<boolean> {
   await service.submit(samplePurchase({ event_id: eventId }))
   const { body } = await service.read(eventId)
   return body.deliveries[0].is_test
 }
 
 it('200 makes the next event a test event until it is switched off', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal(await isTest(service, 'before'), false)
   const on = await switchTo(service, { enabled: true, test_event_code: 'TEST00007' })
   assert.deepEqual([on.status, on.body.test_mode], [200, true])
@@ -42,7 +42,7 @@ it('200 makes the next event a test event until it is switched off', async test 
 })
 
 it('200 returns the destination without its credential', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { body, text } = await switchTo(service, { enabled: true, test_event_code: 'TEST00007' })
   const { destinationId, trackerId, workspaceId } = service.tracker
   const { config, ...destination } = body.destination
@@ -68,18 +68,18 @@ it('200 returns the destination without its credential', async test => {
 })
 
 it('switches off after a day', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await switchTo(service, { enabled: true })
-  service.clock.forward(86_399)
+  service.clock.advance(86_399)
   assert.equal(await isTest(service, 'last'), true)
-  service.clock.forward(1)
+  service.clock.advance(1)
   // What another process does not see at once is seen after half a second.
   await switchTo(service, { enabled: false })
   assert.equal(await isTest(service, 'first'), false)
 })
 
 it('shows test mode as off after its end', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await switchTo(service, { enabled: true })
   const { pool } = service.database
   await pool.query(`update destinations set test_mode_until = $1`, [service.clock.now()])
@@ -91,7 +91,7 @@ it('shows test mode as off after its end', async test => {
 })
 
 it('never switches on without a code, and keeps an existing code', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const codeAfter = async (body: unknown) => {
     const reply = await switchTo(service, body)
     assert.equal(reply.status, 200, reply.text)
@@ -106,12 +106,12 @@ it('never switches on without a code, and keeps an existing code', async test =>
 })
 
 it('401 without a secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await switchTo(service, { enabled: true }, { secret: null })).status, 401)
 })
 
 it("404 for another tracker's destination and for an invalid id", async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const stranger = await service.newTracker()
   const nobodys = '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11'
   for (const destination of [
@@ -136,7 +136,7 @@ it("404 for another tracker's destination and for an invalid id", async test => 
 })
 
 it('422 names every invalid field', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const long = 'x'.repeat(101)
   for (const [body, fields] of [
     [undefined, ['enabled']],
@@ -155,7 +155,7 @@ it('422 names every invalid field', async test => {
 })
 
 it('200 for two concurrent switches: the later one wins completely', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const codes = ['TEST1', 'TEST2', 'TEST3', 'TEST4']
   const replies = await Promise.all(
     codes.map(test_event_code => switchTo(service, { enabled: true, test_event_code })),

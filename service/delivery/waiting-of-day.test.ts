@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import {
   DESTINATION_ID,
   ledgerEntry,
@@ -7,14 +8,13 @@ import {
   STORED_AT,
   storeEntries,
   TRACKER_ID,
-} from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+} from '../../testing/fixtures/stored-events.ts'
 import { countWaitingOfDay } from './backlog-store.ts'
 
 const DAY = { from: new Date('2026-11-21T00:00:00Z'), until: new Date('2026-11-22T00:00:00Z') }
 
 it('counts the waiting deliveries of a day and those that may have arrived', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const yesterday = new Date(STORED_AT.getTime() - 86_400_000)
   const ahead = new Date(STORED_AT.getTime() + 86_400_000)
   const entries = [

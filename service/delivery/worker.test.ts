@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { datasetOf, scriptFaults, simulatorSummary } from '../../testing/simulator-controls.ts'
 import {
-  eventuallyStatus,
-  statusCounts,
-  submitFor,
-  workerUnderTest,
-} from '../../testing/worker-under-test.ts'
+  countStatuses,
+  startTestWorker,
+  submitPurchases,
+  waitForStatus,
+} from '../../testing/fixtures/delivery-worker.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { datasetOf, readSimulatorSummary, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 
 /** The platform itself, with an eye on how many requests are under way. */
@@ -36,107 +36,107 @@ function counted({ platforms }: DeliveryContext) {
 }
 
 it('drains many queues within its limits and sends nothing twice', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 2 })
+  const service = await startTestService(test, { batchMax: 2 })
   const trackers = [service.tracker]
   for (let number = 1; number < 12; number += 1) trackers.push(await service.newTracker())
-  for (const tracker of trackers) await submitFor(service, tracker, 5)
+  for (const tracker of trackers) await submitPurchases(service, tracker, 5)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 30 }])
 
   const { platforms, most } = counted(service.delivery)
   const limits = { requestsMax: 3, destinationRequestsMax: 2 }
-  const worker = workerUnderTest(test, service, { limits, context: { platforms } })
-  await eventuallyStatus(service, 'accepted', { count: 60 })
+  const worker = startTestWorker(test, service, { limits, context: { platforms } })
+  await waitForStatus(service, 'accepted', { count: 60 })
   await worker.stop()
   assert.deepEqual(worker.errors, [])
-  assert.deepEqual(await statusCounts(service), { accepted: 60 })
-  const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl)
+  assert.deepEqual(await countStatuses(service), { accepted: 60 })
+  const { receipts, deduplicated } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, deduplicated], [60, 0])
   assert.ok(most.all <= 3, `${most.all} requests at once`)
   assert.ok(most.lane <= 2, `${most.lane} requests at once to one lane`)
 })
 
 it('shares the work with another worker and sends no event twice', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 3 })
+  const service = await startTestService(test, { batchMax: 3 })
   const other = await service.newTracker()
-  await submitFor(service, service.tracker, 40)
-  await submitFor(service, other, 40)
-  const workers = [workerUnderTest(test, service), workerUnderTest(test, service)]
-  await eventuallyStatus(service, 'accepted', { count: 80 })
+  await submitPurchases(service, service.tracker, 40)
+  await submitPurchases(service, other, 40)
+  const workers = [startTestWorker(test, service), startTestWorker(test, service)]
+  await waitForStatus(service, 'accepted', { count: 80 })
   for (const worker of workers) await worker.stop()
-  const { receipts, deduplicated } = await simulatorSummary(service.simulatorUrl)
+  const { receipts, deduplicated } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, deduplicated], [80, 0])
 })
 
 it('sleeps until it is woken', async test => {
-  const service = await serviceUnderTest(test)
-  await submitFor(service, service.tracker, 1)
+  const service = await startTestService(test)
+  await submitPurchases(service, service.tracker, 1)
   const { pool } = service.database
   await pool.query(
     `update delivery_queue set next_attempt_at = next_attempt_at + interval '1 minute'`,
   )
   const looked = Promise.withResolvers<void>()
-  const worker = workerUnderTest(test, service, { onPoll: async () => looked.resolve() })
+  const worker = startTestWorker(test, service, { onPoll: async () => looked.resolve() })
   await looked.promise
   // By then it has read the clock for this look; what becomes due later is for the next one.
   await new Promise(setImmediate)
-  service.clock.forward(60)
-  assert.deepEqual(await statusCounts(service), { queued: 1 })
+  service.clock.advance(60)
+  assert.deepEqual(await countStatuses(service), { queued: 1 })
   worker.wake()
-  await eventuallyStatus(service, 'accepted', { count: 1 })
+  await waitForStatus(service, 'accepted', { count: 1 })
 })
 
 it('polls when it is not woken', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const looked = Promise.withResolvers<void>()
   const onPoll = async () => looked.resolve()
-  workerUnderTest(test, service, { onPoll, limits: { pollSeconds: 0.05 } })
+  startTestWorker(test, service, { onPoll, limits: { pollSeconds: 0.05 } })
   await looked.promise
-  await submitFor(service, service.tracker, 1)
-  await eventuallyStatus(service, 'accepted', { count: 1 })
+  await submitPurchases(service, service.tracker, 1)
+  await waitForStatus(service, 'accepted', { count: 1 })
 })
 
 it('delivers test events right after the live ones, without waiting for a poll', async test => {
-  const service = await serviceUnderTest(test)
-  await submitFor(service, service.tracker, 4)
+  const service = await startTestService(test)
+  await submitPurchases(service, service.tracker, 4)
   const { pool } = service.database
   await pool.query(`update destinations set test_event_code = 'TEST12345'`)
   await pool.query('update delivery_queue set is_test = id % 2 = 0')
-  workerUnderTest(test, service, { limits: { destinationRequestsMax: 1 } })
-  await eventuallyStatus(service, 'accepted', { count: 4 })
-  const { receipts, test_receipts } = await simulatorSummary(service.simulatorUrl)
+  startTestWorker(test, service, { limits: { destinationRequestsMax: 1 } })
+  await waitForStatus(service, 'accepted', { count: 4 })
+  const { receipts, test_receipts } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, test_receipts], [2, 2])
 })
 
 it('settles the requests in flight before it stops, and claims nothing new', async test => {
-  const service = await serviceUnderTest(test)
-  await submitFor(service, service.tracker, 3)
+  const service = await startTestService(test)
+  await submitPurchases(service, service.tracker, 3)
   await scriptFaults(service.simulatorUrl, [{ delay_ms: 500 }])
-  const worker = workerUnderTest(test, service)
+  const worker = startTestWorker(test, service)
   await eventually('the platform has the events', async () => {
-    const { receipts } = await simulatorSummary(service.simulatorUrl)
+    const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 3
   })
   await worker.stop()
-  assert.deepEqual(await statusCounts(service), { accepted: 3 })
+  assert.deepEqual(await countStatuses(service), { accepted: 3 })
 
   const other = await service.newTracker()
-  await submitFor(service, other, 1)
+  await submitPurchases(service, other, 1)
   worker.wake()
-  assert.deepEqual(await statusCounts(service, other.trackerId), { queued: 1 })
+  assert.deepEqual(await countStatuses(service, other.trackerId), { queued: 1 })
 })
 
 it('hands back the rest of a halved batch when it stops', async test => {
-  const service = await serviceUnderTest(test)
-  await submitFor(service, service.tracker, 8)
+  const service = await startTestService(test)
+  await submitPurchases(service, service.tracker, 8)
   const respond = { status: 400, code: 100, subcode: 2_804_048 }
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond }, { delay_ms: 500 }])
-  const worker = workerUnderTest(test, service)
+  const worker = startTestWorker(test, service)
   await eventually('the first half is under way', async () => {
-    const { receipts } = await simulatorSummary(service.simulatorUrl)
+    const { receipts } = await readSimulatorSummary(service.simulatorUrl)
     return receipts === 4
   })
   await worker.stop()
-  assert.deepEqual(await statusCounts(service), { accepted: 4, queued: 4 })
+  assert.deepEqual(await countStatuses(service), { accepted: 4, queued: 4 })
   const { rows } = await service.database.pool.query(
     `select distinct status_reason, attempt_count from all_deliveries where status = 'queued'`,
   )
@@ -144,8 +144,8 @@ it('hands back the rest of a halved batch when it stops', async test => {
 })
 
 it('stops immediately when it has nothing to do', async test => {
-  const service = await serviceUnderTest(test)
-  const worker = workerUnderTest(test, service)
+  const service = await startTestService(test)
+  const worker = startTestWorker(test, service)
   await worker.stop()
   await worker.stop()
   assert.deepEqual(worker.errors, [])

@@ -5,7 +5,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { it } from 'node:test'
 import { createOpenapiDocument } from '@signalbox/contract/openapi-document.ts'
 import { verifySignedDocument } from '@signalbox/contract/verify-openapi.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const CONTRACT = '/openapi.json'
 const KEYS = '/.well-known/jwks.json'
@@ -13,7 +13,7 @@ const SECURITY = '/.well-known/security.txt'
 const CONTACT = 'https://shop.example/security'
 
 it('serves the contract without authentication, signed with a key of the key set', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const contract = await get(service, CONTRACT)
   const keys = await get(service, KEYS)
   assert.equal(contract.status, 200)
@@ -27,7 +27,7 @@ it('serves the contract without authentication, signed with a key of the key set
 })
 
 it('serves only public keys, each marked as development or release', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { body } = await service.request('GET', KEYS, { secret: null })
   assert.equal(body.keys.length, 1)
   const { x, kid, ...rest } = body.keys[0]
@@ -43,7 +43,7 @@ it('serves only public keys, each marked as development or release', async test 
 })
 
 it('serves the same bytes and ETag to every caller', async test => {
-  const service = await serviceUnderTest(test, { securityContact: CONTACT })
+  const service = await startTestService(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, KEYS, SECURITY]) {
     const first = await get(service, path)
     assert.match(first.headers.get('etag') ?? '', /^"[\w-]{43}"$/)
@@ -62,7 +62,7 @@ it('serves the same bytes and ETag to every caller', async test => {
 })
 
 it('allows caching and reading by any page, and nothing else in a browser', async test => {
-  const service = await serviceUnderTest(test, { securityContact: CONTACT })
+  const service = await startTestService(test, { securityContact: CONTACT })
   for (const [path, type] of [
     [CONTRACT, 'application/json; charset=utf-8'],
     [KEYS, 'application/json; charset=utf-8'],
@@ -81,7 +81,7 @@ it('allows caching and reading by any page, and nothing else in a browser', asyn
 })
 
 it('returns 304 without a body for a matching If-None-Match and 200 otherwise', async test => {
-  const service = await serviceUnderTest(test, { securityContact: CONTACT })
+  const service = await startTestService(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, KEYS, SECURITY]) {
     const etag = (await get(service, path)).headers.get('etag') ?? ''
     for (const [status, value] of [
@@ -107,7 +107,7 @@ it('returns 304 without a body for a matching If-None-Match and 200 otherwise', 
 })
 
 it('uses the public origin and ignores the Host header', async test => {
-  const service = await serviceUnderTest(test, { securityContact: CONTACT })
+  const service = await startTestService(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, SECURITY]) {
     const { port } = new URL(service.url)
     const socket = connect(Number(port), '127.0.0.1')
@@ -123,7 +123,7 @@ it('uses the public origin and ignores the Host header', async test => {
 })
 
 it('returns 404 for security.txt without a configured contact', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.request('GET', SECURITY, { secret: null })
   assert.equal(reply.status, 404)
   assert.deepEqual(reply.body, { message: 'There is nothing at this path.' })
@@ -131,7 +131,7 @@ it('returns 404 for security.txt without a configured contact', async test => {
 })
 
 it('returns 405 with Allow for every other method', async test => {
-  const service = await serviceUnderTest(test, { securityContact: CONTACT })
+  const service = await startTestService(test, { securityContact: CONTACT })
   for (const path of [CONTRACT, KEYS, SECURITY]) {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const reply = await service.request(method, path, { secret: null })
@@ -158,7 +158,7 @@ function assertPublic(headers: Headers): void {
   assert.match(headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
 }
 
-async function get({ url }: ServiceUnderTest, path: string, options: RequestInit = {}) {
+async function get({ url }: TestService, path: string, options: RequestInit = {}) {
   const response = await fetch(url + path, options)
   const { status, headers } = response
   return { status, headers, text: await response.text() }

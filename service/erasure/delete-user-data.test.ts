@@ -1,40 +1,40 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { dumpAsText, findEmailTraces } from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import {
   type Reply,
   type RequestOptions,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../../testing/service-under-test.ts'
-import { storedText, tracesOf } from '../../testing/stored-text.ts'
+  startTestService,
+  type TestService,
+} from '../../testing/fixtures/service.ts'
 
 const PATH = '/api/v1/user-data'
 const EMAIL = 'jane@example.com'
 const DIGEST = hash('sha256', EMAIL)
 
 function forget(
-  service: ServiceUnderTest,
+  service: TestService,
   body: unknown = { identifier_hash: DIGEST },
   options: RequestOptions = {},
 ): Promise<Reply> {
   return service.request('DELETE', PATH, { body, ...options })
 }
 
-async function isForgotten(service: ServiceUnderTest, eventId: string): Promise<boolean> {
+async function isForgotten(service: TestService, eventId: string): Promise<boolean> {
   return (await service.read(eventId)).body.event.payload_expired
 }
 
 it('keeps the event and its value and removes the identity', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const clicked = {
     event_source: 'https://shop.example/checkout?fbclid=AbC123#top',
     click_ids: { gclid: 'gclid-1' },
   }
   await service.submit(samplePurchase(clicked))
-  assert.ok(tracesOf(EMAIL, DIGEST, await storedText(service.database)).length > 0)
-  service.clock.forward(60)
+  assert.ok(findEmailTraces(EMAIL, DIGEST, await dumpAsText(service.database)).length > 0)
+  service.clock.advance(60)
   const reply = await forget(service)
   assert.equal(reply.status, 200)
   const { deletion_request_id, ...rest } = reply.body
@@ -57,16 +57,16 @@ it('keeps the event and its value and removes the identity', async test => {
     session: null,
   })
   assert.equal(event.consent.decision.outcome, 'granted')
-  const stored = await storedText(service.database)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, stored), [])
+  const stored = await dumpAsText(service.database)
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, stored), [])
   for (const trace of ['visitor-1', 'Mozilla', 'gclid-1', 'AbC123']) {
     assert.ok(!stored.includes(trace), trace)
   }
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, service.logged()), [])
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, service.logged()), [])
 })
 
 it('keeps the data of other people and other trackers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const john = { visitor_id: 'visitor-2', user_data: { em: 'john@example.com' } }
   await service.submit(samplePurchase({ event_id: 'of-john', ...john }))
   await service.submit(samplePurchase())
@@ -86,17 +86,17 @@ it('keeps the data of other people and other trackers', async test => {
 })
 
 it('returns 200 with a receipt for an unknown person', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await forget(service)
   assert.deepEqual([reply.status, reply.body.events_updated], [200, 0])
   assert.deepEqual([reply.body.sessions_updated, reply.body.duplicate], [0, false])
 })
 
 it('returns the same receipt in any letter case and erases newer events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   const first = await forget(service)
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   // Stores an event as a process without the suppression would.
   await service.database.pool.query('delete from erased_identifiers')
   await service.submit(samplePurchase({ event_id: 'since' }))
@@ -112,7 +112,7 @@ it('returns the same receipt in any letter case and erases newer events', async 
 })
 
 it('searches only the requested identifier type', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const people: Record<string, [user_data: Record<string, string>, identifier: string]> = {
     email: [{ em: EMAIL }, EMAIL],
     phone: [{ ph: '+49 1512 3456789' }, '4915123456789'],
@@ -134,7 +134,7 @@ it('searches only the requested identifier type', async test => {
 })
 
 it('finds a person by visitor ID alone', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [visitor_id, identifier] of [
     [' Jane@Example.com', EMAIL],
     ['+49 1512 3456789', '4915123456789'],
@@ -150,7 +150,7 @@ it('finds a person by visitor ID alone', async test => {
 })
 
 it('erases anonymous events of the same visitor and keeps other people of that browser', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const submit = (event_id: string, changes: object) =>
     service.submit(samplePurchase({ event_id, ...changes }))
   await submit('named', {})
@@ -170,7 +170,7 @@ it('erases anonymous events of the same visitor and keeps other people of that b
 })
 
 it('deletes a withdrawal under the digest and keeps it under other keys', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit({
     event_name: 'consent_withdrawal',
     consent_basis: 'consent',
@@ -179,7 +179,7 @@ it('deletes a withdrawal under the digest and keeps it under other keys', async 
     user_data: { em: EMAIL },
   })
   await forget(service)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, await storedText(service.database)), [])
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, await dumpAsText(service.database)), [])
   await service.submit(samplePurchase({ user_data: { client_user_agent: 'Mozilla/5.0' } }))
   const [delivery] = (await service.read('order-1001')).body.deliveries
   assert.equal(delivery.status, 'skipped:consent')
@@ -187,7 +187,7 @@ it('deletes a withdrawal under the digest and keeps it under other keys', async 
 })
 
 it('deletes withdrawals under a raw visitor ID without a payload', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const withdraw = (visitor_id: string) =>
     service.submit({
       event_name: 'consent_withdrawal',
@@ -212,7 +212,7 @@ it('deletes withdrawals under a raw visitor ID without a payload', async test =>
 })
 
 it('returns one receipt for concurrent equal requests and counts each event once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (let order = 1; order <= 20; order += 1) {
     await service.submit(samplePurchase({ event_id: `order-${order}` }))
   }
@@ -225,14 +225,14 @@ it('returns one receipt for concurrent equal requests and counts each event once
 })
 
 it('returns 401 without a secret and 415 without JSON', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await forget(service, { identifier_hash: DIGEST }, { secret: null })).status, 401)
   const headers = { 'content-type': 'text/plain' }
   assert.equal((await service.request('DELETE', PATH, { rawBody: 'x', headers })).status, 415)
 })
 
 it('returns 422 naming every invalid field without its value', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const wrong: [body: unknown, fields: string[]][] = [
     [null, ['identifier_hash']],
     [{}, ['identifier_hash']],
@@ -248,7 +248,7 @@ it('returns 422 naming every invalid field without its value', async test => {
     const reply = await forget(service, body)
     assert.equal(reply.status, 422, JSON.stringify(body))
     assert.deepEqual(Object.keys(reply.body.errors), fields)
-    assert.deepEqual(tracesOf(EMAIL, DIGEST, reply.text), [])
+    assert.deepEqual(findEmailTraces(EMAIL, DIGEST, reply.text), [])
   }
   const { message } = (await forget(service, { identifier_hash: EMAIL })).body
   assert.equal(
@@ -258,5 +258,5 @@ it('returns 422 naming every invalid field without its value', async test => {
   assert.equal((await service.request('DELETE', PATH)).status, 422)
   const { rows } = await service.database.pool.query('select from deletion_requests')
   assert.equal(rows.length, 0)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, service.logged()), [])
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, service.logged()), [])
 })

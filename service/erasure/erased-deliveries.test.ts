@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
-import { storedText, tracesOf } from '../../testing/stored-text.ts'
+import { dumpAsText, findEmailTraces } from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { sleepInDatabase } from '../db/database.ts'
 import { deliverDueBatch } from '../delivery/deliver-batch.ts'
 import { findDueQueues } from '../delivery/destination-queue-store.ts'
@@ -22,18 +22,18 @@ const ECHO = {
   user_msg: 'No user jane@example.com',
 }
 
-async function forget(service: ServiceUnderTest) {
+async function forget(service: TestService) {
   const body = { identifier_hash: DIGEST }
   const reply = await service.request('DELETE', '/api/v1/user-data', { body })
   assert.equal(reply.status, 200, reply.text)
   return reply.body
 }
 
-async function deliveryOf(service: ServiceUnderTest, eventId = 'order-1001') {
+async function deliveryOf(service: TestService, eventId = 'order-1001') {
   return (await service.read(eventId)).body.deliveries[0]
 }
 
-async function counts({ database }: ServiceUnderTest) {
+async function counts({ database }: TestService) {
   const { rows } = await database.pool.query(
     `select (select sum(events)::integer from event_counts) as events,
        sum(planned)::integer as planned, sum(accepted)::integer as accepted from delivery_counts`,
@@ -42,7 +42,7 @@ async function counts({ database }: ServiceUnderTest) {
 }
 
 it('stops queued deliveries of the person only', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   await service.submit(samplePurchase({ event_id: 'tried' }))
   await service.deliver()
@@ -50,7 +50,7 @@ it('stops queued deliveries of the person only', async test => {
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-john', ...JOHN }))
   assert.deepEqual(await counts(service), { events: 3, planned: 3, accepted: 0 })
-  service.clock.forward(60)
+  service.clock.advance(60)
   await forget(service)
   for (const eventId of ['order-1001', 'tried']) {
     const stopped = await deliveryOf(service, eventId)
@@ -69,7 +69,7 @@ it('stops queued deliveries of the person only', async test => {
 })
 
 it('keeps the outcomes of earlier deliveries and deletes the platform answers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
   await service.submit(samplePurchase())
   await service.deliver()
@@ -94,7 +94,7 @@ it('keeps the outcomes of earlier deliveries and deletes the platform answers', 
 })
 
 it('keeps the count of accepted deliveries', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.deliver()
   await forget(service)
@@ -107,15 +107,18 @@ it('discards the answer of a request in flight and sends no retry', async test =
     [{ status: 503, code: 2, message: 'jane@example.com later' }, 'skipped:consent'],
     [ECHO, 'failed:permanent'],
   ] as const) {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     await service.submit(samplePurchase())
     await scriptFaults(service.simulatorUrl, [{ times: 1, respond }])
     await deliverWhile(service, () => forget(service))
     const { last_error, platform_response, ...delivery } = await deliveryOf(service)
     assert.deepEqual([delivery.status, delivery.next_attempt_at], [status, null])
     assert.deepEqual([last_error.message, platform_response.attempts[0].answer], ['', null])
-    assert.deepEqual(tracesOf('jane@example.com', DIGEST, await storedText(service.database)), [])
-    service.clock.forward(60)
+    assert.deepEqual(
+      findEmailTraces('jane@example.com', DIGEST, await dumpAsText(service.database)),
+      [],
+    )
+    service.clock.advance(60)
     assert.equal(await service.deliver(), 0)
     assert.equal((await service.received()).count, 0)
     const replay = await service.request('POST', '/api/v1/deliveries/replay')
@@ -124,7 +127,7 @@ it('discards the answer of a request in flight and sends no retry', async test =
 })
 
 it('counts a delivery that is accepted during the erasure', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await deliverWhile(service, () => forget(service))
   assert.equal((await deliveryOf(service)).status, 'accepted')
@@ -132,7 +135,7 @@ it('counts a delivery that is accepted during the erasure', async test => {
 })
 
 it('clears an answer that arrived before the payload was deleted', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
   const holder = await service.database.pool.connect()
@@ -147,12 +150,15 @@ it('clears an answer that arrived before the payload was deleted', async test =>
   await holder.query('rollback')
   holder.release()
   await erasing
-  assert.deepEqual(tracesOf('jane@example.com', DIGEST, await storedText(service.database)), [])
+  assert.deepEqual(
+    findEmailTraces('jane@example.com', DIGEST, await dumpAsText(service.database)),
+    [],
+  )
   assert.equal((await deliveryOf(service)).status, 'failed:permanent')
 })
 
 /** Whether a statement waits for a locked row. */
-async function isBlocked({ database }: ServiceUnderTest): Promise<boolean> {
+async function isBlocked({ database }: TestService): Promise<boolean> {
   const { rows } = await database.pool.query(
     `select from pg_stat_activity
      where datname = current_database() and wait_event = 'transactionid'`,
@@ -161,7 +167,7 @@ async function isBlocked({ database }: ServiceUnderTest): Promise<boolean> {
 }
 
 it('stores no platform answer that belongs to no delivery', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-john', ...JOHN }))
   // The request with both events is refused, and each event alone is accepted.
@@ -175,7 +181,7 @@ it('stores no platform answer that belongs to no delivery', async test => {
 })
 
 it('stores no platform answer for a worker with an expired lease', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { database } = service
   await service.submit(samplePurchase())
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: ECHO }])
@@ -188,7 +194,7 @@ it('stores no platform answer for a worker with an expired lease', async test =>
 
 /** Sends due deliveries and runs a callback while the request is in flight. */
 async function deliverWhile(
-  { database, delivery, clock }: ServiceUnderTest,
+  { database, delivery, clock }: TestService,
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
   const platforms = delivery.platforms.map(platform => ({
@@ -205,7 +211,7 @@ async function deliverWhile(
 }
 
 it('skips a delivery that a worker is settling until the next call', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { database, tracker, clock } = service
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'free' }))

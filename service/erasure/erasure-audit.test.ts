@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { atOnce } from '../../testing/at-once.ts'
-import { entriesOf, failCommitsOf, refuseEntries } from '../../testing/audit-entries.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { tracesOf } from '../../testing/stored-text.ts'
+import { runSimultaneously } from '../../testing/concurrency/lock-barrier.ts'
+import { blockAuditWrites, failCommits, readAuditEntries } from '../../testing/fixtures/audit.ts'
+import { findEmailTraces } from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EMAIL = 'jane@example.com'
 const DIGEST = hash('sha256', EMAIL)
 
-function forget(service: ServiceUnderTest, options: object = {}) {
+function forget(service: TestService, options: object = {}) {
   const body = { identifier_hash: DIGEST, identifier_type: 'email' }
   return service.request('DELETE', '/api/v1/user-data', { body, ...options })
 }
 
-async function written({ database, tracker }: ServiceUnderTest) {
-  return entriesOf(database, tracker.workspaceId, 'user_data.erased')
+async function written({ database, tracker }: TestService) {
+  return readAuditEntries(database, tracker.workspaceId, 'user_data.erased')
 }
 
 it('records an erasure with counts and receipt, without the identity', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
-  service.clock.forward(60)
+  service.clock.advance(60)
   const { body } = await forget(service)
   await forget(service)
   const entries = await written(service)
@@ -35,7 +35,7 @@ it('records an erasure with counts and receipt, without the identity', async tes
   ])
   const members = ['receipt_id', 'events', 'sessions', 'is_repeat'].sort()
   for (const { details } of entries) assert.deepEqual(Object.keys(details).sort(), members)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, JSON.stringify(entries)), [])
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, JSON.stringify(entries)), [])
   const { rows } = await service.database.pool.query(
     `select encode(keyed_digest, 'hex') as keyed from deletion_requests`,
   )
@@ -44,12 +44,12 @@ it('records an erasure with counts and receipt, without the identity', async tes
 })
 
 it('records each of several concurrent equal erasures, one of them as the first', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
   const ask = () => forget(service)
   const replies = await Promise.all([ask(), ask(), ask()])
   // All of them add to the same receipt.
-  replies.push(...(await atOnce(service.database, 'deletion_requests', [ask, ask])))
+  replies.push(...(await runSimultaneously(service.database, 'deletion_requests', [ask, ask])))
   assert.ok(replies.every(({ status }) => status === 200))
   const entries = await written(service)
   assert.deepEqual(
@@ -60,19 +60,19 @@ it('records each of several concurrent equal erasures, one of them as the first'
 })
 
 it('does not record an erasure whose receipt was rolled back', async test => {
-  const service = await serviceUnderTest(test)
-  await failCommitsOf(service.database, 'deletion_requests')
+  const service = await startTestService(test)
+  await failCommits(service.database, 'deletion_requests')
   assert.equal((await forget(service)).status, 500)
   assert.deepEqual(await written(service), [])
 })
 
 it('does not record a refused erasure; an unrecorded one has no receipt', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_id: 'theirs', user_data: { em: EMAIL } }))
   assert.equal((await forget(service, { body: { identifier_hash: 'x' } })).status, 422)
   assert.equal((await forget(service, { secret: null })).status, 401)
   assert.deepEqual(await written(service), [])
-  await refuseEntries(service.database)
+  await blockAuditWrites(service.database)
   assert.equal((await forget(service)).status, 500)
   assert.deepEqual(await written(service), [])
   const { rows } = await service.database.pool.query('select id from deletion_requests')

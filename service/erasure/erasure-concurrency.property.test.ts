@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { dumpDatabase, tracesIn } from '../../testing/database-dump.ts'
-import { assertKeptCounts } from '../../testing/kept-counts.ts'
-import { SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type SeededChoices, seededChoices, testSeeds } from '../../testing/seeded-choices.ts'
-import { serviceBeside } from '../../testing/service-beside.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { dumpDatabase, findTraces } from '../../testing/fixtures/database-dump.ts'
+import { SHOP_ORIGIN, samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startSecondService } from '../../testing/fixtures/second-service.ts'
+import {
+  chooseSeeds,
+  createSeededRandom,
+  type SeededRandom,
+} from '../../testing/fixtures/seeded-random.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { assertCountersMatch } from '../../testing/fixtures/stored-events.ts'
 import { deliverDueBatch } from '../delivery/deliver-batch.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import { findDueQueues } from '../delivery/destination-queue-store.ts'
@@ -18,7 +21,7 @@ const CALLERS = 16
 const STEPS = 320
 const PEOPLE = 5
 
-for (const seed of testSeeds(OWN_SEEDS)) {
+for (const seed of chooseSeeds(OWN_SEEDS)) {
   it(`leaves no data of people erased during acceptance and delivery (seed ${seed})`, async test => {
     const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
     const race = await startRace(test, seed)
@@ -34,19 +37,19 @@ for (const seed of testSeeds(OWN_SEEDS)) {
     test.diagnostic(`seed ${seed}: ${erased.size} of ${PEOPLE * 3} identifiers erased`)
     assert.ok(erased.size >= PEOPLE && urls.length === 3)
     for (const identifier of erased) {
-      assert.deepEqual(tracesIn(dump, [identifier]), [], `${again}: ${identifier}`)
-      assert.deepEqual(tracesIn(race.logged().split('\n'), [identifier]), [], again)
+      assert.deepEqual(findTraces(dump, [identifier]), [], `${again}: ${identifier}`)
+      assert.deepEqual(findTraces(race.logged().split('\n'), [identifier]), [], again)
     }
-    await assertKeptCounts(service.database)
+    await assertCountersMatch(service.database)
   })
 }
 
 interface Race {
-  service: ServiceUnderTest
+  service: TestService
   /** Three processes on one store. */
   urls: readonly string[]
   logged: () => string
-  choices: SeededChoices
+  choices: SeededRandom
   delivery: DeliveryContext
   /** Normalized identifiers. */
   erased: Set<string>
@@ -55,8 +58,8 @@ interface Race {
 }
 
 async function startRace(test: TestContext, seed: number): Promise<Race> {
-  const service = await serviceUnderTest(test)
-  const others = [await serviceBeside(test, service), await serviceBeside(test, service)]
+  const service = await startTestService(test)
+  const others = [await startSecondService(test, service), await startSecondService(test, service)]
   const respond = { status: 400, code: 100, subcode: 2_804_050 }
   await scriptFaults(service.simulatorUrl, [
     { probability: 0.3, seed, respond },
@@ -66,7 +69,7 @@ async function startRace(test: TestContext, seed: number): Promise<Race> {
     service,
     urls: [service.url, ...others.map(({ url }) => url)],
     logged: () => [service, ...others].map(one => one.logged()).join('\n'),
-    choices: seededChoices(seed),
+    choices: createSeededRandom(seed),
     delivery: echoing(service.delivery),
     erased: new Set(),
     statuses: new Set(),
@@ -129,7 +132,7 @@ const STEP: Record<keyof typeof WEIGHTS, (race: Race) => Promise<void>> = {
     await service.database.pool.query('analyze')
   },
   async wait({ service }) {
-    service.clock.forward(30)
+    service.clock.advance(30)
   },
 }
 
@@ -158,7 +161,7 @@ function namesOf({ choices }: Race, { email, phone, externalId, visitor }: Perso
     ph: hashed(`+${phone}`.slice(1)),
     external_id: hashed(externalId),
   }
-  const kept = Object.entries(all).filter(() => choices.chance() < 0.6)
+  const kept = Object.entries(all).filter(() => choices.random() < 0.6)
   return {
     visitor_id: choices.pick([visitor, visitor, externalId, email, `+${phone}`]),
     user_data: { ...Object.fromEntries(kept), country: 'de' },

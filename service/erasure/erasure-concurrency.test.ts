@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { trailOf } from '../../testing/audit-entries.ts'
-import { assertKeptCounts } from '../../testing/kept-counts.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { storedText, tracesOf } from '../../testing/stored-text.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
+import { dumpAsText, findEmailTraces } from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { assertCountersMatch } from '../../testing/fixtures/stored-events.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { openDatabase } from '../db/database.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
@@ -24,7 +24,7 @@ const GROUPS = 24
 const GROUP_EVENTS = 40
 
 it('stores no identity of a person erased during concurrent acceptance', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const writers = Array.from({ length: WRITERS }, () => processOf(test, service))
   const erasers = Array.from({ length: 2 }, () => processOf(test, service))
   for (let person = 0; person < PEOPLE; person += 1) {
@@ -36,7 +36,7 @@ it('stores no identity of a person erased during concurrent acceptance', async t
       const receipts = await Promise.all(erasers.map(eraser => eraser.forget(body)))
       assert.equal(new Set(receipts.map(receipt => receipt.deletion_request_id)).size, 1)
       // All writers are still running, so any match was stored despite the erasure.
-      assert.deepEqual(tracesOf(email, body.identifier_hash, await payloads(service)), [])
+      assert.deepEqual(findEmailTraces(email, body.identifier_hash, await payloads(service)), [])
     }
     await Promise.all(
       writers.map(async (writer, index) => {
@@ -53,16 +53,16 @@ it('stores no identity of a person erased during concurrent acceptance', async t
     assert.ok(isErased, 'the person was never erased')
     await isErased
   }
-  const stored = await storedText(service.database)
+  const stored = await dumpAsText(service.database)
   for (let person = 0; person < PEOPLE; person += 1) {
     const email = `person-${person}@example.com`
-    assert.deepEqual(tracesOf(email, hash('sha256', email), stored), [], email)
+    assert.deepEqual(findEmailTraces(email, hash('sha256', email), stored), [], email)
   }
-  await assertKeptCounts(service.database)
+  await assertCountersMatch(service.database)
 })
 
 it('leaves no identity when submission and erasure run concurrently over HTTP', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const email = 'jane@example.com'
   const body = { identifier_hash: hash('sha256', email) }
   const replies = await Promise.all(
@@ -73,16 +73,16 @@ it('leaves no identity when submission and erasure run concurrently over HTTP', 
     ),
   )
   assert.ok(replies.every(({ status }) => status === 202 || status === 200))
-  assert.deepEqual(tracesOf(email, body.identifier_hash, await storedText(service.database)), [])
-  assert.deepEqual(tracesOf(email, body.identifier_hash, service.logged()), [])
-  await assertKeptCounts(service.database)
+  assert.deepEqual(
+    findEmailTraces(email, body.identifier_hash, await dumpAsText(service.database)),
+    [],
+  )
+  assert.deepEqual(findEmailTraces(email, body.identifier_hash, service.logged()), [])
+  await assertCountersMatch(service.database)
 })
 
 /** Another process on the same store, with its own connections and caches. */
-function processOf(
-  test: TestContext,
-  { connectionString, delivery, clock, tracker }: ServiceUnderTest,
-) {
+function processOf(test: TestContext, { connectionString, delivery, clock, tracker }: TestService) {
   const database = openDatabase({
     connectionString,
     connectionsMax: 4,
@@ -104,7 +104,7 @@ function processOf(
     }),
     forget: (body: unknown) =>
       processDeletionRequest(
-        { database, now, audit: trailOf({ delivery }), erasureKey },
+        { database, now, audit: createTestAuditTrail({ delivery }), erasureKey },
         tracker,
         body,
       ),
@@ -119,9 +119,9 @@ interface Group {
 }
 
 /** Half of the batch are events of the person, the rest of other people. */
-function groupOf(service: ServiceUnderTest, { email, person, writer, group }: Group): EventDraft[] {
+function groupOf(service: TestService, { email, person, writer, group }: Group): EventDraft[] {
   // No tracker receives seventy thousand events in one millisecond.
-  service.clock.forward(0.001)
+  service.clock.advance(0.001)
   const receivedAt = service.clock.now()
   const { trackerId } = service.tracker
   return Array.from({ length: GROUP_EVENTS }, (_, index) => {
@@ -139,7 +139,7 @@ function groupOf(service: ServiceUnderTest, { email, person, writer, group }: Gr
   })
 }
 
-async function payloads({ database }: ServiceUnderTest): Promise<string> {
+async function payloads({ database }: TestService): Promise<string> {
   const { rows } = await database.pool.query('select t::text as row from event_payloads t')
   return rows.map(({ row }) => row).join('\n')
 }

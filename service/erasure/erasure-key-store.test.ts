@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import type { Database } from '../db/database.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { createErasureKeyProvider, ErasureKeyError, resealErasureKey } from './erasure-key-store.ts'
@@ -21,7 +21,7 @@ async function textOf(source: ReturnType<typeof sourceOf>): Promise<string> {
 }
 
 it('provides the same key to all processes, even on a concurrent first call', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const keys = newKeys()
   const sources = Array.from({ length: 6 }, () => sourceOf(database, keys))
   const found = await Promise.all(sources.map(textOf))
@@ -31,7 +31,7 @@ it('provides the same key to all processes, even on a concurrent first call', as
 })
 
 it('stores the key encrypted', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const text = await textOf(sourceOf(database, newKeys()))
   const { rows } = await database.pool.query('select t::text as row from erasure_keys t')
   assert.equal(rows.length, 1)
@@ -39,7 +39,7 @@ it('stores the key encrypted', async test => {
 })
 
 it('survives a rotation of the credential key', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const old = newKeys()
   const text = await textOf(sourceOf(database, old))
   const rotated = newKeys([old.current])
@@ -52,12 +52,12 @@ it('survives a rotation of the credential key', async test => {
 })
 
 it('has nothing to reseal before the first deletion', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.equal(await resealErasureKey(database, newKeys()), false)
 })
 
 it('throws when no key decrypts it and succeeds later with the right key', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const keys = newKeys()
   const text = await textOf(sourceOf(database, keys))
   const others: { current: Buffer; previous: Buffer[] } = { current: randomBytes(32), previous: [] }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { findPayloadsByVisitor } from '../events/erase-store.ts'
 import { digestVisitorId, indexKey } from '../events/person-identifiers.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 
-function forget(service: ServiceUnderTest) {
+function forget(service: TestService) {
   return service.request('DELETE', '/api/v1/user-data', { body: { identifier_hash: DIGEST } })
 }
 
@@ -21,7 +21,7 @@ interface Payloads {
 
 /** Stores `count` payloads, as acceptance would, in one statement. */
 async function storePayloads(
-  { database, tracker }: ServiceUnderTest,
+  { database, tracker }: TestService,
   { count, visitorId, digests, keys }: Payloads,
 ): Promise<void> {
   await database.pool.query(
@@ -34,13 +34,13 @@ async function storePayloads(
   )
 }
 
-async function payloadCount({ database }: ServiceUnderTest): Promise<number> {
+async function payloadCount({ database }: TestService): Promise<number> {
   const { rows } = await database.pool.query('select count(*) as count from event_payloads')
   return rows[0].count
 }
 
 it('returns 503 when more than one request is needed and 200 on a retry', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const digests = { em: [DIGEST] }
   await storePayloads(service, {
     count: 50_500,
@@ -62,7 +62,7 @@ it('erases a thousand events of a visitor but not of an ID that all visitors sha
     [2_500, 0],
     [10_001, 10_001],
   ] as const) {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     const visitorId = 'web'
     const keys = [indexKey(service.tracker.trackerId, digestVisitorId(visitorId))]
     await storePayloads(service, { count, visitorId, digests: {}, keys })
@@ -74,7 +74,7 @@ it('erases a thousand events of a visitor but not of an ID that all visitors sha
 })
 
 it('completes after retries with many events without index keys', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.database.pool.query(`insert into legacy_events values ('2026-12-07')`)
   await storePayloads(service, { count: 50_500, visitorId: 'v', digests: {}, keys: [0] })
   await service.submit(samplePurchase())
@@ -95,7 +95,7 @@ it('keeps other people of a visitor ID that many people share', async test => {
     [9, 2],
     [10, 1],
   ] as const) {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     const submit = (event_id: string, user_data: object) =>
       service.submit(samplePurchase({ event_id, visitor_id: 'till', user_data }))
     for (let index = 0; index < people; index += 1) {

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { storedText, tracesOf } from '../../testing/stored-text.ts'
+import { dumpAsText, findEmailTraces } from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EMAIL = 'jane@example.com'
 const DIGEST = hash('sha256', EMAIL)
 
-async function forget(service: ServiceUnderTest, identifier = EMAIL): Promise<void> {
+async function forget(service: TestService, identifier = EMAIL): Promise<void> {
   const body = { identifier_hash: hash('sha256', identifier) }
   const reply = await service.request('DELETE', '/api/v1/user-data', { body })
   assert.equal(reply.status, 200, reply.text)
 }
 
 it('stores later events of the person without identity and does not send them', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await forget(service)
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   const source = 'https://shop.example/checkout?fbclid=AbC123'
   const reply = await service.submit(samplePurchase({ event_source: source }))
   assert.equal(reply.status, 202)
@@ -35,14 +35,14 @@ it('stores later events of the person without identity and does not send them', 
   assert.partialDeepStrictEqual(event.consent.decision, { outcome: 'withheld', reason: 'erased' })
   assert.equal(deliveries[0].status, 'skipped:consent')
   assert.match(deliveries[0].explanation, /erased on request/)
-  const stored = await storedText(service.database)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, stored), [])
+  const stored = await dumpAsText(service.database)
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, stored), [])
   for (const trace of ['visitor-1', 'Mozilla', 'AbC123']) assert.ok(!stored.includes(trace), trace)
   assert.equal(await service.deliver(), 0)
 })
 
 it('returns 200 for a duplicate of an erased event without comparing the body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await forget(service)
   assert.equal((await service.submit(samplePurchase())).status, 202)
   const again = await service.submit(samplePurchase({ event_name: 'Lead' }))
@@ -52,7 +52,7 @@ it('returns 200 for a duplicate of an erased event without comparing the body', 
 })
 
 it('suppresses only erased people within one commit', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await forget(service)
   await forget(service, '4915123456789')
   const theirs = await service.newTracker()
@@ -102,7 +102,7 @@ it('suppresses only erased people within one commit', async test => {
 })
 
 it('stores a withdrawal of an erased person only under their other keys', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await forget(service)
   const withdrawal = {
     event_name: 'consent_withdrawal',
@@ -116,7 +116,7 @@ it('stores a withdrawal of an erased person only under their other keys', async 
     consent_basis: 'legitimate_interest',
     visitor_id: 'Jane@example.com',
   })
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, await storedText(service.database)), [])
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, await dumpAsText(service.database)), [])
   await service.submit(samplePurchase({ user_data: { ph: '+49 1512 3456789' } }))
   const [{ explanation }] = (await service.read('order-1001')).body.deliveries
   assert.match(explanation, /withdrew consent/)

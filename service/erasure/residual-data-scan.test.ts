@@ -3,10 +3,15 @@ import { hash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it } from 'node:test'
-import { type Dump, dumpDatabase, tracesIn, writingsOf } from '../../testing/database-dump.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import {
+  type Dump,
+  dumpDatabase,
+  findTraces,
+  listEncodings,
+} from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 
 const EMAIL = 'Magda.Zyx@Erase-Scan.example'
@@ -57,34 +62,34 @@ const KEYS = {
 
 for (const [name, identifier] of Object.entries(KEYS)) {
   it(`leaves nothing in tables, statistics and logs after an erasure by ${name}`, async test => {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     await leaveTraces(service)
     await withdraw(service, name)
     await service.database.pool.query('analyze')
     const before = await dumpDatabase(service.database)
     for (const needle of NEEDLES) {
-      assert.notEqual(tracesIn(before, [needle]).length, 0, `${needle} was never stored`)
+      assert.notEqual(findTraces(before, [needle]).length, 0, `${needle} was never stored`)
     }
 
     const body = { identifier_hash: hash('sha256', identifier).toUpperCase() }
     const reply = await service.request('DELETE', '/api/v1/user-data', { body })
     assert.equal(reply.status, 200, reply.text)
     const after = await dumpDatabase(service.database)
-    assert.deepEqual(tracesIn(after, NEEDLES), [])
+    assert.deepEqual(findTraces(after, NEEDLES), [])
     assert.deepEqual(rowsOfOthers(after), rowsOfOthers(before))
 
     // Duplicates and later deliveries store nothing of the person again.
     await sendAgain(service)
     await service.deliver()
-    assert.deepEqual(tracesIn(await dumpDatabase(service.database), NEEDLES), [])
+    assert.deepEqual(findTraces(await dumpDatabase(service.database), NEEDLES), [])
     await provokeErrors(service)
-    assert.deepEqual(tracesIn(service.logged().split('\n'), NEEDLES), [])
-    assert.deepEqual(tracesIn(await storeLog(service), NEEDLES), [])
+    assert.deepEqual(findTraces(service.logged().split('\n'), NEEDLES), [])
+    assert.deepEqual(findTraces(await storeLog(service), NEEDLES), [])
   })
 }
 
 it('finds every encoding of every value, in text and in bytes', async test => {
-  const { database } = await serviceUnderTest(test)
+  const { database } = await startTestService(test)
   await database.pool.query('create schema hidden')
   // Without autovacuum: values sampled by ANALYZE would be found a second time.
   await database.pool.query(
@@ -103,14 +108,14 @@ it('finds every encoding of every value, in text and in bytes', async test => {
     for (const bytes of [Buffer.from(value), Buffer.from(digest, 'hex')]) {
       await database.pool.query('insert into hidden.planted values (null, $1)', [bytes])
     }
-    const traces = tracesIn(await dumpDatabase(database), [value])
-    assert.equal(traces.length, planted.length + 2, `${value}: ${writingsOf(value)}`)
+    const traces = findTraces(await dumpDatabase(database), [value])
+    assert.equal(traces.length, planted.length + 2, `${value}: ${listEncodings(value)}`)
     await database.pool.query('delete from hidden.planted')
   }
 })
 
 /** Six days of events of the person, with others in the same requests to the platform. */
-async function leaveTraces(service: ServiceUnderTest): Promise<void> {
+async function leaveTraces(service: TestService): Promise<void> {
   const { clock, database, simulatorUrl } = service
   // The later days have no partition, so the default partition has rows too.
   await ensurePartitions(database, clock.now(), 3)
@@ -127,7 +132,7 @@ async function leaveTraces(service: ServiceUnderTest): Promise<void> {
   const [sent] = (await service.received('event_id=accepted')).events
   assert.match(JSON.stringify(sent), new RegExp(`"fbc":"fb\\.1\\.\\d+\\.${CLICK}"`))
   await submit('accepted', { event_name: 'Lead' })
-  clock.forward(DAY_SECONDS)
+  clock.advance(DAY_SECONDS)
   await submit('refused')
   await fail(REFUSED)
   await service.deliver()
@@ -136,15 +141,15 @@ async function leaveTraces(service: ServiceUnderTest): Promise<void> {
   await submitOthers(service, 2)
   await fail(REFUSED)
   await service.deliver()
-  clock.forward(DAY_SECONDS)
+  clock.advance(DAY_SECONDS)
   await testPurchase(service)
   await submit('in-test-mode')
   await service.deliver()
-  clock.forward(DAY_SECONDS)
+  clock.advance(DAY_SECONDS)
   await submit('retrying')
   await fail({ status: 503, code: 2, message: ECHO })
   await service.deliver()
-  clock.forward(2 * DAY_SECONDS)
+  clock.advance(2 * DAY_SECONDS)
   await submit('waiting', { parent_event_id: 'accepted' })
   await submitOthers(service, 3)
 }
@@ -155,7 +160,7 @@ function purchaseOf(event_id: string, changes: object = {}): Record<string, unkn
 }
 
 /** All events again, and a new one. */
-async function sendAgain(service: ServiceUnderTest): Promise<void> {
+async function sendAgain(service: TestService): Promise<void> {
   const ids = 'seen accepted refused in-company in-test-mode retrying waiting goodbye'
   for (const event_id of ids.split(' ')) {
     assert.equal((await service.submit(purchaseOf(event_id))).status, 200, event_id)
@@ -163,7 +168,7 @@ async function sendAgain(service: ServiceUnderTest): Promise<void> {
   assert.equal((await service.submit(purchaseOf('new'))).status, 202)
 }
 
-async function submitOthers(service: ServiceUnderTest, round: number): Promise<void> {
+async function submitOthers(service: TestService, round: number): Promise<void> {
   for (const [index, email] of ['john@other.example', 'joan@other.example'].entries()) {
     const changes = { event_id: `other-${round}-${index}`, visitor_id: `other-visitor-${index}` }
     await service.submit(
@@ -174,7 +179,7 @@ async function submitOthers(service: ServiceUnderTest, round: number): Promise<v
 
 const PAGE_OF_OTHERS = 'https://shop.example/?fbclid=ClickOfSomebodyElse'
 
-async function testPurchase({ request, tracker, clock }: ServiceUnderTest): Promise<void> {
+async function testPurchase({ request, tracker, clock }: TestService): Promise<void> {
   const { destinationId } = tracker
   const path = `/api/v1/destinations/${destinationId}`
   const enabled = { enabled: true, test_event_code: 'TEST77' }
@@ -184,7 +189,7 @@ async function testPurchase({ request, tracker, clock }: ServiceUnderTest): Prom
 }
 
 /** Events under the identifier of the erasure, raw where possible. */
-async function withdraw(service: ServiceUnderTest, name: string): Promise<void> {
+async function withdraw(service: TestService, name: string): Promise<void> {
   const consented = { consent_basis: 'consent', consent: { ad_user_data: 'denied' } }
   const words: Record<string, object> = {
     'the e-mail address': { ...consented, user_data: { em: EMAIL } },
@@ -205,7 +210,7 @@ function rowsOfOthers(dump: Dump): string[] {
 }
 
 /** Statements that fail in PostgreSQL with personal data in the error. */
-async function provokeErrors({ database }: ServiceUnderTest): Promise<void> {
+async function provokeErrors({ database }: TestService): Promise<void> {
   for (const table of ['events', 'sessions', 'deliveries']) {
     const twice = `insert into ${table} select * from ${table}`
     await assert.rejects(database.pool.query(twice), { code: '23505' })
@@ -215,7 +220,7 @@ async function provokeErrors({ database }: ServiceUnderTest): Promise<void> {
 }
 
 /** The log of this test's PostgreSQL, started with the settings of the embedded one. */
-async function storeLog({ database }: ServiceUnderTest): Promise<string[]> {
+async function storeLog({ database }: TestService): Promise<string[]> {
   // Without these settings the log has the value, which proves that this is the right log.
   const word = `told-${randomUUID()}`
   const client = await database.pool.connect()
@@ -227,6 +232,6 @@ async function storeLog({ database }: ServiceUnderTest): Promise<string[]> {
   const { rows } = await database.pool.query(`select current_setting('data_directory') as folder`)
   const path = join(dirname(rows[0].folder), 'postgres.log')
   const lines = readFileSync(path, 'utf8').split('\n')
-  assert.equal(tracesIn(lines, [word]).length, 1)
+  assert.equal(findTraces(lines, [word]).length, 1)
   return lines
 }

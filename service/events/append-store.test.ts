@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import type { EventRecord } from './event-record.ts'
 import { findEventsById, type StoredSession } from './store.ts'
@@ -33,7 +38,7 @@ async function sessionOf(database: Database, eventId: string): Promise<StoredSes
 }
 
 it('stores new events once and returns the new IDs', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const [a, b] = [ledgerEntry({ eventId: 'a' }), ledgerEntry({ eventId: 'b' })]
   assert.deepEqual(await storeEntries(database, [a, b]), ['a', 'b'])
   const changed = { ...b, valueAmount: '1.00' }
@@ -43,7 +48,7 @@ it('stores new events once and returns the new IDs', async test => {
 })
 
 it('creates a session on the first visit and updates it on the next', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [
     visit('first', 0, { landingSource: 'https://shop.example/', clickIds: { gclid: 'g1' } }),
   ])
@@ -60,7 +65,7 @@ it('creates a session on the first visit and updates it on the next', async test
 })
 
 it('merges several events of one visitor in one commit', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [
     visit('e1', 1, { clickIds: { gclid: 'old', fbp: 'p1' } }),
     visit('e2', 2, { landingSource: 'https://shop.example/2' }),
@@ -78,7 +83,7 @@ it('merges several events of one visitor in one commit', async test => {
 })
 
 it('does not update the session for a duplicate event', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [visit('e1', 0, { clickIds: { gclid: 'first' } })])
   const before = await sessionOf(database, 'e1')
   await storeEntries(database, [visit('e1', 99, { clickIds: { gclid: 'second' } })])
@@ -98,7 +103,7 @@ it('does not update the session for a duplicate event', async test => {
 })
 
 it('keeps the first time of a repeated click ID and replaces it with a new click ID', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const clicks = async (eventId: string, fbc: string) => {
     await storeEntries(database, [visit(eventId, 1, { clickIds: { fbc } })])
     return (await sessionOf(database, eventId))?.clickIds.fbc
@@ -109,14 +114,14 @@ it('keeps the first time of a repeated click ID and replaces it with a new click
 })
 
 it('never moves the time of the last visit back', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [visit('e1', 60)])
   await storeEntries(database, [visit('e2', 10)])
   assert.deepEqual((await sessionOf(database, 'e2'))?.lastSeenAt, after(60))
 })
 
 it('stores the latest withdrawal of a visitor under each of their keys', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const withdrawal = (eventId: string, seconds: number) =>
     ledgerEntry({
       eventId,
@@ -138,7 +143,7 @@ it('stores the latest withdrawal of a visitor under each of their keys', async t
 })
 
 it('separates two trackers that use the same IDs', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const trackerId = '0190aaaa-0000-7000-8000-000000000002'
   const own = visit('same', 0, { clickIds: { gclid: 'own' } })
   const other = { ...visit('same', 0, { clickIds: { gclid: 'other' } }), trackerId }
@@ -149,7 +154,7 @@ it('separates two trackers that use the same IDs', async test => {
 })
 
 it('commits overlapping batches of two processes without a deadlock', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const group = (name: string, visitors: readonly number[]) =>
     visitors.map(number => {
       const visitorId = `visitor-${number}`

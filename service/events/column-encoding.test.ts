@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { ledgerEntry } from '../../testing/stored-events.ts'
+import { ledgerEntry } from '../../testing/fixtures/stored-events.ts'
 import {
   decodeConsent,
   decodeDigests,

@@ -3,8 +3,13 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testDatabaseUrl, testStore } from '../../testing/test-store.ts'
+import { createDatabaseFromTemplate, createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { type ErasablePayload, eraseEvents, findPayloadsByDigest } from './erase-store.ts'
 import { ensurePartitions } from './partition-store.ts'
@@ -18,7 +23,7 @@ function findPayloads(database: Database, digest: string): Promise<ErasablePaylo
 }
 
 it('finds events of all days, page by page, in order of days', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await ensurePartitions(database, STORED_AT, 2)
   const payload = { visitorId: null, digests: { ph: ['a'.repeat(64), DIGEST] }, plain: {} }
   const entries = [3, 1, 0, 2].map(day =>
@@ -47,7 +52,7 @@ it('finds events of all days, page by page, in order of days', async test => {
 })
 
 it('distinguishes digests that share an index key', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const twin = DIGEST.slice(0, 8) + 'f'.repeat(56)
   const digests = { em: [twin] }
   const payload = { visitorId: null, digests, plain: {}, clickIds: {} }
@@ -58,7 +63,7 @@ it('distinguishes digests that share an index key', async test => {
 })
 
 it('erases each event once when equal erasures run concurrently', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const visitor = (index: number) => ({
     eventId: `event-${index}`,
     payload: { visitorId: `v-${index % 7}`, digests: { em: [DIGEST] }, plain: {}, clickIds: {} },
@@ -160,7 +165,7 @@ function migration(file: string): string {
 
 async function storeBefore0006(test: TestContext): Promise<Database> {
   const database = openDatabase({
-    connectionString: await testDatabaseUrl(test, 'template0'),
+    connectionString: await createDatabaseFromTemplate(test, 'template0'),
     connectionsMax: 1,
     applicationName: 'migration test',
     onIdleError: () => {},

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertExactPages, storeRun } from '../../testing/listed-day.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { assertExactPages, storeEventRun } from '../../testing/fixtures/event-lists.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { TRACKER_ID } from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import {
   findUnindexedDays,
@@ -24,7 +24,7 @@ async function positionsOf({ pool }: Database): Promise<number> {
 }
 
 it('writes positions after 500 new events of a tracker, at most every two seconds', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   let seconds = 100
   let runs = 0
   const counting = {
@@ -36,7 +36,7 @@ it('writes positions after 500 new events of a tracker, at most every two second
     } as Database['query'],
   }
   const indexer = new ListPositionIndexer(counting, () => seconds)
-  await storeRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
   indexer.recordStored(accepted(499))
   assert.equal(runs, 0)
   indexer.recordStored(accepted(1))
@@ -46,7 +46,7 @@ it('writes positions after 500 new events of a tracker, at most every two second
   seconds += 1.9
   indexer.recordStored(accepted(1))
   assert.equal(runs, 1)
-  await storeRun(database, { prefix: 'more', count: 500, from: NOON, stepMilliseconds: 2 })
+  await storeEventRun(database, { prefix: 'more', count: 500, from: NOON, stepMilliseconds: 2 })
   seconds += 0.1
   indexer.recordStored(accepted(1))
   assert.equal(runs, 2)
@@ -55,14 +55,14 @@ it('writes positions after 500 new events of a tracker, at most every two second
 })
 
 it('ignores database errors and retries in the next run', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await database.pool.query('alter table event_counts rename to another')
   let seconds = 100
   const indexer = new ListPositionIndexer(database, () => seconds)
   indexer.recordStored(accepted(500))
   await database.ping()
   await database.pool.query('alter table another rename to event_counts')
-  await storeRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: '', count: 1_000, from: NOON, stepMilliseconds: 1 })
   await eventually('the next run writes all positions', async () => {
     seconds += 2
     indexer.recordStored(accepted(500))
@@ -71,9 +71,9 @@ it('ignores database errors and retries in the next run', async test => {
 })
 
 it('writes the missing positions of all days in the job and stops when aborted', async test => {
-  const { database } = await testStore(test)
-  await storeRun(database, { prefix: 'a', count: 6_000, from: YESTERDAY, stepMilliseconds: 1 })
-  await storeRun(database, { prefix: 'b', count: 700, from: NOON, stepMilliseconds: 1 })
+  const { database } = await createTestDatabase(test)
+  await storeEventRun(database, { prefix: 'a', count: 6_000, from: YESTERDAY, stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: 'b', count: 700, from: NOON, stepMilliseconds: 1 })
   await indexListPositions({ database, signal: AbortSignal.abort() })
   assert.equal(await positionsOf(database), 0)
   const { signal } = new AbortController()

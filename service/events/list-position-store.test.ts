@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import type pg from 'pg'
-import { atOnce, countWaiting } from '../../testing/at-once.ts'
+import { countLockWaiters, runSimultaneously } from '../../testing/concurrency/lock-barrier.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import {
   assertExactPages,
   assertExactPagesNow,
   indexDay,
-  storeRun,
-} from '../../testing/listed-day.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { ledgerEntry, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+  storeEventRun,
+} from '../../testing/fixtures/event-lists.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { ledgerEntry, storeEntries, TRACKER_ID } from '../../testing/fixtures/stored-events.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { deleteCounts, deleteEventBatch } from '../retention/store.ts'
 import {
@@ -35,7 +35,7 @@ async function storeDays(database: Database, count: number): Promise<void> {
     { prefix: 'b', count, from: NOON },
     { prefix: 'c', count: 30, from: minutes(24 * 60) },
   ]
-  for (const day of days) await storeRun(database, { ...day, stepMilliseconds: 5 })
+  for (const day of days) await storeEventRun(database, { ...day, stepMilliseconds: 5 })
 }
 
 async function readPositions({ pool }: Database): Promise<number[]> {
@@ -48,7 +48,7 @@ function multiples(count: number): number[] {
 }
 
 it('lists exact pages of every size with no, some and all positions', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 3_333)
   const assertPages = async () => {
     for (const page of [{ perPage: 7 }, { perPage: 25 }, { perPage: 100 }]) {
@@ -62,12 +62,12 @@ it('lists exact pages of every size with no, some and all positions', async test
   assert.equal(await indexDay(database, TRACKER_DAY, 2), 9)
   assert.deepEqual(await readPositions(database), multiples(13))
   await assertPages()
-  await storeRun(database, { prefix: 'd', count: 700, from: minutes(1), stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: 'd', count: 700, from: minutes(1), stepMilliseconds: 1 })
   await assertPages()
 })
 
 it('stores positions that match a count from the oldest event', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 2_000)
   await indexDay(database, TRACKER_DAY, 2)
   const { rows } = await database.pool.query(
@@ -83,7 +83,7 @@ it('stores positions that match a count from the oldest event', async test => {
 })
 
 it('lists exact pages when an older event is committed after positions were written', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 2_600)
   await indexDay(database, TRACKER_DAY)
   const late = ledgerEntry({ eventId: 'late', createdAt: new Date(NOON.getTime() + 5_000) })
@@ -118,7 +118,7 @@ async function countEvent(client: pg.PoolClient, eventId: string): Promise<void>
 }
 
 it('invalidates positions when an event is stored before and counted after they are written', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 1_000)
   await indexDay(database, TRACKER_DAY)
   const client = await database.pool.connect()
@@ -134,7 +134,7 @@ it('invalidates positions when an event is stored before and counted after they 
 })
 
 it('does not reset a count inserted after the counts were locked', async test => {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   await storeDays(database, 1_000)
   await indexDay(database, TRACKER_DAY)
   const writer = pausedDatabase(test, connectionString, 'delete from list_positions')
@@ -160,7 +160,7 @@ it('does not reset a count inserted after the counts were locked', async test =>
   let hasEnded = false
   void indexed.finally(() => (hasEnded = true))
   await eventually('the run waits or has ended', async () => {
-    return hasEnded || (await countWaiting(database)) > 0
+    return hasEnded || (await countLockWaiters(database)) > 0
   })
   await client.query('commit')
   client.release()
@@ -194,11 +194,11 @@ function pausedDatabase(test: TestContext, connectionString: string, statement: 
 }
 
 it('waits for uncommitted counts and skips the day when that takes too long', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 1_000)
   const client = await database.pool.connect()
   await client.query('begin')
-  await storeRun(
+  await storeEventRun(
     { pool: client as unknown as pg.Pool },
     { prefix: 'late', count: 3, from: NOON, stepMilliseconds: 1 },
   )
@@ -211,10 +211,10 @@ it('waits for uncommitted counts and skips the day when that takes too long', as
 })
 
 it('writes each position once when several processes run concurrently', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 2_600)
   const calls = Array.from({ length: 4 }, () => () => indexPositions(database, TRACKER_DAY))
-  const written = await atOnce(database, 'event_counts', calls)
+  const written = await runSimultaneously(database, 'event_counts', calls)
   assert.equal(
     written.reduce((sum, { positions }) => sum + positions, 0),
     10,
@@ -224,7 +224,7 @@ it('writes each position once when several processes run concurrently', async te
 })
 
 it('lists exact pages during acceptance and concurrent indexing', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 1_000)
   let accepting = 4
   const accept = async (process: number) => {
@@ -232,7 +232,7 @@ it('lists exact pages during acceptance and concurrent indexing', async test => 
       // Each group starts before the last group of the others, as after a delay.
       const from = new Date(NOON.getTime() + (process + group) * 400)
       const prefix = `${process}-${group}-`
-      await storeRun(database, { prefix, count: 60, from, stepMilliseconds: 20 })
+      await storeEventRun(database, { prefix, count: 60, from, stepMilliseconds: 20 })
     }
     accepting -= 1
   }
@@ -250,7 +250,7 @@ it('lists exact pages during acceptance and concurrent indexing', async test => 
 })
 
 it('lists exact pages after each expired batch and leaves no positions', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 2_600)
   await indexDay(database, TRACKER_DAY)
   const cutoffDay = '2026-11-22'
@@ -264,13 +264,13 @@ it('lists exact pages after each expired batch and leaves no positions', async t
 })
 
 it('finds days with new events until their positions are written', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeDays(database, 2_600)
   assert.deepEqual(await findUnindexedDays(database), [TRACKER_DAY])
   await indexPositions(database, TRACKER_DAY, 4)
   assert.deepEqual(await findUnindexedDays(database), [TRACKER_DAY])
   await indexDay(database, TRACKER_DAY)
   assert.deepEqual(await findUnindexedDays(database), [])
-  await storeRun(database, { prefix: 'd', count: 1, from: minutes(1), stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: 'd', count: 1, from: minutes(1), stepMilliseconds: 1 })
   assert.deepEqual(await findUnindexedDays(database), [TRACKER_DAY])
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sharedCluster } from '../../testing/citus/cluster.ts'
-import { indexDay, storeRun } from '../../testing/listed-day.ts'
-import { recordPlans } from '../../testing/recorded-plans.ts'
-import { TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { indexDay, storeEventRun } from '../../testing/fixtures/event-lists.ts'
+import { TRACKER_ID } from '../../testing/fixtures/stored-events.ts'
+import { recordPlans } from '../../testing/performance/query-plans.ts'
 import { listEventRefs } from './list-store.ts'
 
 const DAY = '2026-11-21'
@@ -15,13 +15,13 @@ const BUFFERS_MAX = 500
 it('reads at most 500 buffers for any page of a large day, even without vacuum', {
   skip: sharedCluster() !== null && 'a plan on a cluster does not include the buffers of its nodes',
 }, async test => {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   await database.pool.query('alter table events_default set (autovacuum_enabled = off)')
   const from = new Date(`${DAY}T01:00:00.000Z`)
-  await storeRun(database, { prefix: '', count: EVENTS, from, stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: '', count: EVENTS, from, stepMilliseconds: 1 })
   await indexDay(database, { trackerId: TRACKER_ID, day: DAY })
   const newest = new Date(from.getTime() + EVENTS)
-  await storeRun(database, { prefix: 'new-', count: 500, from: newest, stepMilliseconds: 1 })
+  await storeEventRun(database, { prefix: 'new-', count: 500, from: newest, stepMilliseconds: 1 })
 
   const session = recordPlans(connectionString)
   test.after(() => session.database.close())

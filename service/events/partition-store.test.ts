@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { STORED_AT } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { STORED_AT } from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import { detachWeek } from '../retention/store.ts'
 import { changePartitions, ensurePartitions } from './partition-store.ts'
@@ -19,7 +19,7 @@ async function partitionsOf({ pool }: Database): Promise<string[]> {
 }
 
 it('lets one process at a time create, drop and detach partitions', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await ensurePartitions(database, STORED_AT, 1)
   const before = await partitionsOf(database)
   assert.deepEqual(before, [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { ledgerEntry, storeEntries } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { ledgerEntry, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import { mergePayloadIndex, PayloadIndexMerger } from './payload-index-store.ts'
 
@@ -16,7 +16,7 @@ async function mergePendingPages({ pool }: Database): Promise<number> {
 }
 
 it('merges the pending list of every daily partition', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [ledgerEntry()])
   await mergePayloadIndex(database)
   assert.equal(await mergePendingPages(database), 0)
@@ -25,7 +25,7 @@ it('merges the pending list of every daily partition', async test => {
 })
 
 it('merges once per twenty thousand events and never concurrently', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   let merges = 0
   const query = (text: string) => {
     if (text.includes('gin_clean_pending_list')) merges += 1
@@ -47,7 +47,7 @@ it('merges once per twenty thousand events and never concurrently', async test =
 })
 
 it('ignores database errors', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await database.pool.query('alter index event_payloads_by_identifier rename to another')
   const merger = new PayloadIndexMerger(database)
   merger.recordStored(20_000)

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { ensurePartitions } from './partition-store.ts'
@@ -24,7 +29,7 @@ async function findPartition({ pool }: Database, eventId: string): Promise<strin
 }
 
 it('creates one partition per day once, also across the end of a month', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const from = new Date('2026-11-29T23:59:59.999Z')
   const expected = [
     'event_payloads_2026_11_29',
@@ -39,14 +44,14 @@ it('creates one partition per day once, also across the end of a month', async t
 })
 
 it('runs in several processes concurrently', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const calls = Array.from({ length: 4 }, () => ensurePartitions(database, STORED_AT, 5))
   await Promise.all(calls)
   assert.equal((await partitions(database)).length, 6)
 })
 
 it('stores each payload in the partition of its UTC day of receipt', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await ensurePartitions(database, STORED_AT, 2)
   const endOfDay = new Date('2026-11-21T23:59:59.999Z')
   const startOfNextDay = new Date('2026-11-22T00:00:00.000Z')
@@ -66,7 +71,7 @@ it('stores each payload in the partition of its UTC day of receipt', async test 
 })
 
 it('creates no partition for a day with rows in the default partition', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [ledgerEntry({ eventId: 'first' })])
   await ensurePartitions(database, STORED_AT, 2)
   assert.deepEqual(await partitions(database), [
@@ -80,7 +85,7 @@ it('creates no partition for a day with rows in the default partition', async te
 })
 
 it('leaves partitions of a table that a backup locks to a later call', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const backup = await database.pool.connect()
   try {
     await backup.query('begin')
@@ -102,7 +107,7 @@ it('leaves partitions of a table that a backup locks to a later call', async tes
 })
 
 it('returns events of a dropped partition without identity', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await ensurePartitions(database, STORED_AT, 1)
   await storeEntries(database, [ledgerEntry()])
   await database.pool.query('drop table event_payloads_2026_11_21')

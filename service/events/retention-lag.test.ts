@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { ledgerEntry, STORED_AT, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import { ensurePartitions, readRetentionLag } from './partition-store.ts'
 
 it('is 0 while no partition is due, then counts the days since the oldest was due', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.deepEqual(
     await readRetentionLag(database, { payloads: '2026-11-21', ledger: '2026-11-21' }),
     {
@@ -23,7 +23,7 @@ it('is 0 while no partition is due, then counts the days since the oldest was du
 })
 
 it('counts payloads in the default partition', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [ledgerEntry()])
   const cutoffs = { payloads: '2026-11-25', ledger: '2026-11-25' }
   assert.deepEqual(await readRetentionLag(database, cutoffs), { payloads: 3, ledger: 0 })

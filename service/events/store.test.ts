@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
 import { findChildEvents, findEventsById, recordDifferingSubmissions } from './store.ts'
 
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
@@ -9,7 +14,7 @@ const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
 const PAGE_URL = 'https://shop.example/?a=1&b="2"'
 
 it('returns every member of an event as stored', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const event = ledgerEntry({
     eventId: 'odd "id", {with} \\ everything',
     eventTime: new Date('2026-11-20T10:00:00.123Z'),
@@ -75,7 +80,7 @@ it('returns every member of an event as stored', async test => {
 })
 
 it('stores default values as null and returns them', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const uncommon = {
     eventClass: 'lifecycle',
     actionSource: 'physical_store',
@@ -102,14 +107,14 @@ it('stores default values as null and returns them', async test => {
 })
 
 it('finds events of the given tracker only', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [ledgerEntry()])
   assert.deepEqual(await findEventsById(database, OTHER_TRACKER_ID, ['event-1']), [])
   assert.deepEqual(await findEventsById(database, TRACKER_ID, ['event-2', '']), [])
 })
 
 it('finds a thousand events in one query', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const ids = Array.from({ length: 1_000 }, (_, index) => `event-${index}`)
   await storeEntries(
     database,
@@ -120,7 +125,7 @@ it('finds a thousand events in one query', async test => {
 })
 
 it('finds up to a hundred children of an event, oldest first', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const child = (index: number) =>
     ledgerEntry({
       eventId: `child-${index}`,
@@ -137,7 +142,7 @@ it('finds up to a hundred children of an event, oldest first', async test => {
 })
 
 it('counts only submissions with a different body', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const event = ledgerEntry()
   await storeEntries(database, [event, ledgerEntry({ eventId: 'event-2' })])
   const again = (eventId: string, seconds: number, bodyDigest: Buffer) => ({
@@ -162,7 +167,7 @@ it('counts only submissions with a different body', async test => {
 })
 
 it('compares a body with a digest stored in full length', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const event = ledgerEntry()
   await storeEntries(database, [event])
   await database.pool.query('update events set body_digest = $1', [event.bodyDigest])

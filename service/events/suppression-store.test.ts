@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type pg from 'pg'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
 import type { Database } from '../db/database.ts'
 import { insertEvents } from '../ingestion/store.ts'
 import {
@@ -20,7 +25,7 @@ function suppress(database: Database): Promise<void> {
 }
 
 it('finds suppressed digests by tracker and accepts a repeat', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   assert.deepEqual(await findTrackersWithErasures(database, [TRACKER_ID]), new Set())
   await Promise.all([suppress(database), suppress(database)])
   const digests = [TRACKER_ID, OTHER_TRACKER].map(trackerId => ({ trackerId, keyed: KEYED }))
@@ -33,7 +38,7 @@ it('finds suppressed digests by tracker and accepts a repeat', async test => {
 })
 
 it('does not store events with a wrong assumption and returns their keys', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await suppress(database)
   const events = [
     ledgerEntry({ eventId: 'a', assumedNotErased: 'all' }),
@@ -76,7 +81,7 @@ function watchPauses(database: Database) {
 }
 
 it('waits for current payload writers and not for later ones', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const writer = await openWriter(database)
   let isDone = false
   const { watched, firstPause } = watchPauses(database)
@@ -98,7 +103,7 @@ it('waits for current payload writers and not for later ones', async test => {
 })
 
 it('returns false when a writer takes too long', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const writer = await openWriter(database)
   assert.equal(await waitForPayloadWriters(database, 0.2), false)
   await writer.query('commit')
@@ -107,7 +112,7 @@ it('returns false when a writer takes too long', async test => {
 })
 
 it('does not wait for backups, reports and reads', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const backup = await database.pool.connect()
   await backup.query('begin isolation level repeatable read')
   await backup.query('lock table event_payloads in access share mode')

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
 import { findWithdrawals } from './suppression-store.ts'
 
 const OTHER_TRACKER_ID = '0190aaaa-0000-7000-8000-000000000002'
@@ -12,7 +17,7 @@ function withdrawal(eventId: string, seconds: number, keys: string[], trackerId 
 }
 
 it('returns the latest withdrawal under any key of a person', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [
     withdrawal('w1', 10, ['a']),
     withdrawal('w2', 20, ['b']),
@@ -32,14 +37,14 @@ it('returns the latest withdrawal under any key of a person', async test => {
 })
 
 it('returns null without keys', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await storeEntries(database, [withdrawal('w1', 10, ['a'])])
   const latest = await findWithdrawals(database, [])
   assert.equal(latest(TRACKER_ID, ['a']), null)
 })
 
 it('accepts any text as a key', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const key = 'odd "visitor" \\ {id}, NULL'
   await storeEntries(database, [withdrawal('w1', 10, [key])])
   const latest = await findWithdrawals(database, [{ trackerId: TRACKER_ID, visitorId: key }])

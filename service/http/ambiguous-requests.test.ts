@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { it } from 'node:test'
-import { exchange } from '../../testing/exchange.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { sendRawBytes } from '../../testing/fixtures/raw-http.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const BODY = JSON.stringify(samplePurchase())
 const CLOSE = 'Connection: close\r\n'
@@ -12,7 +12,7 @@ const POST = `POST /api/v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: applicati
 const LENGTH = `Content-Length: ${BODY.length}\r\n`
 
 it('returns 400 and closes the connection for a head that two programs could read differently', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const whole = POST.replace(CLOSE, '') + secret
   const repeated = (name: string) => `The ${name} header must appear only once.`
@@ -33,7 +33,7 @@ it('returns 400 and closes the connection for a head that two programs could rea
     [`${whole}Content-Encoding: gzip\r\nContent-Encoding: x\r\n\r\n`, repeated('content-encoding')],
     [`${whole}Origin: https://a\r\nOrigin: https://b\r\n\r\n`, repeated('origin')],
   ] as const) {
-    const { head, body, answers } = await exchange(service.url, request)
+    const { head, body, answers } = await sendRawBytes(service.url, request)
     assert.equal(answers, 1, request)
     assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, request)
     assert.deepEqual(JSON.parse(body), { message }, request)
@@ -45,24 +45,24 @@ it('returns 400 and closes the connection for a head that two programs could rea
 })
 
 it('accepts every notation of a host and headers that may repeat', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const hosts = ['a', 'A.example:3000', '127.0.0.1', '[::1]:80', '', 'xn--bcher-kva.example']
   for (const host of hosts) {
     const request = GET.replace('Host: a', `Host: ${host}`)
-    const { head } = await exchange(
+    const { head } = await sendRawBytes(
       service.url,
       `${request}Via: a\r\nVia: b\r\nX: 1\r\nX: 2\r\n\r\n`,
     )
     assert.match(head, /^HTTP\/1\.1 200 OK\r\n/, host)
   }
-  const old = await exchange(service.url, 'GET /livez HTTP/1.0\r\n\r\n')
+  const old = await sendRawBytes(service.url, 'GET /livez HTTP/1.0\r\n\r\n')
   assert.match(old.head, /^HTTP\/1\.1 200 OK\r\n/)
 })
 
 it('routes an absolute-form target by its path', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const send = (line: string) =>
-    exchange(service.url, `${line} HTTP/1.1\r\nHost: a\r\n${CLOSE}\r\n`)
+    sendRawBytes(service.url, `${line} HTTP/1.1\r\nHost: a\r\n${CLOSE}\r\n`)
   assert.match((await send('GET http://evil.example/livez')).head, /^HTTP\/1\.1 200 /)
   const wrong = await send('DELETE http://evil.example/livez?a=b')
   assert.match(wrong.head, /^HTTP\/1\.1 405 /)
@@ -85,21 +85,21 @@ it('routes an absolute-form target by its path', async test => {
 })
 
 it('returns 405 for every other HTTP method and 400 for CONNECT', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const others = METHODS.filter(method => !['GET', 'HEAD', 'CONNECT'].includes(method))
   assert.ok(others.includes('TRACE') && others.length > 25)
   for (const method of others) {
-    const { head, body } = await exchange(service.url, `${GET.replace('GET', method)}\r\n`)
+    const { head, body } = await sendRawBytes(service.url, `${GET.replace('GET', method)}\r\n`)
     assert.match(head, /^HTTP\/1\.1 405 Method Not Allowed\r\n/, method)
     assert.deepEqual(JSON.parse(body), { message: `${method} is not allowed here; use GET, HEAD.` })
     assert.match(head, /\r\nallow: GET, HEAD\r\n/)
   }
-  const tunnel = await exchange(service.url, 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n')
+  const tunnel = await sendRawBytes(service.url, 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n')
   assert.match(tunnel.head, /^HTTP\/1\.1 400 /)
 })
 
 it('accepts chunk extensions and limits them with 413 and trailers with 431', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const chunked = (extension: string, trailer = '') =>
     `${POST}${secret}Transfer-Encoding: chunked\r\n\r\n` +
@@ -109,23 +109,26 @@ it('accepts chunk extensions and limits them with 413 and trailers with 431', as
     [chunked(`;a=${large}`), 413, 'The chunk extensions are too large.'],
     [chunked('', `X: ${large}\r\n`), 431, 'The request headers are too large.'],
   ] as const) {
-    const { head, body } = await exchange(service.url, request)
+    const { head, body } = await sendRawBytes(service.url, request)
     assert.ok(head.startsWith(`HTTP/1.1 ${line} `), head)
     assert.deepEqual(JSON.parse(body), { message })
   }
-  const taken = await exchange(service.url, chunked(';a=b;c="d"', 'Authorization: Bearer x\r\n'))
+  const taken = await sendRawBytes(
+    service.url,
+    chunked(';a=b;c="d"', 'Authorization: Bearer x\r\n'),
+  )
   assert.match(taken.head, /^HTTP\/1\.1 202 /)
 })
 
 it('honors Expect: 100-continue', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const asking = `Expect: 100-continue\r\n${LENGTH}\r\n${BODY}`
   for (const [credential, status] of [
     [secret, 202],
     ['', 401],
   ] as const) {
-    const { text } = await exchange(service.url, `${POST}${credential}${asking}`)
+    const { text } = await sendRawBytes(service.url, `${POST}${credential}${asking}`)
     const [first = '', second = ''] = text.split(/(?<=\r\n\r\n)/, 2)
     assert.match(first, /^HTTP\/1\.1 100 Continue\r\n/)
     assert.ok(second.startsWith(`HTTP/1.1 ${status} `), second)

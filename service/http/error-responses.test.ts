@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type RequestOptions, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { type RequestOptions, startTestService } from '../../testing/fixtures/service.ts'
 
 const EVENTS = '/api/v1/events'
 const SECURITY_HEADERS = {
@@ -34,7 +34,7 @@ const EVERY_KIND: [status: number, method: string, path: string, options?: Reque
 ]
 
 it('sends a request id, no-store and browser security headers with every response', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const ids = new Set<string>()
   for (const [status, method, path, options] of EVERY_KIND) {
     const reply = await service.request(method, path, options)
@@ -55,7 +55,7 @@ it('sends a request id, no-store and browser security headers with every respons
 })
 
 it('returns the same 404 for every unknown path, before authentication and body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const path of ['/', '/api/v1', '/api/v1/', '/api/v1/event', '/API/v1/events', '//livez']) {
     for (const options of [{}, { secret: null }, { secret: 'garbage' }]) {
       const reply = await service.request('GET', path, options)
@@ -70,7 +70,7 @@ it('returns the same 404 for every unknown path, before authentication and body'
 })
 
 it('returns 405 with the allowed methods before it reads the body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [method, path, allow] of [
     ['GET', EVENTS, 'POST, OPTIONS'],
     ['PUT', EVENTS, 'POST, OPTIONS'],
@@ -89,7 +89,7 @@ it('returns 405 with the allowed methods before it reads the body', async test =
 })
 
 it('accepts JSON under any spelling of its media type and returns 415 for the rest', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const rawBody = JSON.stringify(samplePurchase())
   const post = (headers: Record<string, string>) =>
     service.request('POST', EVENTS, { rawBody, headers })
@@ -112,7 +112,7 @@ it('accepts JSON under any spelling of its media type and returns 415 for the re
 })
 
 it('returns 413 by the bytes received, also without a Content-Length', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const bytes of [65_537, 1_000_000]) {
     const response = await fetch(`${service.url}${EVENTS}`, {
       method: 'POST',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { actionsIn } from '../../testing/actions-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { createAgentActionsFixture } from '../../testing/fixtures/agent-actions.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import {
   type Reply,
   type RequestOptions,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../../testing/service-under-test.ts'
+  startTestService,
+  type TestService,
+} from '../../testing/fixtures/service.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY']
@@ -28,8 +28,8 @@ const FAILURES: [name: string, status: number, options: RequestOptions][] = [
 ]
 
 it('answers every failure on every route with one JSON sentence and the common headers', async test => {
-  const service = await serviceUnderTest(test)
-  const { workspace, token } = await actionsIn(service)
+  const service = await startTestService(test)
+  const { workspace, token } = await createAgentActionsFixture(service)
   const routes = routesOf(service, workspace.workspaceId)
   assert.ok(routes.length >= 15)
   const ids = new Set<string>()
@@ -55,8 +55,8 @@ it('answers every failure on every route with one JSON sentence and the common h
 })
 
 it('returns 405 with the methods of each path, and 404 or 400 beside it', async test => {
-  const service = await serviceUnderTest(test)
-  const { workspace, token } = await actionsIn(service)
+  const service = await startTestService(test)
+  const { workspace, token } = await createAgentActionsFixture(service)
   const routes = routesOf(service, workspace.workspaceId)
   for (const path of new Set(routes.map(route => route.path))) {
     const here = routes.filter(({ pattern }) => pattern.test(path))
@@ -85,7 +85,7 @@ it('returns 405 with the methods of each path, and 404 or 400 beside it', async 
 })
 
 it('sends no-store with every response that contains events or keys', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   for (const { method, path } of routesOf(service).filter(({ method }) => method === 'GET')) {
     const reply = await service.request(method, path.replace('/x', '/order-1001'))
@@ -149,7 +149,7 @@ const OF_ACTIONS = '/api/v1/agent/workspaces/'
 const JSON_INTERFACE = /^\/(api|livez|readyz|openapi\.json|\.well-known)(\/|$)/
 
 /** Every route of the API as the router prints it; a path parameter is `x` or the id. */
-function routesOf({ server }: ServiceUnderTest, workspaceId = 1): Route[] {
+function routesOf({ server }: TestService, workspaceId = 1): Route[] {
   const above: string[] = []
   const lines = server.app.printRoutes({ commonPrefix: false }).split('\n')
   return lines.flatMap(line => {

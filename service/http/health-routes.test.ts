@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { type HealthOptions, healthRoutes } from './health-routes.ts'
 import { createLogger } from './logger.ts'
 import { createServiceApp } from './service-app.ts'
 
 it('returns 200 from /livez and /readyz without a credential', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const live = await service.request('GET', '/livez', { secret: null })
   assert.equal(live.status, 200)
   assert.deepEqual(live.body, { status: 'ok' })

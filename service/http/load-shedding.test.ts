@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 /** A service whose event loop delay and clock the test sets. */
 async function lateService(test: TestContext, eventLoopDelayMillisecondsMax = 1_000) {
   const world = { seconds: 0, delay: 0 }
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits: { eventLoopDelayMillisecondsMax },
     monotonicSeconds: () => world.seconds,
     readDelaySeconds: () => world.delay,
@@ -57,7 +57,7 @@ it('returns 200 from the health checks while it sheds other requests', async tes
 })
 
 it('returns 200 from /livez while the commit queue is full', async test => {
-  const service = await serviceUnderTest(test, { ingestQueueMax: 0 })
+  const service = await startTestService(test, { ingestQueueMax: 0 })
   const full = await service.submit(samplePurchase())
   assert.equal(full.status, 503)
   assert.equal(full.headers.get('retry-after'), '1')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
-import { exchange } from '../../testing/exchange.ts'
+import { sendRawBytes } from '../../testing/fixtures/raw-http.ts'
 import { respondToMalformedRequest } from './error-responses.ts'
 
 it('names the error that Node reports', async test => {
@@ -50,7 +50,7 @@ it('returns 408 and closes the connection when headers or body are late', async 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const head = 'POST / HTTP/1.1\r\nHost: a\r\n'
   for (const part of [head, `${head}Content-Length: 5\r\n\r\nab`]) {
-    const { head: answer, body } = await exchange(url, part)
+    const { head: answer, body } = await sendRawBytes(url, part)
     assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/)
     assert.match(answer, /\r\nrequest-id: req_[0-9a-f]{32}\r\n/)
     assert.match(answer, /\r\nconnection: close\r\n/)

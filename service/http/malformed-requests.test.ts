@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { it } from 'node:test'
-import { exchange } from '../../testing/exchange.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { sendRawBytes } from '../../testing/fixtures/raw-http.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const NOT_HTTP = 'Not a valid HTTP request.'
 const POST = 'POST /api/v1/events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
@@ -11,7 +11,7 @@ const BODY = JSON.stringify(samplePurchase())
 const SMUGGLED = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
 
 it('returns 400 in JSON with the common headers for bytes that are not HTTP', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [name, bytes] of Object.entries({
     text: 'hello\r\n\r\n',
     tls: Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]),
@@ -34,7 +34,7 @@ it('returns 400 in JSON with the common headers for bytes that are not HTTP', as
     'authority for a path': 'GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n',
     tunnel: 'CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n',
   })) {
-    const { head, body, answers } = await exchange(service.url, bytes)
+    const { head, body, answers } = await sendRawBytes(service.url, bytes)
     assert.equal(answers, 1, name)
     assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, name)
     assert.deepEqual(JSON.parse(body), { message: NOT_HTTP }, name)
@@ -53,7 +53,7 @@ it('returns 400 in JSON with the common headers for bytes that are not HTTP', as
 })
 
 it('returns one 400 for a body with two framings and reads no further', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const bytes = Buffer.byteLength(BODY)
   for (const [name, headers] of Object.entries({
@@ -72,7 +72,7 @@ it('returns one 400 for a body with two framings and reads no further', async te
     'a length after a tab': `Transfer-Encoding:\tchunked\r\nContent-Length:\t${bytes}\r\n`,
   })) {
     const text = `${POST}${secret}${headers}\r\n${BODY}${SMUGGLED}`
-    const { head, body, answers } = await exchange(service.url, text)
+    const { head, body, answers } = await sendRawBytes(service.url, text)
     assert.equal(answers, 1, name)
     assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, name)
     assert.deepEqual(JSON.parse(body), { message: NOT_HTTP }, name)
@@ -81,12 +81,12 @@ it('returns one 400 for a body with two framings and reads no further', async te
 })
 
 it('returns 400 for a malformed chunk and logs no error', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const chunked = `${POST}${secret}Transfer-Encoding: chunked\r\n\r\n`
   const sizes = ['zz\r\n', '-1\r\n', '0x5\r\n', ' 5\r\n', 'ffffffffffffffffff\r\n', '5\n', '5;a\n']
   for (const chunk of [...sizes, '5\r\nabc', '0\r\nContent-Length: 5\r\n\r\n']) {
-    const { head, body } = await exchange(service.url, `${chunked}${chunk}xx\r\n0\r\n\r\n`)
+    const { head, body } = await sendRawBytes(service.url, `${chunked}${chunk}xx\r\n0\r\n\r\n`)
     assert.match(head, /^HTTP\/1\.1 400 /, chunk)
     assert.deepEqual(Object.keys(JSON.parse(body)), ['message'])
   }
@@ -94,10 +94,10 @@ it('returns 400 for a malformed chunk and logs no error', async test => {
 })
 
 it('answers a complete request before the malformed bytes behind it', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const whole = `${POST}${secret}Content-Length: ${BODY.length}\r\n\r\n${BODY}`
-  const { head, text, answers } = await exchange(service.url, `${whole}garbage\r\n\r\n`)
+  const { head, text, answers } = await sendRawBytes(service.url, `${whole}garbage\r\n\r\n`)
   assert.equal(answers, 2)
   assert.match(head, /^HTTP\/1\.1 202 Accepted\r\n/)
   assert.ok(text.includes('{"event_id":"order-1001","duplicate":false,"warnings":[]}HTTP/1.1 400 '))
@@ -105,7 +105,7 @@ it('answers a complete request before the malformed bytes behind it', async test
 })
 
 it('returns 431 for headers or a path of more than 16 KiB', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const large = 'x'.repeat(20_000)
   for (const request of [
     `GET /livez HTTP/1.1\r\nHost: a\r\nX: ${large}\r\n\r\n`,
@@ -113,28 +113,28 @@ it('returns 431 for headers or a path of more than 16 KiB', async test => {
     `GET /${large} HTTP/1.1\r\nHost: a\r\n\r\n`,
     `GET /livez HTTP/1.1\r\nHost: a\r\n${'x: y\r\n'.repeat(5_000)}\r\n`,
   ]) {
-    const { head, body } = await exchange(service.url, request)
+    const { head, body } = await sendRawBytes(service.url, request)
     assert.match(head, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
     assert.deepEqual(JSON.parse(body), { message: 'The request headers are too large.' })
   }
 })
 
 it('ignores unknown expectations and upgrades', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const header of [
     'Expect: banana',
     'Connection: Upgrade\r\nUpgrade: websocket',
     'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk',
   ]) {
     const request = `GET /livez HTTP/1.1\r\nHost: a\r\n${header}\r\nConnection: close\r\n\r\n`
-    const { head, body } = await exchange(service.url, request)
+    const { head, body } = await sendRawBytes(service.url, request)
     assert.match(head, /^HTTP\/1\.1 200 OK\r\n/, header)
     assert.equal(body, '{"status":"ok"}')
   }
 })
 
 it('returns 401 before any error about the body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const rest of [
     'Content-Length: 1\r\n\r\n{',
     'Content-Length: 70000\r\n\r\n',
@@ -143,7 +143,7 @@ it('returns 401 before any error about the body', async test => {
   ]) {
     for (const type of ['application/json', 'text/plain', 'garbage']) {
       const request = `${POST.replace('application/json', type)}Connection: close\r\n${rest}`
-      const { head, body } = await exchange(service.url, request)
+      const { head, body } = await sendRawBytes(service.url, request)
       assert.match(head, /^HTTP\/1\.1 401 Unauthorized\r\n/, rest)
       assert.equal(body, '{"message":"Unauthenticated."}')
     }
@@ -151,7 +151,7 @@ it('returns 401 before any error about the body', async test => {
 })
 
 it('returns 400 to a caller that half-closes in the middle of a request', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const head = `${POST}Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   for (const part of [
     'POST /api',
@@ -159,7 +159,7 @@ it('returns 400 to a caller that half-closes in the middle of a request', async 
     `${head}Content-Length: 50\r\n\r\n{"a"`,
     `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nabc`,
   ]) {
-    const answer = await exchange(service.url, part, { thenEnd: true })
+    const answer = await sendRawBytes(service.url, part, { thenEnd: true })
     assert.match(answer.head, /^HTTP\/1\.1 400 Bad Request\r\n/, part)
     assert.deepEqual(JSON.parse(answer.body), { message: NOT_HTTP })
   }
@@ -167,7 +167,7 @@ it('returns 400 to a caller that half-closes in the middle of a request', async 
 })
 
 it('survives disconnects in the middle of a request and logs no error', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const secret = `Authorization: Bearer ${service.tracker.trackerSecret}\r\n`
   const head = `${POST}${secret}Content-Length: ${BODY.length}\r\n\r\n`
   for (const part of ['POST /api', head, `${head}${BODY.slice(0, 30)}`]) await hangUp(service, part)
@@ -177,7 +177,7 @@ it('survives disconnects in the middle of a request and logs no error', async te
 })
 
 /** Sends bytes and resets the connection once the service must have received them. */
-function hangUp({ url }: ServiceUnderTest, bytes: string): Promise<void> {
+function hangUp({ url }: TestService, bytes: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
       socket.write(bytes, () => setImmediate(() => socket.resetAndDestroy()))

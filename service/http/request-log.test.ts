@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { exchange } from '../../testing/exchange.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { sendRawBytes } from '../../testing/fixtures/raw-http.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import {
   type Reply,
   type RequestOptions,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../../testing/service-under-test.ts'
+  startTestService,
+  type TestService,
+} from '../../testing/fixtures/service.ts'
 import { generateToken } from '../access/token-format.ts'
 import { healthRoutes } from './health-routes.ts'
 import { createLogger } from './logger.ts'
@@ -35,7 +35,7 @@ function linesOf(log: string): Line[] {
 }
 
 /** A line is written after the response, so it may come later. */
-async function lineOf(service: ServiceUnderTest, reply: Pick<Reply, 'headers'>): Promise<Line> {
+async function lineOf(service: TestService, reply: Pick<Reply, 'headers'>): Promise<Line> {
   const id = reply.headers.get('request-id')
   const found = () => linesOf(service.logged()).filter(({ request_id }) => request_id === id)
   await eventually(`the line of ${id} is there`, () => found().length > 0)
@@ -110,7 +110,7 @@ const CALLER_ERRORS: [Sent, Logged][] = [
 ]
 
 it('logs each refused request in one line at info', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [[method, path, options], [status, route, reason]] of CALLER_ERRORS) {
     const reply = await service.request(method, path, options)
     const expected = { level: 'info', method, route, status, reason, msg: 'request refused' }
@@ -125,7 +125,7 @@ it('logs each refused request in one line at info', async test => {
 
 it('logs the name of the limit that refused a request', async test => {
   const limits = { trackerRatePerSecond: 1, failedAuthRatePerMinute: 1 }
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => 1_000 })
+  const service = await startTestService(test, { limits, monotonicSeconds: () => 1_000 })
   for (let count = 0; count < 2; count += 1) await service.read('order-1001')
   const limited = {
     level: 'info',
@@ -146,7 +146,7 @@ it('logs the name of the limit that refused a request', async test => {
 it('logs unavailability at warn and never at error', async test => {
   const clock = { seconds: 1_000 }
   let delaySeconds = 0
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     ingestQueueMax: 1,
     limits: { eventLoopDelayMillisecondsMax: 100 },
     monotonicSeconds: () => clock.seconds,
@@ -188,7 +188,7 @@ it('logs unavailability at warn and never at error', async test => {
 })
 
 it('logs a test purchase that the platform refused at warn', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const destination = `/api/v1/destinations/${service.tracker.destinationId}`
   const body = { enabled: true, test_event_code: 'TEST00007' }
   await service.request('PATCH', `${destination}/test-mode`, { body })
@@ -224,14 +224,14 @@ it('logs a process that is not ready at warn, with the failed checks', async () 
 })
 
 it('logs malformed requests and disconnects in the middle of a request', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const refused = { level: 'info', route: 'unknown', msg: 'request refused' }
   for (const [bytes, status, reason] of [
     ['jane@example.com\r\n\r\n', 400, 'invalid_request'],
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
     ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'invalid_request'],
   ] as const) {
-    const { head } = await exchange(service.url, bytes)
+    const { head } = await sendRawBytes(service.url, bytes)
     const id = /request-id: (\w+)/.exec(head)?.[1]
     const found = linesOf(service.logged()).filter(({ request_id }) => request_id === id)
     assert.deepEqual(

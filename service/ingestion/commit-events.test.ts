@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { decideConsent } from '../consent/consent-decision.ts'
 import { DestinationRouteCache } from '../delivery/plan-store.ts'
 import { createOfflinePlatforms } from '../platforms/registry.ts'
@@ -16,7 +16,7 @@ const PLATFORMS = createOfflinePlatforms()
 const NUL_IN_TEXT = '22021'
 
 it('stores the other events of a group when PostgreSQL rejects one', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const commits = committer(service)
   const drafts = Array.from({ length: 9 }, (_, index) =>
     draftOf(service, `event-${index}`, index === 4 ? 'bad\0name' : 'Purchase'),
@@ -35,7 +35,7 @@ it('stores the other events of a group when PostgreSQL rejects one', async test 
 })
 
 it('treats the first draft of an event ID in a group as new and the others as duplicates', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const names = ['Purchase', 'Purchase', 'Lead', 'Refund']
   const drafts = names.map(name => draftOf(service, 'same', name))
   const commits = committer(service)
@@ -50,7 +50,7 @@ it('treats the first draft of an event ID in a group as new and the others as du
 })
 
 it('accepts duplicates even when recording them fails', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const failures: unknown[] = []
   const commits = committer(service, error => failures.push(error))
   await commits.submit(draftOf(service, 'same', 'Purchase'))
@@ -62,7 +62,7 @@ it('accepts duplicates even when recording them fails', async test => {
 })
 
 it('wakes the delivery workers for planned deliveries only', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   let wakes = 0
   const commits = committer(service, assert.ifError, () => {
     wakes += 1
@@ -76,7 +76,7 @@ it('wakes the delivery workers for planned deliveries only', async test => {
 })
 
 it('releases the parameters of a finished commit', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { pool } = service.database
   const asked: { name?: string; values?: string[] }[] = []
   const query = pool.query.bind(pool) as (asked: object) => Promise<unknown>
@@ -97,7 +97,7 @@ it('releases the parameters of a finished commit', async test => {
 })
 
 function committer(
-  { database, delivery, clock }: ServiceUnderTest,
+  { database, delivery, clock }: TestService,
   onNoteError: (error: unknown) => void = assert.ifError,
   onPlanned: () => void = () => {},
 ): GroupCommit<EventDraft, CommitOutcome> {
@@ -118,7 +118,7 @@ function committer(
   })
 }
 
-function draftOf(service: ServiceUnderTest, eventId: string, event_name: string): EventDraft {
+function draftOf(service: TestService, eventId: string, event_name: string): EventDraft {
   const body = samplePurchase({ event_name }) as unknown as EventSubmission
   const receivedAt = service.clock.now()
   const moment = { receivedAt, eventTime: receivedAt }

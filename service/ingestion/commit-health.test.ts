@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { CommitHealth } from './commit-health.ts'
 
 const EVERY_TABLE = ['events', 'event_payloads', 'sessions', 'event_counts', 'deliveries']
 
 async function serviceOnClock(test: TestContext) {
   const clock = { seconds: 1_000 }
-  const service = await serviceUnderTest(test, { monotonicSeconds: () => clock.seconds })
+  const service = await startTestService(test, { monotonicSeconds: () => clock.seconds })
   let orders = 0
   const submit = async () => {
     orders += 1
@@ -22,7 +22,7 @@ async function serviceOnClock(test: TestContext) {
 }
 
 /** PostgreSQL refuses every event, as it does when its disk is full; the function ends that. */
-async function refuseEvents({ database: { pool } }: ServiceUnderTest, condition: string) {
+async function refuseEvents({ database: { pool } }: TestService, condition: string) {
   await pool.query(
     `create function refuse() returns trigger language plpgsql as
        $$ begin raise exception 'no' using errcode = '${condition}'; end $$;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const MISSING =
   'consent.captured_at is missing: say when consent was captured, since the event carries identity.'
@@ -13,7 +13,7 @@ const AFTER_EVENT =
 const OLD = 'consent.captured_at is older than 180 days: ask again soon.'
 
 it('returns 202 with a warning for each problem of captured_at and still delivers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [captured_at, messages] of [
     ['2026-11-21T12:05:00Z', []],
     ['2026-11-21T12:05:01Z', [AHEAD]],
@@ -36,7 +36,7 @@ it('returns 202 with a warning for each problem of captured_at and still deliver
 })
 
 it('returns 202 with a warning for consent captured after the event, and for old consent', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const consent = { ad_user_data: 'granted', captured_at: '2026-11-21T11:00:00Z' }
   const early = { consent, event_time: '2026-11-21T10:00:00Z' }
   const reply = await service.submit(samplePurchase(early))
@@ -52,13 +52,13 @@ it('returns 202 with a warning for consent captured after the event, and for old
 })
 
 it('returns 202 without a captured_at warning for an event without identity', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const anonymous = { consent: { ad_user_data: 'granted' }, user_data: { em: '' } }
   assert.deepEqual((await service.submit(samplePurchase(anonymous))).body.warnings, [])
 })
 
 it('returns 200 without warnings for a duplicate', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const doubtful = samplePurchase({ consent: { ad_user_data: 'granted' } })
   assert.equal((await service.submit(doubtful)).body.warnings.length, 1)
   const reply = await service.submit(doubtful)

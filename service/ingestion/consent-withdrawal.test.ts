@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 it('skips the waiting deliveries of the visitor who withdraws, and of no other visitor', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'of-other', visitor_id: 'visitor-2' }))
   const theirs = await service.newTracker()
   const secret = theirs.trackerSecret
   await service.request('POST', '/api/v1/events', { secret, body: samplePurchase() })
-  service.clock.forward(60)
+  service.clock.advance(60)
   await withdraw(service, 'visitor-1')
   const { event, deliveries } = (await service.read('order-1001')).body
   assert.equal(deliveries[0].status, 'skipped:consent')
@@ -27,9 +27,9 @@ it('skips the waiting deliveries of the visitor who withdraws, and of no other v
 })
 
 it('withholds later events of the visitor until new consent is captured', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withdraw(service, 'visitor-1')
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   for (const [event_id, consent, status] of [
     ['before', { ad_user_data: 'granted', captured_at: '2026-11-21T11:59:59Z' }, 'skipped:consent'],
     ['at', { ad_user_data: 'granted', captured_at: '2026-11-21T12:00:00Z' }, 'skipped:consent'],
@@ -50,7 +50,7 @@ it('withholds later events of the visitor until new consent is captured', async 
 })
 
 it('matches the visitor by email digest, phone digest, and external_id', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [name, visitor_id, person] of [
     ['mail', 'Jane@Example.com ', { user_data: { em: 'jane@example.com' } }],
     ['mail-id', 'john@example.com', { user_data: { external_id: 'JOHN@example.com' } }],
@@ -59,7 +59,7 @@ it('matches the visitor by email digest, phone digest, and external_id', async t
     ['visitor', 'visitor-9', { visitor_id: 'visitor-9' }],
   ] as const) {
     await service.submit(purchaseOf(`waiting-${name}`, person))
-    service.clock.forward(1)
+    service.clock.advance(1)
     await withdraw(service, visitor_id)
     await service.submit(purchaseOf(`later-${name}`, person))
     const later = (await service.read(`later-${name}`)).body.deliveries[0]
@@ -74,7 +74,7 @@ it('matches the visitor by email digest, phone digest, and external_id', async t
 })
 
 it('accepts a withdrawal on the basis of consent with identity and a denial', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const person = { user_data: { em: 'jane@example.com' } }
   await service.submit(purchaseOf('waiting', person))
   const reply = await service.submit({
@@ -94,11 +94,11 @@ it('accepts a withdrawal on the basis of consent with identity and a denial', as
 })
 
 it('keeps the latest withdrawal, and a duplicate changes nothing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await withdraw(service, 'visitor-1', 'bye-1')
-  service.clock.forward(600)
+  service.clock.advance(600)
   await withdraw(service, 'visitor-1', 'bye-2')
-  service.clock.forward(600)
+  service.clock.advance(600)
   assert.equal(await withdraw(service, 'visitor-1', 'bye-1'), 200)
   const between = { ad_user_data: 'granted', captured_at: '2026-11-21T12:05:00Z' }
   await service.submit(samplePurchase({ event_id: 'between', consent: between }))
@@ -109,7 +109,7 @@ it('keeps the latest withdrawal, and a duplicate changes nothing', async test =>
 })
 
 async function withdraw(
-  service: ServiceUnderTest,
+  service: TestService,
   visitor_id: string,
   event_id: string | undefined = undefined,
 ): Promise<number> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { buildTcString } from '../../testing/tc-string-builder.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { buildTcString } from '../../testing/fixtures/tc-string.ts'
 
 const CAPTURED = { captured_at: '2026-11-21T11:00:00Z' }
 const GRANTED = { ad_user_data: 'granted', ...CAPTURED }
@@ -11,7 +11,7 @@ const TC_GRANTED = buildTcString()
 const TC_DENIED = buildTcString({ purposes: [1, 7] })
 
 it('returns 422 naming the field that denies and stores nothing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [field, signals] of [
     ['consent.ad_user_data', { consent: { ad_user_data: 'denied', ...CAPTURED } }],
     ['consent.marketing', { consent: { ad_user_data: 'granted', marketing: false } }],
@@ -31,7 +31,7 @@ it('returns 422 naming the field that denies and stores nothing', async test => 
 })
 
 it('returns 202 and delivers when any signal grants, and shows which signal', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [reason, signals] of [
     ['granted_by_consent', { consent: GRANTED }],
     ['granted_by_consent_mode', { consent_mode: MODE_GRANTED }],
@@ -55,7 +55,7 @@ it('returns 202 and delivers when any signal grants, and shows which signal', as
 })
 
 it('returns 202 and skips deliveries when no signal grants', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [name, signals] of [
     ['unknown-word', { consent: { ad_user_data: 'einverstanden' } }],
     ['unset', { consent: { ad_user_data: null } }],
@@ -72,7 +72,7 @@ it('returns 202 and skips deliveries when no signal grants', async test => {
 })
 
 it('returns 202 and stores the consent objects without identifiers, beside the decision', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const consent = { ...GRANTED, method: 'banner', mail: 'jane@example.com', analytics: 'denied' }
   const tcf = { string: TC_GRANTED, captured_at: '2026-11-20T08:00:00Z' }
   await service.submit(samplePurchase({ consent, consent_mode: MODE_GRANTED, tcf }))
@@ -108,7 +108,7 @@ function reading(field: string, why: string, captured_at: string) {
   return { state: 'granted', why, field, captured_at }
 }
 
-async function assertWithheld(service: ServiceUnderTest, eventId: string): Promise<void> {
+async function assertWithheld(service: TestService, eventId: string): Promise<void> {
   const { event, deliveries } = (await service.read(eventId)).body
   assert.equal(event.consent.decision.outcome, 'withheld', eventId)
   assert.equal(event.consent.decision.reason, 'no_signal')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const CONTENTS_BYTES_MAX = 16_384
 const BODY_BYTES_MAX = 65_536
@@ -19,7 +19,7 @@ const LIMITS = [
 
 for (const [field, charactersMax] of LIMITS) {
   it(`returns 422 for ${field} of ${charactersMax + 1} characters and 202 for one fewer`, async test => {
-    const service = await serviceUnderTest(test)
+    const service = await startTestService(test)
     for (const character of CHARACTERS) {
       const longest = character.repeat(charactersMax)
       const sentence = `The ${field} field must not be greater than ${charactersMax} characters.`
@@ -39,7 +39,7 @@ for (const [field, charactersMax] of LIMITS) {
 }
 
 it('returns 422 for contents of 51 items and 202 for 50', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const fifty = Array.from({ length: 50 }, (_, index) => ({ id: `sku-${index}` }))
   const tooMany = await service.submit(withContents([...fifty, { id: 'sku-50' }]))
   const sentence = 'The value_data.contents field must not have more than 50 items.'
@@ -51,7 +51,7 @@ it('returns 422 for contents of 51 items and 202 for 50', async test => {
 })
 
 it('returns 422 for contents over 16 KiB and 202 for exactly 16 KiB', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   // ["…"] is four bytes more than its text; € is three bytes.
   const largest = `€${'x'.repeat(CONTENTS_BYTES_MAX - 4 - 3)}`
   const tooLarge = await service.submit(withContents([`${largest}x`]))
@@ -64,7 +64,7 @@ it('returns 422 for contents over 16 KiB and 202 for exactly 16 KiB', async test
 })
 
 it('returns 413 for a body over 64 KiB and 202 for exactly 64 KiB', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const tooLarge = await service.request('POST', '/api/v1/events', {
     rawBody: bodyOfBytes(BODY_BYTES_MAX + 1),
   })
@@ -78,7 +78,7 @@ it('returns 413 for a body over 64 KiB and 202 for exactly 64 KiB', async test =
 })
 
 it('returns 400 for 33 levels of nesting and 202 for 32', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const deep = await service.submit(samplePurchase({ unknown: nested(32) }))
   assert.equal(deep.status, 400)
   assert.deepEqual(deep.body, { message: 'The body is nested deeper than 32 levels.' })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 it('returns every format of event_time in UTC with milliseconds', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [event_time, read] of [
     [1_795_258_800, '2026-11-21T11:00:00.000Z'],
     ['2026-11-21T11:00:00Z', '2026-11-21T11:00:00.000Z'],
@@ -19,7 +19,7 @@ it('returns every format of event_time in UTC with milliseconds', async test => 
 })
 
 it('returns 422 for milliseconds, fractions, dates without a time, and invalid dates', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [event_time, sentence] of [
     [1_795_258_800_000, 'The event_time field looks like milliseconds; send Unix seconds.'],
     [1_795_258_800.5, 'The event_time field must be an integer or a string.'],
@@ -38,7 +38,7 @@ it('returns 422 for milliseconds, fractions, dates without a time, and invalid d
 })
 
 it('returns 422 for 6 minutes in the future; accepts 4 minutes and sends the current time', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const six = await service.submit(samplePurchase({ event_time: '2026-11-21T12:06:00Z' }))
   assert.equal(six.status, 422)
   assert.deepEqual(six.body.errors, {
@@ -54,7 +54,7 @@ it('returns 422 for 6 minutes in the future; accepts 4 minutes and sends the cur
 })
 
 it('returns 202 for an event outside the platform window and expires its delivery', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const old = { event_id: 'old', event_time: '2026-11-14T11:59:59Z' }
   assert.equal((await service.submit(samplePurchase(old))).status, 202)
   const { deliveries } = (await service.read('old')).body

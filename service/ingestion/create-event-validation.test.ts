@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 it('returns 422 naming every invalid field of a consent event', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit({
     event_id: 17,
     event_name: 'n'.repeat(101),
@@ -47,7 +47,7 @@ it('returns 422 naming every invalid field of a consent event', async test => {
 })
 
 it('returns 422 naming schema errors, cross-field errors, and consent denials together', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit(
     samplePurchase({
       event_time: '2026-02-30T10:00:00Z',
@@ -68,7 +68,7 @@ it('returns 422 naming schema errors, cross-field errors, and consent denials to
 })
 
 it('returns 422 naming every invalid field of a legitimate-interest event', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit({
     event_name: 'Purchase',
     consent_basis: 'legitimate_interest',
@@ -94,7 +94,7 @@ it('returns 422 naming every invalid field of a legitimate-interest event', asyn
 })
 
 it('returns 422 requiring event_name and consent_basis for an empty body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const errors = {
     event_name: ['The event_name field is required.'],
     consent_basis: ['The consent_basis field is required.'],
@@ -111,7 +111,7 @@ it('returns 422 requiring event_name and consent_basis for an empty body', async
 })
 
 it('returns 422 with the allowed values of consent_basis and still checks other fields', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const choices = 'The consent_basis field must be one of: consent, legitimate_interest.'
   for (const consent_basis of ['contract', '', 'Consent', null, 7, ['consent']]) {
     const reply = await service.submit(samplePurchase({ consent_basis, action_source: 7 }))
@@ -122,7 +122,7 @@ it('returns 422 with the allowed values of consent_basis and still checks other 
 })
 
 it('returns 422 for a body that is not an object', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const body of [[], 'text', 7, true, [samplePurchase()]]) {
     const reply = await service.submit(body)
     assert.equal(reply.status, 422)
@@ -134,7 +134,7 @@ it('returns 422 for a body that is not an object', async test => {
 })
 
 it('returns 422 for relative URIs and URIs with whitespace', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const event_source of ['shop.example/x', '//shop.example', 'https://', 'https://a b', '']) {
     const reply = await service.submit(samplePurchase({ event_source }))
     assert.deepEqual(Object.keys(reply.body.errors), ['event_source'], event_source)
@@ -146,7 +146,7 @@ it('returns 422 for relative URIs and URIs with whitespace', async test => {
 })
 
 it('returns 422 for a purchase value without a currency, but accepts it on other events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const value_data = { value: '19.95' }
   const reply = await service.submit(samplePurchase({ value_data }))
   const sentence = 'The value_data.currency field is required with a value.'
@@ -159,7 +159,7 @@ it('returns 422 for a purchase value without a currency, but accepts it on other
 })
 
 it('returns 422 for amounts that are not plain decimal text', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const wrong = ['', ' 1', '1.', '.5', '+1', '1e3', '1,50', '0x10', 'NaN', '1.1234567', '٣', '1\n']
   for (const value of [...wrong, '1234567890123456', '--1']) {
     const reply = await service.submit(samplePurchase({ value_data: { value, currency: 'EUR' } }))
@@ -174,7 +174,7 @@ it('returns 422 for amounts that are not plain decimal text', async test => {
 })
 
 it('returns 422 for numbers that lose precision', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const path = '/api/v1/events'
   for (const number of ['9007199254740993', '-9007199254740993', '1e400', '1e17']) {
     const rawBody = JSON.stringify(

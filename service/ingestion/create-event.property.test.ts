@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const RUNS = 300
 
@@ -41,7 +41,7 @@ function mostly<Right, Other>(right: fc.Arbitrary<Right>, other: fc.Arbitrary<Ot
 }
 
 it('answers every JSON body with 202, 200, 400, or 422', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyJson, nearlyRight), async body => {
       const reply = await service.submit(body)
@@ -60,7 +60,7 @@ it('answers every JSON body with 202, 200, 400, or 422', async test => {
 })
 
 it('answers arbitrary bytes without a 500', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async bytes => {
       const rawBody = new Uint8Array(bytes)
@@ -72,7 +72,7 @@ it('answers arbitrary bytes without a 500', async test => {
 })
 
 it('answers arbitrary paths without a 500', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const segment = fc.oneof(fc.string({ unit: fc.constantFrom(...'%/.aF0?#;:@\\') }), anyText)
   await fc.assert(
     fc.asyncProperty(segment, async text => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 it('returns 202 for a purchase and delivers it once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit(samplePurchase())
   assert.equal(reply.status, 202)
   assert.deepEqual(reply.body, { event_id: 'order-1001', duplicate: false, warnings: [] })
@@ -16,7 +16,7 @@ it('returns 202 for a purchase and delivers it once', async test => {
 })
 
 it('returns Location and Idempotency-Key with 202 and with 200', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [status, body] of [
     [202, { event_id: 'order-1001', duplicate: false, warnings: [] }],
     [200, { event_id: 'order-1001', duplicate: true }],
@@ -31,7 +31,7 @@ it('returns Location and Idempotency-Key with 202 and with 200', async test => {
 })
 
 it('requires only event_name and consent_basis and fills in the defaults', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit({ event_name: 'PageView', consent_basis: 'consent' })
   assert.equal(reply.status, 202)
   const { event } = (await service.read(reply.body.event_id)).body
@@ -49,7 +49,7 @@ it('requires only event_name and consent_basis and fills in the defaults', async
 })
 
 it('generates a time-ordered evt_ ID when the request has none', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { event_id: _, ...withoutId } = samplePurchase()
   const first = await service.submit(withoutId)
   const second = await service.submit(withoutId)
@@ -63,7 +63,7 @@ it('generates a time-ordered evt_ ID when the request has none', async test => {
 })
 
 it('returns every submitted member when the event is read', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const contents = [{ id: 'sku-1', quantity: 2, item_price: 9.5, note: 'größe "M"' }, 'sku-2', null]
   const value_data = { value: '19.95', currency: 'eur', order_id: '1001', contents, num_items: 3 }
   const reply = await service.submit(
@@ -81,7 +81,7 @@ it('returns every submitted member when the event is read', async test => {
 })
 
 it('ignores unknown members and names them in the explanation', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const unknown = { utm_campaign: 'spring', campaign: { deep: [1] }, '1-odd name': 1 }
   const reply = await service.submit(samplePurchase(unknown))
   assert.equal(reply.status, 202)
@@ -93,13 +93,13 @@ it('ignores unknown members and names them in the explanation', async test => {
 })
 
 it('builds Location from the public origin, not from the Host header', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const location = await locationForHost(service, 'evil.example')
   assert.equal(location, `${service.url}/api/v1/events/order-1001`)
 })
 
 it('treats empty optional text as absent', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const empty = { parent_event_id: '', action_source: '', visitor_id: '' }
   assert.equal((await service.submit(samplePurchase(empty))).status, 202)
   const { event } = (await service.read('order-1001')).body
@@ -109,7 +109,7 @@ it('treats empty optional text as absent', async test => {
 })
 
 /** fetch sends a Host of its own. */
-function locationForHost(service: ServiceUnderTest, host: string): Promise<string | undefined> {
+function locationForHost(service: TestService, host: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const outgoing = request(`${service.url}/api/v1/events`, {
       method: 'POST',

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const RACERS = 50
 
 it('returns 200 for a repeated body and changes nothing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   const first = (await service.read('order-1001')).text
-  service.clock.forward(60)
+  service.clock.advance(60)
   const { event_id, ...rest } = samplePurchase()
   // The same body says the same with its members in another order and its id in the header.
   const repeat = Object.fromEntries(Object.entries(rest).reverse())
@@ -20,10 +20,10 @@ it('returns 200 for a repeated body and changes nothing', async test => {
 })
 
 it('returns 200 for a different body, keeps the first one, and explains it', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ click_ids: { fbclid: 'AbC' } }))
   const before = (await service.read('order-1001')).body
-  service.clock.forward(60)
+  service.clock.advance(60)
   const other = samplePurchase({
     event_name: 'Refund',
     visitor_id: 'visitor-2',
@@ -44,7 +44,7 @@ it('returns 200 for a different body, keeps the first one, and explains it', asy
 })
 
 it('returns 422 for an invalid body even when the event ID exists', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   const invalid = await service.submit(samplePurchase({ event_time: 'yesterday' }))
   assert.equal(invalid.status, 422)
@@ -52,7 +52,7 @@ it('returns 422 for an invalid body even when the event ID exists', async test =
 })
 
 it(`returns 202 for exactly one of ${RACERS} identical concurrent requests`, async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const replies = await Promise.all(
     Array.from({ length: RACERS }, () => service.submit(samplePurchase())),
   )
@@ -64,7 +64,7 @@ it(`returns 202 for exactly one of ${RACERS} identical concurrent requests`, asy
 })
 
 it(`returns 202 for exactly one of ${RACERS} concurrent bodies with the same event ID`, async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const replies = await Promise.all(
     Array.from({ length: RACERS }, (_, index) =>
       service.submit(samplePurchase({ value_data: { value: `${index}.00`, currency: 'EUR' } })),
@@ -80,7 +80,7 @@ it(`returns 202 for exactly one of ${RACERS} concurrent bodies with the same eve
 })
 
 it('keeps equal event IDs of two trackers apart', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret: secret } = await service.newTracker()
   const path = '/api/v1/events'
   await service.submit(samplePurchase())

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  SHOP_ORIGIN,
+  samplePageView,
+  samplePurchase,
+} from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EVENTS = '/api/v1/events'
 /** The tests themselves connect from there. */
@@ -10,16 +13,16 @@ const LOOPBACK = { trustedProxies: '127.0.0.0/8, ::1' }
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64)'
 
 function send(
-  service: ServiceUnderTest,
+  service: TestService,
   headers: Record<string, string>,
   changes: Record<string, unknown> = {},
 ) {
   const secret = service.tracker.publishableKey
-  return service.request('POST', EVENTS, { secret, headers, body: pageView(changes) })
+  return service.request('POST', EVENTS, { secret, headers, body: samplePageView(changes) })
 }
 
 /** What the platform was told of the browser. */
-async function delivered(service: ServiceUnderTest, eventId = 'view-1') {
+async function delivered(service: TestService, eventId = 'view-1') {
   await service.deliver()
   const { events } = await service.received(`event_id=${eventId}`)
   const last = events.at(-1) as { user_data: Record<string, string> } | undefined
@@ -28,7 +31,7 @@ async function delivered(service: ServiceUnderTest, eventId = 'view-1') {
 }
 
 it("returns 422 for the address and the user agent in a page's body, in every spelling", async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const names = [
     ...['client_ip_address', 'ip', 'ip_address', 'client_ip', 'clientIpAddress', 'IP-Address'],
     ...['client_user_agent', 'user_agent', 'userAgent', 'Client-User-Agent'],
@@ -56,7 +59,7 @@ it("returns 422 for the address and the user agent in a page's body, in every sp
 })
 
 it('accepts null address members and all other user data from a page', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const user_data = { client_ip_address: null, user_agent: null, em: 'jane@example.com' }
   assert.equal((await send(service, {}, { user_data })).status, 202)
   const { body } = await service.read('view-1')
@@ -64,7 +67,7 @@ it('accepts null address members and all other user data from a page', async tes
 })
 
 it('accepts both from a secret key, from any peer', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   const user_data = { ip: '1.1.1.1', user_agent: 'Visitor/1.0', em: 'jane@example.com' }
   const headers = { 'x-forwarded-for': '8.8.8.8', 'user-agent': BROWSER }
   assert.equal((await service.submit(samplePurchase({ user_data }), headers)).status, 202)
@@ -75,7 +78,7 @@ it('accepts both from a secret key, from any peer', async test => {
 })
 
 it('takes both from a trusted proxy and ignores what the browser sent', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   const chain = '1.1.1.1, 8.8.8.8, 127.0.0.5'
   const headers = { origin: SHOP_ORIGIN, 'x-forwarded-for': chain, 'user-agent': BROWSER }
   assert.equal((await send(service, headers)).status, 202)
@@ -83,7 +86,7 @@ it('takes both from a trusted proxy and ignores what the browser sent', async te
 })
 
 it('joins repeated forwarding headers before parsing them', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   const headers = new Headers({
     authorization: `Bearer ${service.tracker.publishableKey}`,
     'content-type': 'application/json',
@@ -91,21 +94,21 @@ it('joins repeated forwarding headers before parsing them', async test => {
   })
   headers.append('x-forwarded-for', '1.1.1.1')
   headers.append('x-forwarded-for', '[2a00:1450:4001::1]:443')
-  const body = JSON.stringify(pageView())
+  const body = JSON.stringify(samplePageView())
   const reply = await fetch(service.url + EVENTS, { method: 'POST', headers, body })
   assert.equal(reply.status, 202)
   assert.deepEqual(await delivered(service), ['2a00:1450:4001::1', BROWSER])
 })
 
 it('has no address and no user agent without a trusted proxy', async test => {
-  const service = await serviceUnderTest(test, { trustedProxies: '10.0.0.0/8' })
+  const service = await startTestService(test, { trustedProxies: '10.0.0.0/8' })
   const headers = { 'x-forwarded-for': '8.8.8.8', 'user-agent': BROWSER }
   assert.equal((await send(service, headers, { user_data: { em: 'a@example.com' } })).status, 202)
   assert.deepEqual(await delivered(service), [undefined, undefined])
 })
 
 it('drops a private address, names the reason, and ignores the socket address', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   for (const [id, chain] of [
     ['private', '192.168.1.7'],
     ['none', ''],
@@ -122,7 +125,7 @@ it('drops a private address, names the reason, and ignores the socket address', 
 })
 
 it('stores the edge identity only in the expiring payload and never returns it', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   const headers = { 'x-forwarded-for': '8.8.4.4', 'user-agent': 'Sighted/9.9' }
   assert.equal((await send(service, headers)).status, 202)
   const { pool } = service.database
@@ -145,7 +148,7 @@ it('stores the edge identity only in the expiring payload and never returns it',
 })
 
 it('stores neither on legitimate interest', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   const headers = { 'x-forwarded-for': '8.8.4.4', 'user-agent': BROWSER }
   const changes = {
     event_name: 'consent_withdrawal',
@@ -158,7 +161,7 @@ it('stores neither on legitimate interest', async test => {
 })
 
 it('does not treat a different address as a different body', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   assert.equal((await send(service, { 'x-forwarded-for': '8.8.8.8' })).status, 202)
   assert.equal((await send(service, { 'x-forwarded-for': '1.1.1.1' })).status, 200)
   const { rows } = await service.database.pool.query('select differing_submissions from events')
@@ -167,7 +170,7 @@ it('does not treat a different address as a different body', async test => {
 })
 
 it('warns about missing captured_at when the edge identifies the browser', async test => {
-  const service = await serviceUnderTest(test, LOOPBACK)
+  const service = await startTestService(test, LOOPBACK)
   const consent = { ad_user_data: 'granted' }
   const seen = await send(service, { 'x-forwarded-for': '8.8.8.8' }, { consent })
   assert.equal(seen.body.warnings[0]?.code, 'consent_captured_at_invalid')

@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { pageView, SHOP_ORIGIN } from '../../testing/page-view.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import {
+  SHOP_ORIGIN,
+  samplePageView,
+  samplePurchase,
+} from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EVENTS = '/api/v1/events'
 
-function sendFromPage(service: ServiceUnderTest, changes: Record<string, unknown> = {}) {
+function sendFromPage(service: TestService, changes: Record<string, unknown> = {}) {
   return service.request('POST', EVENTS, {
     secret: service.tracker.publishableKey,
     headers: { origin: SHOP_ORIGIN },
-    body: pageView({ event_id: 'order-1001', ...changes }),
+    body: samplePageView({ event_id: 'order-1001', ...changes }),
   })
 }
 
-function readFromPage(service: ServiceUnderTest, eventId = 'order-1001') {
+function readFromPage(service: TestService, eventId = 'order-1001') {
   return service.request('GET', `${EVENTS}/${eventId}?space=publishable`)
 }
 
 it('accepts an order whose event ID a page has already used and stores both events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await sendFromPage(service)).status, 202)
   assert.equal((await service.submit(samplePurchase())).status, 202)
   assert.equal((await service.read('order-1001')).body.event.event_name, 'Purchase')
@@ -30,7 +33,7 @@ it('accepts an order whose event ID a page has already used and stores both even
 })
 
 it('returns 200 for a repeated event ID within the same space', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await sendFromPage(service)
   await service.submit(samplePurchase())
   assert.deepEqual((await sendFromPage(service)).body.duplicate, true)
@@ -38,7 +41,7 @@ it('returns 200 for a repeated event ID within the same space', async test => {
 })
 
 it('falls back to the publishable event and names its space', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { headers } = await sendFromPage(service)
   const location = headers.get('location') as string
   assert.match(location, /\/api\/v1\/events\/order-1001\?space=publishable$/)
@@ -53,7 +56,7 @@ it('falls back to the publishable event and names its space', async test => {
 })
 
 it('returns 422 for an unknown space and 404 for the event of another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await sendFromPage(service)
   const wrong = await service.request('GET', `${EVENTS}/order-1001?space=browser`)
   assert.equal(wrong.status, 422)
@@ -67,7 +70,7 @@ it('returns 422 for an unknown space and 404 for the event of another tracker', 
 })
 
 it('lists the events of both spaces and delivers each once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await sendFromPage(service, { user_data: { em: 'jane@example.com' } })
   await service.submit(samplePurchase())
   assert.equal(await service.deliver(), 2)
@@ -86,7 +89,7 @@ it('lists the events of both spaces and delivers each once', async test => {
 })
 
 it('looks up the parent in the space of the child first, then in the other', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.submit(samplePurchase({ event_id: 'refund', parent_event_id: 'order-1001' }))
   await sendFromPage(service, { event_id: 'click', parent_event_id: 'order-1001' })
@@ -106,7 +109,7 @@ it('looks up the parent in the space of the child first, then in the other', asy
 })
 
 it('erases a person from the events of both spaces', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await sendFromPage(service, { visitor_id: 'visitor-7' })
   await service.submit(samplePurchase({ visitor_id: 'visitor-7' }))
   const digest = '9c3b1a04e4e7b5de6a1d3f4e6b0d7e6c'.padEnd(64, '0')

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const PURCHASE = { ...samplePurchase(), event_id: undefined }
 const KEY = 'idempotency-key'
 
 it('takes the event ID from Idempotency-Key, bare or quoted', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const bare = await service.submit(PURCHASE, { [KEY]: 'order-7' })
   assert.deepEqual(bare.body, { event_id: 'order-7', duplicate: false, warnings: [] })
   const quoted = await service.submit(PURCHASE, { [KEY]: '"order-7"' })
@@ -20,14 +20,14 @@ it('takes the event ID from Idempotency-Key, bare or quoted', async test => {
 })
 
 it('accepts a key that equals the event_id', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const body = samplePurchase()
   assert.equal((await service.submit(body, { [KEY]: 'order-1001' })).status, 202)
   assert.equal((await service.submit(body, { [KEY]: '"order-1001"' })).status, 200)
 })
 
 it('returns 422 naming event_id when it differs from the key and stores nothing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit(samplePurchase(), { [KEY]: 'another' })
   const sentence = 'The event_id field and the Idempotency-Key header must match.'
   assert.equal(reply.status, 422)
@@ -37,7 +37,7 @@ it('returns 422 naming event_id when it differs from the key and stores nothing'
 })
 
 it('returns 422 naming the header when the key is empty, too long, or not UTF-8', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [key, rule] of [
     ['', 'must not be empty'],
     ['""', 'must not be empty'],
@@ -56,7 +56,7 @@ it('returns 422 naming the header when the key is empty, too long, or not UTF-8'
 })
 
 it('returns 422 naming event_id when it is blank, a dot segment, or has control characters', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [event_id, rule] of [
     ['', 'must not be empty'],
     ['  \t', 'must not be empty'],
@@ -73,7 +73,7 @@ it('returns 422 naming event_id when it is blank, a dot segment, or has control 
 })
 
 it('keeps event IDs of every script distinct, in body and header', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   // The last byte of "à" is a no-break space to whoever trims the raw header.
   for (const id of ['voilà', 'voilá', 'заказ-7', '注文７', '🛒', '\u{2003}x']) {
     const reply = await service.submit(PURCHASE, { [KEY]: bytesOf(id) })
@@ -86,7 +86,7 @@ it('keeps event IDs of every script distinct, in body and header', async test =>
 })
 
 it('accepts 128 characters of four bytes each and returns a working Location', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const id = '🧾'.repeat(128)
   const reply = await service.submit(PURCHASE, { [KEY]: bytesOf(id) })
   assert.equal(reply.status, 202)
@@ -99,7 +99,7 @@ it('accepts 128 characters of four bytes each and returns a working Location', a
 })
 
 it('quotes the echoed key when the bare form would be read as another ID', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [event_id, echo] of [
     ['"q"', '"\\"q\\""'],
     [' lead', '" lead"'],
@@ -113,7 +113,7 @@ it('quotes the echoed key when the bare form would be read as another ID', async
 })
 
 it('returns a working Location for any event ID', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const anyId = fc
     .string({ unit: 'grapheme-composite', minLength: 1, maxLength: 40 })
     .filter(id => id.trim() !== '' && !/^\.{1,2}$|\p{Cc}/u.test(id))
@@ -134,7 +134,7 @@ function bytesOf(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }
 
-function locationOf(service: ServiceUnderTest, id: string): string {
+function locationOf(service: TestService, id: string): string {
   return `${service.url}/api/v1/events/${encodeURIComponent(id)}`
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import type { Database } from '../db/database.ts'
 
 const EMAIL = 'Jane.Geheim+tag@Mail-Example.com'
@@ -52,7 +52,7 @@ const SUBMISSIONS: Record<string, unknown>[] = [
 ]
 
 it('stores and logs no raw identifier, wherever it is in the body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [index, changes] of SUBMISSIONS.entries()) {
     const ofLifecycle = changes.consent_basis === 'legitimate_interest'
     const usual = ofLifecycle ? { user_data: undefined, value_data: undefined } : {}
@@ -72,7 +72,7 @@ it('stores and logs no raw identifier, wherever it is in the body', async test =
 })
 
 it('returns and logs no raw identifier with a 4xx', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const person = { visitor_id: EMAIL, user_data: PERSON }
   const refused: Record<string, unknown>[] = [
     { ...person, event_source: EMAIL },
@@ -100,7 +100,7 @@ it('returns and logs no raw identifier with a 4xx', async test => {
 })
 
 it('logs no raw identifier with a 500', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await breakStatement(service)
   const reply = await service.submit(samplePurchase({ visitor_id: EMAIL, user_data: PERSON }))
   assert.equal(reply.status, 500)
@@ -114,7 +114,7 @@ it('logs no raw identifier with a 500', async test => {
 })
 
 /** Each new row breaks a rule, which makes PostgreSQL repeat the whole row in its error. */
-async function breakStatement({ database }: ServiceUnderTest): Promise<void> {
+async function breakStatement({ database }: TestService): Promise<void> {
   await database.pool.query('alter table events add constraint never check (false) not valid')
 }
 

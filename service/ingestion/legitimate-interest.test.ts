@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const WITHDRAWAL = {
   event_id: 'bye',
@@ -10,7 +10,7 @@ const WITHDRAWAL = {
 }
 
 it('stores a lifecycle event without deliveries', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [event_name, event_class, measurement_class] of [
     ['consent_withdrawal', 'lifecycle', 'ledger_only'],
     ['signal_verification', 'verification', 'modeled'],
@@ -29,7 +29,7 @@ it('stores a lifecycle event without deliveries', async test => {
 })
 
 it('stores no payload and no session for it and does not report them as expired', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const clicked = { click_ids: { fbclid: 'AbC' }, event_source: 'https://a.example/?fbclid=AbC' }
   await service.submit({ ...WITHDRAWAL, ...clicked })
   const { event } = (await service.read('bye')).body
@@ -44,7 +44,7 @@ it('stores no payload and no session for it and does not report them as expired'
 })
 
 it('returns 422 for revenue and for other conversions', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const event_name of ['Purchase', 'Lead', 'refund', 'Signal_verification', 'page_view']) {
     const reply = await service.submit({ ...WITHDRAWAL, event_name })
     assert.equal(reply.status, 422)
@@ -60,7 +60,7 @@ it('returns 422 for revenue and for other conversions', async test => {
 })
 
 it('returns 422 for identity, but accepts empty and unknown members', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const identities = [
     { em: 'jane@example.com' },
     { email_hash: 'x' },
@@ -79,7 +79,7 @@ it('returns 422 for identity, but accepts empty and unknown members', async test
 })
 
 it('ignores consent signals', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.submit({ ...WITHDRAWAL, consent: { ad_user_data: 'denied' } })
   assert.equal(reply.status, 202)
   const { event } = (await service.read('bye')).body

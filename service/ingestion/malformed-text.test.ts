@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 /** PostgreSQL takes no NUL in text, and UTF-8 has no half of a surrogate pair. */
 const UNSTORABLE = ['a\0b', 'a\ud83d', '\udc00b']
 
 it('returns 422 naming each text member that PostgreSQL cannot store', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const members = ['event_id', 'event_name', 'parent_event_id', 'action_source', 'visitor_id']
   for (const text of UNSTORABLE) {
     const bad = Object.fromEntries(members.map(name => [name, text]))
@@ -30,7 +30,7 @@ it('returns 422 naming each text member that PostgreSQL cannot store', async tes
 })
 
 it('returns contents with NUL and lone surrogates in names and values unchanged', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const contents = [...UNSTORABLE, ...UNSTORABLE.map(name => ({ [name]: name }))]
   const value_data = { value: '1', currency: 'EUR', contents }
   assert.equal((await service.submit(samplePurchase({ value_data }))).status, 202)
@@ -39,7 +39,7 @@ it('returns contents with NUL and lone surrogates in names and values unchanged'
 })
 
 it('drops unstorable text from user_data, click_ids, and consent and accepts the event', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [index, text] of UNSTORABLE.entries()) {
     const reply = await service.submit(
       samplePurchase({
@@ -62,7 +62,7 @@ it('drops unstorable text from user_data, click_ids, and consent and accepts the
 })
 
 it('prevents prototype pollution through member names', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const before = Object.getOwnPropertyNames(Object.prototype)
   const reach = '{"polluted":true}'
   const members = `"constructor":{"prototype":${reach}},"prototype":${reach},"toString":"x",`
@@ -97,7 +97,7 @@ it('prevents prototype pollution through member names', async test => {
 })
 
 it('returns 422 for numbers outside the numeric range', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const number = '123456789012345678901234567890'
   const body = JSON.stringify(samplePurchase({ value_data: { value: '1', currency: 'EUR' } }))
   const within = (member: string) => body.replace('"value_data":{', `"value_data":{${member},`)
@@ -122,7 +122,7 @@ it('returns 422 for numbers outside the numeric range', async test => {
 })
 
 it('returns 400 for invalid UTF-8 and invalid JSON', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const valid = Buffer.from(JSON.stringify(samplePurchase({ event_name: 'Kauf-ü' })))
   const latin1 = Buffer.from(JSON.stringify(samplePurchase({ event_name: 'Kauf-ü' })), 'latin1')
   const encodedSurrogate = Buffer.concat([
@@ -148,7 +148,7 @@ it('returns 400 for invalid UTF-8 and invalid JSON', async test => {
 })
 
 it('returns 400 for a body of brackets without exhausting the stack', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const brackets = '['.repeat(32_000)
   for (const rawBody of [
     brackets + ']'.repeat(32_000),

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 it('returns 503 while the queue is full, stores nothing, and accepts a retry', async test => {
-  const service = await serviceUnderTest(test, { ingestQueueMax: 1 })
+  const service = await startTestService(test, { ingestQueueMax: 1 })
   const release = await lockEvents(test, service)
   const first = service.submit(samplePurchase({ event_id: 'in-flight' }))
   await someoneWaits(service)
@@ -32,7 +32,7 @@ it('returns 503 while the queue is full, stores nothing, and accepts a retry', a
 })
 
 it('returns 503 for verification events as well, but never for reads', async test => {
-  const service = await serviceUnderTest(test, { ingestQueueMax: 1 })
+  const service = await startTestService(test, { ingestQueueMax: 1 })
   await service.submit(samplePurchase())
   const release = await lockEvents(test, service, 'exclusive')
   const first = service.submit(samplePurchase({ event_id: 'in-flight' }))
@@ -52,7 +52,7 @@ it('returns 503 for verification events as well, but never for reads', async tes
 /** Keeps every commit of events waiting until the returned function is called. */
 async function lockEvents(
   test: TestContext,
-  { connectionString }: ServiceUnderTest,
+  { connectionString }: TestService,
   mode: 'exclusive' | 'access exclusive' = 'access exclusive',
 ): Promise<() => Promise<void>> {
   const client = new pg.Client({
@@ -68,7 +68,7 @@ async function lockEvents(
 
 const ASKS_MAX = 2_000
 
-async function someoneWaits({ database }: ServiceUnderTest): Promise<void> {
+async function someoneWaits({ database }: TestService): Promise<void> {
   for (let asks = 0; asks < ASKS_MAX; asks += 1) {
     const { rows } = await database.pool.query(
       `select from pg_locks where not granted and database =

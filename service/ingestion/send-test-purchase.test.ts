@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { countStatuses } from '../../testing/fixtures/delivery-worker.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import {
-  platformTargetOf,
+  findPlatformTarget,
   restoreTokens,
   revokeToken,
   scriptFaults,
-} from '../../testing/simulator-controls.ts'
-import { statusCounts } from '../../testing/worker-under-test.ts'
+} from '../../testing/fixtures/simulator.ts'
 
 function address(destination: string, what: string): string {
   return `/api/v1/destinations/${destination}/${what}`
 }
 
-function purchase(service: ServiceUnderTest, options: object = {}) {
+function purchase(service: TestService, options: object = {}) {
   const path = address(service.tracker.destinationId, 'test-purchase')
   return service.request('POST', path, options)
 }
 
 /** A service whose destination is in test mode. */
-async function inTestMode(test: TestContext, changes: object = {}): Promise<ServiceUnderTest> {
-  const service = await serviceUnderTest(test, changes)
+async function inTestMode(test: TestContext, changes: object = {}): Promise<TestService> {
+  const service = await startTestService(test, changes)
   const path = address(service.tracker.destinationId, 'test-mode')
   const body = { enabled: true, test_event_code: 'TEST00007' }
   const { status } = await service.request('PATCH', path, { body })
@@ -102,7 +102,7 @@ for (const [status, fault] of REFUSALS) {
     assert.deepEqual([delivery.attempt_count, delivery.next_attempt_at], [1, null])
 
     // Nothing of it goes out later, when nobody looks any more.
-    service.clock.forward(7_200)
+    service.clock.advance(7_200)
     assert.equal(await service.deliver(), 0)
     assert.equal((await service.received()).count, 0)
   })
@@ -126,7 +126,7 @@ it('pauses a destination that the platform rejects and reactivates it after a su
     const { rows } = await service.database.pool.query('select status from destinations')
     return rows[0].status
   }
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   assert.equal((await purchase(service)).status, 502)
   assert.equal(await statusOf(), 'inactive')
@@ -137,7 +137,7 @@ it('pauses a destination that the platform rejects and reactivates it after a su
 
 it('stays a test event when it is replayed', async test => {
   const service = await inTestMode(test)
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
   const { body } = await purchase(service)
   assert.equal(body.status, 'failed:auth')
@@ -148,7 +148,7 @@ it('stays a test event when it is replayed', async test => {
 })
 
 it('returns 401 without a secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await purchase(service, { secret: null })).status, 401)
 })
 
@@ -161,15 +161,15 @@ it("returns 404 for another tracker's destination before it validates the body",
     const reply = await service.request('POST', address(destination, 'test-purchase'), { body })
     assert.equal(reply.status, 404)
   }
-  assert.deepEqual(await statusCounts(service), {})
+  assert.deepEqual(await countStatuses(service), {})
 })
 
 it('returns 422 with only a message while test mode is off and stores nothing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { status, body } = await purchase(service)
   assert.equal(status, 422)
   assert.deepEqual(Object.keys(body), ['message'])
-  assert.deepEqual(await statusCounts(service), {})
+  assert.deepEqual(await countStatuses(service), {})
 })
 
 it('returns 422 naming every invalid field and stores nothing', async test => {
@@ -181,7 +181,7 @@ it('returns 422 naming every invalid field and stores nothing', async test => {
   for (const wrong of [[], 7, { value: 1 }, { order_id: 'a\0' }, { order_id: 'x'.repeat(129) }]) {
     assert.equal((await purchase(service, { body: wrong })).status, 422, JSON.stringify(wrong))
   }
-  assert.deepEqual(await statusCounts(service), {})
+  assert.deepEqual(await countStatuses(service), {})
 })
 
 it('sends one purchase for each of several concurrent requests', async test => {

@@ -2,17 +2,13 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import {
-  type Reply,
-  type ServiceUnderTest,
-  serviceUnderTest,
-} from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { type Reply, startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const TABLES = ['events', 'event_payloads', 'sessions', 'delivery_queue']
 
 it('returns 503 while the database is unavailable and recovers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const admin = await adminOf(test, service)
   assert.equal((await service.submit(samplePurchase({ event_id: 'before' }))).status, 202)
   const mend = await cutOff(service, admin)
@@ -32,7 +28,7 @@ it('returns 503 while the database is unavailable and recovers', async test => {
 })
 
 it('returns 503 instead of 401 for a secret that cannot be looked up', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const admin = await adminOf(test, service)
   const mend = await cutOff(service, admin)
   assertUnavailable(await service.read('order-1001'))
@@ -43,7 +39,7 @@ it('returns 503 instead of 401 for a secret that cannot be looked up', async tes
 })
 
 it('returns 503 and stores nothing when the connection is lost during a commit', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const admin = await adminOf(test, service)
   const lock = await adminOf(test, service)
   // The last table that the statement writes: everything before it has been written by then.
@@ -69,7 +65,7 @@ function assertUnavailable(reply: Reply): void {
 }
 
 /** Points the service at a port without a listener. The returned function ends that. */
-async function cutOff({ database }: ServiceUnderTest, admin: pg.Client): Promise<() => void> {
+async function cutOff({ database }: TestService, admin: pg.Client): Promise<() => void> {
   const options = database.pool.options as { connectionString?: string }
   const before = options.connectionString ?? ''
   const nowhere = new URL(before)
@@ -92,10 +88,7 @@ async function disconnect(...spared: pg.Client[]): Promise<void> {
   )
 }
 
-async function adminOf(
-  test: TestContext,
-  { connectionString }: ServiceUnderTest,
-): Promise<pg.Client> {
+async function adminOf(test: TestContext, { connectionString }: TestService): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString,
     options: '-c search_path=signalbox_store,public',

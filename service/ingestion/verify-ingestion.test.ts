@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const PATH = '/api/v1/verification-events'
 
 it('returns 202, then 200, with the one verification event of the tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const location = `${service.url}/api/v1/events/signal-verification`
   const first = await service.request('POST', PATH)
   assert.equal(first.status, 202)
   assert.deepEqual(first.body, { event_id: 'signal-verification', duplicate: false })
   assert.equal(first.headers.get('location'), location)
   assert.equal(first.headers.get('idempotency-key'), null)
-  service.clock.forward(86_400)
+  service.clock.advance(86_400)
   const second = await service.request('POST', PATH)
   assert.equal(second.status, 200)
   assert.deepEqual(second.body, { event_id: 'signal-verification', duplicate: true })
@@ -20,7 +20,7 @@ it('returns 202, then 200, with the one verification event of the tracker', asyn
 })
 
 it('stores a modeled event without identity, deliveries, or attribution', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.request('POST', PATH)
   const { body } = await service.read('signal-verification')
   const { event } = body
@@ -43,7 +43,7 @@ it('stores a modeled event without identity, deliveries, or attribution', async 
 })
 
 it('returns 202 once per tracker, also for concurrent requests', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret: secret } = await service.newTracker()
   const ours = await Promise.all(
     Array.from({ length: 20 }, () => service.request('POST', PATH).then(({ status }) => status)),
@@ -53,7 +53,7 @@ it('returns 202 once per tracker, also for concurrent requests', async test => {
 })
 
 it('ignores the body, with or without a content type', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const empty = await service.request('POST', PATH, { rawBody: '', headers: form })
   assert.equal(empty.status, 202)
@@ -64,7 +64,7 @@ it('ignores the body, with or without a content type', async test => {
 })
 
 it('returns 401 without a tracker secret and stores nothing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const reply = await service.request('POST', PATH, { secret: null })
   assert.equal(reply.status, 401)
   assert.deepEqual(reply.body, { message: 'Unauthenticated.' })

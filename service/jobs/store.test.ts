@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
-import { eventually } from '../../testing/program-under-test.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createJob, createJobsFixture } from '../../testing/fixtures/jobs.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
 import { JOB_ATTEMPTS_MAX } from './job.ts'
 import {
   deleteFailedJobs,
@@ -13,7 +13,7 @@ import {
 } from './store.ts'
 
 it('enqueues a repeated request once per payload', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await Promise.all(Array.from({ length: 8 }, () => enqueueJob(database, 'look')))
   for (const date of ['2026-11-20', '2026-11-20', '2026-11-19']) {
     await enqueueJob(database, 'look', { date })
@@ -22,10 +22,10 @@ it('enqueues a repeated request once per payload', async test => {
 })
 
 it('enqueues a running job once more', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   place.start([
-    jobOf('look', async () => {
+    createJob('look', async () => {
       started.resolve()
       await end.promise
     }),
@@ -44,7 +44,7 @@ it('enqueues a running job once more', async test => {
 })
 
 it('enqueues nothing when the transaction is rolled back', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const asked = database.query.transaction().execute(async query => {
     await enqueueJob({ query }, 'look')
     throw new Error('taken back')
@@ -54,7 +54,7 @@ it('enqueues nothing when the transaction is rolled back', async test => {
 })
 
 it('counts a failed job, deletes it after a week, and replaces it on a new request', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const failToTheEnd = (name: string) =>
     database.pool.query(
       `update signalbox_jobs._private_jobs set attempts = max_attempts where key = $1`,
@@ -85,7 +85,7 @@ it('counts a failed job, deletes it after a week, and replaces it on a new reque
 })
 
 it('measures the time since a job last succeeded or was registered', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   await registerJobs(database, ['daily', 'hourly'])
   await database.pool.query(`update job_records set known_at = now() - interval '1 hour'`)
   await recordJobSuccess(database, 'hourly')

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
-import { type JobsUnderTest, jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
-import { eventually, spawnProgram } from '../../testing/program-under-test.ts'
-import { asAdmin } from '../../testing/test-store.ts'
+import { runAsAdmin } from '../../testing/fixtures/database.ts'
+import { createJob, createJobsFixture, type JobsFixture } from '../../testing/fixtures/jobs.ts'
+import { eventually, spawnProgram } from '../../testing/fixtures/program.ts'
 import { enqueueJob } from './store.ts'
 
-const STUCK_JOB = new URL('../../testing/stuck-job.ts', import.meta.url).pathname
+const STUCK_JOB = new URL('../../testing/crash/stuck-job-process.ts', import.meta.url).pathname
 
 it('aborts running jobs on stop and releases them to other processes', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   const started = Promise.withResolvers<void>()
   const worker = place.start([
-    jobOf('look', async (_, { signal }) => {
+    createJob('look', async (_, { signal }) => {
       started.resolve()
       await once(signal, 'abort')
     }),
@@ -24,17 +24,17 @@ it('aborts running jobs on stop and releases them to other processes', async tes
   const [left] = await place.queued()
   assert.deepEqual([left?.locked, left?.attempts], [false, 1])
 
-  place.start([jobOf('look', async () => {})])
-  await place.endPauses()
+  place.start([createJob('look', async () => {})])
+  await place.skipRetryDelays()
   await eventually('another one did it', () => place.runs.length === 2)
 })
 
 it('stops although a job ignores the signal', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   const started = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
   const worker = place.start([
-    jobOf('look', async () => {
+    createJob('look', async () => {
       started.resolve()
       await end.promise
     }),
@@ -47,30 +47,30 @@ it('stops although a job ignores the signal', async test => {
 })
 
 it('runs the jobs of a killed process in another one', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   await enqueueJob(place.database, 'look')
   const program = spawnProgram([STUCK_JOB, place.connectionString])
-  test.after(() => program.end('SIGKILL'))
-  await program.says(/working/)
-  await program.end('SIGKILL')
+  test.after(() => program.kill('SIGKILL'))
+  await program.waitForOutput(/working/)
+  await program.kill('SIGKILL')
 
-  const worker = place.start([jobOf('look', async () => {})])
+  const worker = place.start([createJob('look', async () => {})])
   await place.workersListen(1)
   await worker.stop()
   assert.equal((await place.queued())[0]?.locked, true, 'its time is not over yet')
   assert.deepEqual(place.runs, [])
 
-  await place.endLeases()
-  place.start([jobOf('look', async () => {})])
+  await place.expireLeases()
+  place.start([createJob('look', async () => {})])
   await eventually('it was done', () => place.runs.length === 1)
   await eventually('it left the queue', async () => (await place.queued()).length === 0)
 })
 
 it('continues after the database was unavailable and repeats unrecorded jobs', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   place.start([
-    jobOf('look', async () => {
+    createJob('look', async () => {
       started.resolve()
       await end.promise
     }),
@@ -88,8 +88,8 @@ it('continues after the database was unavailable and repeats unrecorded jobs', a
 })
 
 it('continues after the database was unavailable while idle', async test => {
-  const place = await jobsUnderTest(test)
-  place.start([jobOf('look', async () => {})])
+  const place = await createJobsFixture(test)
+  place.start([createJob('look', async () => {})])
   await place.workersListen(1)
   const bringBack = await storeAway(place)
   await eventually('somebody heard of it', () => place.errors.length > 0)
@@ -99,18 +99,18 @@ it('continues after the database was unavailable while idle', async test => {
 })
 
 it('waits for a database that is unavailable at the start', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   await enqueueJob(place.database, 'look')
   const bringBack = await storeAway(place)
-  place.start([jobOf('look', async () => {})])
+  place.start([createJob('look', async () => {})])
   await eventually('somebody heard of it', () => place.errors.length > 0)
   await bringBack()
   await eventually('it ran', () => place.runs.length === 1)
 })
 
 it('stops while the database is unavailable', async test => {
-  const place = await jobsUnderTest(test)
-  const worker = place.start([jobOf('look', async () => {})])
+  const place = await createJobsFixture(test)
+  const worker = place.start([createJob('look', async () => {})])
   await place.workersListen(1)
   const bringBack = await storeAway(place)
   await eventually('somebody heard of it', () => place.errors.length > 0)
@@ -119,9 +119,11 @@ it('stops while the database is unavailable', async test => {
 })
 
 /** Ends every connection to the store, and lets in nobody until it is brought back. */
-async function storeAway({ connectionString }: JobsUnderTest): Promise<() => Promise<void>> {
+async function storeAway({ connectionString }: JobsFixture): Promise<() => Promise<void>> {
   const name = new URL(connectionString).pathname.slice(1)
-  await asAdmin(`alter database ${name} allow_connections false`)
-  await asAdmin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)
-  return () => asAdmin(`alter database ${name} allow_connections true`)
+  await runAsAdmin(`alter database ${name} allow_connections false`)
+  await runAsAdmin(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  )
+  return () => runAsAdmin(`alter database ${name} allow_connections true`)
 }

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { JOBS_NOW, jobOf, jobsUnderTest } from '../../testing/jobs-under-test.ts'
-import { eventually } from '../../testing/program-under-test.ts'
+import { createJob, createJobsFixture, JOBS_NOW } from '../../testing/fixtures/jobs.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
 import type { JobPayload } from './job.ts'
 import { enqueueJob } from './store.ts'
 
 it('runs an enqueued job with its payload and the time of the clock', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   const seen: [JobPayload, Date][] = []
   place.start([
-    jobOf('look', async (payload, { now }) => {
+    createJob('look', async (payload, { now }) => {
       seen.push([payload, now])
     }),
   ])
@@ -24,11 +24,11 @@ it('runs an enqueued job with its payload and the time of the clock', async test
 })
 
 it('never runs a job in two workers, in parallel or twice', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   let atOnce = 0
   let atOnceMost = 0
   const seen: unknown[] = []
-  const look = jobOf('look', async ({ number }) => {
+  const look = createJob('look', async ({ number }) => {
     atOnce += 1
     atOnceMost = Math.max(atOnceMost, atOnce)
     seen.push(number)
@@ -49,9 +49,9 @@ it('never runs a job in two workers, in parallel or twice', async test => {
 })
 
 it('starts a job while a long one is running', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   const end = Promise.withResolvers<void>()
-  place.start([jobOf('long', () => end.promise), jobOf('short', async () => {})])
+  place.start([createJob('long', () => end.promise), createJob('short', async () => {})])
   await enqueueJob(place.database, 'long')
   await enqueueJob(place.database, 'short')
   await eventually('the short one ran', () => place.runs.length === 1)
@@ -60,12 +60,12 @@ it('starts a job while a long one is running', async test => {
 })
 
 it('makes up the last missed run at the start', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   let ran = 0
   const look = async () => {
     ran += 1
   }
-  const periodic = jobOf('look', look, { schedule: '*/15 * * * *' })
+  const periodic = createJob('look', look, { schedule: '*/15 * * * *' })
   const first = place.start([periodic])
   await eventually('its schedule is known', async () => {
     const { rows } = await place.database.pool.query(
@@ -90,10 +90,10 @@ it('makes up the last missed run at the start', async test => {
 })
 
 it('reports a failed job once, stores it without its message, and retries it', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   let tries = 0
   place.start([
-    jobOf('look', async () => {
+    createJob('look', async () => {
       tries += 1
       if (tries === 1) throw Object.assign(new TypeError('secret@example.com'), { code: '22P02' })
     }),
@@ -103,7 +103,7 @@ it('reports a failed job once, stores it without its message, and retries it', a
   assert.deepEqual(await place.queued(), [
     { key: 'look', attempts: 1, last_error: 'failed: TypeError 22P02', locked: false },
   ])
-  await place.endPauses()
+  await place.skipRetryDelays()
   await eventually('it was tried again', () => place.runs.length === 2)
   assert.deepEqual(
     place.runs.map(({ name, outcome }) => [name, outcome]),
@@ -117,9 +117,9 @@ it('reports a failed job once, stores it without its message, and retries it', a
 })
 
 it('aborts a job that times out and counts it as failed', async test => {
-  const place = await jobsUnderTest(test)
+  const place = await createJobsFixture(test)
   place.start([
-    jobOf('look', async (_, { signal }) => void (await once(signal, 'abort')), {
+    createJob('look', async (_, { signal }) => void (await once(signal, 'abort')), {
       timeoutSeconds: 0.01,
     }),
   ])

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { platformTargetOf, revokeToken, scriptFaults } from '../../testing/simulator-controls.ts'
-import { eventuallyStatus, submitFor, workerUnderTest } from '../../testing/worker-under-test.ts'
+import {
+  startTestWorker,
+  submitPurchases,
+  waitForStatus,
+} from '../../testing/fixtures/delivery-worker.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { findPlatformTarget, revokeToken, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import {
   registerDeliveryMetrics,
   registerDestinationMetrics,
@@ -22,11 +26,11 @@ async function shown(registry: MetricsRegistry): Promise<string[]> {
 }
 
 it('counts requests, events and settlements of the worker', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 10 })
+  const service = await startTestService(test, { batchMax: 10 })
   const registry = createMetricsRegistry()
   const platforms = withPlatformMetrics(registry, service.delivery.platforms)
   const { onSettled, onClaimed } = registerDeliveryMetrics(registry)
-  await submitFor(service, service.tracker, 12)
+  await submitPurchases(service, service.tracker, 12)
   // The last one is claimed after the others, and too old by then.
   await service.database.pool.query(
     `update delivery_queue set next_attempt_at = next_attempt_at + interval '1 second' where id = 12`,
@@ -35,17 +39,17 @@ it('counts requests, events and settlements of the worker', async test => {
     `update events set event_time = event_time - interval '8 days'
      where event_id = (select event_id from all_deliveries where id = 12)`,
   )
-  service.clock.forward(1)
+  service.clock.advance(1)
   await scriptFaults(service.simulatorUrl, [{ times: 1, respond: { status: 503, code: 2 } }])
   const limits = { destinationRequestsMax: 1, pollSeconds: 0.05 }
-  const worker = workerUnderTest(test, service, {
+  const worker = startTestWorker(test, service, {
     limits,
     context: { platforms, onSettled, onClaimed },
   })
-  await eventuallyStatus(service, 'retrying', { count: 10 })
-  await eventuallyStatus(service, 'accepted', { count: 1 })
-  service.clock.forward(3_600)
-  await eventuallyStatus(service, 'accepted', { count: 11 })
+  await waitForStatus(service, 'retrying', { count: 10 })
+  await waitForStatus(service, 'accepted', { count: 1 })
+  service.clock.advance(3_600)
+  await waitForStatus(service, 'accepted', { count: 11 })
   await worker.stop()
   assert.deepEqual(await shown(registry), [
     'signalbox_platform_requests_total{outcome="accepted"} 2',
@@ -62,15 +66,15 @@ it('counts requests, events and settlements of the worker', async test => {
 })
 
 it('counts a paused destination once, and the deliveries handed back', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const registry = createMetricsRegistry()
   const onMoved = registerDestinationMetrics(registry)
   const { onSettled } = registerDeliveryMetrics(registry)
-  const { accessToken } = await platformTargetOf(service, service.tracker)
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
   await revokeToken(service.simulatorUrl, accessToken)
-  await submitFor(service, service.tracker, 3)
+  await submitPurchases(service, service.tracker, 3)
   const onDestinationMoved = ({ status }: { status: 'active' | 'inactive' }) => onMoved(status)
-  const worker = workerUnderTest(test, service, {
+  const worker = startTestWorker(test, service, {
     context: { onSettled, onDestinationStatusChanged: onDestinationMoved },
   })
   await eventually('the destination is paused', async () => (await shown(registry)).length >= 2)
@@ -83,11 +87,11 @@ it('counts a paused destination once, and the deliveries handed back', async tes
 })
 
 it('shows the circuits of the worker and its requests in flight', async test => {
-  const service = await serviceUnderTest(test, { batchMax: 1 })
+  const service = await startTestService(test, { batchMax: 1 })
   const registry = createMetricsRegistry()
-  await submitFor(service, service.tracker, 2)
+  await submitPurchases(service, service.tracker, 2)
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 4 } }])
-  const worker = workerUnderTest(test, service)
+  const worker = startTestWorker(test, service)
   registerWorkerMetrics(registry, worker, 8)
   await eventually('the lane is throttled', async () => {
     const { throttled } = worker.countCircuits()

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { platformTargetOf, revokeToken } from '../../testing/simulator-controls.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { findPlatformTarget, revokeToken } from '../../testing/fixtures/simulator.ts'
 import { withPlatformMetrics } from './delivery-metrics.ts'
 import { createMetricsRegistry, renderMetrics } from './metrics-registry.ts'
 
 const HOUR_MILLISECONDS = 3_600_000
 
 it('counts reports by outcome and returns them unchanged', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const registry = createMetricsRegistry()
   const { platforms } = service.delivery
   const bare = platforms.default
   const platform = withPlatformMetrics(registry, platforms).default
-  const { accessToken, ...target } = await platformTargetOf(service, service.tracker)
+  const { accessToken, ...target } = await findPlatformTarget(service, service.tracker)
   const credentials = { target, accessToken }
   const until = service.clock.now()
   const hour = { from: new Date(until.getTime() - HOUR_MILLISECONDS), until }

@@ -3,14 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, it, type TestContext } from 'node:test'
 import { type ChromiumUnderTest, startChromium } from '../../browser/testing/chromium-under-test.ts'
+import { openMobilePage, signInWithPassword } from '../../testing/fixtures/mobile-page.ts'
 import {
-  agentUnderTest,
-  deviceClient,
-  oauthUnderTest,
-  opens,
-} from '../../testing/oauth-under-test.ts'
-import { addAdAccount } from '../../testing/people-under-test.ts'
-import { phoneUnderTest, signInOn } from '../../testing/phone-under-test.ts'
+  checkTokenAccess,
+  createDeviceClient,
+  createOauthAgent,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
+import { addAdAccount } from '../../testing/fixtures/people.ts'
 
 let chromium: ChromiumUnderTest
 before(async () => {
@@ -22,15 +22,15 @@ after(() => chromium.close())
 const NOW = { startAt: new Date().toISOString() }
 
 it('signs in, chooses an ad account, approves and revokes on a phone', async test => {
-  const under = await oauthUnderTest(test, NOW)
+  const under = await startOauthFixture(test, NOW)
   await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
   const redirectUri = await callbackServer(test)
   const clientId = await under.register([redirectUri], 'Reporting assistant')
-  const agent = await agentUnderTest(under, { clientId, redirectUri })
-  const { page, look } = await phoneUnderTest(test, chromium)
+  const agent = await createOauthAgent(under, { clientId, redirectUri })
+  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
 
   await page.goto((await agent.authorizationUrl()).href)
-  await signInOn(page, under.workspace.owner.email)
+  await signInWithPassword(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Connect “Reporting assistant”?' }).waitFor()
   await look()
   await page.getByText('Not verified.').waitFor()
@@ -42,7 +42,7 @@ it('signs in, chooses an ad account, approves and revokes on a phone', async tes
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByText('Back at the agent').waitFor()
   const { access_token: token } = await agent.exchange(new URL(page.url()))
-  assert.equal((await opens(under, token)).mcp, 200)
+  assert.equal((await checkTokenAccess(under, token)).mcp, 200)
 
   await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/connections`)
   await page.getByRole('heading', { name: 'Reporting assistant' }).waitFor()
@@ -50,29 +50,29 @@ it('signs in, chooses an ad account, approves and revokes on a phone', async tes
   await page.getByRole('button', { name: 'Revoke: Reporting assistant' }).click()
   await page.getByText('Connection revoked').waitFor()
   await look()
-  assert.equal((await opens(under, token)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, token)).mcp, 401)
 })
 
 it('returns to the agent without access after a denial', async test => {
-  const under = await oauthUnderTest(test, NOW)
+  const under = await startOauthFixture(test, NOW)
   const redirectUri = await callbackServer(test)
   const clientId = await under.register([redirectUri])
-  const agent = await agentUnderTest(under, { clientId, redirectUri })
-  const { page } = await phoneUnderTest(test, chromium)
+  const agent = await createOauthAgent(under, { clientId, redirectUri })
+  const { page } = await openMobilePage(test, chromium)
   await page.goto((await agent.authorizationUrl()).href)
-  await signInOn(page, under.workspace.owner.email)
+  await signInWithPassword(page, under.workspace.owner.email)
   await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByText('Back at the agent').waitFor()
   assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied')
 })
 
 it('connects a device by keyboard alone', async test => {
-  const under = await oauthUnderTest(test, NOW)
-  const form = { client_id: await deviceClient(under) }
+  const under = await startOauthFixture(test, NOW)
+  const form = { client_id: await createDeviceClient(under) }
   const { body } = await under.send('/oauth2/device/code', { form })
-  const { page, look } = await phoneUnderTest(test, chromium)
+  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
   await page.goto(body.verification_uri)
-  await signInOn(page, under.workspace.owner.email)
+  await signInWithPassword(page, under.workspace.owner.email)
   await page.getByLabel('Code on the device').fill('BBBBBBBB')
   await page.keyboard.press('Enter')
   await page.getByText('Code not found').waitFor()
@@ -90,10 +90,10 @@ it('connects a device by keyboard alone', async test => {
 })
 
 it('keeps the error page and the token pages accessible in light and dark', async test => {
-  const under = await oauthUnderTest(test, NOW)
-  const { page, look } = await phoneUnderTest(test, chromium)
+  const under = await startOauthFixture(test, NOW)
+  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
   await page.goto(`${under.service.url}/workspaces/${under.workspace.workspaceId}/tokens`)
-  await signInOn(page, under.workspace.owner.email)
+  await signInWithPassword(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Issue a token' }).waitFor()
   await look()
   await page.getByLabel('Name').fill('CI')

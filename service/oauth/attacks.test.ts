@@ -2,24 +2,24 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   agentResource,
-  agentUnderTest,
   approve,
   CALLBACK,
-  connected,
-  decide,
-  oauthUnderTest,
+  checkTokenAccess,
+  connectAgent,
+  createOauthAgent,
   openApproval,
-  opens,
-  tokenRequest,
-} from '../../testing/oauth-under-test.ts'
-import { workspaceUnderTest } from '../../testing/people-under-test.ts'
+  requestToken,
+  startOauthFixture,
+  submitDecision,
+} from '../../testing/fixtures/oauth.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
 
 const EVIL = 'https://evil.example'
 
 it('code injection: rejects a code of another client or with another verifier', async test => {
-  const under = await oauthUnderTest(test)
-  const honest = await agentUnderTest(under)
-  const thief = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const honest = await createOauthAgent(under)
+  const thief = await createOauthAgent(under)
   const code = (await approve(under.workspace, await honest.authorizationUrl())).searchParams.get(
     'code',
   )
@@ -32,16 +32,16 @@ it('code injection: rejects a code of another client or with another verifier', 
     { redirect_uri: 'http://127.0.0.1:9999/callback' },
     { redirect_uri: EVIL },
   ]) {
-    const reply = await tokenRequest(under, honest, { code, ...changes })
+    const reply = await requestToken(under, honest, { code, ...changes })
     assert.equal(reply.status, 400, JSON.stringify(changes))
     assert.match(reply.body.error, /^invalid_(grant|request)$/)
   }
-  assert.equal((await tokenRequest(under, honest, { code })).status, 200)
+  assert.equal((await requestToken(under, honest, { code })).status, 200)
 })
 
 it('PKCE downgrade: rejects a missing challenge and `plain` before consent', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   for (const changes of [
     { code_challenge: null, code_challenge_method: null },
     { code_challenge: null },
@@ -57,10 +57,10 @@ it('PKCE downgrade: rejects a missing challenge and `plain` before consent', asy
 })
 
 it('redirect mismatch: never redirects to an unregistered URI', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const registered = 'https://agent.example/callback'
   const clientId = await under.register([registered, CALLBACK])
-  const agent = await agentUnderTest(under, { clientId, redirectUri: registered })
+  const agent = await createOauthAgent(under, { clientId, redirectUri: registered })
   for (const redirectUri of [
     `${registered}/more`,
     `${registered}?x=1`,
@@ -93,8 +93,8 @@ it('redirect mismatch: never redirects to an unregistered URI', async test => {
 })
 
 it('open redirect: does not redirect for an unknown client', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under, { clientId: 'nobody', redirectUri: EVIL })
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under, { clientId: 'nobody', redirectUri: EVIL })
   const url = await agent.authorizationUrl()
   const page = await under.workspace.owner.client.get(url.pathname + url.search)
   assert.equal(page.status, 400)
@@ -102,8 +102,8 @@ it('open redirect: does not redirect for an unknown client', async test => {
 })
 
 it('mix-up: names the issuer, so that a client rejects another one', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
   for (const [name, value] of [
     ['iss', EVIL],
@@ -117,8 +117,8 @@ it('mix-up: names the issuer, so that a client rejects another one', async test 
 })
 
 it('CSRF: returns 403 for an approval from another site', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { adAccountId, owner } = under.workspace
   const page = await openApproval(owner.client, await agent.authorizationUrl())
   const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
@@ -137,7 +137,7 @@ it('CSRF: returns 403 for an approval from another site', async test => {
 })
 
 it('CSRF: returns 403 for a device form from another site, and rejects a forged form', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client: browser } = under.workspace.owner
   const fields = { user_code: 'BBBB-BBBB', confirm: 'yes', xsrf: 'forged' }
   const cross = await browser.post('/oauth2/device', fields, { origin: EVIL })
@@ -151,8 +151,8 @@ it('CSRF: returns 403 for a device form from another site, and rejects a forged 
 })
 
 it('clickjacking: forbids frames, scripts and referrers on consent pages', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { client: browser } = under.workspace.owner
   const consent = await openApproval(browser, await agent.authorizationUrl())
   const device = await browser.get('/oauth2/device')
@@ -179,9 +179,9 @@ it('clickjacking: forbids frames, scripts and referrers on consent pages', async
 })
 
 it('privilege: returns 422 for an ad account that the person does not own', async test => {
-  const under = await oauthUnderTest(test)
-  const stranger = await workspaceUnderTest(under.service)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const stranger = await createTestWorkspace(under.service)
+  const agent = await createOauthAgent(under)
   const { client: browser } = under.workspace.owner
   await openApproval(browser, await agent.authorizationUrl())
   for (const adAccountId of [String(stranger.adAccountId), '0', '-1', '1e1', ' ', 'x']) {
@@ -195,9 +195,9 @@ it('privilege: returns 422 for an ad account that the person does not own', asyn
 })
 
 it('session fixation: does not approve a request of another browser', async test => {
-  const under = await oauthUnderTest(test)
-  const attacker = await workspaceUnderTest(under.service)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const attacker = await createTestWorkspace(under.service)
+  const agent = await createOauthAgent(under)
   const begun = await openApproval(attacker.owner.client, await agent.authorizationUrl())
   const victim = under.workspace.owner.client
   const page = await victim.get(begun.path)
@@ -208,14 +208,14 @@ it('session fixation: does not approve a request of another browser', async test
 })
 
 it('two people in one browser: asks the second person separately', async test => {
-  const under = await oauthUnderTest(test)
-  const second = await workspaceUnderTest(under.service)
-  await connected(under)
+  const under = await startOauthFixture(test)
+  const second = await createTestWorkspace(under.service)
+  await connectAgent(under)
   const { client: browser } = under.workspace.owner
   for (const [name, value] of second.owner.client.cookies) browser.cookies.set(name, value)
-  const agent = await agentUnderTest(under)
+  const agent = await createOauthAgent(under)
   await openApproval(browser, await agent.authorizationUrl())
-  const callback = await decide(browser, {
+  const callback = await submitDecision(browser, {
     ad_account_id: String(second.adAccountId),
     decision: 'approve',
   })
@@ -230,8 +230,8 @@ it('two people in one browser: asks the second person separately', async test =>
 })
 
 it('replay: counts a page submitted twice as one approval, and rejects a second decision', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { owner, adAccountId } = under.workspace
   const page = await openApproval(owner.client, await agent.authorizationUrl())
   const fields = { ad_account_id: String(adAccountId), decision: 'approve' }
@@ -251,12 +251,12 @@ it('replay: counts a page submitted twice as one approval, and rejects a second 
 })
 
 it('resource confusion: rejects a token of the other resource', async test => {
-  const under = await oauthUnderTest(test)
-  const mcp = await connected(under)
-  const management = await connected(under, agentResource(under))
-  assert.deepEqual(await opens(under, mcp.accessToken), { mcp: 200, agent: 401 })
-  assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 200 })
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const mcp = await connectAgent(under)
+  const management = await connectAgent(under, agentResource(under))
+  assert.deepEqual(await checkTokenAccess(under, mcp.accessToken), { mcp: 200, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(under, management.accessToken), { mcp: 401, agent: 200 })
+  const agent = await createOauthAgent(under)
   for (const changes of [
     { resource: `${under.service.url}/mcp/` },
     { resource: `${under.service.url}/MCP` },
@@ -276,10 +276,10 @@ it('resource confusion: rejects a token of the other resource', async test => {
 })
 
 it('XSS: escapes a script in a client name', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const name = '<script>alert(1)</script>"\'&'
   const clientId = await under.register([CALLBACK], name)
-  const agent = await agentUnderTest(under, { clientId })
+  const agent = await createOauthAgent(under, { clientId })
   const page = await openApproval(
     under.workspace.owner.client,
     await agent.authorizationUrl({ state: '"><script>' }),

@@ -2,24 +2,24 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   agentResource,
-  agentUnderTest,
   approve,
   CALLBACK,
-  connected,
-  decide,
-  oauthUnderTest,
+  checkTokenAccess,
+  connectAgent,
+  createOauthAgent,
   openApproval,
-  opens,
-  tokenRequest,
-} from '../../testing/oauth-under-test.ts'
-import { addAdAccount } from '../../testing/people-under-test.ts'
+  requestToken,
+  startOauthFixture,
+  submitDecision,
+} from '../../testing/fixtures/oauth.ts'
+import { addAdAccount } from '../../testing/fixtures/people.ts'
 
 /** Verifies a token at a resource without a server. */
 const OPEN = 200
 
 it('issues tokens after approval to an agent that only knows the address', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
   assert.equal(callback.origin + callback.pathname, CALLBACK)
   assert.deepEqual([...callback.searchParams.keys()].sort(), ['code', 'iss', 'state'])
@@ -32,12 +32,12 @@ it('issues tokens after approval to an agent that only knows the address', async
   assert.match(tokens.access_token, /^[\w-]{43}$/)
   assert.match(tokens.refresh_token ?? '', /^[\w-]{43}$/)
   assert.equal('id_token' in tokens, false)
-  assert.deepEqual(await opens(under, tokens.access_token), { mcp: OPEN, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(under, tokens.access_token), { mcp: OPEN, agent: 401 })
 })
 
 it('binds client, person, permissions and one ad account into a connection', async test => {
-  const under = await oauthUnderTest(test)
-  const { agent } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { agent } = await connectAgent(under)
   const { rows } = await under.service.database.pool.query(
     `select client_id, user_id, workspace_id, ad_account_id, audience, permissions, name,
        created_at, revoked_at from agent_connections`,
@@ -58,11 +58,11 @@ it('binds client, person, permissions and one ad account into a connection', asy
 })
 
 it('returns access_denied and creates nothing after a denial', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { client: browser } = under.workspace.owner
   await openApproval(browser, await agent.authorizationUrl())
-  const callback = await decide(browser, { decision: 'deny' })
+  const callback = await submitDecision(browser, { decision: 'deny' })
   assert.equal(callback.searchParams.get('error'), 'access_denied')
   assert.equal(callback.searchParams.get('state'), agent.state)
   assert.equal(callback.searchParams.get('iss'), under.service.url)
@@ -74,8 +74,8 @@ it('returns access_denied and creates nothing after a denial', async test => {
 })
 
 it('redirects to sign in first, and then back to the request', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { client: browser } = under.workspace.owner
   const cookies = new Map(browser.cookies)
   browser.cookies.clear()
@@ -86,7 +86,7 @@ it('redirects to sign in first, and then back to the request', async test => {
   for (const [name, value] of cookies) browser.cookies.set(name, value)
   const back = await browser.get(decodeURIComponent(path))
   assert.equal(back.status, 200)
-  const callback = await decide(browser, {
+  const callback = await submitDecision(browser, {
     ad_account_id: String(under.workspace.adAccountId),
     decision: 'approve',
   })
@@ -94,8 +94,8 @@ it('redirects to sign in first, and then back to the request', async test => {
 })
 
 it('preselects a single ad account, and returns 422 when none of several is chosen', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { owner, workspaceId, adAccountId } = under.workspace
   const one = await openApproval(owner.client, await agent.authorizationUrl())
   assert.equal(one.text.match(/ checked/g)?.length, 1)
@@ -105,18 +105,18 @@ it('preselects a single ad account, and returns 422 when none of several is chos
   const again = await owner.client.submit({ fields: { decision: 'approve' } })
   assert.equal(again.status, 422)
   assert.match(again.text, /Choose the ad account that this agent may access\./)
-  const callback = await decide(owner.client, {
+  const callback = await submitDecision(owner.client, {
     ad_account_id: String(second),
     decision: 'approve',
   })
   const { access_token: token } = await agent.exchange(callback)
   assert.notEqual(second, adAccountId)
-  assert.deepEqual(await opens(under, token), { mcp: OPEN, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(under, token), { mcp: OPEN, agent: 401 })
 })
 
 it('defaults to the scope of the resource, and returns invalid_scope for an unknown one', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const { workspace } = under
   const { resource = '' } = agentResource(under)
   for (const [changes, scope] of [
@@ -136,46 +136,46 @@ it('defaults to the scope of the resource, and returns invalid_scope for an unkn
 })
 
 it('returns 400 invalid_grant for a reused code and revokes its tokens', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
   const code = callback.searchParams.get('code')
-  const first = await tokenRequest(under, agent, { code })
+  const first = await requestToken(under, agent, { code })
   assert.equal(first.status, 200)
-  const second = await tokenRequest(under, agent, { code })
+  const second = await requestToken(under, agent, { code })
   assert.equal(second.status, 400)
   assert.equal(second.body.error, 'invalid_grant')
-  assert.deepEqual(await opens(under, first.body.access_token), { mcp: 401, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(under, first.body.access_token), { mcp: 401, agent: 401 })
 })
 
 it('returns 400 invalid_grant for a code after 60 seconds', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   for (const [seconds, status] of [
     [59, 200],
     [60, 400],
   ] as const) {
     const callback = await approve(under.workspace, await agent.authorizationUrl())
-    under.forward(seconds)
-    const reply = await tokenRequest(under, agent, { code: callback.searchParams.get('code') })
+    under.advance(seconds)
+    const reply = await requestToken(under, agent, { code: callback.searchParams.get('code') })
     assert.equal(reply.status, status, `${seconds} ${reply.text}`)
   }
 })
 
 it('returns 401 for an access token after an hour', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under)
-  under.forward(3_599)
-  assert.equal((await opens(under, accessToken)).mcp, OPEN)
-  under.forward(1)
-  assert.equal((await opens(under, accessToken)).mcp, 401)
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under)
+  under.advance(3_599)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, OPEN)
+  under.advance(1)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, 401)
 })
 
 it('forbids caching of token responses and names their request ID', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const callback = await approve(under.workspace, await agent.authorizationUrl())
-  const reply = await tokenRequest(under, agent, { code: callback.searchParams.get('code') })
+  const reply = await requestToken(under, agent, { code: callback.searchParams.get('code') })
   assert.equal(reply.headers.get('cache-control'), 'no-store')
   assert.match(reply.headers.get('request-id') ?? '', /^req_[0-9a-f]{32}$/)
   assert.equal(reply.headers.get('x-content-type-options'), 'nosniff')

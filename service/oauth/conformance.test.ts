@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { freePort } from '../../browser/testing/free-port.ts'
-import { decide, openApproval } from '../../testing/oauth-under-test.ts'
-import { workspaceUnderTest } from '../../testing/people-under-test.ts'
-import { eventually, spawnProgram } from '../../testing/program-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { openApproval, submitDecision } from '../../testing/fixtures/oauth.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { eventually, spawnProgram } from '../../testing/fixtures/program.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const PACKAGE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 const TOOL = join(import.meta.dirname, '..', '..', PACKAGE)
 
 it('passes the official suite for authorization servers', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, adAccountId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, adAccountId } = await createTestWorkspace(service)
   const port = await freePort()
   const redirectUri = `http://127.0.0.1:${port}/callback`
   const registration = await service.request('POST', '/oauth/register', {
@@ -23,16 +23,16 @@ it('passes the official suite for authorization servers', async test => {
     ...[TOOL, 'authorization', '--url', service.url, '--port', String(port)],
     ...['--client-id', registration.body.client_id, '--resource', `${service.url}/mcp`],
   ])
-  test.after(() => tool.end('SIGKILL'))
+  test.after(() => tool.kill('SIGKILL'))
   const asked = /^(http\S+\/oauth2\/authorize\?\S+)$/m
-  await eventually('the suite asks for approval', () => asked.test(tool.log()))
-  const url = new URL(asked.exec(tool.log())?.[1] ?? '')
+  await eventually('the suite asks for approval', () => asked.test(tool.stdout()))
+  const url = new URL(asked.exec(tool.stdout())?.[1] ?? '')
   await openApproval(owner.client, url)
   const choice = { ad_account_id: String(adAccountId), decision: 'approve' }
-  const callback = await decide(owner.client, choice)
+  const callback = await submitDecision(owner.client, choice)
   await fetch(callback)
-  const { code } = await tool.ended
-  assert.equal(code, 0, tool.log() + tool.terminal())
-  assert.match(tool.log(), /^✓ authorization-server-metadata-endpoint: 1 passed, 0 failed/m)
-  assert.match(tool.log(), /^✓ authorization-code-grant: 1 passed, 0 failed/m)
+  const { code } = await tool.exited
+  assert.equal(code, 0, tool.stdout() + tool.stderr())
+  assert.match(tool.stdout(), /^✓ authorization-server-metadata-endpoint: 1 passed, 0 failed/m)
+  assert.match(tool.stdout(), /^✓ authorization-code-grant: 1 passed, 0 failed/m)
 })

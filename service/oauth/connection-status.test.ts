@@ -3,13 +3,13 @@ import { it } from 'node:test'
 import {
   agentResource,
   approve,
-  connected,
-  type OauthUnderTest,
-  oauthUnderTest,
-  opens,
-  tokenRequest,
-} from '../../testing/oauth-under-test.ts'
-import { addAdAccount } from '../../testing/people-under-test.ts'
+  checkTokenAccess,
+  connectAgent,
+  type OauthFixture,
+  requestToken,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
+import { addAdAccount } from '../../testing/fixtures/people.ts'
 import { rebindConnection, revokeConnection } from './connection-store.ts'
 
 const OPEN = 200
@@ -40,47 +40,53 @@ const INVALIDATIONS: [name: string, apply: string, undo: string][] = [
 
 for (const [name, apply, undo] of INVALIDATIONS) {
   it(`returns 401 and invalid_grant immediately when ${name}`, async test => {
-    const under = await oauthUnderTest(test)
+    const under = await startOauthFixture(test)
     const { database } = under.service
-    const mcp = await connected(under)
-    const management = await connected(under, agentResource(under))
-    assert.deepEqual(await opens(under, mcp.accessToken), { mcp: OPEN, agent: 401 })
-    assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 200 })
+    const mcp = await connectAgent(under)
+    const management = await connectAgent(under, agentResource(under))
+    assert.deepEqual(await checkTokenAccess(under, mcp.accessToken), { mcp: OPEN, agent: 401 })
+    assert.deepEqual(await checkTokenAccess(under, management.accessToken), {
+      mcp: 401,
+      agent: 200,
+    })
     await database.pool.query(apply)
-    assert.deepEqual(await opens(under, mcp.accessToken), { mcp: 401, agent: 401 })
-    assert.deepEqual(await opens(under, management.accessToken), { mcp: 401, agent: 401 })
+    assert.deepEqual(await checkTokenAccess(under, mcp.accessToken), { mcp: 401, agent: 401 })
+    assert.deepEqual(await checkTokenAccess(under, management.accessToken), {
+      mcp: 401,
+      agent: 401,
+    })
     assert.equal(await refreshError(under, mcp), 'invalid_grant')
     await database.pool.query(undo)
-    assert.equal((await opens(under, mcp.accessToken)).mcp, OPEN)
+    assert.equal((await checkTokenAccess(under, mcp.accessToken)).mcp, OPEN)
   })
 }
 
 it('revokes all tokens of one connection and none of another', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { workspaceId } = under.workspace
-  const first = await connected(under)
-  const second = await connected(under)
+  const first = await connectAgent(under)
+  const second = await connectAgent(under)
   const { database, clock } = under.service
   const { rows } = await database.pool.query('select id from agent_connections order by id')
   const connection = { workspaceId, connectionId: rows[0].id }
   assert.equal(await revokeConnection(database, connection, clock.now()), true)
   assert.equal(await revokeConnection(database, connection, clock.now()), false)
-  assert.equal((await opens(under, first.accessToken)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, first.accessToken)).mcp, 401)
   assert.equal(await refreshError(under, first), 'invalid_grant')
-  assert.equal((await opens(under, second.accessToken)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, second.accessToken)).mcp, OPEN)
   assert.equal(await refreshError(under, second), undefined)
 })
 
 it('revokes tokens when the ad account changes, and renews the connection by another approval', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { workspaceId, adAccountId: formerId } = under.workspace
-  const before = await connected(under)
+  const before = await connectAgent(under)
   const { database } = under.service
   const adAccountId = await addAdAccount(under.service, workspaceId, 'Shop US')
   const { rows } = await database.pool.query('select id from agent_connections')
   const connection = { workspaceId, connectionId: rows[0].id }
   assert.equal(await rebindConnection(database, connection, adAccountId), formerId)
-  assert.equal((await opens(under, before.accessToken)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, before.accessToken)).mcp, 401)
   assert.equal(await refreshError(under, before), 'invalid_grant')
   const { rows: after } = await database.pool.query(
     'select id, ad_account_id, grant_id, revoked_at from agent_connections',
@@ -93,25 +99,25 @@ it('revokes tokens when the ad account changes, and renews the connection by ano
     await before.agent.authorizationUrl(),
   )
   const { access_token: token } = await before.agent.exchange(again)
-  assert.equal((await opens(under, token)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, token)).mcp, OPEN)
   const { rows: renewed } = await database.pool.query('select id from agent_connections')
   assert.deepEqual(renewed, [{ id: connection.connectionId }])
 })
 
 it('revokes the whole connection by either token, for its own client only', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   for (const kind of ['accessToken', 'refreshToken'] as const) {
-    const mine = await connected(under)
-    const another = await connected(under)
+    const mine = await connectAgent(under)
+    const another = await connectAgent(under)
     const revoke = (clientId: string) =>
       under.send('/oauth2/revoke', { form: { token: mine[kind], client_id: clientId } })
     const stranger = await revoke(another.agent.client.client_id)
     assert.equal(stranger.status, 200)
-    assert.equal((await opens(under, mine.accessToken)).mcp, OPEN)
+    assert.equal((await checkTokenAccess(under, mine.accessToken)).mcp, OPEN)
     assert.equal((await revoke(mine.agent.client.client_id)).status, 200)
-    assert.equal((await opens(under, mine.accessToken)).mcp, 401)
+    assert.equal((await checkTokenAccess(under, mine.accessToken)).mcp, 401)
     assert.equal(await refreshError(under, mine), 'invalid_grant')
-    assert.equal((await opens(under, another.accessToken)).mcp, OPEN)
+    assert.equal((await checkTokenAccess(under, another.accessToken)).mcp, OPEN)
   }
   const unknown = await under.send('/oauth2/revoke', {
     form: { token: 'garbage', client_id: await under.register() },
@@ -120,10 +126,10 @@ it('revokes the whole connection by either token, for its own client only', asyn
 })
 
 async function refreshError(
-  under: OauthUnderTest,
-  { agent, refreshToken }: Awaited<ReturnType<typeof connected>>,
+  under: OauthFixture,
+  { agent, refreshToken }: Awaited<ReturnType<typeof connectAgent>>,
 ): Promise<string | undefined> {
-  const reply = await tokenRequest(under, agent, {
+  const reply = await requestToken(under, agent, {
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
     redirect_uri: null,

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
-  connected,
-  type OauthUnderTest,
-  oauthUnderTest,
-  opens,
-} from '../../testing/oauth-under-test.ts'
+  checkTokenAccess,
+  connectAgent,
+  type OauthFixture,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
 import {
   addAdAccount,
   addMember,
-  personUnderTest,
-  workspaceUnderTest,
-} from '../../testing/people-under-test.ts'
-import { eventually } from '../../testing/program-under-test.ts'
+  createTestPerson,
+  createTestWorkspace,
+} from '../../testing/fixtures/people.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
 
 const OPEN = 200
 
 it('shows, renames and revokes a connection without JavaScript', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under)
   const { client: browser } = under.workspace.owner
   const path = pathOf(under)
   const page = await browser.get(path)
@@ -36,13 +36,13 @@ it('shows, renames and revokes a connection without JavaScript', async test => {
   const revoked = await browser.submit({ action: `${path}/${id}/revoke` })
   assert.match(revoked.text, /Connection revoked/)
   assert.match(revoked.text, /No agents connected/)
-  assert.equal((await opens(under, accessToken)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, 401)
 })
 
 it('returns 422 for an invalid name or ad account and changes nothing', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under)
-  const stranger = await workspaceUnderTest(under.service)
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under)
+  const stranger = await createTestWorkspace(under.service)
   const { client: browser } = under.workspace.owner
   const path = `${pathOf(under)}/${await connectionId(under)}`
   for (const name of ['', ' ', 'x'.repeat(101), 'two\nlines', 'turned \u202e']) {
@@ -54,13 +54,13 @@ it('returns 422 for an invalid name or ad account and changes nothing', async te
     const page = await browser.post(`${path}/ad-account`, { ad_account_id: adAccountId })
     assert.equal(page.status, 422, adAccountId)
   }
-  assert.equal((await opens(under, accessToken)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, OPEN)
 })
 
 it('returns 422 without changes when one field is invalid, and 204 when all are valid', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under)
-  const stranger = await workspaceUnderTest(under.service)
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under)
+  const stranger = await createTestWorkspace(under.service)
   const { client } = under.workspace.owner
   const list = `/browser/workspaces/${under.workspace.workspaceId}/connections`
   const path = `${list}/${await connectionId(under)}`
@@ -76,12 +76,12 @@ it('returns 422 without changes when one field is invalid, and 204 when all are 
   const renamed = await client.call('PATCH', path, { body: { name: 'Another' } })
   assert.equal(renamed.status, 204)
   assert.match(JSON.stringify((await client.call('GET', list, {})).body), /"Another"/)
-  assert.equal((await opens(under, accessToken)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, OPEN)
 })
 
 it('stops the agent until a new approval after a change of the ad account', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under)
   const second = await addAdAccount(under.service, under.workspace.workspaceId, 'Shop US')
   const { client: browser } = under.workspace.owner
   const path = pathOf(under)
@@ -91,18 +91,18 @@ it('stops the agent until a new approval after a change of the ad account', asyn
     fields: { ad_account_id: String(second) },
   })
   assert.match(page.text, /must\s+be\s+approved again/)
-  assert.equal((await opens(under, accessToken)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, 401)
 })
 
 it('returns 403 to other roles, 404 to outsiders, and redirects anonymous visitors to sign in', async test => {
-  const under = await oauthUnderTest(test)
-  await connected(under)
+  const under = await startOauthFixture(test)
+  await connectAgent(under)
   const { workspaceId } = under.workspace
   const path = pathOf(under)
   const id = await connectionId(under)
-  const admin = await personUnderTest(under.service)
+  const admin = await createTestPerson(under.service)
   await addMember(under.service, { workspaceId, userId: admin.userId, role: 'admin' })
-  const { owner: stranger } = await workspaceUnderTest(under.service)
+  const { owner: stranger } = await createTestWorkspace(under.service)
   for (const [person, status] of [
     [admin, 403],
     [stranger, 404],
@@ -126,10 +126,10 @@ it('returns 403 to other roles, 404 to outsiders, and redirects anonymous visito
 })
 
 it('returns 404 for a connection of another workspace', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under)
   const id = await connectionId(under)
-  const { owner, workspaceId } = await workspaceUnderTest(under.service)
+  const { owner, workspaceId } = await createTestWorkspace(under.service)
   const page = await owner.client.post(`/workspaces/${workspaceId}/connections/${id}/revoke`)
   assert.equal(page.status, 404)
   const call = await owner.client.call(
@@ -137,12 +137,12 @@ it('returns 404 for a connection of another workspace', async test => {
     `/browser/workspaces/${workspaceId}/connections/${id}`,
   )
   assert.equal(call.status, 404)
-  assert.equal((await opens(under, accessToken)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, accessToken)).mcp, OPEN)
 })
 
 it('lets one of two concurrent revocations succeed and returns 404 to the other', async test => {
-  const under = await oauthUnderTest(test)
-  await connected(under)
+  const under = await startOauthFixture(test)
+  await connectAgent(under)
   const path = `/browser/workspaces/${under.workspace.workspaceId}/connections`
   const { client } = under.workspace.owner
   const id = await connectionId(under)
@@ -151,13 +151,13 @@ it('lets one of two concurrent revocations succeed and returns 404 to the other'
 })
 
 it('records the last use of a connection', async test => {
-  const under = await oauthUnderTest(test)
-  const { accessToken } = await connected(under, {
+  const under = await startOauthFixture(test)
+  const { accessToken } = await connectAgent(under, {
     resource: `${under.service.url}/api/v1/agent`,
     scope: 'ad-account.read',
   })
-  under.forward(60)
-  assert.equal((await opens(under, accessToken)).agent, 200)
+  under.advance(60)
+  assert.equal((await checkTokenAccess(under, accessToken)).agent, 200)
   await eventually('the use is noted', async () => {
     const { rows } = await under.service.database.pool.query(
       'select last_used_at from agent_connections',
@@ -166,11 +166,11 @@ it('records the last use of a connection', async test => {
   })
 })
 
-function pathOf({ workspace }: OauthUnderTest): string {
+function pathOf({ workspace }: OauthFixture): string {
   return `/workspaces/${workspace.workspaceId}/connections`
 }
 
-async function connectionId({ service }: OauthUnderTest): Promise<number> {
+async function connectionId({ service }: OauthFixture): Promise<number> {
   const { rows } = await service.database.pool.query('select max(id) as id from agent_connections')
   return rows[0].id
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
-  decide,
-  deviceClient,
-  type OauthUnderTest,
-  oauthUnderTest,
-  opens,
-} from '../../testing/oauth-under-test.ts'
+  checkTokenAccess,
+  createDeviceClient,
+  type OauthFixture,
+  startOauthFixture,
+  submitDecision,
+} from '../../testing/fixtures/oauth.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -17,9 +17,9 @@ interface Device {
 }
 
 it('issues tokens to a device after a person enters and approves its code', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { adAccountId, owner } = under.workspace
-  const clientId = await deviceClient(under)
+  const clientId = await createDeviceClient(under)
   const { status, body } = await begin(under, clientId)
   assert.equal(status, 200)
   const { device_code: deviceCode, user_code: userCode, ...rest } = body
@@ -39,18 +39,18 @@ it('issues tokens to a device after a person enters and approves its code', asyn
   })
   assert.equal(after.status, 200)
   assert.match(after.text, /Device connected/)
-  under.forward(5)
+  under.advance(5)
   const tokens = await poll(under, device)
   assert.equal(tokens.status, 200, tokens.text)
   assert.equal(tokens.body.scope, 'mcp:use')
   assert.ok(tokens.body.refresh_token)
-  assert.equal((await opens(under, tokens.body.access_token)).mcp, 200)
+  assert.equal((await checkTokenAccess(under, tokens.body.access_token)).mcp, 200)
   assert.equal((await poll(under, device)).body.error, 'invalid_grant')
-  assert.equal((await opens(under, tokens.body.access_token)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, tokens.body.access_token)).mcp, 401)
 })
 
 it('returns access_denied when a person denies a device, before or on the consent page', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client: browser } = under.workspace.owner
   const first = await newDevice(under)
   await browser.get('/oauth2/device')
@@ -61,17 +61,17 @@ it('returns access_denied when a person denies a device, before or on the consen
 
   const second = await newDevice(under)
   await typeCode(under, second.userCode)
-  const denied = await decide(browser, { decision: 'deny' })
+  const denied = await submitDecision(browser, { decision: 'deny' })
   assert.match(denied.pathname, /^\/oauth2\/device\//)
   assert.equal((await poll(under, second)).body.error, 'access_denied')
 })
 
 it('returns slow_down to a device that polls too often, with a growing interval', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const device = await newDevice(under)
   const errors: string[] = []
   for (const seconds of [0, 4, 9, 15, 14, 20]) {
-    under.forward(seconds)
+    under.advance(seconds)
     errors.push((await poll(under, device)).body.error)
   }
   const [inTime, early] = ['authorization_pending', 'slow_down']
@@ -80,9 +80,9 @@ it('returns slow_down to a device that polls too often, with a growing interval'
 })
 
 it('expires the device code and its user code after ten minutes', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const device = await newDevice(under)
-  under.forward(600)
+  under.advance(600)
   assert.equal((await poll(under, device)).body.error, 'expired_token')
   const { client: browser } = under.workspace.owner
   await browser.get('/oauth2/device')
@@ -91,11 +91,11 @@ it('expires the device code and its user code after ten minutes', async test => 
 })
 
 it('accepts a user code once and rejects a wrong one', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client: browser } = under.workspace.owner
   const device = await newDevice(under)
   await typeCode(under, device.userCode)
-  await decide(browser, {
+  await submitDecision(browser, {
     ad_account_id: String(under.workspace.adAccountId),
     decision: 'approve',
   })
@@ -111,7 +111,7 @@ it('accepts a user code once and rejects a wrong one', async test => {
 })
 
 it('prefills the form from a link without submitting it', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client: browser } = under.workspace.owner
   const { userCode } = await newDevice(under)
   const page = await browser.get(`/oauth2/device?user_code=${userCode}`)
@@ -123,7 +123,7 @@ it('prefills the form from a link without submitting it', async test => {
 })
 
 it('redirects to sign in and back to the code', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const reply = await fetch(`${under.service.url}/oauth2/device?user_code=BBBB-CCCC`, {
     redirect: 'manual',
   })
@@ -133,36 +133,36 @@ it('redirects to sign in and back to the code', async test => {
 })
 
 it('returns 400 for a self-registered client at the device endpoint, and a device at the code grant', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const registered = await begin(under, await under.register())
   assert.equal(registered.status, 400)
   assert.match(registered.body.error, /^(unauthorized_client|invalid_request)$/)
   const unknown = await begin(under, 'nobody')
   assert.equal(unknown.status, 401)
   assert.equal(unknown.body.error, 'invalid_client')
-  const clientId = await deviceClient(under)
+  const clientId = await createDeviceClient(under)
   const form = { grant_type: 'authorization_code', client_id: clientId, code: 'x' }
   const code = await under.send('/oauth2/token', { form: { ...form, redirect_uri: 'x' } })
   assert.equal(code.status, 400)
 })
 
-async function newDevice(under: OauthUnderTest): Promise<Device> {
-  const clientId = await deviceClient(under)
+async function newDevice(under: OauthFixture): Promise<Device> {
+  const clientId = await createDeviceClient(under)
   const { body } = await begin(under, clientId)
   return { clientId, deviceCode: body.device_code, userCode: body.user_code }
 }
 
-function begin(under: OauthUnderTest, clientId: string) {
+function begin(under: OauthFixture, clientId: string) {
   return under.send('/oauth2/device/code', { form: { client_id: clientId, scope: 'mcp:use' } })
 }
 
-function poll(under: OauthUnderTest, { clientId, deviceCode }: Device) {
+function poll(under: OauthFixture, { clientId, deviceCode }: Device) {
   const form = { grant_type: GRANT, client_id: clientId, device_code: deviceCode }
   return under.send('/oauth2/token', { form })
 }
 
 /** Enters and confirms a code, which opens the consent page. */
-async function typeCode({ workspace }: OauthUnderTest, userCode: string) {
+async function typeCode({ workspace }: OauthFixture, userCode: string) {
   const { client: browser } = workspace.owner
   await browser.get('/oauth2/device')
   const confirm = await browser.submit({ fields: { user_code: userCode } })

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { atOnce } from '../../testing/at-once.ts'
-import { entriesOf, failCommitsOf, refuseEntries } from '../../testing/audit-entries.ts'
-import { type OauthUnderTest, oauthUnderTest, opens } from '../../testing/oauth-under-test.ts'
-import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { runSimultaneously } from '../../testing/concurrency/lock-barrier.ts'
+import { blockAuditWrites, failCommits, readAuditEntries } from '../../testing/fixtures/audit.ts'
+import {
+  checkTokenAccess,
+  type OauthFixture,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
+import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
 
 const OPEN = 200
 const AT = '2026-11-21T12:00:00.000Z'
 
 it('audits an issued token with its tier and expiry, never the token', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client, userId } = under.workspace.owner
   const { page, api } = pathsOf(under)
   const { adAccountId } = under.workspace
@@ -21,7 +25,7 @@ it('audits an issued token with its tier and expiry, never the token', async tes
   // Rejected: invalid input and missing permissions.
   assert.equal((await client.call('POST', api, { body: { ...input, days: 31 } })).status, 422)
   await refusedOthers(under, { method: 'POST', path: api, body: input })
-  const entries = await entriesOf(under.service.database, under.workspace.workspaceId)
+  const entries = await readAuditEntries(under.service.database, under.workspace.workspaceId)
   const entry = (id: number, tier: string, expiresAt: string) => ({
     at: AT,
     actor: { type: 'person', id: String(userId) },
@@ -38,19 +42,23 @@ it('audits an issued token with its tier and expiry, never the token', async tes
 })
 
 it('audits concurrent revocations of a token once', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { workspaceId, adAccountId, owner } = under.workspace
   const { page, api } = pathsOf(under)
   const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { id } = (await owner.client.call('POST', api, { body: input })).body
   await refusedOthers(under, { method: 'DELETE', path: `${api}/${id}` })
   const { database } = under.service
-  assert.deepEqual(await entriesOf(database, workspaceId, 'execution_token.revoked'), [])
+  assert.deepEqual(await readAuditEntries(database, workspaceId, 'execution_token.revoked'), [])
   const revoke = () => owner.client.call('DELETE', `${api}/${id}`)
-  const revocations = await atOnce(database, 'execution_tokens', [revoke, revoke, revoke])
+  const revocations = await runSimultaneously(database, 'execution_tokens', [
+    revoke,
+    revoke,
+    revoke,
+  ])
   assert.deepEqual(revocations.map(({ status }) => status).sort(), [204, 404, 404])
   assert.equal((await owner.client.post(`${page}/${id}/revoke`)).status, 404)
-  const entries = await entriesOf(database, workspaceId, 'execution_token.revoked')
+  const entries = await readAuditEntries(database, workspaceId, 'execution_token.revoked')
   assert.partialDeepStrictEqual(entries, [
     {
       at: AT,
@@ -62,33 +70,33 @@ it('audits concurrent revocations of a token once', async test => {
 })
 
 it('audits no rolled-back issue or revocation', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { workspaceId, adAccountId, owner } = under.workspace
   const { database } = under.service
   const { api } = pathsOf(under)
   const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { id } = (await owner.client.call('POST', api, { body: input })).body
-  await failCommitsOf(database, 'execution_tokens')
+  await failCommits(database, 'execution_tokens')
   assert.equal((await owner.client.call('POST', api, { body: input })).status, 500)
   assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
-  assert.equal((await entriesOf(database, workspaceId)).length, 1)
+  assert.equal((await readAuditEntries(database, workspaceId)).length, 1)
 })
 
 it('neither issues nor revokes a token when the audit fails', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { adAccountId, owner } = under.workspace
   const { api } = pathsOf(under)
   const input = { name: 'CI', tier: 'write', days: 30, ad_account_id: adAccountId }
   const { id, token } = (await owner.client.call('POST', api, { body: input })).body
-  await refuseEntries(under.service.database)
+  await blockAuditWrites(under.service.database)
   assert.equal((await owner.client.call('POST', api, { body: input })).status, 500)
   assert.equal((await owner.client.call('DELETE', `${api}/${id}`)).status, 500)
   const { rows } = await under.service.database.pool.query('select id from execution_tokens')
   assert.deepEqual(rows, [{ id }])
-  assert.equal((await opens(under, token)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, token)).mcp, OPEN)
 })
 
-function pathsOf({ workspace }: OauthUnderTest) {
+function pathsOf({ workspace }: OauthFixture) {
   return {
     page: `/workspaces/${workspace.workspaceId}/tokens`,
     api: `/browser/workspaces/${workspace.workspaceId}/execution-tokens`,
@@ -102,11 +110,11 @@ interface Attempt {
 }
 
 /** An admin, and an owner of another workspace, try the same. */
-async function refusedOthers(under: OauthUnderTest, { method, path, body }: Attempt) {
+async function refusedOthers(under: OauthFixture, { method, path, body }: Attempt) {
   const { workspaceId } = under.workspace
-  const admin = await personUnderTest(under.service)
+  const admin = await createTestPerson(under.service)
   await addMember(under.service, { workspaceId, userId: admin.userId, role: 'admin' })
-  const { owner: stranger } = await workspaceUnderTest(under.service)
+  const { owner: stranger } = await createTestWorkspace(under.service)
   for (const [person, status] of [
     [admin, 403],
     [stranger, 404],

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { trailOf } from '../../testing/audit-entries.ts'
-import { type OauthUnderTest, oauthUnderTest, opens } from '../../testing/oauth-under-test.ts'
-import { addMember, personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
+import {
+  checkTokenAccess,
+  type OauthFixture,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
+import { addMember, createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
 import { parseTokenKind } from '../access/token-format.ts'
 import { verifyAgentToken } from './authenticate-agent.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
@@ -11,7 +15,7 @@ const OPEN = 200
 const DAY_SECONDS = 86_400
 
 it('issues a token that is shown once and opens only MCP', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client: browser } = under.workspace.owner
   const path = `/workspaces/${under.workspace.workspaceId}/tokens`
   const page = await browser.get(path)
@@ -20,18 +24,18 @@ it('issues a token that is shown once and opens only MCP', async test => {
   const issued = await browser.submit({ action: path, fields })
   const [token = ''] = /sbx_wet_[0-9a-f]{72}/.exec(issued.text) ?? []
   assert.equal(parseTokenKind(token), 'execution')
-  assert.deepEqual(await opens(under, token), { mcp: OPEN, agent: 401 })
+  assert.deepEqual(await checkTokenAccess(under, token), { mcp: OPEN, agent: 401 })
   const again = await browser.get(path)
   assert.equal(again.text.includes(token), false)
   assert.match(again.text, new RegExp(`ends in ${token.slice(-4)}`))
   const { rows } = await under.service.database.pool.query('select id from execution_tokens')
   const revoked = await browser.submit({ action: `${path}/${rows[0].id}/revoke` })
   assert.match(revoked.text, /Token revoked/)
-  assert.equal((await opens(under, token)).mcp, 401)
+  assert.equal((await checkTokenAccess(under, token)).mcp, 401)
 })
 
 it('grants the permissions of the tier, for one ad account only', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   for (const [tier, permissions] of [
     ['read', ['ad-account.read']],
     ['write', ['ad-account.read', 'actions.propose']],
@@ -53,12 +57,12 @@ it('grants the permissions of the tier, for one ad account only', async test => 
 
 for (const days of [30, 90, 365]) {
   it(`expires a token after ${days} days`, async test => {
-    const under = await oauthUnderTest(test)
+    const under = await startOauthFixture(test)
     const { token } = await issue(under, { days })
-    under.forward(days * DAY_SECONDS - 1)
-    assert.equal((await opens(under, token)).mcp, OPEN)
-    under.forward(1)
-    assert.equal((await opens(under, token)).mcp, 401)
+    under.advance(days * DAY_SECONDS - 1)
+    assert.equal((await checkTokenAccess(under, token)).mcp, OPEN)
+    under.advance(1)
+    assert.equal((await checkTokenAccess(under, token)).mcp, 401)
   })
 }
 
@@ -68,18 +72,18 @@ it('returns 401 immediately when the issuer, the workspace or the ad account is 
     ['workspaces', ''],
     ['ad_accounts', ''],
   ] as const) {
-    const under = await oauthUnderTest(test)
+    const under = await startOauthFixture(test)
     const { token } = await issue(under, {})
     await under.service.database.pool.query(`update ${table} set status = 'disabled' ${where}`)
-    assert.equal((await opens(under, token)).mcp, 401, table)
+    assert.equal((await checkTokenAccess(under, token)).mcp, 401, table)
     test.mock.timers.reset()
   }
 })
 
 it('returns 422 naming every invalid field', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { client } = under.workspace.owner
-  const stranger = await workspaceUnderTest(under.service)
+  const stranger = await createTestWorkspace(under.service)
   const path = `/browser/workspaces/${under.workspace.workspaceId}/execution-tokens`
   const good = { name: 'CI', ad_account_id: under.workspace.adAccountId, tier: 'read', days: 30 }
   const empty = await client.call('POST', path, { body: {} })
@@ -104,14 +108,14 @@ it('returns 422 naming every invalid field', async test => {
 })
 
 it('enforces the permission table for every operation and role', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { service, workspace } = under
   const { workspaceId, adAccountId, owner } = workspace
-  const admin = await personUnderTest(service)
+  const admin = await createTestPerson(service)
   await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
-  const member = await personUnderTest(service)
+  const member = await createTestPerson(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
-  const { owner: stranger } = await workspaceUnderTest(service)
+  const { owner: stranger } = await createTestWorkspace(service)
   const base = `/browser/workspaces/${workspaceId}`
   const found: Record<string, number[]> = {}
   for (const [method, path, body] of [
@@ -147,8 +151,8 @@ it('enforces the permission table for every operation and role', async test => {
   })
 })
 
-function issue({ service, workspace }: OauthUnderTest, more: { tier?: string; days?: number }) {
-  const scope = { database: service.database, audit: trailOf(service) }
+function issue({ service, workspace }: OauthFixture, more: { tier?: string; days?: number }) {
+  const scope = { database: service.database, audit: createTestAuditTrail(service) }
   return issueExecutionToken(scope, {
     workspaceId: workspace.workspaceId,
     issuedBy: workspace.owner.userId,

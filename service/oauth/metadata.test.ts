@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { it } from 'node:test'
-import { oauthUnderTest } from '../../testing/oauth-under-test.ts'
+import { startOauthFixture } from '../../testing/fixtures/oauth.ts'
 
 const SERVER = '/.well-known/oauth-authorization-server'
 const RESOURCE = '/.well-known/oauth-protected-resource/mcp'
 const AGENT = '/.well-known/oauth-protected-resource/api/v1/agent'
 
 it('serves authorization-server metadata with agent_auth', async test => {
-  const { send, service } = await oauthUnderTest(test)
+  const { send, service } = await startOauthFixture(test)
   const { status, body } = await send(SERVER)
   const { url: origin } = service
   assert.equal(status, 200)
@@ -45,7 +45,7 @@ it('serves authorization-server metadata with agent_auth', async test => {
 })
 
 it('serves the metadata of each resource, which its 401 names', async test => {
-  const { send, service } = await oauthUnderTest(test)
+  const { send, service } = await startOauthFixture(test)
   const { url: origin } = service
   for (const [path, resource, scope, call] of [
     [RESOURCE, `${origin}/mcp`, 'mcp:use', { path: '/mcp', method: 'POST' }],
@@ -71,7 +71,7 @@ it('serves the metadata of each resource, which its 401 names', async test => {
 })
 
 it('names only endpoints that exist', async test => {
-  const { send } = await oauthUnderTest(test)
+  const { send } = await startOauthFixture(test)
   const { body } = await send(SERVER)
   for (const [name, value] of Object.entries(body)) {
     if (!name.endsWith('_endpoint')) continue
@@ -83,7 +83,7 @@ it('names only endpoints that exist', async test => {
 })
 
 it('uses the public origin, whatever Host, scheme or request target is sent', async test => {
-  const { service } = await oauthUnderTest(test)
+  const { service } = await startOauthFixture(test)
   const { port } = new URL(service.url)
   for (const path of [SERVER, RESOURCE, AGENT, '/auth.md', '/llms.txt']) {
     for (const [target, host] of [
@@ -105,7 +105,7 @@ it('uses the public origin, whatever Host, scheme or request target is sent', as
 })
 
 it('allows pages of any origin to read the documents and call the token endpoint', async test => {
-  const { send } = await oauthUnderTest(test)
+  const { send } = await startOauthFixture(test)
   const headers = { origin: 'https://agent.example', 'access-control-request-method': 'POST' }
   for (const path of [SERVER, RESOURCE, AGENT]) {
     const read = await send(path, { headers: { origin: 'https://agent.example' } })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { it } from 'node:test'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { sessionCookieName } from '../people/session-token.ts'
 import { insertClient } from './client-store.ts'
 
@@ -57,8 +57,8 @@ it('never puts another host into a response, by header or request line', async t
   }
 })
 
-async function behindTls(test: Parameters<typeof serviceUnderTest>[0]) {
-  const service = await serviceUnderTest(test, { publicOrigin: ORIGIN })
+async function behindTls(test: Parameters<typeof startTestService>[0]) {
+  const service = await startTestService(test, { publicOrigin: ORIGIN })
   const [clientId, deviceId] = ['agent', 'device']
   const now = service.clock.now()
   const redirectUris = ['https://agent.example/cb']

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { agentUnderTest, oauthUnderTest } from '../../testing/oauth-under-test.ts'
+import { createOauthAgent, startOauthFixture } from '../../testing/fixtures/oauth.ts'
 
 const STILL = { steadySeconds: () => 0 }
 
 it('returns 429 as an OAuth error with Retry-After at the token endpoints', async test => {
-  const under = await oauthUnderTest(test, { limits: { oauthRatePerMinute: 2 }, ...STILL })
+  const under = await startOauthFixture(test, { limits: { oauthRatePerMinute: 2 }, ...STILL })
   const statuses: number[] = []
   for (const path of ['/oauth2/token', '/oauth2/revoke', '/oauth2/device/code']) {
     const reply = await under.send(path, { form: { grant_type: 'x' } })
@@ -21,7 +21,7 @@ it('returns 429 as an OAuth error with Retry-After at the token endpoints', asyn
 })
 
 it('returns a 429 page after too many device codes from one address', async test => {
-  const under = await oauthUnderTest(test, { limits: { userCodeRatePerMinute: 3 }, ...STILL })
+  const under = await startOauthFixture(test, { limits: { userCodeRatePerMinute: 3 }, ...STILL })
   const { client: browser } = under.workspace.owner
   for (const code of ['BBBB-BBBB', 'CCCC-CCCC', 'DDDD-DDDD']) {
     await browser.get('/oauth2/device')
@@ -36,7 +36,7 @@ it('returns a 429 page after too many device codes from one address', async test
 })
 
 it('returns a 429 page after too many authorization requests', async test => {
-  const under = await oauthUnderTest(test, { limits: { oauthRatePerMinute: 1 }, ...STILL })
+  const under = await startOauthFixture(test, { limits: { oauthRatePerMinute: 1 }, ...STILL })
   const { client: browser } = under.workspace.owner
   assert.equal((await browser.get('/oauth2/authorize')).status, 400)
   const page = await browser.get('/oauth2/authorize')
@@ -46,8 +46,8 @@ it('returns a 429 page after too many authorization requests', async test => {
 })
 
 it('returns 400 invalid_request for missing parameters, and never a page to a program', async test => {
-  const under = await oauthUnderTest(test)
-  const agent = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const agent = await createOauthAgent(under)
   const clientId = agent.client.client_id
   for (const [form, error] of [
     [{}, 'invalid_request'],

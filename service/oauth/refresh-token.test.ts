@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   agentResource,
-  connected,
-  oauthUnderTest,
-  opens,
-  tokenRequest,
-} from '../../testing/oauth-under-test.ts'
+  checkTokenAccess,
+  connectAgent,
+  requestToken,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
 
 const OPEN = 200
 const DAY_SECONDS = 86_400
@@ -20,25 +20,25 @@ const refresh = (refreshToken: string, more: Record<string, string> = {}) => ({
 })
 
 it('exchanges a refresh token for a new pair with the same scope', async test => {
-  const under = await oauthUnderTest(test)
-  const { agent, accessToken, refreshToken } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { agent, accessToken, refreshToken } = await connectAgent(under)
   const again = await agent.refresh(refreshToken)
   assert.notEqual(again.access_token, accessToken)
   assert.notEqual(again.refresh_token, refreshToken)
   assert.equal(again.scope, 'mcp:use')
   assert.equal(again.expires_in, 3_600)
-  assert.equal((await opens(under, again.access_token)).mcp, OPEN)
+  assert.equal((await checkTokenAccess(under, again.access_token)).mcp, OPEN)
 })
 
 it('returns 400 invalid_grant for a reused refresh token and revokes the connection', async test => {
-  const under = await oauthUnderTest(test)
-  const { agent, refreshToken } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(under)
   const honest = await agent.refresh(refreshToken)
-  const thief = await tokenRequest(under, agent, refresh(refreshToken))
+  const thief = await requestToken(under, agent, refresh(refreshToken))
   assert.equal(thief.status, 400)
   assert.equal(thief.body.error, 'invalid_grant')
-  assert.deepEqual(await opens(under, honest.access_token), { mcp: 401, agent: 401 })
-  const next = await tokenRequest(under, agent, refresh(honest.refresh_token ?? ''))
+  assert.deepEqual(await checkTokenAccess(under, honest.access_token), { mcp: 401, agent: 401 })
+  const next = await requestToken(under, agent, refresh(honest.refresh_token ?? ''))
   assert.equal(next.body.error, 'invalid_grant')
   const { rows } = await under.service.database.pool.query(
     'select revoked_at is not null as is_revoked from agent_connections',
@@ -47,39 +47,39 @@ it('returns 400 invalid_grant for a reused refresh token and revokes the connect
 })
 
 it('expires refresh tokens after 30 days, each new one after 30 more', async test => {
-  const under = await oauthUnderTest(test)
-  const { agent, refreshToken } = await connected(under)
-  under.forward(29 * DAY_SECONDS)
+  const under = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(under)
+  under.advance(29 * DAY_SECONDS)
   const later = await agent.refresh(refreshToken)
-  under.forward(29 * DAY_SECONDS)
+  under.advance(29 * DAY_SECONDS)
   const last = await agent.refresh(later.refresh_token ?? '')
-  under.forward(30 * DAY_SECONDS)
-  const reply = await tokenRequest(under, agent, refresh(last.refresh_token ?? ''))
+  under.advance(30 * DAY_SECONDS)
+  const reply = await requestToken(under, agent, refresh(last.refresh_token ?? ''))
   assert.equal(reply.status, 400)
   assert.equal(reply.body.error, 'invalid_grant')
 })
 
 it('does not widen the scope or the resource on refresh', async test => {
-  const under = await oauthUnderTest(test)
-  const { agent, refreshToken } = await connected(under)
+  const under = await startOauthFixture(test)
+  const { agent, refreshToken } = await connectAgent(under)
   const { resource = '' } = agentResource(under)
   for (const [more, error] of [
     [{ scope: 'mcp:use ad-account.read' }, 'invalid_scope'],
     [{ scope: 'ad-account.read' }, 'invalid_scope'],
     [{ resource }, 'invalid_target'],
   ] as const) {
-    const another = error === 'invalid_target' ? await connected(under) : null
+    const another = error === 'invalid_target' ? await connectAgent(under) : null
     const used = another ?? { agent, refreshToken }
-    const reply = await tokenRequest(under, used.agent, refresh(used.refreshToken, more))
+    const reply = await requestToken(under, used.agent, refresh(used.refreshToken, more))
     assert.equal(reply.status, 400)
     assert.equal(reply.body.error, error)
   }
 })
 
 it('returns 400 invalid_grant for a refresh token of another client', async test => {
-  const under = await oauthUnderTest(test)
-  const { refreshToken } = await connected(under)
-  const { agent: stranger } = await connected(under)
-  const reply = await tokenRequest(under, stranger, refresh(refreshToken))
+  const under = await startOauthFixture(test)
+  const { refreshToken } = await connectAgent(under)
+  const { agent: stranger } = await connectAgent(under)
+  const reply = await requestToken(under, stranger, refresh(refreshToken))
   assert.equal(reply.body.error, 'invalid_grant')
 })

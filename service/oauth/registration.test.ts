@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { agentUnderTest, approve, oauthUnderTest } from '../../testing/oauth-under-test.ts'
+import { approve, createOauthAgent, startOauthFixture } from '../../testing/fixtures/oauth.ts'
 import { deleteExpiredOauthRecords } from './artifact-store.ts'
 
 const DAY_SECONDS = 86_400
 
 it('returns 201 with exactly six members, whatever else a client requests', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const redirectUris = ['https://agent.example/callback', 'http://127.0.0.1:4000/cb']
   const { status, body } = await under.send('/oauth/register', {
     json: {
@@ -32,7 +32,7 @@ it('returns 201 with exactly six members, whatever else a client requests', asyn
 })
 
 it('creates only a client', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const counts = () =>
     under.service.database.pool
       .query(
@@ -87,7 +87,7 @@ const REFUSED: [why: string, uri: string][] = [
 ]
 
 it('returns 400 for every ambiguous redirect URI', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   for (const [why, uri] of REFUSED) {
     const json = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb', uri] }
     const reply = await under.send('/oauth/register', { json })
@@ -100,7 +100,7 @@ it('returns 400 for every ambiguous redirect URI', async test => {
 })
 
 it('accepts https, loopback with any port, and approved native schemes', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   for (const uri of [
     'https://agent.example',
     'https://agent.example/cb?x=1',
@@ -116,7 +116,7 @@ it('accepts https, loopback with any port, and approved native schemes', async t
 })
 
 it('returns 400 as an OAuth error for any malformed body', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const good = ['https://agent.example/cb']
   for (const json of [
     null,
@@ -157,7 +157,7 @@ it('returns 400 as an OAuth error for any malformed body', async test => {
 })
 
 it('returns 429 as an OAuth error with Retry-After after too many registrations', async test => {
-  const under = await oauthUnderTest(test, {
+  const under = await startOauthFixture(test, {
     limits: { registrationRatePerMinute: 3 },
     monotonicSeconds: () => 0,
   })
@@ -172,7 +172,7 @@ it('returns 429 as an OAuth error with Retry-After after too many registrations'
 })
 
 it('answers a preflight with 204', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const reply = await under.send('/oauth/register', {
     method: 'OPTIONS',
     headers: { origin: 'https://agent.example', 'access-control-request-method': 'POST' },
@@ -183,16 +183,16 @@ it('answers a preflight with 204', async test => {
 })
 
 it('deletes an unapproved client after 30 days and keeps an approved one', async test => {
-  const under = await oauthUnderTest(test)
-  const approved = await agentUnderTest(under)
+  const under = await startOauthFixture(test)
+  const approved = await createOauthAgent(under)
   await approve(under.workspace, await approved.authorizationUrl())
   const unapproved = await under.register()
   const { database, clock } = under.service
-  under.forward(30 * DAY_SECONDS)
+  under.advance(30 * DAY_SECONDS)
   const early = await deleteExpiredOauthRecords(database, clock.now())
   assert.equal(early.clients, 0)
   assert.ok(early.artifacts > 0)
-  under.forward(1)
+  under.advance(1)
   assert.deepEqual(await deleteExpiredOauthRecords(database, clock.now()), {
     clients: 1,
     artifacts: 0,

@@ -1,46 +1,46 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { trailOf } from '../../testing/audit-entries.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
+import { dumpAsText } from '../../testing/fixtures/database-dump.ts'
 import {
   agentResource,
-  agentUnderTest,
   approve,
-  connected,
-  decide,
-  deviceClient,
-  oauthUnderTest,
-  tokenRequest,
-} from '../../testing/oauth-under-test.ts'
-import { storedText } from '../../testing/stored-text.ts'
+  connectAgent,
+  createDeviceClient,
+  createOauthAgent,
+  requestToken,
+  startOauthFixture,
+  submitDecision,
+} from '../../testing/fixtures/oauth.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
 
 it('stores and logs no bearer value', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const { database, clock } = under.service
   const { owner, workspaceId, adAccountId } = under.workspace
   const { client: browser } = owner
   const secrets: [string, string][] = []
 
-  const agent = await agentUnderTest(under)
+  const agent = await createOauthAgent(under)
   const url = await agent.authorizationUrl()
   await browser.get(url.pathname + url.search)
   for (const [name, value] of browser.cookies) secrets.push([name, value])
-  const open = await storedText(database)
-  const callback = await decide(browser, {
+  const open = await dumpAsText(database)
+  const callback = await submitDecision(browser, {
     ad_account_id: String(adAccountId),
     decision: 'approve',
   })
   const code = callback.searchParams.get('code') ?? ''
   secrets.push(['code', code])
-  const tokens = await tokenRequest(under, agent, { code })
+  const tokens = await requestToken(under, agent, { code })
   secrets.push(['access token', tokens.body.access_token])
   secrets.push(['refresh token', tokens.body.refresh_token])
   const rotated = await agent.refresh(tokens.body.refresh_token)
   secrets.push(['second access token', rotated.access_token])
   secrets.push(['second refresh token', rotated.refresh_token ?? ''])
-  secrets.push(['management token', (await connected(under, agentResource(under))).accessToken])
+  secrets.push(['management token', (await connectAgent(under, agentResource(under))).accessToken])
 
-  const form = { client_id: await deviceClient(under) }
+  const form = { client_id: await createDeviceClient(under) }
   const device = await under.send('/oauth2/device/code', { form })
   secrets.push(['device code', device.body.device_code])
   secrets.push(['user code', device.body.user_code.replace('-', '')])
@@ -48,10 +48,10 @@ it('stores and logs no bearer value', async test => {
   for (const [name, value] of browser.cookies) secrets.push([name, value])
   await browser.submit({ fields: { user_code: device.body.user_code } })
   await browser.submit({ button: ['confirm', 'yes'] })
-  const half = await storedText(database)
-  await decide(browser, { ad_account_id: String(adAccountId), decision: 'approve' })
+  const half = await dumpAsText(database)
+  await submitDecision(browser, { ad_account_id: String(adAccountId), decision: 'approve' })
 
-  const scope = { database, audit: trailOf(under.service) }
+  const scope = { database, audit: createTestAuditTrail(under.service) }
   const issued = await issueExecutionToken(scope, {
     workspaceId,
     issuedBy: owner.userId,
@@ -65,7 +65,7 @@ it('stores and logs no bearer value', async test => {
   const again = await approve(under.workspace, await agent.authorizationUrl())
   secrets.push(['unused code', again.searchParams.get('code') ?? ''])
 
-  const stored = [open, half, await storedText(database)].join('\n')
+  const stored = [open, half, await dumpAsText(database)].join('\n')
   const logged = under.service.logged()
   assert.ok(stored.includes('AccessToken') && stored.includes('DeviceCode'))
   assert.ok(logged.includes('/oauth2/token'))

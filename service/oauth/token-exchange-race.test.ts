@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
-import { trailOf } from '../../testing/audit-entries.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
 import {
-  agentUnderTest,
   approve,
   CALLBACK,
-  connected,
-  type OauthUnderTest,
-  oauthUnderTest,
-  opens,
-  tokenRequest,
-} from '../../testing/oauth-under-test.ts'
+  checkTokenAccess,
+  connectAgent,
+  createOauthAgent,
+  type OauthFixture,
+  requestToken,
+  startOauthFixture,
+} from '../../testing/fixtures/oauth.ts'
 import type { Database } from '../db/database.ts'
 import { createOauthProvider } from './provider.ts'
 import { createProviderPages } from './provider-pages.ts'
@@ -21,23 +21,23 @@ const RUNS = 10
 const PARALLEL = 6
 
 it('issues tokens at most once for six concurrent exchanges of a code', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   for (let run = 0; run < RUNS; run += 1) {
-    const agent = await agentUnderTest(under)
+    const agent = await createOauthAgent(under)
     const callback = await approve(under.workspace, await agent.authorizationUrl())
     const code = callback.searchParams.get('code')
-    const replies = await atOnce(() => tokenRequest(under, agent, { code }))
+    const replies = await atOnce(() => requestToken(under, agent, { code }))
     assert.ok(succeeded(replies) <= 1, `run ${run}`)
     assertInvalidGrants(replies)
   }
 })
 
 it('issues tokens at most once for six concurrent refreshes, and revokes them', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   for (let run = 0; run < RUNS; run += 1) {
-    const { agent, accessToken, refreshToken } = await connected(under)
+    const { agent, accessToken, refreshToken } = await connectAgent(under)
     const replies = await atOnce(() =>
-      tokenRequest(under, agent, {
+      requestToken(under, agent, {
         grant_type: 'refresh_token',
         refresh_token: refreshToken,
         redirect_uri: null,
@@ -49,16 +49,16 @@ it('issues tokens at most once for six concurrent refreshes, and revokes them', 
     // Any of the six could be the thief.
     const winner = replies.find(({ status }) => status === 200)
     const tokens = [accessToken, winner?.body.access_token].filter(Boolean)
-    for (const token of tokens) assert.equal((await opens(under, token)).mcp, 401)
+    for (const token of tokens) assert.equal((await checkTokenAccess(under, token)).mcp, 401)
   }
 })
 
 it('issues tokens several times with a check-then-act store, which proves the race', async test => {
-  const under = await oauthUnderTest(test)
+  const under = await startOauthFixture(test)
   const origin = await naiveServer(test, under)
   let worst = 0
   for (let run = 0; run < RUNS && worst < 2; run += 1) {
-    const agent = await agentUnderTest(under)
+    const agent = await createOauthAgent(under)
     const callback = await approve(under.workspace, await agent.authorizationUrl())
     const form = new URLSearchParams({
       grant_type: 'authorization_code',
@@ -77,11 +77,11 @@ it('issues tokens several times with a check-then-act store, which proves the ra
 })
 
 /** The same library and store, except for one statement. */
-async function naiveServer(test: TestContext, { service }: OauthUnderTest): Promise<string> {
+async function naiveServer(test: TestContext, { service }: OauthFixture): Promise<string> {
   const provider = createOauthProvider({
     database: service.database,
     now: service.clock.now,
-    audit: trailOf(service),
+    audit: createTestAuditTrail(service),
     origin: service.url,
     cookieKeys: ['naive'],
     pages: createProviderPages(),

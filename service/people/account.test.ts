@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { personUnderTest, signedInClient, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import {
+  createSignedInBrowser,
+  createTestPerson,
+  TEST_PASSWORD,
+} from '../../testing/fixtures/people.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { createPasswordHash } from './auth-library.ts'
 import { setPassword } from './person-store.ts'
 
 const NEXT = 'another long password'
 
 it('gives this browser a new session and ends all others after a password change', async test => {
-  const service = await serviceUnderTest(test)
-  const { userId, email, client } = await personUnderTest(service)
-  const other = await signedInClient(service, userId)
+  const service = await startTestService(test)
+  const { userId, email, client } = await createTestPerson(service)
+  const other = await createSignedInBrowser(service, userId)
   const before = client.cookies.get('signalbox_session')
   await client.get('/account')
   const page = await client.submit({
@@ -31,8 +35,8 @@ it('gives this browser a new session and ends all others after a password change
 })
 
 it('returns 422 for a wrong current password and for a short, unchanged or address-like new one', async test => {
-  const service = await serviceUnderTest(test)
-  const { client, email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { client, email } = await createTestPerson(service)
   const wrong: [string, string, string][] = [
     ['not it', NEXT, 'current'],
     [TEST_PASSWORD, 'short', 'password'],
@@ -50,8 +54,8 @@ it('returns 422 for a wrong current password and for a short, unchanged or addre
 })
 
 it('allows only the password page until a generated password is changed', async test => {
-  const service = await serviceUnderTest(test)
-  const { userId, client } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { userId, client } = await createTestPerson(service)
   const generated = {
     passwordHash: await createPasswordHash(TEST_PASSWORD),
     at: service.clock.now(),
@@ -68,11 +72,11 @@ it('allows only the password page until a generated password is changed', async 
 })
 
 it('lists active sessions and ends one or all others', async test => {
-  const service = await serviceUnderTest(test)
-  const { userId, client } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { userId, client } = await createTestPerson(service)
   const [second, third] = [
-    await signedInClient(service, userId),
-    await signedInClient(service, userId),
+    await createSignedInBrowser(service, userId),
+    await createSignedInBrowser(service, userId),
   ]
   const list = await client.call('GET', `${BROWSER_PATH}/sessions`)
   assert.equal(list.body.sessions.length, 3)
@@ -92,8 +96,8 @@ it('lists active sessions and ends one or all others', async test => {
 })
 
 it("returns 404 for another person's session and does not end it", async test => {
-  const service = await serviceUnderTest(test)
-  const [one, other] = [await personUnderTest(service), await personUnderTest(service)]
+  const service = await startTestService(test)
+  const [one, other] = [await createTestPerson(service), await createTestPerson(service)]
   const { body } = await other.client.call('GET', `${BROWSER_PATH}/me`)
   const path = `${BROWSER_PATH}/sessions/${body.session_id}`
   assert.equal((await one.client.call('DELETE', path)).status, 404)

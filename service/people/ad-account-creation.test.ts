@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
-import { workspaceUnderTest } from '../../testing/people-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { listAdAccounts } from './ad-account-store.ts'
 import { addAdAccount } from './ad-accounts.ts'
 import type { PeopleContext } from './people-context.ts'
@@ -10,8 +10,8 @@ import type { PeopleContext } from './people-context.ts'
 const ENTRY = { name: 'Shop EU', currency: 'EUR', timeZone: 'Europe/Berlin' }
 
 it('creates simulated campaigns together with an ad account', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const path = `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`
   const { name, currency, timeZone: time_zone } = ENTRY
   const body = { name, currency, time_zone, platform_account_id: 'act_1234567890' }
@@ -29,8 +29,8 @@ it('creates simulated campaigns together with an ad account', async test => {
 })
 
 it('rolls back the ad account when its campaigns cannot be created', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId, adAccountId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId, adAccountId } = await createTestWorkspace(service)
   const person = { ...owner, sessionId: 1, isEmailVerified: true, mustChangePassword: false }
   const context = {
     ...{ database: service.database, now: service.clock.now },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
-import { personUnderTest, workspaceUnderTest } from '../../testing/people-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createTestPerson, createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { listOwnedAdAccounts } from './ad-account-store.ts'
 import { setPersonStatus } from './person-store.ts'
 import { setWorkspaceStatus } from './workspace-store.ts'
@@ -15,8 +15,8 @@ const ENTRY = {
 }
 
 it('adds, disables and enables an ad account on its page', async test => {
-  const service = await serviceUnderTest(test)
-  const { client } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { client } = await createTestPerson(service)
   await client.get('/workspaces')
   const page = await client.submit({ action: '/workspaces', fields: { name: 'Shop' } })
   const path = page.path.split('?')[0] ?? ''
@@ -30,8 +30,8 @@ it('adds, disables and enables an ad account on its page', async test => {
 })
 
 it('returns 422 naming every invalid field, on the page and in the API', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const wrong = { name: '', platform_account_id: '12x', currency: 'EURO', time_zone: 'Mars' }
   const page = await owner.client.post(`/workspaces/${workspaceId}/ad-accounts`, wrong)
   assert.equal(page.status, 422)
@@ -45,8 +45,8 @@ it('returns 422 naming every invalid field, on the page and in the API', async t
 })
 
 it('returns 422 for a duplicate ad account, also concurrently, but allows it in another workspace', async test => {
-  const service = await serviceUnderTest(test)
-  const [one, other] = [await workspaceUnderTest(service), await workspaceUnderTest(service)]
+  const service = await startTestService(test)
+  const [one, other] = [await createTestWorkspace(service), await createTestWorkspace(service)]
   const add = ({ owner, workspaceId }: typeof one) =>
     owner.client.call('POST', `${BROWSER_PATH}/workspaces/${workspaceId}/ad-accounts`, {
       body: ENTRY,
@@ -57,8 +57,8 @@ it('returns 422 for a duplicate ad account, also concurrently, but allows it in 
 })
 
 it('returns 404 for an ad account of another workspace and does not change it', async test => {
-  const service = await serviceUnderTest(test)
-  const [one, other] = [await workspaceUnderTest(service), await workspaceUnderTest(service)]
+  const service = await startTestService(test)
+  const [one, other] = [await createTestWorkspace(service), await createTestWorkspace(service)]
   const path = `${BROWSER_PATH}/workspaces/${one.workspaceId}/ad-accounts/${other.adAccountId}`
   const reply = await one.owner.client.call('PATCH', path, { body: { status: 'disabled' } })
   assert.equal(reply.status, 404)
@@ -67,8 +67,8 @@ it('returns 404 for an ad account of another workspace and does not change it', 
 })
 
 it('lists only active ad accounts of active workspaces that the person owns', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId, adAccountId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId, adAccountId } = await createTestWorkspace(service)
   const choices = async () =>
     (await listOwnedAdAccounts(service.database, owner.userId)).map(choice => choice.adAccountId)
   assert.deepEqual(await choices(), [adAccountId])

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { getMigrations } from 'better-auth/db/migration'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { authOptions, createPasswordHash, isPasswordCorrect } from './auth-library.ts'
 
 it('provides every table and column that the sign-in library requires', async test => {
-  const { database, server, clock } = await serviceUnderTest(test)
+  const { database, server, clock } = await startTestService(test)
   const { toBeCreated, toBeAdded } = await getMigrations({
     ...authOptions({
       ...{ database, logger: server.app.log, now: clock.now, secret: 'x'.repeat(64) },
@@ -30,7 +30,7 @@ it('stores passwords as slow, salted hashes', async () => {
 
 it('returns 404 for every library route except the provider callback', async test => {
   const client = { clientId: 'id', clientSecret: 'secret' }
-  const service = await serviceUnderTest(test, { social: { google: client, github: client } })
+  const service = await startTestService(test, { social: { google: client, github: client } })
   const ways = ['/sign-in/email', '/sign-up/email', '/get-session', '/update-user', '/ok', '']
   for (const way of [...ways, '/reset-password', '/magic-link/verify?token=x', '/error']) {
     for (const method of ['GET', 'POST']) {

@@ -6,9 +6,8 @@ import {
   findAccessibilityViolations,
   startChromium,
 } from '../../browser/testing/chromium-under-test.ts'
-import { mailedLink } from '../../testing/mailed-link.ts'
-import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 let chromium: ChromiumUnderTest
 before(async () => {
@@ -41,7 +40,7 @@ async function fill(page: Page, fields: Record<string, string>): Promise<void> {
 }
 
 it('signs up, verifies the email, creates a workspace and adds an ad account on a phone', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const page = await chromium.newPage(test)
   await page.setViewportSize(PHONE)
   const { messages, checkPage } = watchPage(page)
@@ -56,7 +55,7 @@ it('signs up, verifies the email, creates a workspace and adds an ad account on 
   await page.getByRole('heading', { name: 'Check your email' }).waitFor()
   await checkPage()
 
-  await page.goto(`${service.url}${mailedLink(service.mails, EMAIL, '/verify')}`)
+  await page.goto(`${service.url}${findEmailedLink(service.mails, EMAIL, '/verify')}`)
   await checkPage()
   await fill(page, { 'Your password': TEST_PASSWORD })
   await page.getByRole('button', { name: 'Confirm and sign in' }).click()
@@ -76,7 +75,7 @@ it('signs up, verifies the email, creates a workspace and adds an ad account on 
 })
 
 it('shows and focuses the error summary of an invalid form and keeps its values', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const page = await chromium.newPage(test)
   await page.setViewportSize(PHONE)
   const { messages, checkPage } = watchPage(page)
@@ -95,7 +94,7 @@ it('shows and focuses the error summary of an invalid form and keeps its values'
 })
 
 it('keeps every other page accessible: light, dark and by keyboard alone', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { page, email } = await signedInPage(service, test)
   const { messages, checkPage } = watchPage(page)
   await fill(page, { Name: 'Shop' })
@@ -127,8 +126,8 @@ it('keeps every other page accessible: light, dark and by keyboard alone', async
 })
 
 /** Uses the pages, to cover how a browser handles cookies and redirects. */
-async function signedInPage(service: ServiceUnderTest, test: Parameters<typeof startPage>[0]) {
-  const { email } = await personUnderTest(service)
+async function signedInPage(service: TestService, test: Parameters<typeof startPage>[0]) {
+  const { email } = await createTestPerson(service)
   const page = await startPage(test)
   await page.goto(`${service.url}/workspaces`)
   await fill(page, { Email: email, Password: TEST_PASSWORD })

@@ -5,16 +5,16 @@ import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/browser/action-op
 import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/browser/agent-operations.ts'
 import { BROWSER_PATH, PEOPLE_OPERATIONS } from '@signalbox/contract/browser/people-operations.ts'
 import { Ajv } from 'ajv'
-import { proposalOf, seedAccount } from '../../testing/actions-under-test.ts'
-import { agentTokens } from '../../testing/agent-tokens.ts'
-import { BrowserClient } from '../../testing/browser-client.ts'
+import { buildProposal, seedSimulatedCampaigns } from '../../testing/fixtures/agent-actions.ts'
+import { issueAgentTokens } from '../../testing/fixtures/agent-tokens.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
 import {
   addMember,
-  type PersonUnderTest,
-  personUnderTest,
-  workspaceUnderTest,
-} from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+  createTestPerson,
+  createTestWorkspace,
+  type TestPerson,
+} from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { upsertInvitation } from './invitation-store.ts'
 
 const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true, uri: true } })
@@ -103,7 +103,7 @@ interface Scenario {
 }
 
 it('enforces the permission table for every operation and role', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const found: Record<string, Partial<Row>> = {}
   const readers = await createScenario(service)
   for (const { method, url, config } of OPERATIONS) {
@@ -141,18 +141,18 @@ function assertDescribed(
 }
 
 /** A workspace with a member of each role, and an invited person from another workspace. */
-async function createScenario(service: ServiceUnderTest): Promise<Scenario> {
-  const { execution, workspace } = await agentTokens(service)
+async function createScenario(service: TestService): Promise<Scenario> {
+  const { execution, workspace } = await issueAgentTokens(service)
   const { workspaceId, adAccountId, owner } = workspace
-  const people: Record<string, PersonUnderTest> = { owner }
+  const people: Record<string, TestPerson> = { owner }
   for (const role of ['admin', 'member'] as const) {
-    const person = await personUnderTest(service)
+    const person = await createTestPerson(service)
     await addMember(service, { workspaceId, userId: person.userId, role })
     people[role] = person
   }
-  const other = await personUnderTest(service)
+  const other = await createTestPerson(service)
   await addMember(service, { workspaceId, userId: other.userId, role: 'member' })
-  const { owner: outsider } = await workspaceUnderTest(service)
+  const { owner: outsider } = await createTestWorkspace(service)
   const createdAt = service.clock.now()
   const invitation = await upsertInvitation(service.database, {
     ...{ id: randomUUID(), workspaceId, email: outsider.email, role: 'member', createdAt },
@@ -185,16 +185,16 @@ interface Acting {
 
 /** A connection, a token, a pending proposal and a blocked action. */
 async function agentParams(
-  service: ServiceUnderTest,
+  service: TestService,
   { workspaceId, adAccountId, execution: secret }: Acting,
 ): Promise<Record<string, string>> {
-  await seedAccount(service, adAccountId)
+  await seedSimulatedCampaigns(service, adAccountId)
   const path = `/api/v1/agent/workspaces/${workspaceId}/actions`
   const campaign = String(120_200_000_000_000_001n + BigInt(adAccountId) * 1_000n)
   const propose = async (body: object) =>
     (await service.request('POST', path, { secret, body })).body.proposal
-  const waiting = await propose(proposalOf(campaign))
-  const blocked = await propose(proposalOf('999', { idempotency_key: 'key-2' }))
+  const waiting = await propose(buildProposal(campaign))
+  const blocked = await propose(buildProposal('999', { idempotency_key: 'key-2' }))
   const idOf = async (table: string) => {
     const text = `select id from ${table} where workspace_id = $1 limit 1`
     return String((await service.database.pool.query(text, [workspaceId])).rows[0].id)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
 import {
-  type PersonUnderTest,
-  personUnderTest,
-  workspaceUnderTest,
-} from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+  createTestPerson,
+  createTestWorkspace,
+  type TestPerson,
+} from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EVIL = 'https://evil.example'
 
@@ -23,14 +23,14 @@ const FOREIGN: Record<string, Record<string, string>> = {
   'no browser at all': {},
 }
 
-function sent(person: PersonUnderTest, method: string, headers: Record<string, string>) {
+function sent(person: TestPerson, method: string, headers: Record<string, string>) {
   const cookie = [...person.client.cookies].map(pair => pair.join('=')).join('; ')
   return { method, redirect: 'manual', headers: { cookie, ...headers } } as const
 }
 
 it('returns 403 for every form sent from another site', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const paths = [
     ...['/sign-in', '/sign-up', '/sign-out', '/forgot', '/magic', '/reset', '/verify'],
     ...['/account/password', '/account/sessions/end-others', '/workspaces'],
@@ -51,13 +51,13 @@ it('returns 403 for every form sent from another site', async test => {
 })
 
 it('accepts forms of our own pages, also from a browser without Sec-Fetch-Site', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const headers of [
     { origin: service.url, 'sec-fetch-site': 'same-origin' },
     { origin: service.url },
     { 'sec-fetch-site': 'same-origin' },
   ]) {
-    const person = await personUnderTest(service)
+    const person = await createTestPerson(service)
     const body = new URLSearchParams({ name: 'Shop' })
     const response = await fetch(`${service.url}/workspaces`, {
       ...sent(person, 'POST', headers),
@@ -68,8 +68,8 @@ it('accepts forms of our own pages, also from a browser without Sec-Fetch-Site',
 })
 
 it('returns 403 or 415 when another site calls the browser API', async test => {
-  const service = await serviceUnderTest(test)
-  const person = await personUnderTest(service)
+  const service = await startTestService(test)
+  const person = await createTestPerson(service)
   const url = `${service.url}${BROWSER_PATH}/workspaces`
   for (const [who, headers] of Object.entries(FOREIGN)) {
     const body = JSON.stringify({ name: 'Theirs' })
@@ -92,7 +92,7 @@ it('returns 403 or 415 when another site calls the browser API', async test => {
 })
 
 it('returns 401 without a bearer challenge when a script has no session', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const response = await fetch(`${service.url}${BROWSER_PATH}/me`, {
     headers: { authorization: `Bearer ${service.tracker.trackerSecret}` },
   })
@@ -102,8 +102,8 @@ it('returns 401 without a bearer challenge when a script has no session', async 
 })
 
 it('sends headers against framing, scripts, other origins and caching with every page', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const paths = [
     ...['/sign-in', '/sign-up', '/verify', '/forgot', '/magic', '/reset?token=x', '/account'],
     ...['/workspaces', `/workspaces/${workspaceId}/people`, '/workspaces/999999/people'],
@@ -126,7 +126,7 @@ it('sends headers against framing, scripts, other origins and caching with every
 })
 
 it('caches the style sheet forever under a name derived from its content', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const [, path] = /href="(\/assets\/[0-9a-f]{16}\.css)"/.exec(await signInPage(service)) ?? []
   const response = await fetch(`${service.url}${path}`)
   assert.equal(response.status, 200)
@@ -136,8 +136,8 @@ it('caches the style sheet forever under a name derived from its content', async
 
 it('starts links in emails with our origin, whatever the Host header is', async test => {
   const publicOrigin = 'https://signalbox.example'
-  const service = await serviceUnderTest(test, { publicOrigin })
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test, { publicOrigin })
+  const { email } = await createTestPerson(service)
   for (const path of ['/forgot', '/magic']) {
     const response = await fetch(`${service.url}${path}`, {
       method: 'POST',
@@ -158,6 +158,6 @@ it('starts links in emails with our origin, whatever the Host header is', async 
   }
 })
 
-async function signInPage({ url }: ServiceUnderTest): Promise<string> {
+async function signInPage({ url }: TestService): Promise<string> {
   return (await fetch(`${url}/sign-in`)).text()
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { workspaceUnderTest } from '../../testing/people-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { createTestWorkspace } from '../../testing/fixtures/people.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { deleteExpiredPeopleRecords } from './session-store.ts'
 
 it('deletes expired sessions, links and invitations and keeps live ones', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
     email: 'guest@people.example',
     role: 'member',

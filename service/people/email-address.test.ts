@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import { parseEmailAddress } from './account-fields.ts'
 
 const ODD = [
@@ -11,7 +11,7 @@ const ODD = [
 ]
 
 it('accepts no email address that the sign-in library rejects', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const email of ODD) {
     assert.equal(parseEmailAddress(email), email)
     const client = new BrowserClient(service.url)

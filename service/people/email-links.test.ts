@@ -1,27 +1,26 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { mailedLink } from '../../testing/mailed-link.ts'
-import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const NEXT_PASSWORD = 'a better horse'
 
-async function requestLink(service: ServiceUnderTest, path: string, email: string) {
+async function requestLink(service: TestService, path: string, email: string) {
   const client = new BrowserClient(service.url)
   await client.get(path)
   return client.submit({ fields: { email } })
 }
 
 /** Backdates links in the store, because the library reads the system clock. */
-async function ageLinks({ database }: ServiceUnderTest): Promise<void> {
+async function ageLinks({ database }: TestService): Promise<void> {
   await database.pool.query(`update people.verifications set expires_at = '2020-01-01'`)
 }
 
 for (const path of ['/forgot', '/magic', '/verify']) {
   it(`${path} responds the same with and without an account`, async test => {
-    const service = await serviceUnderTest(test)
-    const { email } = await personUnderTest(service)
+    const service = await startTestService(test)
+    const { email } = await createTestPerson(service)
     const known = await requestLink(service, path, email)
     const unknown = await requestLink(service, path, 'nobody@people.example')
     assert.equal(known.status, 200)
@@ -35,10 +34,10 @@ for (const path of ['/forgot', '/magic', '/verify']) {
 }
 
 it('resets the password once by an emailed link and ends all sessions', async test => {
-  const service = await serviceUnderTest(test)
-  const { email, client: signedIn } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email, client: signedIn } = await createTestPerson(service)
   await requestLink(service, '/forgot', email)
-  const link = mailedLink(service.mails, email, '/reset')
+  const link = findEmailedLink(service.mails, email, '/reset')
   const client = new BrowserClient(service.url)
   await client.get(link)
   const page = await client.submit({ fields: { password: NEXT_PASSWORD } })
@@ -54,10 +53,10 @@ it('resets the password once by an emailed link and ends all sessions', async te
 })
 
 it('lets only one of several concurrent resets by one link succeed', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   await requestLink(service, '/forgot', email)
-  const token = new URL(mailedLink(service.mails, email, '/reset'), service.url).searchParams
+  const token = new URL(findEmailedLink(service.mails, email, '/reset'), service.url).searchParams
   const attempts = Array.from({ length: 6 }, (_, index) =>
     new BrowserClient(service.url).post('/reset', {
       token: token.get('token') ?? '',
@@ -70,21 +69,21 @@ it('lets only one of several concurrent resets by one link succeed', async test 
 })
 
 it('returns 400 for an expired link, and 422 leaves the link valid', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   await requestLink(service, '/forgot', email)
   const client = new BrowserClient(service.url)
-  await client.get(mailedLink(service.mails, email, '/reset'))
+  await client.get(findEmailedLink(service.mails, email, '/reset'))
   assert.equal((await client.submit({ fields: { password: 'short' } })).status, 422)
   await ageLinks(service)
   assert.equal((await client.submit({ fields: { password: NEXT_PASSWORD } })).status, 400)
 })
 
 it('signs in once by a sign-in link, by its button and not by opening it', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   await requestLink(service, '/magic', email)
-  const link = mailedLink(service.mails, email, '/magic')
+  const link = findEmailedLink(service.mails, email, '/magic')
   const scanner = new BrowserClient(service.url)
   for (let round = 0; round < 3; round += 1) await scanner.get(link)
   assert.equal(scanner.cookies.size, 0)
@@ -96,27 +95,27 @@ it('signs in once by a sign-in link, by its button and not by opening it', async
 })
 
 it('expires sign-in links, and creates no account by one', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   await requestLink(service, '/magic', email)
   await ageLinks(service)
   const client = new BrowserClient(service.url)
-  await client.get(mailedLink(service.mails, email, '/magic'))
+  await client.get(findEmailedLink(service.mails, email, '/magic'))
   assert.equal((await client.submit()).status, 400)
   await requestLink(service, '/magic', 'nobody@people.example')
   assert.equal(service.mails.length, 1)
 })
 
 it('stores links in a form that does not open an account', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   await requestLink(service, '/forgot', email)
   await requestLink(service, '/magic', email)
   const { rows } = await service.database.pool.query('select * from people.verifications')
   assert.equal(rows.length, 2)
   const stored = JSON.stringify(rows)
   for (const path of ['/reset', '/magic']) {
-    const { searchParams } = new URL(mailedLink(service.mails, email, path), service.url)
+    const { searchParams } = new URL(findEmailedLink(service.mails, email, path), service.url)
     const token = searchParams.get('token') ?? ''
     assert.ok(token.length >= 24)
     assert.ok(!stored.includes(token), path)
@@ -125,24 +124,24 @@ it('stores links in a form that does not open an account', async test => {
 })
 
 it('verifies the address of an unverified account by a password reset', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const email = 'late@people.example'
   const attacker = new BrowserClient(service.url)
   await attacker.post('/sign-up', { name: 'Not them', email, password: TEST_PASSWORD })
   await requestLink(service, '/forgot', email)
   const owner = new BrowserClient(service.url)
-  await owner.get(mailedLink(service.mails, email, '/reset'))
+  await owner.get(findEmailedLink(service.mails, email, '/reset'))
   await owner.submit({ fields: { password: NEXT_PASSWORD } })
   assert.equal((await owner.post('/sign-in', { email, password: NEXT_PASSWORD })).status, 200)
   assert.equal((await attacker.post('/sign-in', { email, password: TEST_PASSWORD })).status, 401)
 })
 
 it('returns 400 for a forged verification link', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const email = 'forged@people.example'
   const client = new BrowserClient(service.url)
   await client.post('/sign-up', { name: 'Mallory', email, password: TEST_PASSWORD })
-  const real = new URL(mailedLink(service.mails, email, '/verify'), service.url)
+  const real = new URL(findEmailedLink(service.mails, email, '/verify'), service.url)
   const [head, , signature] = (real.searchParams.get('token') ?? '').split('.')
   const claim = Buffer.from(JSON.stringify({ email, exp: 9_999_999_999 })).toString('base64url')
   const none = Buffer.from('{"alg":"none"}').toString('base64url')

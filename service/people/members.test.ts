@@ -1,32 +1,32 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BROWSER_PATH } from '@signalbox/contract/browser/people-operations.ts'
-import { mailedLink } from '../../testing/mailed-link.ts'
 import {
   addMember,
-  type PersonUnderTest,
-  personUnderTest,
-  workspaceUnderTest,
-} from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+  createTestPerson,
+  createTestWorkspace,
+  findEmailedLink,
+  type TestPerson,
+} from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { setPersonStatus } from './person-store.ts'
 import type { WorkspaceRole } from './workspace-role.ts'
 import { findMemberRole, setWorkspaceStatus } from './workspace-store.ts'
 
-async function joined(service: ServiceUnderTest, workspaceId: number, role: WorkspaceRole) {
-  const person = await personUnderTest(service)
+async function joined(service: TestService, workspaceId: number, role: WorkspaceRole) {
+  const person = await createTestPerson(service)
   await addMember(service, { workspaceId, userId: person.userId, role })
   return person
 }
 
-function membersPath(workspaceId: number, person?: PersonUnderTest): string {
+function membersPath(workspaceId: number, person?: TestPerson): string {
   const path = `${BROWSER_PATH}/workspaces/${workspaceId}/members`
   return person ? `${path}/${person.userId}` : path
 }
 
 it('lets the last owner leave or step down only after another member becomes an owner', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const other = await joined(service, workspaceId, 'admin')
   const own = membersPath(workspaceId, owner)
   const leave = await owner.client.call('DELETE', own)
@@ -42,9 +42,9 @@ it('lets the last owner leave or step down only after another member becomes an 
 })
 
 it('keeps one owner when two leave concurrently', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (let round = 0; round < 5; round += 1) {
-    const { owner, workspaceId } = await workspaceUnderTest(service)
+    const { owner, workspaceId } = await createTestWorkspace(service)
     const other = await joined(service, workspaceId, 'owner')
     const replies = await Promise.all(
       [owner, other].map(person => person.client.call('DELETE', membersPath(workspaceId, person))),
@@ -54,8 +54,8 @@ it('keeps one owner when two leave concurrently', async test => {
 })
 
 it('does not count a disabled owner', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const other = await joined(service, workspaceId, 'owner')
   await setPersonStatus(service.database, other.email, 'disabled')
   const reply = await owner.client.call('DELETE', membersPath(workspaceId, owner))
@@ -63,12 +63,12 @@ it('does not count a disabled owner', async test => {
 })
 
 it('returns 403 when a member invites to or removes a higher role', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const admin = await joined(service, workspaceId, 'admin')
   const member = await joined(service, workspaceId, 'member')
   const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
-  const invite = (person: PersonUnderTest, role: string) =>
+  const invite = (person: TestPerson, role: string) =>
     person.client.call('POST', invitations, { body: { email: 'second@self.example', role } })
   assert.equal((await invite(member, 'owner')).status, 403)
   assert.equal((await invite(member, 'member')).status, 403)
@@ -83,16 +83,16 @@ it('returns 403 when a member invites to or removes a higher role', async test =
 })
 
 it('adds the recipient of an invitation to the workspace, once', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
-  const guest = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const guest = await createTestPerson(service)
   await owner.client.get(`/workspaces/${workspaceId}/people`)
   const page = await owner.client.submit({
     action: `/workspaces/${workspaceId}/invitations`,
     fields: { email: guest.email.toUpperCase(), role: 'admin' },
   })
   assert.match(page.text, /Invitation sent/)
-  const link = mailedLink(service.mails, guest.email, '/invitations/')
+  const link = findEmailedLink(service.mails, guest.email, '/invitations/')
   assert.match((await guest.client.get('/workspaces')).text, new RegExp(link))
   await guest.client.get(link)
   const answers = await Promise.all(
@@ -104,15 +104,15 @@ it('adds the recipient of an invitation to the workspace, once', async test => {
 })
 
 it('returns 404 for an invitation to another address', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
-  const guest = await personUnderTest(service)
-  const thief = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const guest = await createTestPerson(service)
+  const thief = await createTestPerson(service)
   await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
     email: guest.email,
     role: 'owner',
   })
-  const link = mailedLink(service.mails, guest.email, '/invitations/')
+  const link = findEmailedLink(service.mails, guest.email, '/invitations/')
   for (const person of [thief, owner]) {
     assert.equal((await person.client.get(link)).status, 404)
     assert.equal((await person.client.post(link, { answer: 'accepted' })).status, 404)
@@ -125,9 +125,9 @@ it('returns 404 for an invitation to another address', async test => {
 })
 
 it('returns 404 for a withdrawn, declined or expired invitation', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
-  const guest = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  const guest = await createTestPerson(service)
   const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
   const invite = async () => {
     const body = { email: guest.email, role: 'member' }
@@ -140,7 +140,7 @@ it('returns 404 for a withdrawn, declined or expired invitation', async test => 
   const declined = await invite()
   assert.equal((await guest.client.post(`/invitations/${declined}`, { answer: 'no' })).status, 200)
   const old = await invite()
-  service.clock.forward(7 * 86_400)
+  service.clock.advance(7 * 86_400)
   for (const id of [withdrawn, declined, old]) {
     const page = await guest.client.post(`/invitations/${id}`, { answer: 'accepted' })
     assert.equal(page.status, 404)
@@ -150,8 +150,8 @@ it('returns 404 for a withdrawn, declined or expired invitation', async test => 
 it('returns 422 for inviting a member, and 429 after too many invitations to one address', async test => {
   let seconds = 0
   const limits = { signInRatePerMinute: 1_000 }
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => seconds })
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test, { limits, monotonicSeconds: () => seconds })
+  const { owner, workspaceId } = await createTestWorkspace(service)
   const invitations = `${BROWSER_PATH}/workspaces/${workspaceId}/invitations`
   const invite = (email: string) =>
     owner.client.call('POST', invitations, { body: { email, role: 'member' } })
@@ -166,8 +166,8 @@ it('returns 422 for inviting a member, and 429 after too many invitations to one
 })
 
 it('closes a disabled workspace to all members immediately', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner, workspaceId } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
   await setWorkspaceStatus(service.database, workspaceId, 'disabled')
   const { body } = await owner.client.call('GET', `${BROWSER_PATH}/workspaces`)
   assert.deepEqual(body, { workspaces: [] })
@@ -175,8 +175,8 @@ it('closes a disabled workspace to all members immediately', async test => {
 })
 
 it('returns 404 for a malformed ID, as for an unknown one', async test => {
-  const service = await serviceUnderTest(test)
-  const { owner } = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const { owner } = await createTestWorkspace(service)
   for (const id of ['0', '-1', '1e3', '99999999999', '1%27', 'a', '2147483648', '1.0']) {
     const reply = await owner.client.call('GET', `${BROWSER_PATH}/workspaces/${id}/members`)
     assert.equal(reply.status, 404, id)

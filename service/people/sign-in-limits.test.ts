@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { createTestPerson, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const limits = { signInRatePerMinute: 30 }
 const steadySeconds = () => 0
 
 it('returns 429 after ten attempts on one account from any address, even with the right password', async test => {
   const proxy = '127.0.0.1'
-  const service = await serviceUnderTest(test, {
+  const service = await startTestService(test, {
     limits,
     monotonicSeconds: steadySeconds,
     trustedProxies: proxy,
   })
-  const { email } = await personUnderTest(service)
+  const { email } = await createTestPerson(service)
   const guess = (password: string, index: number) =>
     new BrowserClient(service.url)
       .get('/sign-in')
@@ -37,7 +37,7 @@ it('returns 429 after ten attempts on one account from any address, even with th
 })
 
 it('returns 429 after as many attempts on an unknown account as on a known one', async test => {
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
+  const service = await startTestService(test, { limits, monotonicSeconds: steadySeconds })
   const client = new BrowserClient(service.url)
   const statuses: number[] = []
   for (let count = 0; count < 12; count += 1) {
@@ -48,7 +48,7 @@ it('returns 429 after as many attempts on an unknown account as on a known one',
 })
 
 it('counts all ways to sign in toward the limit of an address, but no page views', async test => {
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: steadySeconds })
+  const service = await startTestService(test, { limits, monotonicSeconds: steadySeconds })
   const client = new BrowserClient(service.url)
   const paths = ['/sign-in', '/sign-up', '/forgot', '/magic', '/verify', '/reset']
   for (let count = 0; count < 30; count += 1) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { createTestPerson, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { setPersonStatus } from './person-store.ts'
 
 interface Attempt {
@@ -12,7 +12,7 @@ interface Attempt {
   client?: BrowserClient
 }
 
-async function signedIn(service: ServiceUnderTest, attempt: Attempt): Promise<BrowserClient> {
+async function signedIn(service: TestService, attempt: Attempt): Promise<BrowserClient> {
   const { email, password = TEST_PASSWORD, path = '/sign-in' } = attempt
   const client = attempt.client ?? new BrowserClient(service.url)
   await client.get(path)
@@ -21,15 +21,15 @@ async function signedIn(service: ServiceUnderTest, attempt: Attempt): Promise<Br
 }
 
 it('returns to the requested page after signing in', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   const client = await signedIn(service, { email: ` ${email.toUpperCase()} `, path: '/account' })
   assert.deepEqual([client.page?.status, client.page?.path], [200, '/account'])
 })
 
 it('returns the same 401 page for a wrong password and an unknown account', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   const known = await signedIn(service, { email, password: 'wrong' })
   const unknown = await signedIn(service, { email: 'nobody@people.example' })
   assert.deepEqual([known.page?.status, unknown.page?.status], [401, 401])
@@ -40,8 +40,8 @@ it('returns the same 401 page for a wrong password and an unknown account', asyn
 })
 
 it('returns 401 for a disabled person and ends their sessions', async test => {
-  const service = await serviceUnderTest(test)
-  const { email, client } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email, client } = await createTestPerson(service)
   assert.equal((await client.get('/account')).path, '/account')
   await setPersonStatus(service.database, email, 'disabled')
   assert.match((await client.get('/account')).path, /^\/sign-in/)
@@ -51,9 +51,9 @@ it('returns 401 for a disabled person and ends their sessions', async test => {
 })
 
 it('ends the previous session of the browser on sign-in', async test => {
-  const service = await serviceUnderTest(test)
-  const attacker = await personUnderTest(service)
-  const victim = await personUnderTest(service)
+  const service = await startTestService(test)
+  const attacker = await createTestPerson(service)
+  const victim = await createTestPerson(service)
   const planted = new Map(attacker.client.cookies)
   const client = new BrowserClient(service.url)
   for (const [name, value] of planted) client.cookies.set(name, value)
@@ -64,8 +64,8 @@ it('ends the previous session of the browser on sign-in', async test => {
 })
 
 it('rejects a made-up session token and does not adopt it', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   const client = new BrowserClient(service.url)
   client.cookies.set('signalbox_session', 'A'.repeat(32))
   await signedIn(service, { email, client })
@@ -73,10 +73,10 @@ it('rejects a made-up session token and does not adopt it', async test => {
 })
 
 it('sets an HttpOnly, SameSite cookie that HTTPS binds to the host', async test => {
-  const plain = await serviceUnderTest(test)
-  const secure = await serviceUnderTest(test, { publicOrigin: 'https://signalbox.example' })
-  const cookieOf = async (service: ServiceUnderTest, origin: string) => {
-    const { email } = await personUnderTest(service)
+  const plain = await startTestService(test)
+  const secure = await startTestService(test, { publicOrigin: 'https://signalbox.example' })
+  const cookieOf = async (service: TestService, origin: string) => {
+    const { email } = await createTestPerson(service)
     const response = await fetch(`${service.url}/sign-in`, {
       method: 'POST',
       redirect: 'manual',
@@ -96,8 +96,8 @@ it('sets an HttpOnly, SameSite cookie that HTTPS binds to the host', async test 
 })
 
 it('stores sessions in a form that opens nothing', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   const client = await signedIn(service, { email })
   const token = client.cookies.get('signalbox_session') ?? ''
   const { rows } = await service.database.pool.query(
@@ -113,14 +113,14 @@ it('stores sessions in a form that opens nothing', async test => {
 })
 
 it('ends a session on expiry and on sign-out', async test => {
-  const service = await serviceUnderTest(test)
-  const { client } = await personUnderTest(service)
-  service.clock.forward(14 * 86_400 - 1)
+  const service = await startTestService(test)
+  const { client } = await createTestPerson(service)
+  service.clock.advance(14 * 86_400 - 1)
   assert.equal((await client.get('/account')).path, '/account')
-  service.clock.forward(1)
+  service.clock.advance(1)
   assert.match((await client.get('/account')).path, /^\/sign-in/)
 
-  const other = await personUnderTest(service)
+  const other = await createTestPerson(service)
   const copy = new Map(other.client.cookies)
   const page = await other.client.post('/sign-out')
   assert.match(page.text, /You are signed out/)
@@ -130,8 +130,8 @@ it('ends a session on expiry and on sign-out', async test => {
 })
 
 it('redirects only to our own pages after sign-in', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   const elsewhere = [
     'https://evil.example',
     '//evil.example',

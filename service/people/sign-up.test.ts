@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { mailedLink } from '../../testing/mailed-link.ts'
-import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const EMAIL = 'grace@people.example'
 const ENTRY = { name: 'Grace', email: EMAIL, password: TEST_PASSWORD }
 
-async function signedUp(service: ServiceUnderTest, entry = ENTRY): Promise<BrowserClient> {
+async function signedUp(service: TestService, entry = ENTRY): Promise<BrowserClient> {
   const client = new BrowserClient(service.url)
   await client.get('/sign-up')
   await client.submit({ fields: entry })
@@ -16,12 +15,12 @@ async function signedUp(service: ServiceUnderTest, entry = ENTRY): Promise<Brows
 }
 
 it('verifies the address by link and password after sign-up and signs in', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const client = await signedUp(service)
   assert.equal(client.page?.status, 200)
   assert.match(client.page?.text ?? '', /Check your email/)
   assert.equal(client.cookies.size, 0)
-  await client.get(mailedLink(service.mails, EMAIL, '/verify'))
+  await client.get(findEmailedLink(service.mails, EMAIL, '/verify'))
   const page = await client.submit({ fields: { password: TEST_PASSWORD } })
   assert.equal(page.path, '/workspaces')
   assert.equal(page.status, 200)
@@ -29,7 +28,7 @@ it('verifies the address by link and password after sign-up and signs in', async
 })
 
 it('returns 401 for an unverified address and explains it only for the right password', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const client = await signedUp(service)
   const tell = async (password: string) => {
     await client.get('/sign-in')
@@ -44,10 +43,10 @@ it('returns 401 for an unverified address and explains it only for the right pas
 })
 
 it('returns 401 and does not verify an address without the password from sign-up', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await signedUp(service)
   const victim = new BrowserClient(service.url)
-  await victim.get(mailedLink(service.mails, EMAIL, '/verify'))
+  await victim.get(findEmailedLink(service.mails, EMAIL, '/verify'))
   const page = await victim.submit({ fields: { password: 'not the one that was chosen' } })
   assert.equal(page.status, 401)
   const { rows } = await service.database.pool.query('select email_verified from people.users')
@@ -55,8 +54,8 @@ it('returns 401 and does not verify an address without the password from sign-up
 })
 
 it('responds to a registered address as to a new one and emails its owner', async test => {
-  const service = await serviceUnderTest(test)
-  const { email } = await personUnderTest(service)
+  const service = await startTestService(test)
+  const { email } = await createTestPerson(service)
   const known = await signedUp(service, { ...ENTRY, email })
   const fresh = await signedUp(service)
   assert.equal(known.page?.status, fresh.page?.status)
@@ -71,7 +70,7 @@ it('responds to a registered address as to a new one and emails its owner', asyn
 })
 
 it('returns 422 naming every invalid field and keeps all values except the password', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const client = await signedUp(service, { name: ' ', email: 'a@b', password: 'short' })
   assert.equal(client.page?.status, 422)
   const text = client.page?.text ?? ''
@@ -85,7 +84,7 @@ it('returns 422 naming every invalid field and keeps all values except the passw
 })
 
 it('creates one account for two concurrent sign-ups with one address', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const clients = await Promise.all(Array.from({ length: 4 }, () => signedUp(service)))
   assert.ok(clients.every(({ page }) => (page?.status ?? 0) < 500))
   const { rows } = await service.database.pool.query('select count(*)::int as n from people.users')
@@ -93,10 +92,10 @@ it('creates one account for two concurrent sign-ups with one address', async tes
 })
 
 it('escapes names in pages and emails', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const name = '<script>alert(1)</script>\r\nBcc: everybody@example.com http://evil.example'
   const client = await signedUp(service, { ...ENTRY, name })
-  await client.get(mailedLink(service.mails, EMAIL, '/verify'))
+  await client.get(findEmailedLink(service.mails, EMAIL, '/verify'))
   await client.submit({ fields: { password: TEST_PASSWORD } })
   const page = await client.get('/account')
   assert.doesNotMatch(page.text, /<script>/)

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { mailedLink } from '../../testing/mailed-link.ts'
-import { personUnderTest, TEST_PASSWORD } from '../../testing/people-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import { createTestPerson, findEmailedLink, TEST_PASSWORD } from '../../testing/fixtures/people.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const client = { clientId: 'our-id', clientSecret: 'our-secret' }
 
 it('offers only the configured providers', async test => {
-  const without = await serviceUnderTest(test)
-  const withGoogle = await serviceUnderTest(test, { social: { google: client } })
+  const without = await startTestService(test)
+  const withGoogle = await startTestService(test, { social: { google: client } })
   const page = async (url: string) => new BrowserClient(url).get('/sign-in')
   assert.doesNotMatch((await page(without.url)).text, /Google|GitHub/)
   const offered = await page(withGoogle.url)
@@ -27,7 +26,7 @@ it('offers only the configured providers', async test => {
 
 it('redirects to the provider with state, PKCE and our callback URL', async test => {
   const publicOrigin = 'https://signalbox.example'
-  const service = await serviceUnderTest(test, { social: { google: client }, publicOrigin })
+  const service = await startTestService(test, { social: { google: client }, publicOrigin })
   const response = await fetch(`${service.url}/sign-in/social`, {
     method: 'POST',
     redirect: 'manual',
@@ -49,8 +48,8 @@ it('redirects to the provider with state, PKCE and our callback URL', async test
 })
 
 it('rejects a callback without the state of this browser and keeps the session', async test => {
-  const service = await serviceUnderTest(test, { social: { google: client } })
-  const { client: browser } = await personUnderTest(service)
+  const service = await startTestService(test, { social: { google: client } })
+  const { client: browser } = await createTestPerson(service)
   const attacker = new BrowserClient(service.url)
   await attacker.post('/sign-in/social', { provider: 'google' })
   const state = new URL(attacker.page?.redirects.at(-1) ?? '').searchParams.get('state')
@@ -91,7 +90,7 @@ function standInForGitHub(test: TestContext, profile: Profile): void {
   )
 }
 
-async function viaGitHub(service: ServiceUnderTest): Promise<BrowserClient> {
+async function viaGitHub(service: TestService): Promise<BrowserClient> {
   const browser = new BrowserClient(service.url)
   await browser.get('/sign-in?return_to=%2Faccount')
   await browser.submit({ action: '/sign-in/social' })
@@ -101,7 +100,7 @@ async function viaGitHub(service: ServiceUnderTest): Promise<BrowserClient> {
 }
 
 it('signs in by GitHub and returns to the requested page', async test => {
-  const service = await serviceUnderTest(test, { social: { github: client } })
+  const service = await startTestService(test, { social: { github: client } })
   standInForGitHub(test, { id: 7, email: 'ada@people.example', isVerified: true })
   const browser = await viaGitHub(service)
   assert.deepEqual([browser.page?.status, browser.page?.path], [200, '/account'])
@@ -117,7 +116,7 @@ it('signs in by GitHub and returns to the requested page', async test => {
 })
 
 it('does not sign in with an address that GitHub has not verified', async test => {
-  const service = await serviceUnderTest(test, { social: { github: client } })
+  const service = await startTestService(test, { social: { github: client } })
   standInForGitHub(test, { id: 7, email: 'victim@people.example', isVerified: false })
   const browser = await viaGitHub(service)
   assert.equal(browser.page?.path, '/forgot')
@@ -127,13 +126,13 @@ it('does not sign in with an address that GitHub has not verified', async test =
 })
 
 it('unlinks a provider account that was linked before the address was verified', async test => {
-  const service = await serviceUnderTest(test, { social: { github: client } })
+  const service = await startTestService(test, { social: { github: client } })
   const email = 'victim@people.example'
   standInForGitHub(test, { id: 7, email, isVerified: false })
   await viaGitHub(service)
   const owner = new BrowserClient(service.url)
   await owner.post('/forgot', { email })
-  await owner.get(mailedLink(service.mails, email, '/reset'))
+  await owner.get(findEmailedLink(service.mails, email, '/reset'))
   await owner.submit({ fields: { password: TEST_PASSWORD } })
   const page = await owner.post('/sign-in', { email, password: TEST_PASSWORD })
   assert.equal(page.path, '/workspaces')
@@ -142,7 +141,7 @@ it('unlinks a provider account that was linked before the address was verified',
 })
 
 it('does not link a provider to an account with an unverified address', async test => {
-  const service = await serviceUnderTest(test, { social: { github: client } })
+  const service = await startTestService(test, { social: { github: client } })
   const email = 'ada@people.example'
   const attacker = new BrowserClient(service.url)
   await attacker.post('/sign-up', { name: 'Not Ada', email, password: TEST_PASSWORD })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
-import { outboundEvent } from '../../testing/outbound-event.ts'
+import { sampleOutboundEvent } from '../../testing/fixtures/sample-events.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import {
   type AnswerOutcome,
   type PlatformUnderTest,
   testPlatformConformance,
 } from '../../testing/platform-conformance.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
 import { metaPlatform } from './meta/client.ts'
 import type { MetaTarget } from './meta/target.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
@@ -36,7 +36,7 @@ const META: PlatformUnderTest<MetaTarget> = {
     return { baseUrl: url, answerWith }
   },
   config: { dataset_id: '1234567890123456' },
-  event: outboundEvent(),
+  event: sampleOutboundEvent(),
 }
 
 /** A platform in the registry needs a line here. */

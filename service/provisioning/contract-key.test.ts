@@ -8,7 +8,7 @@ import {
   type PublicSigningKey,
   readSigningKey,
 } from '@signalbox/contract/signing-key.ts'
-import { runProgram } from '../../testing/program-under-test.ts'
+import { runProgram } from '../../testing/fixtures/program.ts'
 import { loadContractKeys } from './installation-keys.ts'
 
 it('uses the setting as the release key and creates no file', async test => {
@@ -38,7 +38,7 @@ it('uses one key for concurrent starts', async test => {
     const { loadContractKeys } = await import(${module})
     console.log((await loadContractKeys(${settings})).current.publicKey.kid)`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
-  const ids = (await Promise.all(starts)).map(({ log }) => log.trim())
+  const ids = (await Promise.all(starts)).map(({ stdout: log }) => log.trim())
   assert.match(ids[0] ?? '', /^[\w-]{43}$/)
   assert.equal(new Set(ids).size, 1)
   assert.deepEqual(readdirSync(folder), ['contract-key'])

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { runProgram } from '../../testing/program-under-test.ts'
+import { runProgram } from '../../testing/fixtures/program.ts'
 import { loadCredentialKey, loadCredentialKeys } from './installation-keys.ts'
 
 it('uses the setting as the key and creates no file', test => {
@@ -30,7 +30,7 @@ it('uses one key for concurrent starts', async test => {
     const { loadCredentialKey } = await import(${module})
     console.log(loadCredentialKey(undefined, ${JSON.stringify(folder)}).toString('hex'))`
   const starts = [1, 2, 3, 4].map(() => runProgram(['--input-type=module', '--eval', program]))
-  const keys = (await Promise.all(starts)).map(({ log }) => log.trim())
+  const keys = (await Promise.all(starts)).map(({ stdout: log }) => log.trim())
   assert.match(keys[0] ?? '', /^[0-9a-f]{64}$/)
   assert.equal(new Set(keys).size, 1)
   assert.deepEqual(readdirSync(folder), ['credential-key'])

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { TestClock } from '../../testing/test-clock.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { hashToken } from '../access/token-format.ts'
 import { listEntities } from '../agents/executor/ad-entity-store.ts'
 import type { Database } from '../db/database.ts'
@@ -45,7 +45,7 @@ it('audits the operator as the issuer', async test => {
 it('keeps a valid token on later starts', async test => {
   const { database, clock, start } = await demo(test)
   const first = await start()
-  clock.forward(29 * DAY_SECONDS)
+  clock.advance(29 * DAY_SECONDS)
   assert.deepEqual(await start(), first)
   assert.equal((await listExecutionTokens(database, first.workspace_id)).length, 1)
 })
@@ -53,7 +53,7 @@ it('keeps a valid token on later starts', async test => {
 it('replaces an expired token', async test => {
   const { database, clock, start } = await demo(test)
   const { execution_token } = await start()
-  clock.forward(30 * DAY_SECONDS)
+  clock.advance(30 * DAY_SECONDS)
   const { execution_token: renewed } = await start()
   assert.notEqual(renewed, execution_token)
   assert.ok(await principalOf(database, renewed, clock.now()))
@@ -143,7 +143,7 @@ it('adds campaigns to a demo account that has none', async test => {
 })
 
 async function demo(test: TestContext) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-demo-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'credentials.json')

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { entriesOf } from '../../testing/audit-entries.ts'
-import { TestClock } from '../../testing/test-clock.ts'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { readAuditEntries } from '../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { TestClock } from '../../testing/fixtures/test-clock.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import { findPublishableKey, findTrackerByKey, listLiveKeys, revokeKey } from '../access/store.ts'
 import { hashToken, type TokenKind } from '../access/token-format.ts'
 import { issueKey } from '../access/tracker-keys.ts'
@@ -125,7 +125,7 @@ it('audits the operator for each issued and revoked secret', async test => {
   const { workspace_id, tracker_id, ...first } = await start()
   rmSync(path)
   const { tracker_secret, publishable_key, forwarding_secret } = await start()
-  const written = await entriesOf(database, workspace_id)
+  const written = await readAuditEntries(database, workspace_id)
   const keys = written.filter(({ subject }) => subject.type === 'key')
   const named = (action: string, token: string) => [action, hashToken(token).toString('hex')]
   assert.deepEqual(
@@ -241,7 +241,7 @@ it('issues and revokes nothing in an external store with trackers', async test =
 })
 
 async function demo(test: TestContext) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-demo-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'credentials.json')

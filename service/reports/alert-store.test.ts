@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { DESTINATION_ID, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { DESTINATION_ID, TRACKER_ID } from '../../testing/fixtures/stored-events.ts'
 import {
   type Alert,
   type AlertTransition,
@@ -24,8 +24,8 @@ function alert(changes: Partial<Alert> = {}): Alert {
   }
 }
 
-async function alertsUnderTest(test: Parameters<typeof testStore>[0]) {
-  const { database } = await testStore(test)
+async function alertsUnderTest(test: Parameters<typeof createTestDatabase>[0]) {
+  const { database } = await createTestDatabase(test)
   const transitions: AlertTransition[] = []
   const context = {
     database,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '@signalbox/contract/deliveries.ts'
-import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
+import { sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
 import type { SendError } from '../platforms/platform.ts'
@@ -143,5 +143,5 @@ function sendError(changes: Partial<SendError> = {}): SendError {
 }
 
 function event(changes: Partial<StoredEvent> = {}): StoredEvent {
-  return bareStoredEvent(NOON, changes)
+  return sampleStoredEvent(NOON, changes)
 }

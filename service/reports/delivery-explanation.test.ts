@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
-import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
+import { sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
 import type { StoredDelivery } from '../delivery/delivery-store.ts'
 import type { StoredEvent } from '../events/store.ts'
 import type { SendError } from '../platforms/platform.ts'
@@ -137,7 +137,7 @@ const DELIVERY: StoredDelivery = {
   destinationProblem: null,
 }
 
-const EVENT = bareStoredEvent(AT, {
+const EVENT = sampleStoredEvent(AT, {
   eventId: 'order-1',
   eventTime: new Date('2026-11-21T11:00:00.000Z'),
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 it('returns every digit of the submitted value', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [value, token] of [
     ['19.95', '19.95'],
     ['19.950', '19.950'],
@@ -29,7 +29,7 @@ it('returns every digit of the submitted value', async test => {
 })
 
 it('returns any valid decimal digit by digit as valid JSON', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const decimal = fc.stringMatching(/^-?\d{1,15}(\.\d{1,6})?$/)
   await fc.assert(
     fc.asyncProperty(decimal, async value => {
@@ -44,7 +44,7 @@ it('returns any valid decimal digit by digit as valid JSON', async test => {
 })
 
 it('returns null for a missing value, with or without a currency', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const value_data = { currency: 'chf', order_id: '7' }
   await service.submit(samplePurchase({ value_data }))
   const { event } = (await service.read('order-1001')).body
@@ -55,7 +55,7 @@ it('returns null for a missing value, with or without a currency', async test =>
 
 let count = 0
 
-async function readValue(service: ServiceUnderTest, value: string): Promise<string> {
+async function readValue(service: TestService, value: string): Promise<string> {
   count += 1
   const event_id = `order-${count}`
   const reply = await service.submit(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 /** All members of an event, null or not. */
 const EVENT_MEMBERS = [
@@ -18,7 +18,7 @@ const DELIVERY_MEMBERS = [
 ].sort()
 
 it('returns exactly the documented members, before and after delivery', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.submit({ event_id: 'bare', event_name: 'Lead', consent_basis: 'consent' })
   const children = { parent_event_id: 'order-1001', event_name: 'Refund' }
@@ -45,7 +45,7 @@ it('returns exactly the documented members, before and after delivery', async te
 })
 
 it('returns a purchase with the expected value of each member', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ event_time: '2026-11-21T11:30:00Z' }))
   const { event } = (await service.read('order-1001')).body
   const { consent, user_data_hashed, deliveries, ...rest } = event
@@ -102,7 +102,7 @@ it('returns a purchase with the expected value of each member', async test => {
 })
 
 it('returns the same 404 for an unknown event and for one of another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   const { trackerSecret: secret } = await service.newTracker()
   const answers = await Promise.all(
@@ -122,7 +122,7 @@ it('returns the same 404 for an unknown event and for one of another tracker', a
 })
 
 it('returns 404 for IDs that no event can have', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const id of ['%00', 'a%00b', '', '%0A', 'x'.repeat(1_536), '%F0%9F%A7%BE'.repeat(129)]) {
     const reply = await service.request('GET', `/api/v1/events/${id}`)
     assert.equal(reply.status, 404, id)
@@ -131,7 +131,7 @@ it('returns 404 for IDs that no event can have', async test => {
 })
 
 it('returns 400 for an ID with invalid percent-encoding', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const id of ['%', '%z', '%zz', 'a%2', '%ff', '%ED%A0%80', '%C0%80', '%E4%BD']) {
     const reply = await service.request('GET', `/api/v1/events/${id}`)
     assert.equal(reply.status, 400, id)
@@ -140,7 +140,7 @@ it('returns 400 for an ID with invalid percent-encoding', async test => {
 })
 
 it('returns 401 without a secret, whether or not the event exists', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   for (const id of ['order-1001', 'unknown', '%00']) {
     const reply = await service.request('GET', `/api/v1/events/${id}`, { secret: null })
@@ -150,7 +150,7 @@ it('returns 401 without a secret, whether or not the event exists', async test =
 })
 
 it('answers HEAD with the headers of GET and no body', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   const path = '/api/v1/events/order-1001'
   const get = await service.request('GET', path)
@@ -162,7 +162,7 @@ it('answers HEAD with the headers of GET and no body', async test => {
 })
 
 it('returns an event without identity after its payload expired', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ click_ids: { fbclid: 'AbC' } }))
   const before = (await service.read('order-1001')).body.event
   assert.equal(before.payload_expired, false)
@@ -178,6 +178,6 @@ it('returns an event without identity after its payload expired', async test => 
 })
 
 /** Has the same effect on reads as dropping the partition. */
-async function dropPayloads({ database }: ServiceUnderTest): Promise<void> {
+async function dropPayloads({ database }: TestService): Promise<void> {
   await database.pool.query('truncate event_payloads')
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const CHILDREN_MAX = 100
 
 it('returns the parent and the children of an event, oldest child first', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitChild(service, 'cart', undefined)
   await submitChild(service, 'order', 'cart')
   await submitChild(service, 'refund-2', 'order')
-  service.clock.forward(1)
+  service.clock.advance(1)
   await submitChild(service, 'refund-1', 'order')
   const { event, lineage } = (await service.read('order')).body
   assert.equal(event.parent_event_id, 'cart')
@@ -25,7 +25,7 @@ it('returns the parent and the children of an event, oldest child first', async 
 })
 
 it('returns the ID of a missing parent, and the parent once it exists', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitChild(service, 'order', 'cart')
   const early = (await service.read('order')).body
   assert.equal(early.event.parent_event_id, 'cart')
@@ -35,7 +35,7 @@ it('returns the ID of a missing parent, and the parent once it exists', async te
 })
 
 it('returns no parent or child of another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerSecret: secret } = await service.newTracker()
   for (const body of [
     samplePurchase({ event_id: 'cart' }),
@@ -49,7 +49,7 @@ it('returns no parent or child of another tracker', async test => {
 })
 
 it('returns events that are their own or each other’s parent', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitChild(service, 'self', 'self')
   const { lineage } = (await service.read('self')).body
   assert.equal(lineage.parent.id, 'self')
@@ -60,10 +60,10 @@ it('returns events that are their own or each other’s parent', async test => {
 })
 
 it(`returns the first ${CHILDREN_MAX} children of an event that has more`, async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitChild(service, 'order', undefined)
   for (let index = 0; index <= CHILDREN_MAX; index += 1) {
-    service.clock.forward(1)
+    service.clock.advance(1)
     await submitChild(service, `item-${index}`, 'order')
   }
   const { lineage } = (await service.read('order')).body
@@ -72,7 +72,7 @@ it(`returns the first ${CHILDREN_MAX} children of an event that has more`, async
 })
 
 async function submitChild(
-  service: ServiceUnderTest,
+  service: TestService,
   event_id: string,
   parent_event_id: string | undefined,
 ): Promise<void> {

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 
-function list(service: ServiceUnderTest, query = '', options: object = {}) {
+function list(service: TestService, query = '', options: object = {}) {
   return service.request('GET', `/api/v1/dashboard/events${query}`, options)
 }
 
 /** Submits `count` purchases, one per second. */
-async function submitted(
-  service: ServiceUnderTest,
-  count: number,
-  prefix = 'order',
-): Promise<void> {
+async function submitted(service: TestService, count: number, prefix = 'order'): Promise<void> {
   for (let order = 1; order <= count; order += 1) {
-    service.clock.forward(1)
+    service.clock.advance(1)
     const { status } = await service.submit(samplePurchase({ event_id: `${prefix}-${order}` }))
     assert.equal(status, 202)
   }
@@ -26,7 +22,7 @@ function idsOf(body: { events: { data: { id: string }[] } }): string[] {
 }
 
 it('lists events newest first with their deliveries and exact links', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitted(service, 5)
   await service.deliver()
   const { status, body } = await list(service, '?per_page=2&page=2')
@@ -47,7 +43,7 @@ it('lists events newest first with their deliveries and exact links', async test
 })
 
 it('returns an empty list for a tracker without events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { status, body } = await list(service)
   assert.equal(status, 200)
   assert.deepEqual([body.events.total, body.events.data, body.events.from], [0, [], null])
@@ -60,9 +56,9 @@ it('returns an empty list for a tracker without events', async test => {
 })
 
 it('lists every event once over all pages, for any days and page size', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   for (const [day, count] of [3, 0, 1, 5, 2].entries()) {
-    if (day > 0) service.clock.forward(86_400)
+    if (day > 0) service.clock.advance(86_400)
     await submitted(service, count, `day-${day}`)
   }
   const all = idsOf((await list(service, '?per_page=100')).body)
@@ -81,14 +77,14 @@ it('lists every event once over all pages, for any days and page size', async te
 })
 
 it('orders events with equal times consistently', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const ids = ['b', 'a', 'd', 'c']
   await Promise.all(ids.map(event_id => service.submit(samplePurchase({ event_id }))))
   assert.deepEqual(idsOf((await list(service)).body), ['d', 'c', 'b', 'a'])
 })
 
 it('lists no events of another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitted(service, 2)
   const { trackerSecret: secret } = await service.newTracker()
   const { body } = await list(service, '', { secret })
@@ -97,7 +93,7 @@ it('lists no events of another tracker', async test => {
 })
 
 it('counts duplicate events once', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const body = samplePurchase({ event_id: 'same' })
   await Promise.all(Array.from({ length: 20 }, () => service.submit(body)))
   await service.request('POST', '/api/v1/verification-events')
@@ -106,29 +102,29 @@ it('counts duplicate events once', async test => {
 })
 
 it('caps a page at a hundred events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { body } = await list(service, '?per_page=5000')
   assert.equal(body.events.per_page, 100)
 })
 
 it('returns 401 without a secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await list(service, '', { secret: null })).status, 401)
 })
 
 it('returns 422 naming both invalid fields', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { status, body } = await list(service, '?page=0&per_page=x')
   assert.equal(status, 422)
   assert.deepEqual(Object.keys(body.errors).sort(), ['page', 'per_page'])
 })
 
 it('computes the acceptance rate of seven days without tests and skipped deliveries', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const metrics = async () => (await list(service)).body.metrics
   await submitted(service, 1, 'old')
   await service.deliver()
-  service.clock.forward(7 * 86_400)
+  service.clock.advance(7 * 86_400)
   assert.equal((await metrics()).total_deliveries, 0)
 
   await submitted(service, 3)
@@ -160,7 +156,7 @@ it('computes the acceptance rate of seven days without tests and skipped deliver
 })
 
 it('excludes deliveries stopped by a withdrawal from the rate', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitted(service, 2)
   await service.submit({
     event_name: 'consent_withdrawal',
@@ -172,7 +168,7 @@ it('excludes deliveries stopped by a withdrawal from the rate', async test => {
 })
 
 it('keeps the counters equal to the tables', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submitted(service, 7)
   await service.deliver()
   const { rows } = await service.database.pool.query(`

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { countAs, sendAsOthers } from '../../testing/platform-counts.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import {
+  configureCounting,
+  scriptFaults,
+  sendFromOtherSource,
+} from '../../testing/fixtures/simulator.ts'
 import { makeDueReports } from './make-reports.ts'
 
 const DAY = '2026-11-21'
@@ -13,29 +16,29 @@ const UNTIL_FIRST = 18 * HOUR
 const UNTIL_SECOND = 66 * HOUR
 
 /** Two purchases of the day, accepted by the platform. */
-async function serviceWithSales(test: TestContext): Promise<ServiceUnderTest> {
-  const service = await serviceUnderTest(test)
+async function serviceWithSales(test: TestContext): Promise<TestService> {
+  const service = await startTestService(test)
   for (const event_id of ['order-1', 'order-2']) await submit(service, { event_id })
   await service.deliver()
   return service
 }
 
-async function submit(service: ServiceUnderTest, changes: Record<string, unknown>): Promise<void> {
+async function submit(service: TestService, changes: Record<string, unknown>): Promise<void> {
   const { status, text } = await service.submit(samplePurchase(changes))
   assert.equal(status, 202, text)
 }
 
-function makeDue({ delivery, clock }: ServiceUnderTest) {
+function makeDue({ delivery, clock }: TestService) {
   return makeDueReports(delivery, { now: clock.now() })
 }
 
-async function reportsOf(service: ServiceUnderTest, day = DAY) {
+async function reportsOf(service: TestService, day = DAY) {
   const { body } = await service.request('GET', `/api/v1/reports/reconciliation?date=${day}`)
   return body.reports
 }
 
 /** A summary of the only report of a day. */
-async function reportOf(service: ServiceUnderTest, day = DAY) {
+async function reportOf(service: TestService, day = DAY) {
   const [report, ...others] = await reportsOf(service, day)
   assert.deepEqual(others, [])
   const { accepted_count, meta_count, unexplained_residual, status, buckets } = report
@@ -52,10 +55,10 @@ const MATCHED = { counts: [2, 2], buckets: {}, residual: 0, status: 'matched' }
 
 it('makes the report at 06:00 of the next day and not before', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(UNTIL_FIRST - 1)
+  service.clock.advance(UNTIL_FIRST - 1)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
   assert.deepEqual(await reportsOf(service), [])
-  service.clock.forward(1)
+  service.clock.advance(1)
   assert.deepEqual(await makeDue(service), { made: 1, unavailable: 0, more: false })
   assert.deepEqual(await reportOf(service), MATCHED)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
@@ -63,15 +66,15 @@ it('makes the report at 06:00 of the next day and not before', async test => {
 
 it('makes the report again on the third morning with late events', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   await makeDue(service)
   const event_time = Math.floor(Date.parse('2026-11-21T20:00:00Z') / 1_000)
   await submit(service, { event_id: 'order-late', event_time })
   await service.deliver()
-  service.clock.forward(UNTIL_SECOND - UNTIL_FIRST - 1)
+  service.clock.advance(UNTIL_SECOND - UNTIL_FIRST - 1)
   await makeDue(service)
   assert.deepEqual(await reportOf(service), MATCHED)
-  service.clock.forward(1)
+  service.clock.advance(1)
   // The second day's report is due again too, and the third day's for the first time.
   await makeDue(service)
   assert.deepEqual(await reportOf(service), {
@@ -95,7 +98,7 @@ it('makes the report again on the third morning with late events', async test =>
 
 it('catches up on missed days that the platform still has', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(5 * 24 * HOUR)
+  service.clock.advance(5 * 24 * HOUR)
   assert.deepEqual(await makeDue(service), { made: 5, unavailable: 0, more: false })
   assert.deepEqual(await reportOf(service), MATCHED)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
@@ -103,23 +106,23 @@ it('catches up on missed days that the platform still has', async test => {
 
 it('reports a day that the platform no longer has as unavailable', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(7 * 24 * HOUR)
+  service.clock.advance(7 * 24 * HOUR)
   assert.deepEqual(await makeDue(service), { made: 6, unavailable: 1, more: false })
   const { status } = await reportOf(service)
   assert.equal(status, 'unavailable')
   const [{ buckets }] = await reportsOf(service)
   assert.match(buckets.pending.explanation, /counts of the last 7 days only/)
-  service.clock.forward(HOUR)
+  service.clock.advance(HOUR)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
 })
 
 it('explains test events, unanswered attempts, other senders and browsers together', async test => {
   const service = await serviceWithSales(test)
-  await countAs(service, { deduplicate_servers: false })
+  await configureCounting(service, { deduplicate_servers: false })
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store', times: 1 }])
   await submit(service, { event_id: 'order-3' })
   await service.deliver()
-  service.clock.forward(10)
+  service.clock.advance(10)
   await service.deliver()
   const path = `/api/v1/destinations/${service.tracker.destinationId}/test-mode`
   await service.request('PATCH', path, { body: { enabled: true, test_event_code: 'TEST1' } })
@@ -129,12 +132,15 @@ it('explains test events, unanswered attempts, other senders and browsers togeth
   for (const event_id of ['lead-1', 'lead-2'])
     await submit(service, { event_id, event_name: 'Lead' })
   await service.deliver()
-  await sendAsOthers(service, {
+  await sendFromOtherSource(service, {
     source: 'browser',
     events: [{ event_name: 'Lead', event_id: 'lead-1' }],
   })
-  await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Search', count: 4 }] })
-  service.clock.forward(UNTIL_FIRST)
+  await sendFromOtherSource(service, {
+    source: 'server',
+    events: [{ event_name: 'Search', count: 4 }],
+  })
+  service.clock.advance(UNTIL_FIRST)
   await makeDue(service)
   assert.deepEqual(await reportOf(service), {
     counts: [5, 3 + 1 + 1 + 1 + 4],
@@ -151,12 +157,15 @@ it('explains test events, unanswered attempts, other senders and browsers togeth
 
 it('remembers other senders to the dataset for a week', async test => {
   const service = await serviceWithSales(test)
-  await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Search' }] })
-  service.clock.forward(24 * HOUR)
+  await sendFromOtherSource(service, { source: 'server', events: [{ event_name: 'Search' }] })
+  service.clock.advance(24 * HOUR)
   await submit(service, { event_id: 'order-3' })
   await service.deliver()
-  await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 2 }] })
-  service.clock.forward(24 * HOUR)
+  await sendFromOtherSource(service, {
+    source: 'server',
+    events: [{ event_name: 'Purchase', count: 2 }],
+  })
+  service.clock.advance(24 * HOUR)
   await makeDue(service)
   assert.deepEqual(await reportOf(service, '2026-11-22'), {
     counts: [1, 3],
@@ -168,8 +177,11 @@ it('remembers other senders to the dataset for a week', async test => {
 
 it('leaves a surplus unexplained without a sign of other senders', async test => {
   const service = await serviceWithSales(test)
-  await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 2 }] })
-  service.clock.forward(UNTIL_FIRST)
+  await sendFromOtherSource(service, {
+    source: 'server',
+    events: [{ event_name: 'Purchase', count: 2 }],
+  })
+  service.clock.advance(UNTIL_FIRST)
   await makeDue(service)
   const report = { counts: [2, 4], buckets: {}, residual: -2, status: 'unexplained' }
   assert.deepEqual(await reportOf(service), report)
@@ -178,7 +190,7 @@ it('leaves a surplus unexplained without a sign of other senders', async test =>
 it('is pending while events of the day wait, and counts those that may have arrived', async test => {
   const service = await serviceWithSales(test)
   await submit(service, { event_id: 'order-3' })
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store', times: 1 }])
   await service.deliver()
   await makeDue(service)
@@ -188,11 +200,11 @@ it('is pending while events of the day wait, and counts those that may have arri
 
 it('reads counts over many pages and as text', async test => {
   const service = await serviceWithSales(test)
-  await countAs(service, { page_rows: 1, counts_as_text: true })
-  service.clock.forward(3 * HOUR)
+  await configureCounting(service, { page_rows: 1, counts_as_text: true })
+  service.clock.advance(3 * HOUR)
   await submit(service, { event_id: 'order-3' })
   await service.deliver()
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   await makeDue(service)
   assert.deepEqual(await reportOf(service), { ...MATCHED, counts: [3, 3] })
 })
@@ -201,50 +213,50 @@ it('never counts a refusal as zero and retries every hour', async test => {
   const service = await serviceWithSales(test)
   const refusal = { status: 400, code: 100, message: 'Permission Denied' }
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: refusal }])
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 1, more: false })
   const unavailable = { counts: [2, 0], buckets: {}, residual: 2, status: 'unavailable' }
   assert.deepEqual(await reportOf(service), unavailable)
   const [{ event_counts, buckets }] = await reportsOf(service)
   assert.deepEqual(event_counts, { accepted: { Purchase: 2 }, meta: {} })
   assert.match(buckets.other_senders.explanation, /^The day was not compared\. /)
-  service.clock.forward(HOUR - 1)
+  service.clock.advance(HOUR - 1)
   assert.equal((await makeDue(service)).unavailable, 0)
-  service.clock.forward(1)
+  service.clock.advance(1)
   assert.equal((await makeDue(service)).unavailable, 1)
   await scriptFaults(service.simulatorUrl, [])
-  service.clock.forward(HOUR)
+  service.clock.advance(HOUR)
   assert.equal((await makeDue(service)).made, 1)
   assert.deepEqual(await reportOf(service), MATCHED)
 })
 
 it('keeps earlier counts when the platform later refuses', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   await makeDue(service)
   const [before] = await reportsOf(service)
   const refusal = { status: 400, code: 190, message: 'Session has expired' }
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: refusal }])
-  service.clock.forward(UNTIL_SECOND - UNTIL_FIRST)
+  service.clock.advance(UNTIL_SECOND - UNTIL_FIRST)
   assert.equal((await makeDue(service)).unavailable, 3)
   assert.deepEqual(await reportsOf(service), [before])
   assert.equal((await makeDue(service)).unavailable, 0)
   await scriptFaults(service.simulatorUrl, [])
-  service.clock.forward(HOUR)
+  service.clock.advance(HOUR)
   assert.equal((await makeDue(service)).made, 3)
   assert.deepEqual(await reportOf(service), MATCHED)
 })
 
 it('sends no request for a paused destination or an unreadable credential', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   const { pool } = service.database
   await pool.query(`update destinations set status = 'inactive'`)
   assert.equal((await makeDue(service)).unavailable, 1)
   const explanation = async () => (await reportsOf(service))[0].buckets.pending.explanation
   assert.match(await explanation(), /The destination is inactive: set a working credential/)
   await pool.query(`update destinations set status = 'active', sealed_credential = '\\x00'`)
-  service.clock.forward(HOUR)
+  service.clock.advance(HOUR)
   assert.equal((await makeDue(service)).unavailable, 1)
   assert.match(await explanation(), /cannot be opened with SIGNALBOX_CREDENTIAL_KEY/)
 })
@@ -255,7 +267,7 @@ it('makes the other reports when one fails, then throws', async test => {
   const body = samplePurchase()
   await service.request('POST', '/api/v1/events', { secret: other.trackerSecret, body })
   await service.deliver()
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   let calls = 0
   const platforms = service.delivery.platforms.map(platform => ({
     ...platform,
@@ -274,7 +286,7 @@ it('makes the other reports when one fails, then throws', async test => {
 
 it('makes each report once when several processes run concurrently', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(6 * 24 * HOUR)
+  service.clock.advance(6 * 24 * HOUR)
   await Promise.all(Array.from({ length: 4 }, () => makeDue(service)))
   const { rows } = await service.database.pool.query(
     `select count(*) as reports, count(distinct id) as ids, count(distinct report_date) as days,
@@ -286,15 +298,15 @@ it('makes each report once when several processes run concurrently', async test 
 
 it('stops when aborted and returns that more is due', async test => {
   const service = await serviceWithSales(test)
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   const due = { now: service.clock.now(), signal: AbortSignal.abort() }
   const made = await makeDueReports(service.delivery, due)
   assert.deepEqual(made, { made: 0, unavailable: 0, more: true })
 })
 
 it('makes no report for a destination without events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await submit(service, {})
-  service.clock.forward(UNTIL_FIRST)
+  service.clock.advance(UNTIL_FIRST)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 0, more: false })
 })

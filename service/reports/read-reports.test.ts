@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
 const DAY = '2026-11-20'
 
-function reconciliation(service: ServiceUnderTest, query: string, options: object = {}) {
+function reconciliation(service: TestService, query: string, options: object = {}) {
   return service.request('GET', `/api/v1/reports/reconciliation${query}`, options)
 }
 
-async function storeReport({ database, tracker, clock }: ServiceUnderTest): Promise<void> {
+async function storeReport({ database, tracker, clock }: TestService): Promise<void> {
   const { trackerId, destinationId } = tracker
   await database.pool.query(
     `insert into reconciliation_reports values
@@ -25,7 +25,7 @@ async function storeReport({ database, tracker, clock }: ServiceUnderTest): Prom
 }
 
 it('returns the report of a day with its destination', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await storeReport(service)
   const { status, body } = await reconciliation(service, `?date=${DAY}`)
   assert.equal(status, 200)
@@ -51,7 +51,7 @@ it('returns the report of a day with its destination', async test => {
 })
 
 it('returns no reports for a day without any and for another tracker', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await storeReport(service)
   const other = await reconciliation(service, '?date=2026-11-19')
   assert.deepEqual(other.body, { date: '2026-11-19', reports: [] })
@@ -61,7 +61,7 @@ it('returns no reports for a day without any and for another tracker', async tes
 })
 
 it('returns snapshots with decimals as stored', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId, destinationId } = service.tracker
   for (const [id, day, score, change] of [
     [1, '2026-11-19', '7.10', null],
@@ -86,7 +86,7 @@ it('returns snapshots with decimals as stored', async test => {
 })
 
 it('returns the newest answers up to 8 MB and only scores beyond', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId, destinationId } = service.tracker
   for (const [id, day] of [
     [1, '2026-11-18'],
@@ -114,13 +114,13 @@ it('returns the newest answers up to 8 MB and only scores beyond', async test =>
 })
 
 it('returns 401 without a secret', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   assert.equal((await reconciliation(service, `?date=${DAY}`, { secret: null })).status, 401)
   assert.equal((await service.request('GET', '/api/v1/reports/emq', { secret: null })).status, 401)
 })
 
 it('returns 422 for anything but a calendar day', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const wrong = ['', '?date=', '?date=yesterday', '?date=2026-02-30', '?date=2026-11-20T00:00:00Z']
   for (const query of [...wrong, '?date=0000-01-01', '?date=2026-1-1', '?date=a&date=b']) {
     const { status, body } = await reconciliation(service, query)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import type { DayCounts } from '../platforms/platform.ts'
 import { describeUnavailableDay, reconcileDay } from './reconcile-day.ts'
 import {
@@ -26,7 +26,7 @@ function counted(others: number) {
 }
 
 async function storeOf(test: TestContext) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   return {
     database,
     keep: (madeAt: string, reconciliation = counted(1), key: object = {}) =>

@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { sendAsOthers } from '../../testing/platform-counts.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults, sendFromOtherSource } from '../../testing/fixtures/simulator.ts'
 import { refreshReports } from './make-reports.ts'
 
 const DAY = '2026-11-21'
 
 it('makes the report of a past day before it is due and repeatedly', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId } = service.tracker
   await service.submit(samplePurchase())
   await service.deliver()
-  service.clock.forward(12 * 3_600)
+  service.clock.advance(12 * 3_600)
   const refresh = () => refreshReports(service.delivery, { trackerId, date: DAY })
   const made = { kind: 'made', made: 1, unavailable: 0 }
   assert.deepEqual(await refresh(), made)
-  await sendAsOthers(service, {
+  await sendFromOtherSource(service, {
     source: 'server',
     events: [{ event_name: 'Lead', event_time: Date.parse(`${DAY}T12:00:00Z`) / 1_000 }],
   })
@@ -29,7 +28,7 @@ it('makes the report of a past day before it is due and repeatedly', async test 
 })
 
 it('returns that the platform gave no counts', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId } = service.tracker
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: { status: 500 } }])
   const refreshed = await refreshReports(service.delivery, { trackerId, date: '2026-11-20' })
@@ -37,7 +36,7 @@ it('returns that the platform gave no counts', async test => {
 })
 
 it('rejects a day that has not ended and an invalid day', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { trackerId } = service.tracker
   for (const date of [DAY, '2027-01-01', '2026-02-30', 'yesterday', '']) {
     const refreshed = await refreshReports(service.delivery, { trackerId, date })

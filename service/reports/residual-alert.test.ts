@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { sendAsOthers } from '../../testing/platform-counts.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { sendFromOtherSource } from '../../testing/fixtures/simulator.ts'
 import type { AlertTransition } from './alert-store.ts'
 import { makeDueReports } from './make-reports.ts'
 
@@ -12,7 +12,7 @@ const TO_FINAL = 66 * HOUR
 const DAY = 24 * HOUR
 
 it('raises one alert for a large residual in the final report and resolves it later', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const transitions: AlertTransition[] = []
   const onAlert = (transition: AlertTransition) => void transitions.push(transition)
   const makeDue = () =>
@@ -20,11 +20,14 @@ it('raises one alert for a large residual in the final report and resolves it la
 
   await service.submit(samplePurchase())
   await service.deliver()
-  await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 10 }] })
-  service.clock.forward(18 * HOUR)
+  await sendFromOtherSource(service, {
+    source: 'server',
+    events: [{ event_name: 'Purchase', count: 10 }],
+  })
+  service.clock.advance(18 * HOUR)
   await makeDue()
   assert.deepEqual(transitions, [])
-  service.clock.forward(TO_FINAL - 18 * HOUR)
+  service.clock.advance(TO_FINAL - 18 * HOUR)
   await makeDue()
   await makeDue()
   assert.equal(transitions.length, 1)
@@ -37,7 +40,7 @@ it('raises one alert for a large residual in the final report and resolves it la
       'reconciliation report.',
   })
 
-  service.clock.forward(DAY)
+  service.clock.advance(DAY)
   await makeDue()
   assert.deepEqual(
     transitions.map(({ transition }) => transition),
@@ -46,12 +49,15 @@ it('raises one alert for a large residual in the final report and resolves it la
 })
 
 it('raises no alert for a few unexplained events', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const transitions: AlertTransition[] = []
   await service.submit(samplePurchase())
   await service.deliver()
-  await sendAsOthers(service, { source: 'server', events: [{ event_name: 'Purchase', count: 9 }] })
-  service.clock.forward(TO_FINAL)
+  await sendFromOtherSource(service, {
+    source: 'server',
+    events: [{ event_name: 'Purchase', count: 9 }],
+  })
+  service.clock.advance(TO_FINAL)
   const context = {
     ...service.delivery,
     onAlert: (transition: AlertTransition) => void transitions.push(transition),

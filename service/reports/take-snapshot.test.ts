@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
-import { STRONG, snapshotTaking, WEAK, WITH_EMAIL } from '../../testing/snapshot-taking.ts'
+import {
+  EMAIL_IDENTITY,
+  STRONG_IDENTITY,
+  startMatchQualityFixture,
+  WEAK_IDENTITY,
+} from '../../testing/fixtures/match-quality.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 
 const DAY_SECONDS = 86_400
 /** After this, earlier events are out of the platform's week, too. */
@@ -12,11 +17,11 @@ const NO_PERMISSION = {
 }
 
 it('stores the complete answer with our coverage and advice once per UTC day', async test => {
-  const place = await snapshotTaking(test)
-  await place.send(WEAK, { count: 15 })
-  await place.send(WITH_EMAIL, { count: 5 })
+  const place = await startMatchQualityFixture(test)
+  await place.send(WEAK_IDENTITY, { count: 15 })
+  await place.send(EMAIL_IDENTITY, { count: 5 })
   assert.deepEqual(await place.take(), { taken: 1, unavailable: 0, more: false })
-  place.clock.forward(11.9 * 3_600)
+  place.clock.advance(11.9 * 3_600)
   assert.equal((await place.take()).taken, 0)
   const [snapshot, ...others] = await place.snapshots()
   assert.equal(others.length, 0)
@@ -50,17 +55,17 @@ it('stores the complete answer with our coverage and advice once per UTC day', a
 })
 
 it('raises and resolves alerts as the shop adds and removes keys', async test => {
-  const place = await snapshotTaking(test)
-  await place.send(WEAK)
+  const place = await startMatchQualityFixture(test)
+  await place.send(WEAK_IDENTITY)
   await place.take()
-  place.clock.forward(WEEK_SECONDS)
-  await place.send(STRONG)
+  place.clock.advance(WEEK_SECONDS)
+  await place.send(STRONG_IDENTITY)
   await place.take()
-  place.clock.forward(WEEK_SECONDS)
-  await place.send(WITH_EMAIL)
+  place.clock.advance(WEEK_SECONDS)
+  await place.send(EMAIL_IDENTITY)
   await place.take()
-  place.clock.forward(WEEK_SECONDS)
-  await place.send(STRONG)
+  place.clock.advance(WEEK_SECONDS)
+  await place.send(STRONG_IDENTITY)
   await place.take()
 
   const snapshots = await place.snapshots()
@@ -77,10 +82,13 @@ it('raises and resolves alerts as the shop adds and removes keys', async test =>
     [false, true, false, true],
   )
   assert.deepEqual(
-    place.moves.map(({ kind, transition }) => `${kind} ${transition}`),
+    place.alertChanges.map(({ kind, transition }) => `${kind} ${transition}`),
     ['emq_low raised', 'emq_low resolved', 'emq_fell raised', 'emq_fell resolved'],
   )
-  assert.match(place.moves[2]?.sentence ?? '', /Fewer events have \w+ than a week ago, 0 % instead/)
+  assert.match(
+    place.alertChanges[2]?.sentence ?? '',
+    /Fewer events have \w+ than a week ago, 0 % instead/,
+  )
   const alerts = await place.rows('alerts')
   assert.deepEqual(
     alerts.map(({ id, resolved_at: at }) => [id, at !== null]),
@@ -92,8 +100,8 @@ it('raises and resolves alerts as the shop adds and removes keys', async test =>
 })
 
 it('stores nothing when the platform refuses and retries after an hour', async test => {
-  const place = await snapshotTaking(test)
-  await place.send(WEAK, { count: 1 })
+  const place = await startMatchQualityFixture(test)
+  await place.send(WEAK_IDENTITY, { count: 1 })
   await scriptFaults(place.simulatorUrl, [NO_PERMISSION])
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 1, more: false })
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
@@ -105,7 +113,7 @@ it('stores nothing when the platform refuses and retries after an hour', async t
     await place.rows('emq_readings')
   assert.deepEqual({ cause, sentence }, { cause: 'permission', sentence: reading?.sentence })
 
-  place.clock.forward(3_599)
+  place.clock.advance(3_599)
   await scriptFaults(place.simulatorUrl, [])
   assert.equal((await place.take()).taken, 1)
   assert.equal(place.unavailable.length, 1)
@@ -113,20 +121,20 @@ it('stores nothing when the platform refuses and retries after an hour', async t
 })
 
 it('waits as long as the platform requests', async test => {
-  const place = await snapshotTaking(test)
-  await place.send(WEAK, { count: 1 })
+  const place = await startMatchQualityFixture(test)
+  await place.send(WEAK_IDENTITY, { count: 1 })
   const respond = { status: 429, code: 80004, headers: { 'retry-after': '7200' } }
   await scriptFaults(place.simulatorUrl, [{ edge: 'dataset_quality', times: 1, respond }])
   assert.equal((await place.take()).unavailable, 1)
-  place.clock.forward(7_199)
+  place.clock.advance(7_199)
   assert.deepEqual(await place.take(), { taken: 0, unavailable: 0, more: false })
-  place.clock.forward(1)
+  place.clock.advance(1)
   assert.equal((await place.take()).taken, 1)
 })
 
 it('omits an oversized answer and keeps our figures', async test => {
-  const place = await snapshotTaking(test)
-  await place.send(WEAK, { count: 1 })
+  const place = await startMatchQualityFixture(test)
+  await place.send(WEAK_IDENTITY, { count: 1 })
   const web = [{ event_name: 'Purchase', event_match_quality: { composite_score: 6.25 } }]
   const body = JSON.stringify({ web, more: 'x'.repeat(510_000) })
   const respond = { status: 200, body, headers: { 'content-type': 'application/json' } }
@@ -140,8 +148,8 @@ it('omits an oversized answer and keeps our figures', async test => {
 })
 
 it('stores no snapshot while the platform has no score', async test => {
-  const place = await snapshotTaking(test)
-  await place.send(WEAK, { count: 1 })
+  const place = await startMatchQualityFixture(test)
+  await place.send(WEAK_IDENTITY, { count: 1 })
   const respond = { status: 200, body: '{"web":[{"event_name":"Purchase"}]}' }
   await scriptFaults(place.simulatorUrl, [{ edge: 'dataset_quality', respond }])
   assert.equal((await place.take()).unavailable, 1)

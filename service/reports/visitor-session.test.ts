@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const PAGE = { event_name: 'PageView', value_data: undefined }
 
 it('returns the click IDs of an event and the fbc derived from its fbclid', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const click_ids = {
     fbclid: 'IwAR-AbC_1',
     gclid: 'Cj0K',
@@ -24,11 +24,11 @@ it('returns the click IDs of an event and the fbc derived from its fbclid', asyn
 })
 
 it('derives the fbc once and keeps its time', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const landing = 'https://shop.example/?fbclid=IwAR-AbC_1&utm=x'
   await service.submit(samplePurchase({ ...PAGE, event_id: 'visit', event_source: landing }))
   const fbc = 'fb.1.1795262400000.IwAR-AbC_1'
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   await service.deliver()
   assert.equal((await service.read('visit')).body.event.click_ids.fbc, fbc)
   await service.submit(samplePurchase({ click_ids: { fbclid: 'IwAR-AbC_1' } }))
@@ -36,7 +36,7 @@ it('derives the fbc once and keeps its time', async test => {
 })
 
 it('keeps an fbc and an fbp from cookies', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const cookies = { fbc: 'fb.1.1700000000000.IwAR-AbC_1', fbp: 'fb.1.1700000000000.1234567890' }
   await service.submit(
     samplePurchase({ user_data: { em: 'a@example.com', ...cookies }, click_ids: { fbclid: 'Iw' } }),
@@ -50,10 +50,10 @@ it('keeps an fbc and an fbp from cookies', async test => {
 })
 
 it('returns the session: first and last visit, first landing page and click IDs', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const landing = 'https://shop.example/?fbclid=First'
   await service.submit(samplePurchase({ ...PAGE, event_id: 'first', event_source: landing }))
-  service.clock.forward(86_400)
+  service.clock.advance(86_400)
   await service.submit(samplePurchase({ click_ids: { gclid: 'Second' } }))
   const session = {
     visitor_id: 'visitor-1',
@@ -71,14 +71,14 @@ it('returns the session: first and last visit, first landing page and click IDs'
 })
 
 it('returns a visitor ID that was an email address as its digest', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase({ visitor_id: 'Jane@Example.com' }))
   const { event } = (await service.read('order-1001')).body
   assert.equal(event.session.visitor_id, `sha256:${event.user_data_hashed.em[0]}`)
 })
 
 it('stores no session without known consent', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const unreadable = { consent: { ads: 'perhaps' }, click_ids: { fbclid: 'AbC' } }
   await service.submit(samplePurchase(unreadable))
   const { event } = (await service.read('order-1001')).body
@@ -89,7 +89,7 @@ it('stores no session without known consent', async test => {
 })
 
 it('ignores a blank visitor ID and an unfilled template variable', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const unfilled = [' ', '\t', 'undefined', 'NULL', '[object Object]']
   for (const [index, visitor_id] of unfilled.entries()) {
     const event_id = `event-${index}`

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { expireAttempts } from './expire-attempts.ts'
 
 const ATTEMPT_DAYS = 90
 const DAY_SECONDS = 86_400
 
-function expire({ database, clock }: ServiceUnderTest, batchesMax = 100) {
+function expire({ database, clock }: TestService, batchesMax = 100) {
   return expireAttempts({ database, now: clock.now(), attemptDays: ATTEMPT_DAYS, batchesMax })
 }
 
 it('returns 200 for an event whose attempts expired, with the status of the delivery', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [
     { respond: { status: 400, code: 100, subcode: 2_804_048 } },
   ])
@@ -22,7 +22,7 @@ it('returns 200 for an event whose attempts expired, with the status of the deli
   const before = (await service.read('order-1001')).body
   assert.ok(before.deliveries[0].platform_response.attempts.length > 0)
 
-  service.clock.forward((ATTEMPT_DAYS + 1) * DAY_SECONDS)
+  service.clock.advance((ATTEMPT_DAYS + 1) * DAY_SECONDS)
   const { attempts, more } = await expire(service)
   assert.ok(attempts > 0)
   assert.equal(more, false)
@@ -36,18 +36,18 @@ it('returns 200 for an event whose attempts expired, with the status of the deli
 })
 
 it('keeps attempts for exactly ninety days', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.deliver()
-  service.clock.forward(ATTEMPT_DAYS * DAY_SECONDS + 12 * 3_600 - 1)
+  service.clock.advance(ATTEMPT_DAYS * DAY_SECONDS + 12 * 3_600 - 1)
   assert.deepEqual(await expire(service), { attempts: 0, more: false })
-  service.clock.forward(1)
+  service.clock.advance(1)
   assert.deepEqual(await expire(service), { attempts: 1, more: false })
   assert.deepEqual(await expire(service), { attempts: 0, more: false })
 })
 
 /** Stores `count` attempts of the first tracker, one second apart, up to the current time. */
-async function storeAttempts(service: ServiceUnderTest, count: number): Promise<void> {
+async function storeAttempts(service: TestService, count: number): Promise<void> {
   const { database, tracker, clock } = service
   await database.pool.query(
     `insert into send_attempts (tracker_id, id, destination_id, started_at,
@@ -59,14 +59,14 @@ async function storeAttempts(service: ServiceUnderTest, count: number): Promise<
   )
 }
 
-async function countAttempts({ database }: ServiceUnderTest): Promise<number> {
+async function countAttempts({ database }: TestService): Promise<number> {
   return (await database.pool.query('select count(*) as count from send_attempts')).rows[0].count
 }
 
 it('stops at its batch limit, reports more, and continues in the next run', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await storeAttempts(service, 2_500)
-  service.clock.forward((ATTEMPT_DAYS + 1) * DAY_SECONDS)
+  service.clock.advance((ATTEMPT_DAYS + 1) * DAY_SECONDS)
   await storeAttempts(service, 3)
   assert.deepEqual(await expire(service, 1), { attempts: 1_000, more: true })
   assert.deepEqual(await expire(service, 1), { attempts: 1_000, more: true })
@@ -75,9 +75,9 @@ it('stops at its batch limit, reports more, and continues in the next run', asyn
 })
 
 it('runs in several processes concurrently while a worker delivers', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await storeAttempts(service, 3_000)
-  service.clock.forward((ATTEMPT_DAYS + 1) * DAY_SECONDS)
+  service.clock.advance((ATTEMPT_DAYS + 1) * DAY_SECONDS)
   await service.submit(samplePurchase())
   const [sent, ...runs] = await Promise.all([
     service.deliver(),

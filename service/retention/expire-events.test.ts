@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { finishDeliveries } from '../../testing/finish-deliveries.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
+import { finishDeliveries } from '../../testing/fixtures/deliveries.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import type { PlannedDelivery } from '../delivery/plan-store.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
@@ -25,13 +25,13 @@ const NOTHING = {
   isLocked: false,
 }
 
-function expire({ database, clock }: ServiceUnderTest, batchesMax = 100) {
+function expire({ database, clock }: TestService, batchesMax = 100) {
   return expireOldEvents({ database, now: clock.now(), ledgerMonths: LEDGER_MONTHS, batchesMax })
 }
 
 /** Stores events of the first tracker, one delivery each, spread over the days. */
 async function storeEventsOn(
-  { database, tracker }: ServiceUnderTest,
+  { database, tracker }: TestService,
   { count, days, prefix = 'old' }: { count: number; days: readonly Date[]; prefix?: string },
 ): Promise<void> {
   const { trackerId, destinationId } = tracker
@@ -61,7 +61,7 @@ const COUNTS = `
     (select coalesce(sum(accepted), 0) from delivery_counts) as counted_accepted,
     (select count(*) from all_deliveries where not is_test and status = 'accepted') as accepted`
 
-async function assertCountersMatchRows({ database }: ServiceUnderTest): Promise<number> {
+async function assertCountersMatchRows({ database }: TestService): Promise<number> {
   const { rows } = await database.pool.query(COUNTS)
   const [{ counted, events, planned, deliveries, counted_accepted, accepted }] = rows
   assert.deepEqual([counted, planned, counted_accepted], [events, deliveries, accepted])
@@ -69,7 +69,7 @@ async function assertCountersMatchRows({ database }: ServiceUnderTest): Promise<
 }
 
 /** All events of the list, page by page, with the total of each page. */
-async function listAll(service: ServiceUnderTest): Promise<{ ids: string[]; totals: number[] }> {
+async function listAll(service: TestService): Promise<{ ids: string[]; totals: number[] }> {
   const ids: string[] = []
   const totals: number[] = []
   for (let page = 1; ; page += 1) {
@@ -81,8 +81,8 @@ async function listAll(service: ServiceUnderTest): Promise<{ ids: string[]; tota
   }
 }
 
-async function agedService(test: TestContext): Promise<ServiceUnderTest> {
-  return serviceUnderTest(test, { startAt: NOW })
+async function agedService(test: TestContext): Promise<TestService> {
+  return startTestService(test, { startAt: NOW })
 }
 
 it('keeps an event in the default partition for exactly twenty-five months', async test => {
@@ -92,9 +92,9 @@ it('keeps an event in the default partition for exactly twenty-five months', asy
   assert.deepEqual(await expire(service), { ...NOTHING, events: 1, deliveries: 1 })
   assert.equal((await service.read('last-0')).status, 404)
   assert.equal((await service.read('first-0')).status, 200)
-  service.clock.forward(11 * 3_600 + 3_599)
+  service.clock.advance(11 * 3_600 + 3_599)
   assert.deepEqual(await expire(service), NOTHING)
-  service.clock.forward(3_600)
+  service.clock.advance(3_600)
   assert.deepEqual(await expire(service), { ...NOTHING, events: 1, deliveries: 1 })
 })
 
@@ -175,7 +175,7 @@ describe('events in weekly partitions', () => {
   /** The week of November 23 to 29, and the week that has the first day to keep. */
   const WEEKS = [new Date('2026-11-29T23:59:59.999Z'), new Date('2026-11-30T00:00:00.000Z')]
 
-  async function serviceWithWeeks(test: TestContext): Promise<ServiceUnderTest> {
+  async function serviceWithWeeks(test: TestContext): Promise<TestService> {
     const service = await agedService(test)
     await ensurePartitions(service.database, WEEKS[0] as Date, 14)
     await storeEventsOn(service, { count: 20, days: WEEKS })
@@ -196,7 +196,7 @@ describe('events in weekly partitions', () => {
     )
     assert.deepEqual(rows, [{ keys: 10, tables: 0 }])
     assert.deepEqual(await expire(service), NOTHING)
-    service.clock.forward((6 * 86_400_000) / 1_000)
+    service.clock.advance((6 * 86_400_000) / 1_000)
     assert.deepEqual(await expire(service), { ...NOTHING, weeks: 1 })
     assert.equal(await assertCountersMatchRows(service), 0)
   })

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { bareStoredEvent } from '../../testing/bare-stored-event.ts'
-import { ledgerEntry, STORED_AT, storeEntries, TRACKER_ID } from '../../testing/stored-events.ts'
-import { testStore } from '../../testing/test-store.ts'
-import { insertTrackerWithWorkspace } from '../../testing/tracker-fixture.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { sampleStoredEvent } from '../../testing/fixtures/sample-events.ts'
+import {
+  ledgerEntry,
+  STORED_AT,
+  storeEntries,
+  TRACKER_ID,
+} from '../../testing/fixtures/stored-events.ts'
+import { insertTrackerWithWorkspace } from '../../testing/fixtures/tracker.ts'
 import type { Database } from '../db/database.ts'
 import { windowEnd } from '../delivery/review-deliveries.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
@@ -25,7 +30,7 @@ function expire(database: Database, now: Date, batchesMax = 100) {
 
 /** A store with one tracker. */
 async function storeWithTracker(test: TestContext) {
-  const store = await testStore(test)
+  const store = await createTestDatabase(test)
   await insertTrackerWithWorkspace(store.database, { id: TRACKER_ID, createdAt: STORED_AT })
   return store
 }
@@ -250,7 +255,7 @@ it('has a minimum retention that covers the delivery window of the platform', ()
     now: () => new Date(),
   })
   const eventTime = new Date(STORED_AT.getTime() + 300_000)
-  const event = bareStoredEvent(eventTime, { actionSource: 'physical_store' })
+  const event = sampleStoredEvent(eventTime, { actionSource: 'physical_store' })
   const keptUntil = STORED_AT.getTime() + PAYLOAD_RETENTION_DAYS_MIN * DAY_MILLISECONDS
   assert.ok(windowEnd(event, platform).getTime() < keptUntil)
 })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { expireOldEvents } from './expire-events.ts'
 
 /** Twenty-five months later: December 1, 2026 is the first day to keep. */
 const NOW = '2029-01-01T12:00:00.000Z'
 
-async function expire({ database, clock }: ServiceUnderTest) {
+async function expire({ database, clock }: TestService) {
   const { reports, more } = await expireOldEvents({ database, now: clock.now(), ledgerMonths: 25 })
   return { reports, more }
 }
 
 it('deletes old reports, snapshots, sent counts and resolved alerts, and keeps receipts', async test => {
-  const service = await serviceUnderTest(test, { startAt: NOW })
+  const service = await startTestService(test, { startAt: NOW })
   const { trackerId, destinationId } = service.tracker
   const { pool } = service.database
   for (const [id, day] of ['2026-11-30', '2026-12-01'].entries()) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
-import { storedText, tracesOf } from '../../testing/stored-text.ts'
+import { dumpAsText, findEmailTraces } from '../../testing/fixtures/database-dump.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import { expireOldEvents } from './expire-events.ts'
 import { expirePayloads } from './expire-payloads.ts'
@@ -14,13 +14,13 @@ const EMAIL = 'jane@example.com'
 const DIGEST = hash('sha256', EMAIL)
 
 /** A service with partitions for the next three days. */
-async function service(test: Parameters<typeof serviceUnderTest>[0]): Promise<ServiceUnderTest> {
-  const started = await serviceUnderTest(test)
+async function service(test: Parameters<typeof startTestService>[0]): Promise<TestService> {
+  const started = await startTestService(test)
   await ensurePartitions(started.database, started.clock.now(), 3)
   return started
 }
 
-function expire({ database, clock }: ServiceUnderTest, payloadDays = 90) {
+function expire({ database, clock }: TestService, payloadDays = 90) {
   return expirePayloads({ database, now: clock.now(), payloadDays })
 }
 
@@ -35,14 +35,14 @@ it('returns 200 for an event with an expired payload, without identity', async t
   assert.equal(before.event.event_source, clicked.event_source)
   assert.ok(before.event.session)
 
-  shop.clock.forward(91 * DAY_SECONDS)
+  shop.clock.advance(91 * DAY_SECONDS)
   assert.deepEqual(await expire(shop), { partitions: 1, rows: 1, more: false, isLocked: false })
   const { event, deliveries } = (await shop.read('order-1001')).body
   const gone = { payload_expired: true, user_data_hashed: {}, click_ids: {}, session: null }
   assert.deepEqual(event, { ...before.event, ...gone, event_source: page })
   assert.deepEqual(deliveries, before.deliveries)
-  const stored = await storedText(shop.database)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, stored), [])
+  const stored = await dumpAsText(shop.database)
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, stored), [])
   for (const trace of ['visitor-1', 'Mozilla', 'gclid-1', 'AbC123']) {
     assert.ok(!stored.includes(trace), trace)
   }
@@ -54,10 +54,10 @@ it('replays deliveries that have a payload and counts those without one', async 
     { respond: { status: 400, code: 100, subcode: 2_804_048 } },
   ])
   await shop.submit(samplePurchase({ event_id: 'early' }))
-  shop.clock.forward(DAY_SECONDS)
+  shop.clock.advance(DAY_SECONDS)
   await shop.submit(samplePurchase({ event_id: 'late' }))
   await shop.deliver()
-  shop.clock.forward(DAY_SECONDS)
+  shop.clock.advance(DAY_SECONDS)
   assert.equal((await expire(shop, 1)).partitions, 1)
   const { body } = await shop.request('POST', '/api/v1/deliveries/replay')
   assert.deepEqual(body, { queued: 1, expired: 0, payload_expired: 1, capped: false })
@@ -66,7 +66,7 @@ it('replays deliveries that have a payload and counts those without one', async 
 it('does not send a queued delivery whose payload expired, and explains why', async test => {
   const shop = await service(test)
   await shop.submit(samplePurchase())
-  shop.clock.forward(DAY_SECONDS)
+  shop.clock.advance(DAY_SECONDS)
   await expire(shop, 0)
   await shop.deliver()
   const [delivery] = (await shop.read('order-1001')).body.deliveries
@@ -78,18 +78,18 @@ it('does not send a queued delivery whose payload expired, and explains why', as
 it('erases a person who has expired payloads', async test => {
   const shop = await service(test)
   await shop.submit(samplePurchase({ event_id: 'early' }))
-  shop.clock.forward(DAY_SECONDS)
+  shop.clock.advance(DAY_SECONDS)
   await shop.submit(samplePurchase({ event_id: 'late' }))
   await expire(shop, 0)
   const body = { identifier_hash: DIGEST }
   const { status, body: receipt } = await shop.request('DELETE', '/api/v1/user-data', { body })
   assert.equal(status, 200)
   assert.equal(receipt.events_updated, 1)
-  assert.deepEqual(tracesOf(EMAIL, DIGEST, await storedText(shop.database)), [])
+  assert.deepEqual(findEmailTraces(EMAIL, DIGEST, await dumpAsText(shop.database)), [])
 
   await shop.submit(samplePurchase({ event_id: 'again' }))
   assert.equal((await shop.read('again')).body.event.payload_expired, true)
-  shop.clock.forward(91 * DAY_SECONDS)
+  shop.clock.advance(91 * DAY_SECONDS)
   await expire(shop)
   await shop.submit(samplePurchase({ event_id: 'much-later' }))
   assert.equal((await shop.read('much-later')).body.event.payload_expired, true)
@@ -98,10 +98,10 @@ it('erases a person who has expired payloads', async test => {
 it('returns 404 for an expired event, keeps its child, and accepts its ID again', async test => {
   const shop = await service(test)
   await shop.submit(samplePurchase())
-  shop.clock.forward(7 * DAY_SECONDS)
+  shop.clock.advance(7 * DAY_SECONDS)
   const refund = { event_id: 'refund', event_name: 'Refund', parent_event_id: 'order-1001' }
   await shop.submit(samplePurchase(refund))
-  shop.clock.forward(757 * DAY_SECONDS)
+  shop.clock.advance(757 * DAY_SECONDS)
   const { database, clock } = shop
   const { weeks } = await expireOldEvents({ database, now: clock.now(), ledgerMonths: 25 })
   assert.equal(weeks, 1)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { type ServiceUnderTest, serviceUnderTest } from '../../testing/service-under-test.ts'
-import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/stored-events.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import { ensurePartitions } from '../events/partition-store.ts'
 import { expireAttempts } from './expire-attempts.ts'
 import { expireOldEvents } from './expire-events.ts'
@@ -13,7 +13,7 @@ const EVENTS = 3_000
 const TABLES = ['events', 'deliveries', 'sessions', 'event_counts', 'delivery_counts']
 
 /** Stores a month of events, each with its own delivery and visitor. */
-async function storeMonth(service: ServiceUnderTest, month: number): Promise<void> {
+async function storeMonth(service: TestService, month: number): Promise<void> {
   const { database, clock, tracker } = service
   const { trackerId, destinationId } = tracker
   const createdAt = clock.now()
@@ -35,7 +35,7 @@ async function storeMonth(service: ServiceUnderTest, month: number): Promise<voi
   )
 }
 
-async function expireAll({ database, clock }: ServiceUnderTest): Promise<void> {
+async function expireAll({ database, clock }: TestService): Promise<void> {
   const now = clock.now()
   await expirePayloads({ database, now, payloadDays: 30 })
   await expireOldEvents({ database, now, ledgerMonths: 1 })
@@ -46,7 +46,7 @@ async function expireAll({ database, clock }: ServiceUnderTest): Promise<void> {
  * Vacuums at a defined time. An analyze that autovacuum started by itself still sees the rows that
  * were just deleted, so a vacuum could remove none of them.
  */
-async function vacuum({ database }: ServiceUnderTest): Promise<void> {
+async function vacuum({ database }: TestService): Promise<void> {
   await eventually('no other transaction sees older rows', async () => {
     const { rows } = await database.pool.query(
       `select count(*) from pg_stat_activity
@@ -59,7 +59,7 @@ async function vacuum({ database }: ServiceUnderTest): Promise<void> {
 }
 
 /** Bytes of each table with its indexes, and of all payload partitions together. */
-async function sizes({ database }: ServiceUnderTest): Promise<Record<string, number>> {
+async function sizes({ database }: TestService): Promise<Record<string, number>> {
   const { rows } = await database.pool.query(
     `select name, pg_total_relation_size(name::regclass) as bytes
      from unnest($1::text[]) as name
@@ -72,11 +72,11 @@ async function sizes({ database }: ServiceUnderTest): Promise<Record<string, num
 }
 
 it('reuses the space of expired rows, so tables stop growing', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const measured: Record<string, number>[] = []
   for (let month = 0; month < 7; month += 1) {
     await storeMonth(service, month)
-    service.clock.forward(MONTH_DAYS * 86_400)
+    service.clock.advance(MONTH_DAYS * 86_400)
     await expireAll(service)
     await vacuum(service)
     measured.push(await sizes(service))

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { AUDIT_MASTER_KEY, auditUnderTest } from '../../testing/audit-under-test.ts'
-import { installation } from '../../testing/program-under-test.ts'
+import { AUDIT_MASTER_KEY, createAuditFixture } from '../../testing/fixtures/audit.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
 import { findHead } from '../audit/audit-read-store.ts'
 
 /** An installation on a store with a log, and the command as its operator types it. */
 async function auditPlace(test: TestContext) {
-  const under = await auditUnderTest(test)
-  const place = installation(test)
+  const under = await createAuditFixture(test)
+  const place = createInstallation(test)
   const home = dirname(place.dataFolder)
   const environment = {
     DATABASE_URL: under.connectionString,
@@ -21,8 +21,8 @@ async function auditPlace(test: TestContext) {
       arguments: list,
       environment: { ...environment, ...changes },
     })
-    const { code } = await program.ended
-    return { code, shown: program.log(), said: program.terminal() }
+    const { code } = await program.exited
+    return { code, shown: program.stdout(), said: program.stderr() }
   }
   return { ...under, home, dataFolder: place.dataFolder, audit }
 }

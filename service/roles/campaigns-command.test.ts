@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type Installation, workspaceUnderTest } from '../../testing/people-under-test.ts'
-import { installation } from '../../testing/program-under-test.ts'
-import { TestClock } from '../../testing/test-clock.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createTestWorkspace, type PeopleContext } from '../../testing/fixtures/people.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
+import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { seedSimulatedAccount } from '../agents/executor/simulated-account-store.ts'
 
 it('lists the simulated campaigns, changes one, and spoils its next change', async test => {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const clock = new TestClock()
-  const people: Installation = { url: 'http://127.0.0.1:1', database, clock }
-  const { adAccountId } = await workspaceUnderTest(people)
+  const people: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const { adAccountId } = await createTestWorkspace(people)
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at: clock.now() }
   await database.query.transaction().execute(query => seedSimulatedAccount({ query }, entry))
-  const place = installation(test)
+  const place = createInstallation(test)
   const run = async (task: string, ...list: string[]) => {
     const options = [task, '--account', String(adAccountId), ...list]
     const environment = { DATABASE_URL: connectionString }
     const program = place.start({ role: 'campaigns', arguments: options, environment })
-    const { code } = await program.ended
-    return { code, printed: program.log(), said: program.terminal() }
+    const { code } = await program.exited
+    return { code, printed: program.stdout(), said: program.stderr() }
   }
 
   const { printed } = await run('list')

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { installation } from '../../testing/program-under-test.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
 import { findClient } from '../oauth/client-store.ts'
 
 it('makes a device client, which has no secret, and lists it', async test => {
-  const { database, connectionString } = await testStore(test)
-  const place = installation(test)
+  const { database, connectionString } = await createTestDatabase(test)
+  const place = createInstallation(test)
   const run = async (...list: string[]) => {
     const environment = { DATABASE_URL: connectionString }
     const program = place.start({ role: 'client', arguments: list, environment })
-    const { code } = await program.ended
-    return { code, said: program.terminal() }
+    const { code } = await program.exited
+    return { code, said: program.stderr() }
   }
   const added = await run('add', '--name', 'Terminal')
   assert.equal(added.code, 0, added.said)

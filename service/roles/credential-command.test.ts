@@ -3,10 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { eventually, installation, type StartOptions } from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { revokeToken } from '../../testing/simulator-controls.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import {
+  createInstallation,
+  eventually,
+  type StartOptions,
+} from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { revokeToken } from '../../testing/fixtures/simulator.ts'
 import type { Database } from '../db/database.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
 import { openCredential } from '../delivery/sealed-credential.ts'
@@ -20,8 +24,8 @@ const NOWHERE = '0190bbbb-0000-7000-8000-000000000001'
 
 /** An installation on a store of its own that is migrated already. */
 async function credentialPlace(test: TestContext) {
-  const place = installation(test)
-  const { database, connectionString } = await testStore(test)
+  const place = createInstallation(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const home = dirname(place.dataFolder)
   const environment = {
     DATABASE_URL: connectionString,
@@ -34,9 +38,9 @@ async function credentialPlace(test: TestContext) {
       ...options,
       environment: { ...environment, ...options.environment },
     })
-    const { code } = await program.ended
-    assert.ok(!`${program.terminal()}${program.log()}`.includes('EAAB'))
-    return { code, said: program.terminal() }
+    const { code } = await program.exited
+    assert.ok(!`${program.stderr()}${program.stdout()}`.includes('EAAB'))
+    return { code, said: program.stderr() }
   }
   const provision = async (name: string, options: StartOptions = {}) => {
     const path = join(home, `${name}.json`)
@@ -206,7 +210,7 @@ it('a key that the data folder keeps rotates by moving its file away', async tes
     said: 'Already under the current key: 0\nResealed: 1\nAudit logs signed anew: 1\n',
   })
   assert.deepEqual(await keysListed(run, unset, [destination_id]), ['current'])
-  assert.deepEqual(await all.end('SIGTERM'), { code: 0, signal: null })
+  assert.deepEqual(await all.kill('SIGTERM'), { code: 0, signal: null })
 })
 
 it('a running worker sends what waits as soon as a new credential is set', async test => {

@@ -4,18 +4,18 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { readCommandLine } from '@signalbox/embedded-postgres/process-identity.ts'
 import {
-  answers,
-  type Installation,
-  installation,
+  createInstallation,
+  isReachable,
   type ReadyProgram,
-} from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
+  type TestInstallation,
+} from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 
 describe('a service that loses what it stands on', { concurrency: true }, () => {
   // What it cannot go on without, it does not replace by itself: it says so and ends with code 1,
   // and whoever supervises it (systemd, Docker, Kubernetes) starts it again, store included.
   it('a service that loses its PostgreSQL or its simulator ends for a supervisor', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const first = await place.startReady()
     assert.equal(await submit(place), 202)
 
@@ -23,11 +23,11 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
       const simulator = place.credentials().simulator_url ?? ''
       const postgres = place.postgresProcessId() ?? 0
       process.kill(postgres, 'SIGKILL')
-      assert.deepEqual(await first.ended, { code: 1, signal: null })
+      assert.deepEqual(await first.exited, { code: 1, signal: null })
       assert.deepEqual(fatalLines(first), [
         `The embedded PostgreSQL (process ${postgres}) ended by the signal SIGKILL.`,
       ])
-      assert.equal(await answers(simulator), false)
+      assert.equal(await isReachable(simulator), false)
     })
 
     const second = await place.startReady()
@@ -39,7 +39,7 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
       'the simulator is killed: a fatal line, exit code 1, nothing left',
       async () => {
         process.kill(simulatorOf(second), 'SIGKILL')
-        assert.deepEqual(await second.ended, { code: 1, signal: null })
+        assert.deepEqual(await second.exited, { code: 1, signal: null })
         assert.deepEqual(fatalLines(second), ['The simulator ended: no reason given'])
         assert.equal(place.postgresProcessId(), null)
       },
@@ -47,19 +47,19 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
   })
 
   it('a PostgreSQL that was adopted after a kill is missed just the same', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const killed = await place.startReady()
-    await killed.end('SIGKILL')
+    await killed.kill('SIGKILL')
     const heir = await place.startReady()
-    assert.match(heir.terminal(), /\(adopted from an earlier run\)/)
+    assert.match(heir.stderr(), /\(adopted from an earlier run\)/)
     const postgres = place.postgresProcessId() ?? 0
     process.kill(postgres, 'SIGKILL')
-    assert.deepEqual(await heir.ended, { code: 1, signal: null })
+    assert.deepEqual(await heir.exited, { code: 1, signal: null })
     assert.deepEqual(fatalLines(heir), [`The embedded PostgreSQL (process ${postgres}) is gone.`])
   })
 })
 
-async function submit(place: Installation): Promise<number> {
+async function submit(place: TestInstallation): Promise<number> {
   const { base_url, tracker_secret } = place.credentials()
   const response = await fetch(`${base_url}/events`, {
     method: 'POST',
@@ -70,7 +70,7 @@ async function submit(place: Installation): Promise<number> {
 }
 
 function fatalLines(program: ReadyProgram): string[] {
-  const lines = program.log().trim().split('\n')
+  const lines = program.stdout().trim().split('\n')
   return lines
     .map(line => JSON.parse(line) as { level: string; msg: string })
     .filter(({ level }) => level === 'fatal')

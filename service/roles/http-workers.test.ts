@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { FAILING_THREAD } from '../../testing/failing-thread.ts'
-import {
-  eventually,
-  installation,
-  type ProgramUnderTest,
-} from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { testStore } from '../../testing/test-store.ts'
-import { connectionsToThreads, ThreadConnection } from '../../testing/thread-connection.ts'
+import { CRASHING_THREAD_ENVIRONMENT } from '../../testing/crash/crashing-thread.ts'
+import { connectToThreads, ThreadConnection } from '../../testing/crash/thread-connection.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createInstallation, eventually, type TestProgram } from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import type { Database } from '../db/database.ts'
 import { type ProvisionedTracker, provisionTracker } from '../provisioning/provision-tracker.ts'
 import { countHttpWorkers, divideConnections } from './http-workers.ts'
@@ -37,12 +33,12 @@ it('workers divide the connections of a process, and each has enough to go on', 
 
 it('requests are answered by every worker, whose lines in the log name it', async test => {
   const { program, origin } = await serveInWorkers(test, { LOG_LEVEL: 'debug' })
-  const connections = await connectionsToThreads(origin, 2)
+  const connections = await connectToThreads(origin, 2)
   for (const connection of connections) {
     assert.equal((await connection.send('/readyz')).body, '{"status":"ok","failed":[]}')
   }
   const asked = program
-    .log()
+    .stdout()
     .trim()
     .split('\n')
     .map(line => JSON.parse(line) as { worker?: number; request_id?: string })
@@ -53,12 +49,12 @@ it('requests are answered by every worker, whose lines in the log name it', asyn
 it('a port that the workers of another program share is taken, as any other', async test => {
   const { origin, environment } = await serveInWorkers(test)
   const { port } = new URL(origin)
-  const second = installation(test).start({
+  const second = createInstallation(test).start({
     role: 'serve',
     environment: { ...environment, PORT: port },
   })
-  assert.deepEqual(await second.ended, { code: 1, signal: null })
-  assert.match(second.terminal(), new RegExp(`^Port ${port} on 127.0.0.1 is taken by another`))
+  assert.deepEqual(await second.exited, { code: 1, signal: null })
+  assert.match(second.stderr(), new RegExp(`^Port ${port} on 127.0.0.1 is taken by another`))
 })
 
 it('429 comes after one limit for all workers together, exact within 5 %', async test => {
@@ -67,7 +63,7 @@ it('429 comes after one limit for all workers together, exact within 5 %', async
     SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '60',
   }
   const { origin } = await serveInWorkers(test, limits)
-  const connections = await connectionsToThreads(origin, 2)
+  const connections = await connectToThreads(origin, 2)
   const countUntilRefused = async (path: string, status: number) => {
     const startedAt = performance.now()
     const answers = await Promise.all(
@@ -95,7 +91,7 @@ it('429 comes after one limit for all workers together, exact within 5 %', async
 it('a secret that works goes on working at every worker while a caller guesses', async test => {
   const limits = { SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '5' }
   const { origin, tracker } = await serveInWorkers(test, limits)
-  const [first, second] = (await connectionsToThreads(origin, 2)) as [
+  const [first, second] = (await connectToThreads(origin, 2)) as [
     ThreadConnection,
     ThreadConnection,
   ]
@@ -110,7 +106,7 @@ it('a secret that works goes on working at every worker while a caller guesses',
 
 it('test mode that one worker switched is seen by the others at once', async test => {
   const { origin, tracker, database } = await serveInWorkers(test)
-  const [first, second] = (await connectionsToThreads(origin, 2)) as [
+  const [first, second] = (await connectToThreads(origin, 2)) as [
     ThreadConnection,
     ThreadConnection,
   ]
@@ -141,7 +137,7 @@ it('a worker that meets its heap limit is started again while the other answers'
 
 async function crashAndGoOn(test: TestContext, failure: string): Promise<void> {
   const { program, origin, metrics, tracker } = await serveInWorkers(test)
-  const [doomed, other] = (await connectionsToThreads(origin, 2)) as [
+  const [doomed, other] = (await connectToThreads(origin, 2)) as [
     ThreadConnection,
     ThreadConnection,
   ]
@@ -162,7 +158,7 @@ async function crashAndGoOn(test: TestContext, failure: string): Promise<void> {
   await ended.catch(() => {})
   await eventually('the end is logged', async () => {
     assert.equal((await other.send('/readyz')).thread, alive)
-    return program.log().includes('an HTTP worker ended; it is started again')
+    return program.stdout().includes('an HTTP worker ended; it is started again')
   })
   assert.equal((await submit(other, 'after')).status, 202)
   await eventually('another thread takes its place', async () => {
@@ -172,14 +168,14 @@ async function crashAndGoOn(test: TestContext, failure: string): Promise<void> {
     return answer !== null && answer.status === 200 && ![dead, alive].includes(answer.thread)
   })
   assert.equal(await accepted(metrics), 4)
-  const [line] = program.log().match(/^.*an HTTP worker ended.*$/m) ?? []
+  const [line] = program.stdout().match(/^.*an HTTP worker ended.*$/m) ?? []
   assert.ok([1, 2].includes(JSON.parse(line ?? '{}').worker))
-  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 }
 
 it('the page of figures is one for all workers', async test => {
   const { origin, metrics, tracker } = await serveInWorkers(test)
-  const connections = await connectionsToThreads(origin, 2)
+  const connections = await connectToThreads(origin, 2)
   for (let count = 0; count < 20; count += 1) {
     const connection = connections[count % 2] as ThreadConnection
     const event = jsonRequest(tracker, purchase(`event-${count}`))
@@ -203,7 +199,7 @@ it('the page of figures is one for all workers', async test => {
 })
 
 interface WorkersUnderTest {
-  program: ProgramUnderTest
+  program: TestProgram
   origin: string
   metrics: string
   tracker: ProvisionedTracker
@@ -216,20 +212,20 @@ async function serveInWorkers(
   test: TestContext,
   changes: Record<string, string> = {},
 ): Promise<WorkersUnderTest> {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
   const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }
   const tracker = await provisionTracker(database, grounds)
   const environment = {
-    ...FAILING_THREAD,
+    ...CRASHING_THREAD_ENVIRONMENT,
     DATABASE_URL: connectionString,
     SIGNALBOX_CREDENTIAL_KEY: KEY,
     SIGNALBOX_HTTP_WORKERS: '2',
     ...changes,
   }
-  const program = installation(test).start({ role: 'serve', environment })
-  const [, metrics = ''] = await program.says(/^Its metrics are at (\S+)$/m)
-  const [, origin = ''] = await program.says(/^Signalbox serves at (\S+)$/m)
+  const program = createInstallation(test).start({ role: 'serve', environment })
+  const [, metrics = ''] = await program.waitForOutput(/^Its metrics are at (\S+)$/m)
+  const [, origin = ''] = await program.waitForOutput(/^Signalbox serves at (\S+)$/m)
   return { program, origin, metrics, tracker, database, environment }
 }
 

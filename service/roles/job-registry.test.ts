@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { storeLanes } from '../../testing/many-lanes.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { storeDestinations } from '../../testing/fixtures/deliveries.ts'
 import type { Database } from '../db/database.ts'
 import { parsePeriodSeconds } from '../jobs/job.ts'
 import { buildJobs, type JobDependencies } from './job-registry.ts'
@@ -31,7 +31,7 @@ it('the page names each job and no other', () => {
 const DESTINATIONS = 100
 
 it('ends a job whose run says that there is more but does nothing', async test => {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const now = new Date('2026-11-21T12:00:00.000Z')
   await storeDueSnapshots(database, now)
   // As if other processes had claimed every destination since this one looked for what is due.
@@ -52,7 +52,7 @@ it('ends a job whose run says that there is more but does nothing', async test =
 
 async function storeDueSnapshots(database: Database, now: Date): Promise<void> {
   const keys = { current: randomBytes(32), previous: [] }
-  const lanes = await storeLanes(database, keys, DESTINATIONS)
+  const lanes = await storeDestinations(database, keys, DESTINATIONS)
   await database.pool.query(
     `insert into sent_counts
        (tracker_id, destination_id, sent_on, event_name, event_on, slot, accepted, test, unknown)

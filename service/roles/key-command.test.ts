@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { entriesOf } from '../../testing/audit-entries.ts'
-import { installation } from '../../testing/program-under-test.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { readAuditEntries } from '../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
 import { findPublishableKey, findTrackerByKey, insertKey } from '../access/store.ts'
 import { hashToken, type TokenKind } from '../access/token-format.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
@@ -15,15 +15,15 @@ const NOWHERE = '0190aaaa-0000-7000-8000-000000000001'
 
 /** An installation on a migrated store of its own, with one provisioned tracker. */
 async function keyPlace(test: TestContext) {
-  const place = installation(test)
-  const { database, connectionString } = await testStore(test)
+  const place = createInstallation(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const environment = { DATABASE_URL: connectionString }
   const home = dirname(place.dataFolder)
   const runRole = async (role: string, list: string[]) => {
     const program = place.start({ role, arguments: list, environment })
-    const { code } = await program.ended
-    const said = program.terminal()
-    assert.doesNotMatch(`${said}${program.log()}`, /sbx_/)
+    const { code } = await program.exited
+    const said = program.stderr()
+    assert.doesNotMatch(`${said}${program.stdout()}`, /sbx_/)
     return { code, said }
   }
   const credentialsPath = join(home, 'shop.json')
@@ -165,7 +165,7 @@ it('the operator is written down for each key, and the log is as it was written'
     subject: { type: 'key', id: hashToken(token).toString('hex') },
     details: { tracker_id, kind, last_characters: token.slice(-4) },
   })
-  const written = await entriesOf(database, workspaceId)
+  const written = await readAuditEntries(database, workspaceId)
   assert.deepEqual(
     written.map(({ action, actor, subject, details }) => ({ action, actor, subject, details })),
     [

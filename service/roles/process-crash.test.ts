@@ -5,13 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findRunningEmbeddedPostgres } from '@signalbox/embedded-postgres/embedded-postgres.ts'
 import { seededRandom } from '@signalbox/graph-simulator/seeded-random.ts'
 import pg from 'pg'
-import { type EventLoad, startEventLoad } from '../../testing/event-load.ts'
+import { type EventLoad, startEventLoad } from '../../testing/crash/event-load.ts'
 import {
+  createInstallation,
   eventually,
-  type Installation,
-  installation,
   spawnProgram,
-} from '../../testing/program-under-test.ts'
+  type TestInstallation,
+} from '../../testing/fixtures/program.ts'
 
 const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
 
@@ -45,7 +45,7 @@ async function loadThroughKills(
   { kills, withPostgres, workers }: Kills,
 ): Promise<void> {
   const simulatorUrl = await startSlowSimulator(test)
-  const place = installation(test)
+  const place = createInstallation(test)
   const environment = {
     SIGNALBOX_PLATFORM_URL: simulatorUrl,
     SIGNALBOX_DELIVERY_LEASE_SECONDS: String(LEASE_SECONDS),
@@ -62,20 +62,20 @@ async function loadThroughKills(
     await eventually('the load runs', () => load.acknowledged.size > before)
     const { min, max } = LOAD_MILLISECONDS
     await delay(min + chance() * (max - min))
-    const ended = program.end('SIGKILL')
+    const ended = program.kill('SIGKILL')
     if (withPostgres) process.kill(place.postgresProcessId() ?? 0, 'SIGKILL')
     assert.deepEqual(await ended, { code: null, signal: 'SIGKILL' })
     program = await place.startReady({ environment })
     target = place.credentials()
   }
   await load.stop()
-  assert.deepEqual(load.surprises, [])
+  assert.deepEqual(load.unexpectedResponses, [])
   assert.ok(load.retries() >= kills)
   await assertExactlyOnce(test, { place, simulatorUrl, load })
 }
 
 interface Outcome {
-  place: Installation
+  place: TestInstallation
   simulatorUrl: string
   load: EventLoad
 }
@@ -109,7 +109,7 @@ const STORED_EVENTS = `
   from events order by event_id collate "C"`
 
 /** What the store holds once nothing is under way any more. */
-async function settledEvents(place: Installation): Promise<StoredEvent[]> {
+async function settledEvents(place: TestInstallation): Promise<StoredEvent[]> {
   const connectionString = await findRunningEmbeddedPostgres(place.dataFolder)
   const client = new pg.Client({
     connectionString: connectionString ?? '',
@@ -148,9 +148,9 @@ async function receivedEvents(simulatorUrl: string): Promise<Receipt[]> {
  */
 async function startSlowSimulator(test: TestContext): Promise<string> {
   const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
-  test.after(() => program.end('SIGKILL'))
-  await eventually('the simulator listens', () => program.log().includes('\n'))
-  const { listening } = JSON.parse(program.log()) as { listening: string }
+  test.after(() => program.kill('SIGKILL'))
+  await eventually('the simulator listens', () => program.stdout().includes('\n'))
+  const { listening } = JSON.parse(program.stdout()) as { listening: string }
   const rules = [{ probability: 0.5, seed: 7, delay_ms: 200 }]
   await fetch(`${listening}/_simulator/faults`, {
     method: 'POST',

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { installation, type ProgramUnderTest } from '../../testing/program-under-test.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createInstallation, type TestProgram } from '../../testing/fixtures/program.ts'
 import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
 const KEY = '07'.repeat(32)
 
 it('the settings of the limits reach the service, and its metrics count whom they meet', async test => {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
   const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }
   const { trackerSecret } = await provisionTracker(database, grounds)
-  const program = installation(test).start({
+  const program = createInstallation(test).start({
     role: 'serve',
     environment: {
       DATABASE_URL: connectionString,
@@ -44,8 +44,8 @@ it('the settings of the limits reach the service, and its metrics count whom the
   }
 })
 
-async function addressesOf(program: ProgramUnderTest): Promise<(string | undefined)[]> {
-  const [, metrics] = await program.says(/^Its metrics are at (\S+)$/m)
-  const [, service] = await program.says(/^Signalbox serves at (\S+)$/m)
+async function addressesOf(program: TestProgram): Promise<(string | undefined)[]> {
+  const [, metrics] = await program.waitForOutput(/^Its metrics are at (\S+)$/m)
+  const [, service] = await program.waitForOutput(/^Signalbox serves at (\S+)$/m)
   return [service, metrics]
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
-import { scriptFaults } from '../../testing/simulator-controls.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
+import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import { createLogger } from '../http/logger.ts'
 import { startJobWorker } from '../jobs/worker.ts'
@@ -15,7 +15,7 @@ const DAY = '2026-11-21'
 
 /** A service that sent one purchase, and the command as its operator types it. */
 async function place(test: TestContext) {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.deliver()
   const environment = {
@@ -63,7 +63,7 @@ it('says when the report will be made while there is none', async test => {
     await says(DAY),
     '2026-11-21 has not ended: its report is made at 2026-11-22 06:00 UTC.\n',
   )
-  service.clock.forward(43_200)
+  service.clock.advance(43_200)
   assert.match(await says(DAY), /is made at 2026-11-22 06:00 UTC; --refresh makes it now/)
   assert.match(await says('2026-11-20'), /is made within the hour/)
   assert.match(await says('2026-11-10'), /the last 7 days only/)
@@ -71,7 +71,7 @@ it('says when the report will be made while there is none', async test => {
 
 it('makes it at once when asked to, and shows it from then on', async test => {
   const { service, report } = await place(test)
-  service.clock.forward(43_200)
+  service.clock.advance(43_200)
   const made = await report(['--date', DAY, '--refresh'])
   assert.match(made, /^Reconciliation of 2026-11-21 \(UTC\)\n/)
   assert.match(made, / {2}Status +matched: /)
@@ -82,7 +82,7 @@ it('makes it at once when asked to, and shows it from then on', async test => {
 it('shows every tracker, or the one that is named', async test => {
   const { service, report } = await place(test)
   const other = await service.newTracker()
-  service.clock.forward(43_200)
+  service.clock.advance(43_200)
   const all = await report(['--date', DAY, '--refresh'])
   assert.equal(all.match(/^Reconciliation/gm)?.length, 2)
   const one = await report(['--date', DAY, '--tracker', other.trackerId])
@@ -92,7 +92,7 @@ it('shows every tracker, or the one that is named', async test => {
 
 it('shows the former report, and why there is no new one', async test => {
   const { service, report } = await place(test)
-  service.clock.forward(43_200)
+  service.clock.advance(43_200)
   const made = await report(['--date', DAY, '--refresh'])
   const respond = { status: 400, code: 190, message: 'Session has expired' }
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond }])

@@ -4,15 +4,19 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { BrowserClient } from '../../testing/browser-client.ts'
-import { eventually, installation, type ReadyProgram } from '../../testing/program-under-test.ts'
+import { BrowserClient } from '../../testing/fixtures/browser-client.ts'
+import {
+  createInstallation,
+  eventually,
+  type ReadyProgram,
+} from '../../testing/fixtures/program.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 // A shell would take this name apart if it were not quoted.
 const FOLDER_NAME = "jane's $HOME data"
 
 it('the first start on an empty folder needs nothing else', async test => {
-  const place = installation(test, FOLDER_NAME)
+  const place = createInstallation(test, FOLDER_NAME)
   const program = await place.startReady({ environment: { SIGNALBOX_DATADIR: '/elsewhere' } })
   const part = (promise: string, run: (part: TestContext) => Promise<void>) =>
     test.test(promise, run)
@@ -61,7 +65,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.equal((await browser.post('/sign-in', fields)).path, '/workspaces')
     const accounts = await browser.get(`/workspaces/${workspace_id}/ad-accounts`)
     assert.match(accounts.text, /Demo ad account/)
-    assert.ok(!`${program.terminal()}${program.log()}`.includes(fields.password))
+    assert.ok(!`${program.stderr()}${program.stdout()}`.includes(fields.password))
     await browser.post('/forgot', fields)
     const outbox = join(place.dataFolder, 'outbox')
     await eventually('a file', () => existsSync(outbox) && readdirSync(outbox).length === 1)
@@ -69,7 +73,7 @@ it('the first start on an empty folder needs nothing else', async test => {
   })
 
   await part('neither the terminal nor the log holds a secret', async () => {
-    const said = program.terminal() + program.log()
+    const said = program.stderr() + program.stdout()
     for (const name of ['postgres.password', 'credential-key']) {
       const secret = readFileSync(join(place.dataFolder, name), 'utf8').trim()
       assert.ok(secret.length > 30)
@@ -116,7 +120,7 @@ it('the first start on an empty folder needs nothing else', async test => {
   await part('provision makes a further tracker beside it, for the same simulator', async () => {
     const path = join(place.dataFolder, 'shop.json')
     const provision = place.start({ role: 'provision', arguments: ['--out', path] })
-    assert.deepEqual(await provision.ended, { code: 0, signal: null })
+    assert.deepEqual(await provision.exited, { code: 0, signal: null })
     const demo = place.credentials()
     const shop: Credentials = JSON.parse(readFileSync(path, 'utf8'))
     assert.deepEqual(Object.keys(shop), Object.keys(demo))
@@ -130,9 +134,9 @@ it('the first start on an empty folder needs nothing else', async test => {
 
   await part('a second one on the same folder is refused, and the first goes on', async () => {
     const second = place.start()
-    assert.deepEqual(await second.ended, { code: 1, signal: null })
+    assert.deepEqual(await second.exited, { code: 1, signal: null })
     assert.equal(
-      second.terminal(),
+      second.stderr(),
       `Another Signalbox (process ${program.process.pid}) is already using ` +
         `${place.dataFolder}: stop that one, or give this one a SIGNALBOX_DATA_DIR of its own.\n`,
     )
@@ -141,7 +145,7 @@ it('the first start on an empty folder needs nothing else', async test => {
   })
 
   await part('at its end it leaves its data and no mark of a running service', async () => {
-    assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+    assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
     assert.ok(existsSync(join(place.dataFolder, 'credentials.json')))
     assert.ok(!existsSync(join(place.dataFolder, 'owner.json')))
     assert.equal(place.postgresProcessId(), null)
@@ -150,7 +154,7 @@ it('the first start on an empty folder needs nothing else', async test => {
 
 /** The commands as somebody would copy them: from `curl` to the last line without a `\`. */
 function curlCommands(program: ReadyProgram): string[] {
-  const commands = program.terminal().matchAll(/^ {2}(curl(?:.*\\\n)*.*)$/gm)
+  const commands = program.stderr().matchAll(/^ {2}(curl(?:.*\\\n)*.*)$/gm)
   return [...commands].map(([, command = '']) => command)
 }
 
@@ -161,7 +165,7 @@ async function bash(command: string): Promise<string> {
 
 function logLines(program: ReadyProgram): { level: string; msg: string }[] {
   return program
-    .log()
+    .stdout()
     .trim()
     .split('\n')
     .map(line => JSON.parse(line))

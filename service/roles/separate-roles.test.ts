@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
 import {
+  createInstallation,
   eventually,
-  type Installation,
-  installation,
   spawnProgram,
-} from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { testDatabaseUrl } from '../../testing/test-store.ts'
+  type TestInstallation,
+} from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import type { Credentials } from '../provisioning/credentials-file.ts'
 
 const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.ts')).pathname
@@ -17,29 +17,29 @@ const EVENTS_A_TRACKER = 100
 const UNIX_SUCCESS = { code: 0, signal: null }
 
 it('the roles share a PostgreSQL of somebody else as processes of their own', async test => {
-  const place = installation(test)
-  const environment = { DATABASE_URL: await testDatabaseUrl(test, 'template0') }
+  const place = createInstallation(test)
+  const environment = { DATABASE_URL: await createDatabaseFromTemplate(test, 'template0') }
   const part = (promise: string, run: () => Promise<void>) => test.test(promise, run)
 
   await part('serve refuses a database that was never migrated, in one sentence', async () => {
     const program = place.start({ role: 'serve', environment })
-    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.match(
-      program.terminal(),
+      program.stderr(),
       /^The database lacks \d+ migration\(s\): run "npm run migrate" first\.\n$/,
     )
   })
 
   await part('migrate may run from two places at once, and again', async () => {
     const both = [1, 2].map(() => place.start({ role: 'migrate', environment }))
-    for (const program of both) assert.deepEqual(await program.ended, UNIX_SUCCESS)
-    const said = both.map(program => program.terminal()).sort()
+    for (const program of both) assert.deepEqual(await program.exited, UNIX_SUCCESS)
+    const said = both.map(program => program.stderr()).sort()
     assert.match(said[0] ?? '', /^Migrated: 0001-ledger-and-deliveries\b.*\n$/)
     assert.equal(said[1], 'The schema is up to date.\n')
   })
 
   const serve = place.start({ role: 'serve', environment })
-  const [, url = ''] = await serve.says(/^Signalbox serves at (\S+)$/m)
+  const [, url = ''] = await serve.waitForOutput(/^Signalbox serves at (\S+)$/m)
   await part('200 from /readyz of serve, which has no lanes to tell of', async () => {
     const readyz = await fetch(`${url}/readyz`)
     assert.deepEqual([readyz.status, await readyz.json()], [200, { status: 'ok', failed: [] }])
@@ -76,8 +76,8 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
     const [{ path }] = trackers
     const before = readFileSync(path, 'utf8')
     const program = place.start({ role: 'provision', arguments: ['--out', path], environment })
-    assert.deepEqual(await program.ended, { code: 1, signal: null })
-    assert.equal(program.terminal(), `${path} already exists: name a new file.\n`)
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
+    assert.equal(program.stderr(), `${path} already exists: name a new file.\n`)
     assert.equal(readFileSync(path, 'utf8'), before)
   })
 
@@ -97,7 +97,7 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
         environment: { ...environment, SIGNALBOX_PLATFORM_URL: simulatorUrl },
       }),
     )
-    for (const worker of workers) await worker.says(/^Signalbox delivers to http/)
+    for (const worker of workers) await worker.waitForOutput(/^Signalbox delivers to http/)
     for (const { credentials } of trackers) {
       for (let count = 1; count <= EVENTS_A_TRACKER; count += 1) {
         assert.equal(await submit(credentials, `shared-${count}`), 202)
@@ -109,25 +109,25 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
       return unique_events === expected
     })
     assert.deepEqual((await summary(simulatorUrl)).receipts, expected)
-    for (const worker of workers) assert.deepEqual(await worker.end('SIGTERM'), UNIX_SUCCESS)
+    for (const worker of workers) assert.deepEqual(await worker.kill('SIGTERM'), UNIX_SUCCESS)
   })
 
   await part('all joins them and leaves the secrets of their trackers alone', async () => {
     const all = await place.startReady({ environment })
-    assert.match(all.terminal(), /^ {2}store {6}PostgreSQL at DATABASE_URL\n/m)
-    assert.match(all.terminal(), /^ {2}keys {7}not here; make a further tracker /m)
+    assert.match(all.stderr(), /^ {2}store {6}PostgreSQL at DATABASE_URL\n/m)
+    assert.match(all.stderr(), /^ {2}keys {7}not here; make a further tracker /m)
     assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
     const base_url = `${all.url}/api/v1`
     for (const { credentials } of trackers) {
       assert.equal((await read({ ...credentials, base_url }, 'private')).status, 200)
     }
-    assert.deepEqual(await all.end('SIGTERM'), UNIX_SUCCESS)
+    assert.deepEqual(await all.kill('SIGTERM'), UNIX_SUCCESS)
   })
 
   await part('serve ends with code 0 and leaves the PostgreSQL alone', async () => {
-    assert.deepEqual(await serve.end('SIGTERM'), UNIX_SUCCESS)
+    assert.deepEqual(await serve.kill('SIGTERM'), UNIX_SUCCESS)
     const again = place.start({ role: 'migrate', environment })
-    assert.deepEqual(await again.ended, UNIX_SUCCESS)
+    assert.deepEqual(await again.exited, UNIX_SUCCESS)
     assert.equal(place.postgresProcessId(), null)
   })
 })
@@ -138,7 +138,7 @@ interface Provisioned {
 }
 
 async function provisionTwo(
-  place: Installation,
+  place: TestInstallation,
   environment: Record<string, string>,
 ): Promise<[Provisioned, Provisioned]> {
   const provision = async (name: string): Promise<Provisioned> => {
@@ -148,12 +148,12 @@ async function provisionTwo(
       arguments: ['--out', path, '--name', name],
       environment,
     })
-    assert.deepEqual(await program.ended, UNIX_SUCCESS)
-    assert.match(program.terminal(), /^Credentials of workspace \d+ are in \S+\.json\n$/)
+    assert.deepEqual(await program.exited, UNIX_SUCCESS)
+    assert.match(program.stderr(), /^Credentials of workspace \d+ are in \S+\.json\n$/)
     const credentials: Credentials = JSON.parse(readFileSync(path, 'utf8'))
     const { tracker_secret, publishable_key, forwarding_secret } = credentials
     for (const key of [tracker_secret, publishable_key, forwarding_secret]) {
-      assert.ok(!program.terminal().includes(key))
+      assert.ok(!program.stderr().includes(key))
     }
     return { path, credentials }
   }
@@ -179,9 +179,9 @@ function read({ base_url, tracker_secret }: Credentials, eventId: string): Promi
 
 async function startSimulator(test: TestContext): Promise<string> {
   const program = spawnProgram([SIMULATOR], { SIMULATOR_PORT: '0' })
-  test.after(() => program.end('SIGKILL'))
-  await eventually('the simulator listens', () => program.log().includes('\n'))
-  return (JSON.parse(program.log()) as { listening: string }).listening
+  test.after(() => program.kill('SIGKILL'))
+  await eventually('the simulator listens', () => program.stdout().includes('\n'))
+  return (JSON.parse(program.stdout()) as { listening: string }).listening
 }
 
 async function summary(url: string): Promise<{ unique_events: number; receipts: number }> {

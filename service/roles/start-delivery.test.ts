@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { eventually } from '../../testing/program-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { submitPurchases, waitForStatus } from '../../testing/fixtures/delivery-worker.ts'
+import { eventually } from '../../testing/fixtures/program.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 import {
-  platformTargetOf,
+  findPlatformTarget,
+  readSimulatorSummary,
   scriptFaults,
-  simulatorSummary,
-} from '../../testing/simulator-controls.ts'
-import { eventuallyStatus, submitFor } from '../../testing/worker-under-test.ts'
+} from '../../testing/fixtures/simulator.ts'
 import { createLogger } from '../http/logger.ts'
 import { createMetricsRegistry } from '../metrics/metrics-registry.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -24,7 +24,7 @@ const SETTINGS = {
 } as Settings
 
 it('logs the destination once when its circuit opens, and once when it closes', async test => {
-  const service = await serviceUnderTest(test)
+  const service = await startTestService(test)
   const { database, connectionString, delivery, tracker } = service
   const lines: Record<string, unknown>[] = []
   const context = {
@@ -33,7 +33,7 @@ it('logs the destination once when its circuit opens, and once when it closes', 
     now: service.clock.now,
   } as RoleContext
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 503, code: 2 } }])
-  await submitFor(service, tracker, 10)
+  await submitPurchases(service, tracker, 10)
   const worker = await startDelivery(context, { database, connectionString } as Store, {
     platforms: delivery.platforms,
     credentialKeys: delivery.credentialKeys,
@@ -42,12 +42,12 @@ it('logs the destination once when its circuit opens, and once when it closes', 
   })
   test.after(() => worker.stop())
   await eventually('three requests have failed', async () => {
-    const { requests } = await simulatorSummary(service.simulatorUrl)
+    const { requests } = await readSimulatorSummary(service.simulatorUrl)
     return requests >= 3
   })
   await scriptFaults(service.simulatorUrl, [])
   // The other three are due in a moment of a clock that stands still.
-  await eventuallyStatus(service, 'accepted', { count: 7 })
+  await waitForStatus(service, 'accepted', { count: 7 })
   const { trackerId, destinationId } = tracker
   const told = lines.map(({ time, ...line }) => line)
   assert.deepEqual(told, [
@@ -64,6 +64,6 @@ it('logs the destination once when its circuit opens, and once when it closes', 
       msg: 'a circuit is closed: the platform answers again',
     },
   ])
-  const { accessToken } = await platformTargetOf(service, tracker)
+  const { accessToken } = await findPlatformTarget(service, tracker)
   assert.ok(!JSON.stringify(lines).includes(accessToken))
 })

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { installation, type StartOptions } from '../../testing/program-under-test.ts'
-import { databaseUrl, testDatabaseUrl } from '../../testing/test-store.ts'
+import { createDatabaseFromTemplate, databaseUrl } from '../../testing/fixtures/database.ts'
+import { createInstallation, type StartOptions } from '../../testing/fixtures/program.ts'
 
 interface Refusal extends StartOptions {
   sentence: string | RegExp
@@ -151,20 +151,20 @@ const REFUSALS: Record<string, Refusal> = {
 
 describe('a start that cannot succeed', { concurrency: true }, () => {
   it('what cannot start says why in one sentence, ends with code 1 and leaves nothing', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const refusals = Object.entries(REFUSALS).map(async ([what, { sentence, ...options }]) => {
       const program = place.start(options)
-      assert.deepEqual(await program.ended, { code: 1, signal: null }, what)
-      if (typeof sentence === 'string') assert.equal(program.terminal(), sentence, what)
-      else assert.match(program.terminal(), sentence, what)
+      assert.deepEqual(await program.exited, { code: 1, signal: null }, what)
+      if (typeof sentence === 'string') assert.equal(program.stderr(), sentence, what)
+      else assert.match(program.stderr(), sentence, what)
     })
     await Promise.all(refusals)
     assert.equal(existsSync(place.dataFolder), false)
   })
 
   it('a store that refuses us is told apart from one that is not there', async test => {
-    const place = installation(test)
-    const known = await testDatabaseUrl(test, 'template0')
+    const place = createInstallation(test)
+    const known = await createDatabaseFromTemplate(test, 'template0')
     const wrongPassword = new URL(known)
     wrongPassword.password = 'hidden'
     const server = `at 127.0.0.1:${wrongPassword.port}`
@@ -176,14 +176,14 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
       role: 'serve',
       environment: { DATABASE_URL: databaseUrl('nowhere') },
     })
-    assert.deepEqual(await stranger.ended, { code: 1, signal: null })
+    assert.deepEqual(await stranger.exited, { code: 1, signal: null })
     assert.equal(
-      stranger.terminal(),
+      stranger.stderr(),
       `The user or the password in DATABASE_URL is refused by the PostgreSQL ${server} (28P01).\n`,
     )
-    assert.deepEqual(await lost.ended, { code: 1, signal: null })
+    assert.deepEqual(await lost.exited, { code: 1, signal: null })
     assert.equal(
-      lost.terminal(),
+      lost.stderr(),
       `The database in DATABASE_URL does not exist in the PostgreSQL ${server} (3D000).\n`,
     )
   })
@@ -193,11 +193,11 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     test.after(() => other.close())
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    const place = installation(test)
+    const place = createInstallation(test)
     const program = place.start({ environment: { PORT: String(port) } })
-    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.equal(
-      program.terminal(),
+      program.stderr(),
       `Port ${port} on 127.0.0.1 is taken by another program: set PORT to a free one.\n`,
     )
     assert.equal(place.postgresProcessId(), null)
@@ -210,12 +210,12 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     test.after(() => other.close())
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    const place = installation(test)
+    const place = createInstallation(test)
     const environment = { SIGNALBOX_METRICS_PORT: String(port) }
     const program = place.start({ environment })
-    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.equal(
-      program.terminal(),
+      program.stderr(),
       `Port ${port} on 127.0.0.1 is taken by another program: ` +
         'set SIGNALBOX_METRICS_PORT to a free one.\n',
     )
@@ -223,14 +223,14 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
   })
 
   it('a key file that was cut short is refused, not replaced', async test => {
-    const place = installation(test)
+    const place = createInstallation(test)
     const path = join(place.dataFolder, 'credential-key')
     mkdirSync(place.dataFolder, { mode: 0o755 })
     writeFileSync(path, 'abc')
     const program = place.start()
-    assert.deepEqual(await program.ended, { code: 1, signal: null })
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.equal(
-      program.terminal(),
+      program.stderr(),
       `${path} does not hold a key of 32 bytes: restore it from a backup.\n`,
     )
     assert.equal(place.postgresProcessId(), null)

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import {
-  eventually,
-  installation,
-  type ProgramUnderTest,
-} from '../../testing/program-under-test.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createInstallation, eventually, type TestProgram } from '../../testing/fixtures/program.ts'
 import { enqueueJob, readJobStatistics } from '../jobs/store.ts'
 import { insertWorkspace } from '../people/workspace-store.ts'
 
 /** A worker program on a store of its own. */
 async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {
-  const { database, connectionString } = await testStore(test)
+  const { database, connectionString } = await createTestDatabase(test)
   const start = async () => {
-    const program = installation(test).start({
+    const program = createInstallation(test).start({
       role: 'deliver',
       environment: {
         DATABASE_URL: connectionString,
@@ -21,14 +17,14 @@ async function deliverOn(test: TestContext, environment: Record<string, string> 
         ...environment,
       },
     })
-    await program.says(/Signalbox delivers to/)
+    await program.waitForOutput(/Signalbox delivers to/)
     return program
   }
   return { database, start }
 }
 
-function logged(program: ProgramUnderTest, sentence: string): Record<string, unknown>[] {
-  const lines = program.log().split('\n').filter(Boolean)
+function logged(program: TestProgram, sentence: string): Record<string, unknown>[] {
+  const lines = program.stdout().split('\n').filter(Boolean)
   return lines.map(line => JSON.parse(line)).filter(({ msg }) => msg === sentence)
 }
 
@@ -60,7 +56,7 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
   })
   const { successAgeSeconds } = await readJobStatistics(database, periodic)
   assert.deepEqual([...successAgeSeconds.keys()].sort(), periodic.toSorted())
-  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   assert.equal(logged(program, 'the jobs stumbled; they go on').length, 0)
 })
 
@@ -78,7 +74,7 @@ it('a log that was changed is an error in the log of the program, and no failed 
   const [{ level, workspace, sequence, finding } = {}] = errors()
   assert.deepEqual([level, workspace, sequence], ['error', workspaceId, 1])
   assert.match(String(finding), /^The head of the log is not signed by a key of this installation/)
-  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   assert.equal(logged(program, 'a job failed; it is tried again').length, 0)
 })
 
@@ -90,8 +86,8 @@ it('a job that fails is logged with its name and without its payload', async tes
   const failures = () => logged(program, 'a job failed; it is tried again')
   await eventually('it failed', () => failures().length === 1)
   assert.equal(failures()[0]?.task, 'expire-attempts')
-  assert.doesNotMatch(program.log(), /nobody-should-read-this/)
-  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.doesNotMatch(program.stdout(), /nobody-should-read-this/)
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 })
 
 it('SIGNALBOX_JOBS=off leaves the jobs to other processes', async test => {
@@ -102,5 +98,5 @@ it('SIGNALBOX_JOBS=off leaves the jobs to other processes', async test => {
      where datname = current_database() and application_name = 'signalbox jobs'`,
   )
   assert.deepEqual(rows, [{ count: 0 }])
-  assert.deepEqual(await program.end('SIGTERM'), { code: 0, signal: null })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 })

@@ -3,12 +3,16 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
-import { eventually, installation, type ReadyProgram } from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
+import {
+  createInstallation,
+  eventually,
+  type ReadyProgram,
+} from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 
 /** Where the start-up summary says that the figures are. */
 function metricsUrl(program: ReadyProgram): string {
-  return /^ {2}metrics {4}(\S+)$/m.exec(program.terminal())?.[1] ?? ''
+  return /^ {2}metrics {4}(\S+)$/m.exec(program.stderr())?.[1] ?? ''
 }
 
 /** What `/metrics` shows now: each series with its value. */
@@ -38,7 +42,7 @@ async function portBelowATakenOne(test: TestContext): Promise<number> {
 }
 
 it('the figures of npm start follow an event from its request to the platform', async test => {
-  const place = installation(test)
+  const place = createInstallation(test)
   const program = await place.startReady()
   const { base_url, tracker_secret } = place.credentials()
   const submit = () =>
@@ -81,10 +85,10 @@ it('the figures of npm start follow an event from its request to the platform', 
 })
 
 it('a port beside the service that is taken is no reason not to start', async test => {
-  const place = installation(test)
+  const place = createInstallation(test)
   const port = await portBelowATakenOne(test)
   const program = await place.startReady({ environment: { PORT: String(port) } })
   assert.notEqual(new URL(metricsUrl(program)).port, String(port + 2))
   assert.equal((await scrape(metricsUrl(program))).get('signalbox_store_up'), 1)
-  assert.match(program.log(), /the metrics take another port; this one is taken/)
+  assert.match(program.stdout(), /the metrics take another port; this one is taken/)
 })

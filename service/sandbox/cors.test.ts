@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
+import { startSandboxFixture } from '../../testing/fixtures/sandbox.ts'
 
 const ORIGIN = { origin: 'https://page.example' }
 const EXPOSED = 'Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-Should-Retry'
 
 it('returns 204 to preflights from any origin with the methods of the path', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   for (const [path, methods] of [
     ['/sandbox', 'GET'],
     ['/sandbox/keys', 'GET, POST'],
@@ -34,7 +34,7 @@ it('returns 204 to preflights from any origin with the methods of the path', asy
 })
 
 it('returns CORS headers with every response, including errors', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const key = await sandbox.newKey()
   const validation = ['POST', '/sandbox/keyed-events'] as const
   for (const [status, method, path, options] of [
@@ -60,7 +60,7 @@ it('returns CORS headers with every response, including errors', async test => {
 })
 
 it('returns no-store with every response', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const replies = [
     await sandbox.request('GET', '/sandbox'),
     await sandbox.request('GET', '/sandbox/keys'),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
-import { serviceUnderTest } from '../../testing/service-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startSandboxFixture } from '../../testing/fixtures/sandbox.ts'
+import { startTestService } from '../../testing/fixtures/service.ts'
 
 const RUNS = 150
 const money = (value: unknown, currency?: unknown) => ({ value_data: { value, currency } })
@@ -46,8 +46,8 @@ const REFUSED: [why: string, body: unknown][] = [
 ]
 
 it('returns 422 with the same fields and messages as production', async test => {
-  const service = await serviceUnderTest(test)
-  const sandbox = await sandboxUnderTest(test)
+  const service = await startTestService(test)
+  const sandbox = await startSandboxFixture(test)
   for (const [why, body] of REFUSED) {
     const there = await service.submit(body)
     const here = await sandbox.validate(body)
@@ -58,8 +58,8 @@ it('returns 422 with the same fields and messages as production', async test => 
 })
 
 it('validates Idempotency-Key as production does', async test => {
-  const service = await serviceUnderTest(test)
-  const sandbox = await sandboxUnderTest(test)
+  const service = await startTestService(test)
+  const sandbox = await startSandboxFixture(test)
   for (const key of ['another', '""', 'k'.repeat(129), '"a\\\\b', '..', '\xff']) {
     for (const body of [samplePurchase(), samplePurchase({ event_id: undefined })]) {
       const headers = { 'idempotency-key': key }
@@ -72,8 +72,8 @@ it('validates Idempotency-Key as production does', async test => {
 })
 
 it('assumes consent for a missing consent_basis and otherwise agrees with production', async test => {
-  const service = await serviceUnderTest(test)
-  const sandbox = await sandboxUnderTest(test)
+  const service = await startTestService(test)
+  const sandbox = await startSandboxFixture(test)
   for (const body of [
     {},
     samplePurchase({ value_data: { value: '1,5' } }),
@@ -93,8 +93,8 @@ it('assumes consent for a missing consent_basis and otherwise agrees with produc
 })
 
 it('accepts and rejects the same bodies as production, without a 500', async test => {
-  const service = await serviceUnderTest(test)
-  const sandbox = await sandboxUnderTest(test)
+  const service = await startTestService(test)
+  const sandbox = await startSandboxFixture(test)
   const names = Object.keys(samplePurchase({ consent_mode: {}, tcf: {}, click_ids: {} }))
   const changes = fc.dictionary(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 3 }), {
     maxKeys: 2,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { SANDBOX_PUBLIC_ORIGIN, sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
+import { SANDBOX_PUBLIC_ORIGIN, startSandboxFixture } from '../../testing/fixtures/sandbox.ts'
 
 const BASE = `${SANDBOX_PUBLIC_ORIGIN}/api/v1`
 const TRY = {
@@ -16,7 +16,7 @@ const MESSAGE =
   'Nothing was stored or sent.'
 
 it('returns a complete key that expires after fifteen minutes', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   for (const [method, status] of [
     ['GET', 200],
     ['POST', 201],
@@ -42,7 +42,7 @@ it('returns a complete key that expires after fifteen minutes', async test => {
 })
 
 it('returns a complete discovery document with a key', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const { status, body } = await sandbox.request('GET', '/sandbox')
   assert.equal(status, 200)
   const { issued_key, description, ...self } = body.self_serve_key
@@ -74,7 +74,7 @@ it('returns a complete discovery document with a key', async test => {
 })
 
 it('accepts the example of the discovery document with its key', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const { body: discovery } = await sandbox.request('GET', '/sandbox')
   const { method, url, content_type, body } = discovery.try
   const { use } = discovery.self_serve_key.issued_key
@@ -95,7 +95,7 @@ it('accepts the example of the discovery document with its key', async test => {
 })
 
 it('takes the event ID from event_id or Idempotency-Key, or generates one', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const { event_id: _, ...unnamed } = TRY
   const byKey = await sandbox.validate(unnamed, { 'idempotency-key': '"order-7"' })
   assert.equal(byKey.body.event_id, 'order-7')
@@ -108,14 +108,14 @@ it('takes the event ID from event_id or Idempotency-Key, or generates one', asyn
 })
 
 it('creates a key without a body and ignores one', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   for (const options of [{}, { rawBody: '' }, { body: null }, { body: { any: ['thing'] } }]) {
     assert.equal((await sandbox.request('POST', '/sandbox/keys', options)).status, 201)
   }
 })
 
 it('returns 400, 413, and 415 for unreadable bodies', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const key = await sandbox.newKey()
   const text = { 'content-type': 'text/plain' }
   for (const path of ['/sandbox/keys', '/sandbox/keyed-events']) {
@@ -132,7 +132,7 @@ it('returns 400, 413, and 415 for unreadable bodies', async test => {
 })
 
 it('returns 404 and 405 for other paths and methods', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   for (const path of ['/sandbox/', '/sandbox/key', '/sandbox/keys/1', '/sandbox/events']) {
     const reply = await sandbox.request('GET', path)
     assert.equal(reply.status, 404, path)
@@ -154,7 +154,7 @@ it('returns 500 without details after an internal error', async test => {
   const broken = () => {
     throw new Error('the clock is gone')
   }
-  const sandbox = await sandboxUnderTest(test, { now: broken })
+  const sandbox = await startSandboxFixture(test, { now: broken })
   const reply = await sandbox.request('GET', '/sandbox')
   assert.equal(reply.status, 500)
   assert.deepEqual(Object.keys(reply.body), ['message'])

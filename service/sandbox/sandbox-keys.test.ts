@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac, hkdfSync } from 'node:crypto'
 import { it } from 'node:test'
-import { SANDBOX_KEY_SECRET, sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
-import { TestClock } from '../../testing/test-clock.ts'
+import { SANDBOX_KEY_SECRET, startSandboxFixture } from '../../testing/fixtures/sandbox.ts'
+import { TestClock } from '../../testing/fixtures/test-clock.ts'
 import { generateToken, parseTokenKind } from '../access/token-format.ts'
 import { createSandboxKeys } from './sandbox-keys.ts'
 
@@ -49,7 +49,7 @@ it('is invalid after any one-character change', () => {
 })
 
 it('returns 401 for every other credential before it reads the body', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const key = await sandbox.newKey()
   const [signed = '', signature = ''] = key.split('.')
   const garbage = [
@@ -88,9 +88,9 @@ it('returns 401 for every other credential before it reads the body', async test
 })
 
 it('returns 401 for an expired key', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const key = await sandbox.newKey()
-  sandbox.clock.forward(900)
+  sandbox.clock.advance(900)
   const late = await sandbox.request('POST', VALIDATION, { key, body: EVENT })
   assert.equal(late.status, 401)
   const fresh = { key: await sandbox.newKey(), body: EVENT }
@@ -98,7 +98,7 @@ it('returns 401 for an expired key', async test => {
 })
 
 it('returns 401 for a correctly signed key with another scope or without an expiry', async test => {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   const expiresAt = sandbox.clock.now().getTime() + 60_000
   const scope = 'sandbox:events.validate'
   for (const [status, claims] of [

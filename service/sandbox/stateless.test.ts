@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { runProgram } from '../../testing/program-under-test.ts'
+import { runProgram } from '../../testing/fixtures/program.ts'
 
 const CALLS = 1_000
 const ROOT = join(import.meta.dirname, '../..')
@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const WITHOUT_DISK = ['--permission', '--allow-fs-read=*', '--input-type=module', '--eval']
 
 it('serves 1,000 calls without a database and without write access to files', async () => {
-  const { code, log, terminal } = await runProgram([...WITHOUT_DISK, PROGRAM])
+  const { code, stdout: log, stderr: terminal } = await runProgram([...WITHOUT_DISK, PROGRAM])
   assert.equal(code, 0, terminal)
   const { mayWrite, counts } = JSON.parse(log)
   assert.equal(mayWrite, false)

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { eventually, installation } from '../../testing/program-under-test.ts'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { testStore } from '../../testing/test-store.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
+import { createInstallation, eventually } from '../../testing/fixtures/program.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import type { Database } from '../db/database.ts'
 import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
@@ -13,8 +13,8 @@ const CALLS = 1_000
 const KEY = '07'.repeat(32)
 
 it('changes no row and no file in 1,000 calls', async test => {
-  const { database, connectionString } = await testStore(test)
-  const program = installation(test)
+  const { database, connectionString } = await createTestDatabase(test)
+  const program = createInstallation(test)
   const { url } = await program.startReady({
     environment: {
       DATABASE_URL: connectionString,

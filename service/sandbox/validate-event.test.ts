@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { samplePurchase } from '../../testing/sample-purchase.ts'
-import { sandboxUnderTest } from '../../testing/sandbox-under-test.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
+import { startSandboxFixture } from '../../testing/fixtures/sandbox.ts'
 
 const END = 'Nothing was stored or sent.'
 const DELIVERED = "Production would store it and deliver it to the tracker's destinations."
 const STORED_ONLY = 'Production would store it but not deliver it.'
 
 async function messenger(test: TestContext) {
-  const sandbox = await sandboxUnderTest(test)
+  const sandbox = await startSandboxFixture(test)
   return async (changes: Record<string, unknown>): Promise<string> => {
     const { status, text, body } = await sandbox.validate(samplePurchase(changes))
     assert.equal(status, 200, text)

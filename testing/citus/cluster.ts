@@ -35,16 +35,16 @@ export interface CitusCluster extends CitusAddresses, PlainServer {
   /** Ends a node (0 is the coordinator) as a power cut does. */
   kill(node: number): Promise<void>
   /** Starts a killed node again. */
-  startAgain(node: number): Promise<void>
+  restart(node: number): Promise<void>
   /** Starts a fourth node, which is not one of the cluster yet. Returns its port. */
-  startAnother(): Promise<number>
+  addNode(): Promise<number>
 }
 
 /**
  * Why there can be no cluster on this machine, for the suites that need one; null if there can.
  * Installs PostgreSQL 15 and Citus where they are missing.
  */
-export function whyNoCitus(): string | null {
+export function findCitusObstacle(): string | null {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'Citus needs Linux on x64'
   if (process.getuid?.() !== 0) return 'the Citus cluster is started as root'
   if (!/^VERSION_CODENAME=bookworm$/m.test(osRelease())) return 'the Citus archive is for Debian 12'
@@ -75,7 +75,7 @@ export interface ServerOptions {
 
 /**
  * Starts a coordinator and two workers on free ports, in a temporary folder. Throws where
- * `whyNoCitus` says why.
+ * `findCitusObstacle` says why.
  */
 export async function startCitusCluster(options: ServerOptions = {}): Promise<CitusCluster> {
   const { folder, run, stop } = prepareServers(options)
@@ -88,8 +88,8 @@ export async function startCitusCluster(options: ServerOptions = {}): Promise<Ci
       ports: nodes.map(node => first + node),
       processIds: nodes.map(node => processIdOf(folder, node)),
       kill: async node => void (await run('kill', folder, String(node))),
-      startAgain: async node => void (await run('again', folder, String(node))),
-      startAnother: async () => {
+      restart: async node => void (await run('again', folder, String(node))),
+      addNode: async () => {
         const port = first + NODES
         await run('add', folder, String(NODES), String(port))
         return port
@@ -116,7 +116,7 @@ export async function startPlainServer(options: ServerOptions = {}): Promise<Pla
 }
 
 function prepareServers({ parent = tmpdir(), isFlushed = false, shards = SHARDS }: ServerOptions) {
-  const reason = whyNoCitus()
+  const reason = findCitusObstacle()
   if (reason) throw new Error(`No Citus cluster: ${reason}.`)
   const folder = mkdtempSync(join(parent, 'signalbox-citus-'))
   const settings = { CITUS_FSYNC: isFlushed ? 'on' : 'off', CITUS_SHARDS: String(shards) }

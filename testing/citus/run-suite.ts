@@ -1,6 +1,11 @@
 import { spawn } from 'node:child_process'
-import { whyNoCitus } from './cluster.ts'
-import { globalSetup, globalTeardown } from './global-setup.ts'
+import { prepareCitusTemplate } from './citus-database.ts'
+import {
+  CITUS_CLUSTER,
+  type CitusCluster,
+  findCitusObstacle,
+  startCitusCluster,
+} from './cluster.ts'
 
 /**
  * `npm run test:citus`: what only a cluster can show, and every test of a store. With arguments
@@ -18,7 +23,7 @@ const OPTIONS = [
   '--test-force-exit',
 ]
 
-const reason = whyNoCitus()
+const reason = findCitusObstacle()
 if (reason) {
   process.stdout.write(`Skipped: ${reason}.\n`)
 } else {
@@ -40,4 +45,23 @@ function runTests(files: readonly string[]): Promise<number> {
   tests.once('error', reject)
   tests.once('exit', status => resolve(status ?? 1))
   return promise
+}
+
+let cluster: CitusCluster | undefined
+
+/**
+ * One Citus cluster for all test files instead of one PostgreSQL: `createTestDatabase` hands out databases
+ * of it. Where there can be none, the suites say why and are skipped.
+ */
+async function globalSetup(): Promise<void> {
+  if (findCitusObstacle()) return
+  cluster = await startCitusCluster()
+  await prepareCitusTemplate(cluster)
+  const { connectionString, ports } = cluster
+  process.env[CITUS_CLUSTER] = JSON.stringify({ connectionString, ports })
+  process.env.SIGNALBOX_TEST_STORE_URL = connectionString
+}
+
+async function globalTeardown(): Promise<void> {
+  await cluster?.stop()
 }

@@ -2,13 +2,18 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { openStoreNodes } from '../../service/db/store-nodes.ts'
 import { insertDestination } from '../../service/delivery/destination-store.ts'
-import { GROWN_DESTINATION, GROWN_ON, GROWN_TRACKER } from '../grown-store.ts'
-import { HOT_STATEMENTS } from '../hot-statements.ts'
-import { insertTrackerWithWorkspace } from '../tracker-fixture.ts'
-import { citusStore, prepareCitusTemplate } from './citus-store.ts'
-import { type CitusAddresses, sharedCluster, startCitusCluster, whyNoCitus } from './cluster.ts'
+import { insertTrackerWithWorkspace } from '../fixtures/tracker.ts'
+import { HOT_STATEMENTS } from '../performance/hot-statements.ts'
+import { LARGE_DESTINATION, LARGE_STORE_DAY, LARGE_TRACKER } from '../performance/large-store.ts'
+import { createCitusDatabase, prepareCitusTemplate } from './citus-database.ts'
+import {
+  type CitusAddresses,
+  findCitusObstacle,
+  sharedCluster,
+  startCitusCluster,
+} from './cluster.ts'
 
-const skip = whyNoCitus() ?? false
+const skip = findCitusObstacle() ?? false
 let cluster: CitusAddresses
 let stop = async () => {}
 
@@ -30,7 +35,7 @@ after(() => stop())
 it('takes every hot statement at the owning node and through the coordinator', {
   skip,
 }, async test => {
-  const { database, connectionString } = await citusStore(test, cluster)
+  const { database, connectionString } = await createCitusDatabase(test, cluster)
   const nodes = await openStoreNodes(database, {
     connectionString,
     connectionsMax: 4,
@@ -39,18 +44,18 @@ it('takes every hot statement at the owning node and through the coordinator', {
     monotonicSeconds: () => 0,
   })
   test.after(() => nodes.close())
-  const createdAt = new Date(`${GROWN_ON}T00:00:00.000Z`)
-  const tracker = { id: GROWN_TRACKER, createdAt }
+  const createdAt = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
+  const tracker = { id: LARGE_TRACKER, createdAt }
   await insertTrackerWithWorkspace(database, tracker)
   await insertDestination(database, {
-    trackerId: GROWN_TRACKER,
-    id: GROWN_DESTINATION,
+    trackerId: LARGE_TRACKER,
+    id: LARGE_DESTINATION,
     platform: 'meta',
     config: { dataset_id: '1' },
     sealedCredential: Buffer.alloc(1),
     createdAt,
   })
-  const owner = await nodes.findNode(GROWN_TRACKER)
+  const owner = await nodes.findNode(LARGE_TRACKER)
   const refused: string[] = []
   for (const [name, statement] of Object.entries(HOT_STATEMENTS)) {
     for (const [place, node] of [

@@ -8,11 +8,11 @@ import { isStoreUnavailable } from '../../service/db/database-errors.ts'
 import { distributeTables, setStatisticsTargets } from '../../service/db/distribute-tables.ts'
 import { openStoreNodes } from '../../service/db/store-nodes.ts'
 import { probeCommit } from '../../service/ingestion/commit-probe-store.ts'
-import { insertTrackerWithWorkspace } from '../tracker-fixture.ts'
-import { citusStore, prepareCitusTemplate } from './citus-store.ts'
-import { type CitusCluster, startCitusCluster, whyNoCitus } from './cluster.ts'
+import { insertTrackerWithWorkspace } from '../fixtures/tracker.ts'
+import { createCitusDatabase, prepareCitusTemplate } from './citus-database.ts'
+import { type CitusCluster, findCitusObstacle, startCitusCluster } from './cluster.ts'
 
-const skip = whyNoCitus() ?? false
+const skip = findCitusObstacle() ?? false
 let cluster: CitusCluster
 
 before(async () => {
@@ -24,7 +24,7 @@ before(async () => {
 after(() => cluster?.stop())
 
 async function storeUnderTest(test: TestContext) {
-  const { database, connectionString } = await citusStore(test, cluster)
+  const { database, connectionString } = await createCitusDatabase(test, cluster)
   const clock = { seconds: 0 }
   const nodes = await openStoreNodes(database, {
     connectionString,
@@ -199,7 +199,7 @@ it('tells a node that is away from a statement that is wrong', { skip }, async t
     }
     for (const id of kept.slice(0, 3)) await noteUse(await nodes.findNode(id), id)
   } finally {
-    await cluster.startAgain(2)
+    await cluster.restart(2)
   }
   for (const id of trackers) await noteUse(await nodes.findNode(id), id)
 })

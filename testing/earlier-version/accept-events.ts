@@ -27,7 +27,7 @@ export interface EarlierDelivery {
 export const ACCEPT_EVENTS = readFileSync(join(import.meta.dirname, 'accept-events.sql'), 'utf8')
 
 /** The parameters of `accept-events.sql`, in its order. */
-export function acceptanceValues(events: readonly EarlierEvent[]): string[] {
+export function buildAcceptanceValues(events: readonly EarlierEvent[]): string[] {
   const sorted = events.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const withdrawals = sorted.filter(({ isWithdrawal }) => isWithdrawal)
   const plans = sorted.flatMap(event =>

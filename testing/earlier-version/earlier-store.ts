@@ -5,7 +5,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { LEDGER_UPGRADE } from '../../service/db/ledger-upgrade/upgrade-store.ts'
-import { testDatabaseUrl } from '../test-store.ts'
+import { createDatabaseFromTemplate } from '../fixtures/database.ts'
 
 const FOLDER = join(import.meta.dirname, '../../service/migrations')
 
@@ -20,8 +20,8 @@ export interface EarlierStore {
 }
 
 /** A database with the schema of version 0.5, and connections as that version opens them. */
-export async function earlierStore(test: TestContext): Promise<EarlierStore> {
-  const connectionString = await testDatabaseUrl(test, 'template0')
+export async function createEarlierStore(test: TestContext): Promise<EarlierStore> {
+  const connectionString = await createDatabaseFromTemplate(test, 'template0')
   const pool = new pg.Pool({ connectionString, max: 12, options: OPTIONS })
   pool.on('error', () => {})
   test.after(() => pool.end())

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ACCEPT_EVENTS, acceptanceValues, type EarlierEvent } from './accept-events.ts'
+import { ACCEPT_EVENTS, buildAcceptanceValues, type EarlierEvent } from './accept-events.ts'
 import type { EarlierStore } from './earlier-store.ts'
 
 const CLAIM = readFileSync(join(import.meta.dirname, 'claim-deliveries.sql'), 'utf8')
@@ -25,7 +25,7 @@ export interface DeliveryRow {
   [column: string]: unknown
 }
 
-export function emptyAcknowledged(): Acknowledged {
+export function createAcknowledged(): Acknowledged {
   return { events: new Map(), deliveries: new Map(), erased: new Set() }
 }
 
@@ -46,7 +46,7 @@ export async function accept(
   const { rows } = await pool.query({
     name: 'insert-events',
     text: ACCEPT_EVENTS,
-    values: acceptanceValues(events),
+    values: buildAcceptanceValues(events),
   })
   const old = new Set(rows.map(row => `${row.tracker_id} ${row.event_id}`))
   for (const event of events)
@@ -61,7 +61,7 @@ export async function deliver(
   known: Acknowledged,
 ): Promise<void> {
   const keys = await claim(pool, trackerId, known)
-  remember(
+  recordDeliveries(
     known,
     await pool.query(
       `update deliveries set leased_until = null, updated_at = now(),
@@ -69,7 +69,7 @@ export async function deliver(
          next_attempt_at = case when id % 4 = 3 then now() + interval '1 hour' end,
          replayable_until = case when id % 4 = 1 then now() + interval '7 days' end,
          attempt_ids = attempt_ids || gen_random_uuid(), last_error = '{"code":1}'
-       where ${AMONG} and leased_until is not null and id % 10 <> 9 returning *`,
+       where ${MATCHING_KEYS} and leased_until is not null and id % 10 <> 9 returning *`,
       keys,
     ),
   )
@@ -87,17 +87,17 @@ async function claim(pool: EarlierStore['pool'], trackerId: string, known: Ackno
       values: [trackerId, trackerId, new Date(), 20, 60, ['queued', 'retrying', 'sent']],
     })
     const keys = [trackerId, rows.map(row => row.event_id), rows.map(row => row.id)]
-    const claimed = await client.query(`select * from deliveries where ${AMONG}`, keys)
+    const claimed = await client.query(`select * from deliveries where ${MATCHING_KEYS}`, keys)
     await client.query('commit')
     isBroken = false
-    remember(known, claimed)
+    recordDeliveries(known, claimed)
     return keys
   } finally {
     client.release(isBroken)
   }
 }
 
-const AMONG = `tracker_id = $1 and (event_id, id) in (
+const MATCHING_KEYS = `tracker_id = $1 and (event_id, id) in (
   select * from unnest($2::text[], $3::integer[]))`
 
 /** Takes a tracker's failures up again, as a replay of version 0.5 does. */
@@ -106,7 +106,7 @@ export async function replay(
   { trackerId, limit }: { trackerId: string; limit: number },
   known: Acknowledged,
 ): Promise<void> {
-  remember(
+  recordDeliveries(
     known,
     await pool.query(
       `with failed as (
@@ -189,17 +189,17 @@ export async function expire(
 
 /** Reads every delivery there is into what is known. */
 export async function rememberDeliveries({ pool }: EarlierStore, known: Acknowledged) {
-  remember(known, await pool.query('select * from deliveries'))
+  recordDeliveries(known, await pool.query('select * from deliveries'))
 }
 
-function remember(known: Acknowledged, { rows }: { rows: DeliveryRow[] }): void {
+function recordDeliveries(known: Acknowledged, { rows }: { rows: DeliveryRow[] }): void {
   for (const row of rows) known.deliveries.set(deliveryKey(row), row)
 }
 
 const PAUSE_MILLISECONDS = 50
 
 /** Repeats an act until the version gate refuses it; any other failure is one of the test. */
-export async function untilRefused(
+export async function repeatUntilRefused(
   signal: AbortSignal,
   act: (times: number) => Promise<unknown>,
 ): Promise<number> {

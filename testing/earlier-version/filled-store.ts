@@ -2,17 +2,25 @@ import { hash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Database, openDatabase } from '../../service/db/database.ts'
 import type { EarlierEvent } from './accept-events.ts'
-import { addPayloadDay, addTrackers, type EarlierStore, earlierStore } from './earlier-store.ts'
+import {
+  addPayloadDay,
+  addTrackers,
+  createEarlierStore,
+  type EarlierStore,
+} from './earlier-store.ts'
 import {
   accept,
+  createAcknowledged,
   deliver,
-  emptyAcknowledged,
   rememberDeliveries,
   replay,
 } from './earlier-writers.ts'
 
 /** Connections of this version, with the time that a migration needs. */
-export function openNew(test: TestContext, { connectionString }: EarlierStore): Database {
+export function openUpgradedDatabase(
+  test: TestContext,
+  { connectionString }: EarlierStore,
+): Database {
   const database = openDatabase({
     connectionString,
     connectionsMax: 6,
@@ -25,21 +33,21 @@ export function openNew(test: TestContext, { connectionString }: EarlierStore): 
 }
 
 export const TRACKER = '0190aaaa-0000-7000-8000-000000000001'
-export const OTHER = '0190aaaa-0000-7000-8000-000000000002'
-export const OLD = '0190aaaa-0000-7000-8000-000000000003'
+export const OTHER_TRACKER = '0190aaaa-0000-7000-8000-000000000002'
+export const OLD_TRACKER = '0190aaaa-0000-7000-8000-000000000003'
 export const STORED_AT = new Date('2026-11-21T12:00:00.000Z')
-export const ERASED = hash('sha256', 'erased@example.com')
+export const ERASED_DIGEST = hash('sha256', 'erased@example.com')
 const STATUSES = ['queued', 'queued', 'queued', 'skipped:consent'] as const
 const HOUR_MILLISECONDS = 3_600_000
 
 /** The n-th event of a tracker; its delivery has the same number. */
-export function earlierEvent(trackerId: string, n: number): EarlierEvent {
+export function createEarlierEvent(trackerId: string, n: number): EarlierEvent {
   return {
     trackerId,
     eventId: `event-${n}`,
     createdAt: new Date(STORED_AT.getTime() - (n % 240) * HOUR_MILLISECONDS - n),
     visitorId: `visitor-${n % 500}`,
-    email: n % 100 === 7 ? ERASED : hash('sha256', `${n}@example.com`),
+    email: n % 100 === 7 ? ERASED_DIGEST : hash('sha256', `${n}@example.com`),
     deliveries: [
       { id: n, destinationId: trackerId, status: STATUSES[n % STATUSES.length] as string },
     ],
@@ -53,13 +61,13 @@ export function numbers(from: number, count: number): number[] {
 }
 
 /** Three trackers with a thousand events each, in every state that a delivery can have. */
-export async function filledStore(test: TestContext) {
-  const store = await earlierStore(test)
-  const known = emptyAcknowledged()
-  await addTrackers(store, [TRACKER, OTHER, OLD])
+export async function createFilledStore(test: TestContext) {
+  const store = await createEarlierStore(test)
+  const known = createAcknowledged()
+  await addTrackers(store, [TRACKER, OTHER_TRACKER, OLD_TRACKER])
   for (const day of ['2026-11-19', '2026-11-20', '2026-11-21']) await addPayloadDay(store, day)
-  for (const trackerId of [TRACKER, OTHER, OLD]) {
-    const events = numbers(1, 1_000).map(n => earlierEvent(trackerId, n))
+  for (const trackerId of [TRACKER, OTHER_TRACKER, OLD_TRACKER]) {
+    const events = numbers(1, 1_000).map(n => createEarlierEvent(trackerId, n))
     await accept(store, events, known)
     for (let claims = 0; claims < 15; claims += 1) await deliver(store, trackerId, known)
     await replay(store, { trackerId, limit: 20 }, known)

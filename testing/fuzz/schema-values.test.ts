@@ -3,9 +3,9 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { check } from '../../contract/assert-documented.ts'
 import { jsonPointer } from '../../contract/document-checks.ts'
-import { documentOperations } from './document-operations.ts'
-import { edgeValues, memberPlaces } from './edge-values.ts'
-import { schemaValues } from './schema-values.ts'
+import { boundaryValues, listMembers } from './boundary-values.ts'
+import { documentOperations } from './openapi-operations.ts'
+import { arbitrarySchemaValue } from './schema-values.ts'
 
 const SAMPLES = { numRuns: 200, seed: 1 }
 const writing = documentOperations.filter(({ body }) => body !== null)
@@ -19,7 +19,7 @@ function bodyPointer(address: readonly [string, string] | null): string {
 it('makes bodies that the document allows, for every operation that reads one', () => {
   assert.ok(writing.length >= 5)
   for (const { operationId, address, body } of writing) {
-    for (const value of fc.sample(schemaValues(body ?? {}), SAMPLES)) {
+    for (const value of fc.sample(arbitrarySchemaValue(body ?? {}), SAMPLES)) {
       const faults = check(bodyPointer(address), value)
       assert.deepEqual(faults, [], `${operationId}: ${JSON.stringify(value)}`)
     }
@@ -28,12 +28,12 @@ it('makes bodies that the document allows, for every operation that reads one', 
 
 it('knows values at and beyond the limits of members, for each operation that reads some', () => {
   for (const { operationId, body } of writing) {
-    const edges = memberPlaces(body ?? {}).flatMap(({ schema }) => edgeValues(schema))
+    const edges = listMembers(body ?? {}).flatMap(({ schema }) => boundaryValues(schema))
     assert.ok(edges.length > 0, operationId)
   }
 })
 
 it('makes what it can of a keyword that it does not know', () => {
-  const [value] = fc.sample(schemaValues({ not: {} }), SAMPLES)
+  const [value] = fc.sample(arbitrarySchemaValue({ not: {} }), SAMPLES)
   assert.notEqual(value, undefined)
 })

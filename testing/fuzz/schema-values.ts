@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { resolved, type Schema } from './document-operations.ts'
+import { resolveReference, type Schema } from './openapi-operations.ts'
 
 /** What a member of this name usually holds, beyond what its schema can say. */
-export type Meanings = Readonly<Record<string, fc.Arbitrary<unknown>>>
+export type RealisticValues = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
 const DEPTH_MAX = 8
 const INTEGER_MAX = 2_147_483_647
@@ -13,28 +13,32 @@ const ITEMS_MAX = 4
  * there, because a valid request has to make sense as well: no schema says when an event may have
  * happened. Keywords that are unknown here are passed over, which makes the value nearly valid.
  */
-export function schemaValues(
+export function arbitrarySchemaValue(
   given: Schema,
-  meanings: Meanings = {},
+  meanings: RealisticValues = {},
   depth = 0,
 ): fc.Arbitrary<unknown> {
-  const schema = resolved(given)
+  const schema = resolveReference(given)
   if (depth > DEPTH_MAX) return fc.constant(null)
   if ('const' in schema) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
-  const within = (inner: Schema) => schemaValues(inner, meanings, depth + 1)
+  const within = (inner: Schema) => arbitrarySchemaValue(inner, meanings, depth + 1)
   const variants: Schema[] | undefined = schema.oneOf ?? schema.anyOf
   if (variants) return fc.oneof(...variants.map(within))
   const types: string[] = [schema.type ?? 'anything'].flat()
   return fc.oneof(...types.map(type => valuesOfType(type, schema, { within, meanings })))
 }
 
-interface Grounds {
+interface GeneratorContext {
   within: (inner: Schema) => fc.Arbitrary<unknown>
-  meanings: Meanings
+  meanings: RealisticValues
 }
 
-function valuesOfType(type: string, schema: Schema, grounds: Grounds): fc.Arbitrary<unknown> {
+function valuesOfType(
+  type: string,
+  schema: Schema,
+  grounds: GeneratorContext,
+): fc.Arbitrary<unknown> {
   switch (type) {
     case 'string':
       return texts(schema)
@@ -83,9 +87,9 @@ const FORMATS: Record<string, fc.Arbitrary<string>> = {
   email: fc.emailAddress(),
 }
 
-function objects(schema: Schema, { within, meanings }: Grounds): fc.Arbitrary<unknown> {
+function objects(schema: Schema, { within, meanings }: GeneratorContext): fc.Arbitrary<unknown> {
   const members = Object.entries<Schema>(schema.properties ?? {}).map(([name, member]) => {
-    const { enum: words, const: word } = resolved(member)
+    const { enum: words, const: word } = resolveReference(member)
     const meaning = words === undefined && word === undefined ? meanings[name] : undefined
     const values = within(member)
     return [name, meaning ? fc.oneof({ weight: 9, arbitrary: meaning }, values) : values] as const

@@ -8,7 +8,7 @@ import { registerInputTools, STATE_CODEC } from './input-tools.ts'
  * prompts of theirs. Each scenario's description says what it wants; this is written after those.
  * Tools that would have to ask the client are left out (`expected-failures.ts`).
  */
-export function fixtureServer(era: McpEra): McpServer {
+export function createFixtureServer(era: McpEra): McpServer {
   const isOld = era === 2025
   const server = new McpServer(
     { name: 'conformance-fixture', version: '1.0.0' },

@@ -17,7 +17,7 @@ const STEP_MILLISECONDS = 20
 /** The suites' tools that answer by themselves. */
 export function registerFixtureTools(server: McpServer): void {
   registerContentTools(server)
-  registerTalkingTools(server)
+  registerNotifyingTools(server)
   server.registerTool('test_error_handling', { description: 'Fails.' }, async () => {
     throw new Error('This tool intentionally returns an error for testing')
   })
@@ -62,7 +62,7 @@ function registerContentTools(server: McpServer): void {
 }
 
 /** Tools that say something before they answer. */
-function registerTalkingTools(server: McpServer): void {
+function registerNotifyingTools(server: McpServer): void {
   const words = ['Tool execution started', 'Tool processing data', 'Tool execution completed']
   for (const name of ['test_tool_with_logging', 'test_logging_tool']) {
     server.registerTool(

@@ -32,12 +32,12 @@ type Question = keyof typeof QUESTIONS
 
 /** Tools and a prompt that need the client's input before they answer (2026-07-28). */
 export function registerInputTools(server: McpServer): void {
-  asking(server, 'elicitation', ['user_name'], false)
-  asking(server, 'sampling', ['capital_question'], false)
-  asking(server, 'list_roots', ['client_roots'], false)
-  asking(server, 'request_state', ['confirm'], true)
-  asking(server, 'tampered_state', ['confirm'], true)
-  asking(server, 'multiple_inputs', ['user_name', 'greeting', 'client_roots'], true)
+  registerQuestionTool(server, 'elicitation', ['user_name'], false)
+  registerQuestionTool(server, 'sampling', ['capital_question'], false)
+  registerQuestionTool(server, 'list_roots', ['client_roots'], false)
+  registerQuestionTool(server, 'request_state', ['confirm'], true)
+  registerQuestionTool(server, 'tampered_state', ['confirm'], true)
+  registerQuestionTool(server, 'multiple_inputs', ['user_name', 'greeting', 'client_roots'], true)
   registerCapabilityTools(server)
   registerRounds(server)
   const name = 'test_input_required_result_prompt'
@@ -48,7 +48,12 @@ export function registerInputTools(server: McpServer): void {
 }
 
 /** A tool that asks some questions at once and answers when all of them are answered. */
-function asking(server: McpServer, name: string, asked: Question[], hasState: boolean): void {
+function registerQuestionTool(
+  server: McpServer,
+  name: string,
+  asked: Question[],
+  hasState: boolean,
+): void {
   const tool = `test_input_required_result_${name}`
   server.registerTool(tool, { description: 'Asks first.' }, async (ctx: ServerContext) => {
     const isWhole = asked.every(question => isAnswered(ctx, question))

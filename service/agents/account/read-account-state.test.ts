@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { AccountState } from '@signalbox/contract/agents/account.ts'
 import {
-  adAccountOf,
-  adAccountUnderTest,
-  assertShape,
-} from '../../../testing/ad-account-under-test.ts'
+  assertMatchesSchema,
+  createAdAccountFixture,
+  startAdAccountFixture,
+} from '../../../testing/fixtures/ad-account.ts'
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { readAccountState } from './read-account-state.ts'
 
 it('returns the credential, its permissions, the policy and the entities', async test => {
-  const { service, principal, workspaceId, adAccountId } = await adAccountUnderTest(test)
+  const { service, principal, workspaceId, adAccountId } = await startAdAccountFixture(test)
   const { database, clock } = service
   const state = await readAccountState({ database, now: clock.now }, principal)
-  assertShape(AccountState, state)
+  assertMatchesSchema(AccountState, state)
   const { entities, policy, ...rest } = state
   assert.deepEqual(rest, {
     workspace: { id: workspaceId, name: 'Test' },
@@ -33,7 +33,7 @@ it('returns the credential, its permissions, the policy and the entities', async
 })
 
 it('returns a hostile name unchanged, as data', async test => {
-  const { service, principal, adAccountId } = await adAccountUnderTest(test)
+  const { service, principal, adAccountId } = await startAdAccountFixture(test)
   const { database, clock } = service
   const context = { database, now: clock.now }
   const [, campaign] = (await readAccountState(context, principal)).entities
@@ -49,14 +49,14 @@ it('returns a hostile name unchanged, as data', async test => {
 })
 
 it('excludes campaigns and pending actions of other ad accounts', async test => {
-  const ours = await adAccountUnderTest(test)
+  const ours = await startAdAccountFixture(test)
   const { service } = ours
-  const theirs = await adAccountOf(service, await service.newTracker())
+  const theirs = await createAdAccountFixture(service, await service.newTracker())
   for (const account of [ours, theirs]) {
     await storePending(account, { at: service.clock.now(), count: 1 })
   }
   await storePending(theirs, { at: service.clock.now(), count: 2 })
-  const sibling = await adAccountOf(service, ours.tracker)
+  const sibling = await createAdAccountFixture(service, ours.tracker)
   await storePending(sibling, { at: service.clock.now(), count: 5 })
   const context = { database: service.database, now: service.clock.now }
   const [state, other] = [
@@ -69,18 +69,18 @@ it('excludes campaigns and pending actions of other ad accounts', async test => 
 })
 
 it('does not count expired approvals as pending', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   const { service, principal } = account
   const context = { database: service.database, now: service.clock.now }
   await storePending(account, { at: service.clock.now(), count: 1 })
-  service.clock.forward(72 * 3_600 - 1)
+  service.clock.advance(72 * 3_600 - 1)
   assert.equal((await readAccountState(context, principal)).pending_actions, 1)
-  service.clock.forward(1)
+  service.clock.advance(1)
   assert.equal((await readAccountState(context, principal)).pending_actions, 0)
 })
 
 it('returns no entities for an ad account without campaigns', async test => {
-  const { service, principal } = await adAccountUnderTest(test)
+  const { service, principal } = await startAdAccountFixture(test)
   const { database, clock } = service
   await database.query.deleteFrom('ad_entities').execute()
   const state = await readAccountState({ database, now: clock.now }, principal)
@@ -88,13 +88,13 @@ it('returns no entities for an ad account without campaigns', async test => {
 })
 
 it('returns 403 without the permission to read', async test => {
-  const { service, principal } = await adAccountUnderTest(test)
+  const { service, principal } = await startAdAccountFixture(test)
   const context = { database: service.database, now: service.clock.now }
   const blind = { ...principal, permissions: [] }
   await assert.rejects(readAccountState(context, blind), { name: 'Refusal', status: 403 })
 })
 
-type Account = Awaited<ReturnType<typeof adAccountUnderTest>>
+type Account = Awaited<ReturnType<typeof startAdAccountFixture>>
 
 /** A batch with actions that are pending for 72 hours. */
 async function storePending(

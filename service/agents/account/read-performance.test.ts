@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Performance } from '@signalbox/contract/agents/account.ts'
 import {
-  type AdAccountUnderTest,
-  adAccountOf,
-  adAccountUnderTest,
-  assertShape,
-} from '../../../testing/ad-account-under-test.ts'
-import { samplePurchase } from '../../../testing/sample-purchase.ts'
+  type AdAccountFixture,
+  assertMatchesSchema,
+  createAdAccountFixture,
+  startAdAccountFixture,
+} from '../../../testing/fixtures/ad-account.ts'
+import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { bindDestination } from '../../delivery/destination-store.ts'
 import { provisionDestination } from '../../provisioning/provision-tracker.ts'
 import { saveReport } from '../../reports/reconciliation-store.ts'
 import { EVENTS_READ_MAX, type PerformanceContext, readPerformance } from './read-performance.ts'
 
 it('returns stored and accepted events by name and currency', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   await submitAll(account, [
     { event_id: '1', value_data: { value: '19.95', currency: 'EUR' } },
     { event_id: '2', value_data: { value: '0.10', currency: 'eur' } },
@@ -25,7 +25,7 @@ it('returns stored and accepted events by name and currency', async test => {
   await account.service.deliver()
   await submitAll(account, [{ event_id: '6', value_data: undefined }])
   const performance = await read(account)
-  assertShape(Performance, performance)
+  assertMatchesSchema(Performance, performance)
   assert.deepEqual(
     [performance.ad_account_id, performance.since, performance.until],
     [account.adAccountId, '2026-11-15', '2026-11-21'],
@@ -44,7 +44,7 @@ it('returns stored and accepted events by name and currency', async test => {
 })
 
 it('counts a late event on its own day, and excludes earlier days', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   const times = {
     before: '2026-11-19T23:59:59Z',
     first: '2026-11-20T00:00:00Z',
@@ -67,7 +67,7 @@ it('counts a late event on its own day, and excludes earlier days', async test =
 })
 
 it('counts test events as stored but not accepted, and no lifecycle events', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   const { service, tracker } = account
   await service.database.query
     .updateTable('destinations')
@@ -88,7 +88,7 @@ it('counts test events as stored but not accepted, and no lifecycle events', asy
 })
 
 it('counts an event accepted by two destinations of a tracker once', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   await addDestination(account)
   await submitAll(account, [{ event_id: '1' }, { event_id: '2' }])
   await account.service.deliver()
@@ -97,7 +97,7 @@ it('counts an event accepted by two destinations of a tracker once', async test 
 })
 
 it('returns counts of the platform by day and dataset', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   const { destinationId } = account.tracker
   const twin = await addDestination(account, destinationId)
   const other = await addDestination(account)
@@ -116,10 +116,10 @@ it('returns counts of the platform by day and dataset', async test => {
 })
 
 it('excludes events and reports of other workspaces and ad accounts', async test => {
-  const ours = await adAccountUnderTest(test)
+  const ours = await startAdAccountFixture(test)
   const { service } = ours
-  const theirs = await adAccountOf(service, await service.newTracker())
-  const { adAccountId: second } = await adAccountOf(service, ours.tracker)
+  const theirs = await createAdAccountFixture(service, await service.newTracker())
+  const { adAccountId: second } = await createAdAccountFixture(service, ours.tracker)
   await submitAll(ours, [{ event_id: 'ours' }])
   await submitAll(theirs, [{ event_id: 'theirs', event_name: 'Theirs' }])
   await service.deliver()
@@ -141,13 +141,13 @@ it('excludes events and reports of other workspaces and ad accounts', async test
 })
 
 it('returns empty figures for an ad account without events', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   const { ledger, platform } = await read(account)
   assert.deepEqual([ledger.events, platform.events, platform.days_reported], [[], [], 0])
 })
 
 it('combines rare event names, with their accepted events', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   const names = Array.from({ length: 102 }, (_, index) => `Name ${index + 1_000}`)
   await submitAll(
     account,
@@ -167,9 +167,9 @@ it('combines rare event names, with their accepted events', async test => {
 })
 
 it('starts on a later day for a busy ad account, and explains it', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   for (let day = 0; day < 3; day += 1) {
-    if (day > 0) account.service.clock.forward(2 * 86_400)
+    if (day > 0) account.service.clock.advance(2 * 86_400)
     await submitAll(account, [{ event_id: `${day}-a` }, { event_id: `${day}-b` }])
   }
   const begin = async (eventsReadMax: number) => {
@@ -185,7 +185,7 @@ it('starts on a later day for a busy ad account, and explains it', async test =>
 })
 
 it('returns 422 naming invalid and unknown arguments', async test => {
-  const account = await adAccountUnderTest(test)
+  const account = await startAdAccountFixture(test)
   for (const days of [0, 91, 1.5, -1, '7', null, [7], 1e9]) {
     await assertRefused(account, { days }, ['days'])
   }
@@ -198,7 +198,7 @@ it('returns 422 naming invalid and unknown arguments', async test => {
 })
 
 it('returns 403 without the permission to read', async test => {
-  const { service, principal } = await adAccountUnderTest(test)
+  const { service, principal } = await startAdAccountFixture(test)
   const context = { database: service.database, now: service.clock.now }
   const withoutPermission = { ...principal, permissions: [] }
   await assert.rejects(readPerformance(context, withoutPermission, {}), {
@@ -216,7 +216,7 @@ const LIFECYCLE = {
 }
 
 function read(
-  { service, principal }: Pick<AdAccountUnderTest, 'service' | 'principal'>,
+  { service, principal }: Pick<AdAccountFixture, 'service' | 'principal'>,
   input: unknown = {},
   changes: Partial<PerformanceContext> = {},
 ) {
@@ -224,7 +224,7 @@ function read(
   return readPerformance(context, principal, input)
 }
 
-async function assertRefused(account: AdAccountUnderTest, input: unknown, fields: string[]) {
+async function assertRefused(account: AdAccountFixture, input: unknown, fields: string[]) {
   await assert.rejects(read(account, input), error => {
     const { status, errors } = error as { status: number; errors: object }
     assert.deepEqual([status, Object.keys(errors).toSorted()], [422, fields])
@@ -233,7 +233,7 @@ async function assertRefused(account: AdAccountUnderTest, input: unknown, fields
 }
 
 async function submitAll(
-  { submit }: AdAccountUnderTest,
+  { submit }: AdAccountFixture,
   changes: readonly Record<string, unknown>[],
 ): Promise<void> {
   const replies = await Promise.all(changes.map(change => submit(samplePurchase(change))))
@@ -242,7 +242,7 @@ async function submitAll(
 
 /** Adds a destination of the tracker for the ad account, optionally with a shared dataset. */
 async function addDestination(
-  { service, tracker: { trackerId }, adAccountId }: AdAccountUnderTest,
+  { service, tracker: { trackerId }, adAccountId }: AdAccountFixture,
   sharedDatasetOf?: string,
 ): Promise<string> {
   const { database, clock, delivery } = service
@@ -268,7 +268,7 @@ interface ReportInput {
   status?: 'explained' | 'unavailable'
 }
 
-function report({ service, tracker: { trackerId } }: AdAccountUnderTest, input: ReportInput) {
+function report({ service, tracker: { trackerId } }: AdAccountFixture, input: ReportInput) {
   const { destinationId, day, meta, accepted = {}, status = 'explained' } = input
   const bucket = { count: 0, basis: 'measured', explanation: 'None.' } as const
   return saveReport(service.database, {

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { IngestionVerification } from '@signalbox/contract/agents/account.ts'
 import {
-  type AdAccountUnderTest,
-  adAccountOf,
-  adAccountUnderTest,
-  assertShape,
-} from '../../../testing/ad-account-under-test.ts'
-import { addAdAccount } from '../../../testing/people-under-test.ts'
+  type AdAccountFixture,
+  assertMatchesSchema,
+  createAdAccountFixture,
+  startAdAccountFixture,
+} from '../../../testing/fixtures/ad-account.ts'
+import { addAdAccount } from '../../../testing/fixtures/people.ts'
 import { verifySignalIngestion } from './verify-ingestion.ts'
 
 it('stores one event for each tracker of the ad account, once', async test => {
-  const ours = await adAccountUnderTest(test)
-  await adAccountOf(ours.service, await ours.service.newTracker())
+  const ours = await startAdAccountFixture(test)
+  await createAdAccountFixture(ours.service, await ours.service.newTracker())
   const { trackerId } = ours.tracker
   const first = await verify(ours)
-  assertShape(IngestionVerification, first)
+  assertMatchesSchema(IngestionVerification, first)
   const expected = { tracker_id: trackerId, event_id: 'signal-verification', is_stored: true }
   assert.deepEqual(first.verifications, [{ ...expected, duplicate: false }])
   assert.deepEqual((await verify(ours)).verifications, [{ ...expected, duplicate: true }])
@@ -25,7 +25,7 @@ it('stores one event for each tracker of the ad account, once', async test => {
 })
 
 it('reads the stored event back', async test => {
-  const ours = await adAccountUnderTest(test)
+  const ours = await startAdAccountFixture(test)
   const lost = async () => ({ eventId: 'signal-verification', isDuplicate: false })
   const { verifications } = await verify(ours, lost)
   assert.deepEqual(
@@ -35,7 +35,7 @@ it('reads the stored event back', async test => {
 })
 
 it('verifies nothing for an ad account without a tracker, and explains it', async test => {
-  const ours = await adAccountUnderTest(test)
+  const ours = await startAdAccountFixture(test)
   const adAccountId = await addAdAccount(ours.service, ours.workspaceId, 'Alone')
   const answer = await verify({ ...ours, principal: { ...ours.principal, adAccountId } })
   assert.deepEqual(answer.verifications, [])
@@ -43,7 +43,7 @@ it('verifies nothing for an ad account without a tracker, and explains it', asyn
 })
 
 it('returns 403 without the permission to read', async test => {
-  const ours = await adAccountUnderTest(test)
+  const ours = await startAdAccountFixture(test)
   const principal = { ...ours.principal, permissions: [] }
   await assert.rejects(verify({ ...ours, principal }), { name: 'Refusal', status: 403 })
 })
@@ -52,14 +52,14 @@ type Verified = { eventId: string; isDuplicate: boolean }
 
 /** Uses the same group commit as the server. */
 function verify(
-  { service, principal }: AdAccountUnderTest,
+  { service, principal }: AdAccountFixture,
   verifyTracker = (trackerId: string) => verifiedOverHttp(service, trackerId),
 ) {
   return verifySignalIngestion({ database: service.database, verifyTracker }, principal)
 }
 
 async function verifiedOverHttp(
-  { request, tracker }: AdAccountUnderTest['service'],
+  { request, tracker }: AdAccountFixture['service'],
   trackerId: string,
 ): Promise<Verified> {
   assert.equal(trackerId, tracker.trackerId)

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ApprovalQueue, QueuedBatchAnswer } from '@signalbox/contract/agents/approvals.ts'
 import { Ajv } from 'ajv'
-import { agentStage, ENTITIES, memberOf, propose, setPolicy } from '../../../testing/agent-stage.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import {
+  createAgentFixture,
+  createFixtureMember,
+  ENTITIES,
+  propose,
+  setPolicy,
+} from '../../../testing/fixtures/agents.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 import { BATCHES_PER_PAGE, readApprovalQueue, readQueuedBatch } from './approval-queue.ts'
@@ -16,15 +22,15 @@ const fitsQueue = ajv.compile(ApprovalQueue)
 const fitsAnswer = ajv.compile(QueuedBatchAnswer)
 
 it('returns pages of pending batches of the workspace, oldest first', async test => {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database)
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database)
   await setPolicy(stage, 'ask')
-  const other = await agentStage(database)
+  const other = await createAgentFixture(database)
   await propose(other, RAISE)
   const ids: number[] = []
   for (let number = 0; number <= BATCHES_PER_PAGE; number += 1) {
     ids.push((await propose(stage, number % 2 === 0 ? RAISE : PAUSE)).batchId)
-    stage.clock.forward(60)
+    stage.clock.advance(60)
   }
   const request = { person: stage.owner, workspaceId: stage.workspaceId }
   const body = { decision: 'reject', reason: 'No.' }
@@ -49,8 +55,8 @@ it('returns pages of pending batches of the workspace, oldest first', async test
 })
 
 it('tells the reader whether they may decide, and why not', async test => {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database)
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database)
   const { workspaceId, context } = stage
   await setPolicy(stage, 'ask')
   const { batchId } = await propose(stage, RAISE)
@@ -64,14 +70,14 @@ it('tells the reader whether they may decide, and why not', async test => {
   assert.deepEqual([batch.currency, batch.ad_account_name], ['EUR', 'Shop EU'])
   assert.equal(batch.responsible, 'Ada Example')
   assert.match(String((await readAs(stage.responsible)).may_not_reason), /your own credential/)
-  const member = await memberOf(stage, 'member')
+  const member = await createFixtureMember(stage, 'member')
   assert.match(String((await readAs(member)).may_not_reason), /admins can decide/)
-  stage.clock.forward(72 * 3_600)
+  stage.clock.advance(72 * 3_600)
   assert.match(String((await readAs()).may_not_reason), /approval period has ended/)
   const request = { person: stage.owner, workspaceId, batchId }
   await decideActions(context, request, { decision: 'approve', reason: 'Now.' })
   assert.match(String((await readAs()).may_not_reason), /no pending actions/)
-  const stranger = await agentStage(database)
+  const stranger = await createAgentFixture(database)
   await assert.rejects(
     readQueuedBatch(context, { ...request, person: stranger.owner }),
     error => error instanceof Refusal && error.status === 404,
@@ -79,8 +85,8 @@ it('tells the reader whether they may decide, and why not', async test => {
 })
 
 it('lists stale actions, whose entity changed since the proposal', async test => {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database)
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database)
   const { adAccountId, otherAccountId, workspaceId, context, clock } = stage
   await setPolicy(stage, 'ask')
   const { batchId, actionIds } = await propose(stage, RAISE, PAUSE)

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import {
-  type AgentStage,
-  agentStage,
+  type AgentFixture,
+  buildProposal,
+  createAgentFixture,
+  createFixtureMember,
   ENTITIES,
-  entityNow,
-  memberOf,
-  principalOf,
-  proposalOf,
   propose,
+  readCurrentEntity,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { entriesOf } from '../../../testing/audit-entries.ts'
-import { eventually } from '../../../testing/program-under-test.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { eventually } from '../../../testing/fixtures/program.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { changeConnectionAdAccount, revokeWorkspaceConnection } from '../../oauth/connections.ts'
 import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
@@ -28,15 +28,18 @@ import { decideActions } from './decide-actions.ts'
 const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 const REJECT = { decision: 'reject', reason: 'Not this week.' } as const
 
-async function stageInAskMode(test: TestContext, options?: Parameters<typeof agentStage>[1]) {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database, options)
+async function stageInAskMode(
+  test: TestContext,
+  options?: Parameters<typeof createAgentFixture>[1],
+) {
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database, options)
   await setPolicy(stage, 'ask')
   return stage
 }
 
 function decide(
-  { context, workspaceId, owner }: AgentStage,
+  { context, workspaceId, owner }: AgentFixture,
   batchId: unknown,
   { person = owner, body = APPROVE }: { person?: CurrentPerson; body?: unknown } = {},
 ) {
@@ -66,7 +69,7 @@ it('executes on approval, ends the action on rejection, and stores the decision'
     [second, 'rejected', null, REJECT.reason],
   )
   assert.equal(rejected?.decidedBy, stage.responsible.userId)
-  const told = await entriesOf(stage.database, stage.workspaceId)
+  const told = await readAuditEntries(stage.database, stage.workspaceId)
   assert.deepEqual(
     told.slice(-2).map(({ action, actor, subject }) => [action, actor.id, subject.id]),
     [
@@ -85,12 +88,12 @@ it('approves without execution in suggest_only', async test => {
   const [action] = await decide(stage, batchId)
   assert.equal(action?.status, 'approved_without_execution')
   assert.equal(action.executionStartedAt, null)
-  assert.equal((await entityNow(stage, 1)).version, 1)
+  assert.equal((await readCurrentEntity(stage, 1)).version, 1)
 })
 
 it('returns 404 for a proposal of another workspace, and for an invalid ID', async test => {
   const stage = await stageInAskMode(test)
-  const other = await agentStage(stage.database)
+  const other = await createAgentFixture(stage.database)
   const { batchId } = await propose(other, RAISE)
   for (const id of [batchId, 0, 'x', 2 ** 40, undefined]) {
     await assert.rejects(decide(stage, id), isRefusal(404))
@@ -101,18 +104,18 @@ it('returns 404 for a proposal of another workspace, and for an invalid ID', asy
 it('returns 403 for a member, and for the proposer if there is another owner', async test => {
   const stage = await stageInAskMode(test)
   const { batchId } = await propose(stage, RAISE)
-  const member = await memberOf(stage, 'member')
+  const member = await createFixtureMember(stage, 'member')
   await assert.rejects(decide(stage, batchId, { person: member }), isRefusal(403, /role/))
   const own = { person: stage.responsible }
   await assert.rejects(decide(stage, batchId, own), isRefusal(403, /your own credential/))
-  const admin = await memberOf(stage, 'admin')
+  const admin = await createFixtureMember(stage, 'admin')
   const [action] = await decide(stage, batchId, { person: admin })
   assert.equal(action?.status, 'executing')
 })
 
 it('lets the only owner approve a proposal of their own credential', async test => {
   const stage = await stageInAskMode(test, { isAlone: true })
-  await memberOf(stage, 'admin')
+  await createFixtureMember(stage, 'admin')
   const { batchId } = await propose(stage, RAISE)
   const [action] = await decide(stage, batchId)
   assert.equal(action?.status, 'executing')
@@ -145,7 +148,7 @@ it('returns 422 naming every invalid field, and each action of another proposal'
 
 it('accepts one of two concurrent decisions and returns 409 to the other', async test => {
   const stage = await stageInAskMode(test)
-  const person = await memberOf(stage, 'admin')
+  const person = await createFixtureMember(stage, 'admin')
   for (let round = 0; round < 5; round += 1) {
     const { batchId, actionIds } = await propose(stage, PAUSE, RAISE)
     const answers = await Promise.allSettled([
@@ -156,15 +159,15 @@ it('accepts one of two concurrent decisions and returns 409 to the other', async
     const [refused] = answers.filter(answer => answer.status === 'rejected')
     assert.equal(accepted?.value.length, 2)
     assert.equal(refused?.reason.status, 409)
-    const entries = await entriesOf(stage.database, stage.workspaceId)
+    const entries = await readAuditEntries(stage.database, stage.workspaceId)
     const ofFirst = entries.filter(({ subject }) => subject.id === String(actionIds[0]))
     assert.equal(ofFirst.filter(({ subject }) => subject.type === 'action').length, 2)
   }
 })
 
 /** Changes after the proposal, and the resulting status and outcome of an approval. */
-const ENDINGS: Record<string, [(stage: AgentStage) => Promise<unknown>, string, string]> = {
-  'after 72 hours': [async stage => stage.clock.forward(72 * 3_600), 'rejected', 'expired'],
+const ENDINGS: Record<string, [(stage: AgentFixture) => Promise<unknown>, string, string]> = {
+  'after 72 hours': [async stage => stage.clock.advance(72 * 3_600), 'rejected', 'expired'],
   'of a changed entity': [changeName, 'rejected', 'stale'],
   'of a revoked token': [
     // The database has one token.
@@ -190,12 +193,12 @@ const ENDINGS: Record<string, [(stage: AgentStage) => Promise<unknown>, string, 
   ],
 }
 
-function changeName({ database, adAccountId, clock }: AgentStage) {
+function changeName({ database, adAccountId, clock }: AgentFixture) {
   const place = { adAccountId, ...ENTITIES[1] }
   return applyExternalChange(database, place, { name: 'Winter', at: clock.now() })
 }
 
-function ownerOf({ owner: person, workspaceId }: AgentStage) {
+function ownerOf({ owner: person, workspaceId }: AgentFixture) {
   return { person, workspaceId }
 }
 
@@ -207,7 +210,7 @@ for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
     const [action] = await decide(stage, batchId)
     assert.deepEqual([action?.status, action?.outcome], [status, outcome])
     assert.equal(action?.decidedBy, null)
-    const [entry] = (await entriesOf(stage.database, stage.workspaceId)).slice(-1)
+    const [entry] = (await readAuditEntries(stage.database, stage.workspaceId)).slice(-1)
     assert.equal(entry?.actor.type, 'system')
     assert.deepEqual(entry.details.asked_by, stage.owner.userId)
     const name = { workspaceId: stage.workspaceId, actionId: actionIds[0] ?? 0 }
@@ -218,9 +221,9 @@ for (const [when, [change, status, outcome]] of Object.entries(ENDINGS)) {
 it('ends actions of a connection that was revoked or moved to another ad account', async test => {
   const stage = await stageInAskMode(test)
   const { context, otherAccountId } = stage
-  const outcomeAfter = async (credential: AgentStage, change: () => Promise<void>) => {
-    const principal = await principalOf(credential, 'connection')
-    const { result } = await submitProposal(context, principal, proposalOf(RAISE))
+  const outcomeAfter = async (credential: AgentFixture, change: () => Promise<void>) => {
+    const principal = await resolvePrincipal(credential, 'connection')
+    const { result } = await submitProposal(context, principal, buildProposal(RAISE))
     await change()
     const request = { person: credential.owner, workspaceId: credential.workspaceId }
     const [action] = await decideActions(
@@ -233,7 +236,7 @@ it('ends actions of a connection that was revoked or moved to another ad account
   const connection = { ...ownerOf(stage), connectionId: 1 }
   const move = () => changeConnectionAdAccount(context, connection, otherAccountId)
   assert.equal(await outcomeAfter(stage, move), 'proposer_revoked')
-  const other = await agentStage(stage.database)
+  const other = await createAgentFixture(stage.database)
   await setPolicy(other, 'ask')
   const { rows } = await stage.database.pool.query(
     'select min(id) as id from agent_connections where workspace_id = $1',

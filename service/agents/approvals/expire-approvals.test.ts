@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { agentStage, propose, setPolicy } from '../../../testing/agent-stage.ts'
-import { entriesOf } from '../../../testing/audit-entries.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import { createAgentFixture, propose, setPolicy } from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { decideActions } from './decide-actions.ts'
 import { expireApprovals } from './expire-approvals.ts'
@@ -12,17 +12,17 @@ const PAUSE = { type: 'pause', entity: 2 } as const
 const HOURS_72 = 72 * 3_600
 
 it('expires a pending action once, after 72 hours', async test => {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database)
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database)
   await setPolicy(stage, 'ask')
   const { batchId } = await propose(stage, RAISE, PAUSE)
-  stage.clock.forward(1)
+  stage.clock.advance(1)
   const { batchId: younger } = await propose(stage, RAISE)
   const expire = () => expireApprovals({ ...stage.context, now: stage.clock.now() })
 
-  stage.clock.forward(HOURS_72 - 2)
+  stage.clock.advance(HOURS_72 - 2)
   assert.deepEqual(await expire(), { expired: 0, more: false })
-  stage.clock.forward(1)
+  stage.clock.advance(1)
   assert.deepEqual(await expire(), { expired: 2, more: false })
   assert.deepEqual(await expire(), { expired: 0, more: false })
   for (const { status, outcome } of await findActionsOfBatch(database, batchId)) {
@@ -30,7 +30,7 @@ it('expires a pending action once, after 72 hours', async test => {
   }
   const [waiting] = await findActionsOfBatch(database, younger)
   assert.equal(waiting?.status, 'pending')
-  const told = await entriesOf(database, stage.workspaceId, 'action.rejected')
+  const told = await readAuditEntries(database, stage.workspaceId, 'action.rejected')
   assert.deepEqual(
     told.map(({ actor, details }) => [actor.type, details.outcome]),
     [
@@ -41,11 +41,11 @@ it('expires a pending action once, after 72 hours', async test => {
 })
 
 it('ends the action once under a concurrent decision and expiry', async test => {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database)
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database)
   await setPolicy(stage, 'ask')
   const { batchId } = await propose(stage, PAUSE)
-  stage.clock.forward(HOURS_72)
+  stage.clock.advance(HOURS_72)
   const request = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
   const body = { decision: 'reject', reason: 'Too late.' }
   await Promise.allSettled([
@@ -54,5 +54,5 @@ it('ends the action once under a concurrent decision and expiry', async test => 
   ])
   const [action] = await findActionsOfBatch(database, batchId)
   assert.deepEqual([action?.status, action?.outcome], ['rejected', 'expired'])
-  assert.equal((await entriesOf(database, stage.workspaceId, 'action.rejected')).length, 1)
+  assert.equal((await readAuditEntries(database, stage.workspaceId, 'action.rejected')).length, 1)
 })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { watchActions } from '../../../testing/agent-moves.ts'
-import { brokenPromises } from '../../../testing/agent-promises.ts'
+import { runUntilCrash } from '../../../testing/crash/crash-injection.ts'
 import {
-  type AgentStage,
-  agentStage,
-  entityNow,
-  principalOf,
-  proposalOf,
+  type AgentFixture,
+  buildProposal,
+  createAgentFixture,
   propose,
+  readCurrentEntity,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { mortalAct } from '../../../testing/mortal-act.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
+import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
 import type { ProposalContext } from '../proposals/agents-context.ts'
 import {
   decideAndExecute,
@@ -31,18 +31,22 @@ interface Attempt {
 
 /** Crashes before the first statement, then before the second, until all statements ran. */
 async function crashEverywhere(
-  stage: AgentStage,
+  stage: AgentFixture,
   connectionString: string,
   begin: (change: { type: 'pause' | 'resume'; entity: 2 }) => Promise<Attempt>,
 ): Promise<number> {
   for (let count = 1; count <= STATEMENTS_MAX; count += 1) {
-    const before = await entityNow(stage, 2)
+    const before = await readCurrentEntity(stage, 2)
     const isActive = before.status === 'active'
     const { act, retry } = await begin({ type: isActive ? 'pause' : 'resume', entity: 2 })
     const death = { at: 'before statement', count } as const
-    const hasCrashed = await mortalAct(stage, { connectionString, death, act })
+    const hasCrashed = await runUntilCrash(stage, {
+      connectionString,
+      crashPoint: death,
+      operation: act,
+    })
     if (hasCrashed) await retry()
-    const after = await entityNow(stage, 2)
+    const after = await readCurrentEntity(stage, 2)
     const expected = isActive ? 'paused' : 'active'
     const where = `after a crash before statement ${count}`
     assert.deepEqual([after.status, after.version], [expected, before.version + 1], where)
@@ -52,24 +56,24 @@ async function crashEverywhere(
 }
 
 it('executes a retried proposal once after a crash before any statement', async test => {
-  const { database, connectionString } = await testStore(test)
-  await watchActions(database)
-  const stage = await agentStage(database)
+  const { database, connectionString } = await createTestDatabase(test)
+  await recordActionTransitions(database)
+  const stage = await createAgentFixture(database)
   await setPolicy(stage, 'auto_with_limits')
-  const principal = await principalOf(stage)
+  const principal = await resolvePrincipal(stage)
   const deaths = await crashEverywhere(stage, connectionString, async change => {
-    const body = proposalOf(change)
+    const body = buildProposal(change)
     const act = (context: ProposalContext) => submitProposal(context, principal, body)
     return { act, retry: () => act(stage.context) }
   })
   assert.ok(deaths > 40, `${deaths} statements`)
-  assert.deepEqual(await brokenPromises(stage, { isOver: true }), [])
+  assert.deepEqual(await findInvariantViolations(stage, { isOver: true }), [])
 })
 
 it('executes an approved action once after a crash before any statement', async test => {
-  const { database, connectionString } = await testStore(test)
-  await watchActions(database)
-  const stage = await agentStage(database)
+  const { database, connectionString } = await createTestDatabase(test)
+  await recordActionTransitions(database)
+  const stage = await createAgentFixture(database)
   await setPolicy(stage, 'ask')
   const body = { decision: 'approve', reason: 'It is worth it.' }
   const deaths = await crashEverywhere(stage, connectionString, async change => {
@@ -79,11 +83,11 @@ it('executes an approved action once after a crash before any statement', async 
     const retry = async () => {
       // 409: the decision was stored.
       await act(stage.context).catch(({ status }) => assert.equal(status, 409))
-      stage.clock.forward(EXECUTION_LEASE_SECONDS)
+      stage.clock.advance(EXECUTION_LEASE_SECONDS)
       await resumeExecutions(stage.context)
     }
     return { act, retry }
   })
   assert.ok(deaths > 40, `${deaths} statements`)
-  assert.deepEqual(await brokenPromises(stage, { isOver: true }), [])
+  assert.deepEqual(await findInvariantViolations(stage, { isOver: true }), [])
 })

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import {
-  type AgentStage,
-  agentStage,
+  type AgentFixture,
+  buildProposal,
+  createAgentFixture,
   ENTITIES,
-  entityNow,
   type ProposedChange,
-  principalOf,
-  proposalOf,
   propose,
+  readCurrentEntity,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { entriesOf } from '../../../testing/audit-entries.ts'
-import { eventually } from '../../../testing/program-under-test.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { eventually } from '../../../testing/fixtures/program.ts'
 import { revokeWorkspaceToken } from '../../oauth/execution-tokens.ts'
 import { setAdAccountStatus } from '../../people/ad-account-store.ts'
 import { decideActions } from '../approvals/decide-actions.ts'
@@ -34,14 +34,14 @@ const PAUSE = { type: 'pause', entity: 2 } as const
 const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 
 async function staged(test: TestContext, mode: Parameters<typeof setPolicy>[1]) {
-  const { database } = await testStore(test)
-  const stage = await agentStage(database)
+  const { database } = await createTestDatabase(test)
+  const stage = await createAgentFixture(database)
   await setPolicy(stage, mode)
   return stage
 }
 
 /** An approved action whose execution has not started. */
-async function approved(stage: AgentStage, change: ProposedChange = RAISE): Promise<Action> {
+async function approved(stage: AgentFixture, change: ProposedChange = RAISE): Promise<Action> {
   const { batchId } = await propose(stage, change)
   const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
   const [action] = await decideActions(stage.context, visit, APPROVE)
@@ -49,12 +49,12 @@ async function approved(stage: AgentStage, change: ProposedChange = RAISE): Prom
   return action
 }
 
-function outside({ database, adAccountId, clock }: AgentStage, dailyBudgetMinor: number) {
+function outside({ database, adAccountId, clock }: AgentFixture, dailyBudgetMinor: number) {
   const place = { adAccountId, ...ENTITIES[1] }
   return applyExternalChange(database, place, { dailyBudgetMinor, at: clock.now() })
 }
 
-function failNext({ database, adAccountId }: AgentStage, fault: 'ignored' | 'altered') {
+function failNext({ database, adAccountId }: AgentFixture, fault: 'ignored' | 'altered') {
   return setNextFault(database, { adAccountId, ...ENTITIES[1] }, fault)
 }
 
@@ -66,17 +66,17 @@ it('executes and verifies an allowed action before the response', async test => 
     (await findActionsOfBatch(stage.database, batchId)).map(action => action.status),
     ['verified', 'verified'],
   )
-  assert.equal((await entityNow(stage, 1)).daily_budget_minor, 12_000)
-  assert.equal((await entityNow(stage, 2)).status, 'paused')
+  assert.equal((await readCurrentEntity(stage, 1)).daily_budget_minor, 12_000)
+  assert.equal((await readCurrentEntity(stage, 2)).status, 'paused')
   // The other account has entities with the same names.
-  assert.equal((await entityNow(stage, 1, stage.otherAccountId)).version, 1)
+  assert.equal((await readCurrentEntity(stage, 1, stage.otherAccountId)).version, 1)
 })
 
 it('executes an approved action before the response, with a receipt', async test => {
   const stage = await staged(test, 'ask')
   const { batchId, actionIds, approval_required } = await propose(stage, RAISE)
   assert.equal(approval_required, true)
-  assert.equal((await entityNow(stage, 1)).version, 1)
+  assert.equal((await readCurrentEntity(stage, 1)).version, 1)
   const visit = { person: stage.owner, workspaceId: String(stage.workspaceId), batchId }
   const { batch } = await decideAndExecute(stage.context, visit, APPROVE)
   assert.equal(batch.status, 'completed')
@@ -86,7 +86,7 @@ it('executes an approved action before the response, with a receipt', async test
   const document = JSON.parse(receipt?.document ?? '{}')
   assert.equal(document.status, 'verified')
   assert.equal(document.decision.decided_by, stage.owner.userId)
-  const told = await entriesOf(stage.database, stage.workspaceId)
+  const told = await readAuditEntries(stage.database, stage.workspaceId)
   assert.deepEqual(
     told.filter(({ subject }) => subject.type === 'action').map(({ action }) => action),
     ['action.approval_required', 'action.approved', 'action.executed', 'action.verified'],
@@ -95,13 +95,13 @@ it('executes an approved action before the response, with a receipt', async test
 
 it('returns the current state to a retried proposal and executes once', async test => {
   const stage = await staged(test, 'auto_with_limits')
-  const principal = await principalOf(stage)
-  const body = proposalOf(RAISE)
+  const principal = await resolvePrincipal(stage)
+  const body = buildProposal(RAISE)
   const first = await submitProposal(stage.context, principal, body)
   const again = await submitProposal(stage.context, principal, body)
   assert.deepEqual([first.isNew, again.isNew], [true, false])
   assert.deepEqual(again.result, first.result)
-  assert.equal((await entityNow(stage, 1)).version, 2)
+  assert.equal((await readCurrentEntity(stage, 1)).version, 2)
 })
 
 it('changes the entity once under concurrent executions', async test => {
@@ -110,8 +110,8 @@ it('changes the entity once under concurrent executions', async test => {
   const crew = [1, 2, 3, 4, 5]
   const answers = await Promise.all(crew.map(() => runExecution(stage.context, id)))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(['verified']))
-  assert.equal((await entityNow(stage, 1)).version, 2)
-  const told = await entriesOf(stage.database, stage.workspaceId, 'action.executed')
+  assert.equal((await readCurrentEntity(stage, 1)).version, 2)
+  const told = await readAuditEntries(stage.database, stage.workspaceId, 'action.executed')
   assert.equal(told.length, 1)
 })
 
@@ -121,7 +121,7 @@ it('fails as stale if the entity changed after the approval', async test => {
   await outside(stage, 15_000)
   const { status, outcome, after } = await runExecution(stage.context, id)
   assert.deepEqual([status, outcome, after], ['failed', 'stale', null])
-  assert.equal((await entityNow(stage, 1)).daily_budget_minor, 15_000)
+  assert.equal((await readCurrentEntity(stage, 1)).daily_budget_minor, 15_000)
 })
 
 it('fails if the policy changed after the approval', async test => {
@@ -130,7 +130,7 @@ it('fails if the policy changed after the approval', async test => {
   await setPolicy(stage, 'suggest_only')
   const { status, outcome } = await runExecution(stage.context, id)
   assert.deepEqual([status, outcome], ['failed', 'policy_changed'])
-  assert.equal((await entityNow(stage, 1)).version, 1)
+  assert.equal((await readCurrentEntity(stage, 1)).version, 1)
 })
 
 it('fails an allowed action if the current policy requires approval', async test => {
@@ -140,14 +140,14 @@ it('fails an allowed action if the current policy requires approval', async test
     ...dead,
     platform: { ...dead.platform, changeEntity: () => Promise.reject(DEATH) },
   }
-  const principal = await principalOf(stage)
-  await assert.rejects(submitProposal(dies, principal, proposalOf(RAISE)), DEATH)
+  const principal = await resolvePrincipal(stage)
+  await assert.rejects(submitProposal(dies, principal, buildProposal(RAISE)), DEATH)
   await setPolicy(stage, 'auto_with_limits', { change_minor_max: 1_000 })
-  stage.clock.forward(EXECUTION_LEASE_SECONDS)
+  stage.clock.advance(EXECUTION_LEASE_SECONDS)
   assert.deepEqual(await resumeExecutions(stage.context), { finished: 1, more: false })
-  const [failed] = await entriesOf(stage.database, stage.workspaceId, 'action.failed')
+  const [failed] = await readAuditEntries(stage.database, stage.workspaceId, 'action.failed')
   assert.equal(failed?.details.outcome, 'policy_changed')
-  assert.equal((await entityNow(stage, 1)).version, 1)
+  assert.equal((await readCurrentEntity(stage, 1)).version, 1)
 })
 
 const DEATH = new Error('the process ends')
@@ -168,7 +168,7 @@ it('detects an altered change and restores the previous state', async test => {
   const { status, outcome, after } = await runExecution(stage.context, id)
   assert.deepEqual([status, outcome], ['rolled_back', 'not_applied'])
   assert.deepEqual(after, { ...before, version: 3 })
-  assert.deepEqual(await entityNow(stage, 1), after)
+  assert.deepEqual(await readCurrentEntity(stage, 1), after)
 })
 
 it('ends as uncertain if restoring fails, too', async test => {
@@ -189,22 +189,22 @@ it('keeps a change made before the verification and ends as uncertain', async te
   await outside(stage, 15_000)
   const { status, outcome } = await runExecution(stage.context, id)
   assert.deepEqual([status, outcome], ['execution_uncertain', 'changed_elsewhere'])
-  assert.equal((await entityNow(stage, 1)).daily_budget_minor, 15_000)
+  assert.equal((await readCurrentEntity(stage, 1)).daily_budget_minor, 15_000)
 })
 
 it('resumes an interrupted action after its lease', async test => {
   const stage = await staged(test, 'ask')
   const [begun, changed] = [await approved(stage), await approved(stage, PAUSE)]
   await executeAction(stage.context, changed.id)
-  stage.clock.forward(EXECUTION_LEASE_SECONDS - 1)
+  stage.clock.advance(EXECUTION_LEASE_SECONDS - 1)
   assert.deepEqual(await resumeExecutions(stage.context), { finished: 0, more: false })
-  stage.clock.forward(1)
+  stage.clock.advance(1)
   assert.deepEqual(await resumeExecutions(stage.context), { finished: 2, more: false })
   for (const { batchId } of [begun, changed]) {
     const [action] = await findActionsOfBatch(stage.database, batchId)
     assert.equal(action?.status, 'verified')
   }
-  assert.equal((await entityNow(stage, 2)).version, 2)
+  assert.equal((await readCurrentEntity(stage, 2)).version, 2)
 })
 
 it('resumes other actions if one fails', async test => {
@@ -213,7 +213,7 @@ it('resumes other actions if one fails', async test => {
   const { platform } = stage.context
   const changeEntity: typeof platform.changeEntity = (...given) =>
     given[2].expected.type === 'campaign' ? Promise.reject(DEATH) : platform.changeEntity(...given)
-  stage.clock.forward(EXECUTION_LEASE_SECONDS)
+  stage.clock.advance(EXECUTION_LEASE_SECONDS)
   const context = { ...stage.context, platform: { ...platform, changeEntity } }
   await assert.rejects(resumeExecutions(context), /1 actions could not be finished/)
   const statuses = [broken, sound].map(async ({ batchId }) => {
@@ -224,7 +224,7 @@ it('resumes other actions if one fails', async test => {
 })
 
 /** Changes that revoke a precondition. */
-const REVOCATIONS: Record<string, (stage: AgentStage) => Promise<unknown>> = {
+const REVOCATIONS: Record<string, (stage: AgentFixture) => Promise<unknown>> = {
   'revokes the token': ({ context, workspaceId, owner: person }) =>
     revokeWorkspaceToken(context, { person, workspaceId, tokenId: 1 }),
   'disables the ad account': ({ database, ...name }) =>
@@ -257,7 +257,7 @@ for (const [change, revoke] of Object.entries(REVOCATIONS)) {
   })
 }
 
-async function isLockAwaited({ database }: AgentStage): Promise<boolean> {
+async function isLockAwaited({ database }: AgentFixture): Promise<boolean> {
   const { rows } = await database.pool.query(
     `select 1 from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock'`,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { type Installation, workspaceUnderTest } from '../../../testing/people-under-test.ts'
-import { TestClock } from '../../../testing/test-clock.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { createTestWorkspace, type PeopleContext } from '../../../testing/fixtures/people.ts'
+import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import { listEntities, simulatedPlatform } from './ad-entity-store.ts'
 import {
   applyExternalChange,
@@ -68,10 +68,10 @@ it('injects a fault into one change, and can remove it', async test => {
 })
 
 async function campaignUnderTest(test: TestContext) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const clock = new TestClock()
-  const installation: Installation = { url: 'http://127.0.0.1:1', database, clock }
-  const { adAccountId } = await workspaceUnderTest(installation)
+  const installation: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const { adAccountId } = await createTestWorkspace(installation)
   const at = clock.now()
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at }
   await database.query.transaction().execute(query => seedSimulatedAccount({ query }, entry))

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { watchActions } from '../../../testing/agent-moves.ts'
-import { brokenPromises } from '../../../testing/agent-promises.ts'
-import { rehearseAgents } from '../../../testing/agent-rehearsal.ts'
-import { agentSchedule } from '../../../testing/agent-schedule.ts'
-import { agentStage } from '../../../testing/agent-stage.ts'
-import { testSeeds } from '../../../testing/seeded-choices.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import { createAgentFixture } from '../../../testing/fixtures/agents.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { chooseSeeds } from '../../../testing/fixtures/seeded-random.ts'
+import { arbitraryAgentSchedule } from '../../../testing/simulation/agents/fault-schedule.ts'
+import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
+import { simulateAgents } from '../../../testing/simulation/agents/run-simulation.ts'
+import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
 
 const OWN_SEEDS = [1]
 const SCHEDULES = 40
 
-for (const seed of testSeeds(OWN_SEEDS)) {
+for (const seed of chooseSeeds(OWN_SEEDS)) {
   it(`executes only allowed actions, once, and audits all of them (seed ${seed})`, async test => {
-    const { database, connectionString } = await testStore(test)
-    await watchActions(database)
+    const { database, connectionString } = await createTestDatabase(test)
+    await recordActionTransitions(database)
     const reached: Record<string, number> = {}
-    const property = fc.asyncProperty(agentSchedule, async steps => {
-      const stage = await agentStage(database)
-      await rehearseAgents(stage, connectionString, steps)
-      const faults = await brokenPromises(stage, { isOver: true })
+    const property = fc.asyncProperty(arbitraryAgentSchedule, async steps => {
+      const stage = await createAgentFixture(database)
+      await simulateAgents(stage, connectionString, steps)
+      const faults = await findInvariantViolations(stage, { isOver: true })
       assert.deepEqual(faults, [])
       await count(reached, database, stage.workspaceId)
     })
@@ -30,7 +30,7 @@ for (const seed of testSeeds(OWN_SEEDS)) {
   })
 }
 
-type Pool = Awaited<ReturnType<typeof testStore>>['database']
+type Pool = Awaited<ReturnType<typeof createTestDatabase>>['database']
 
 /** Reports the final statuses of a run. */
 async function count(reached: Record<string, number>, { pool }: Pool, workspaceId: number) {

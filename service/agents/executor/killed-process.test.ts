@@ -4,15 +4,20 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { it, type TestContext } from 'node:test'
-import { watchActions } from '../../../testing/agent-moves.ts'
-import { brokenPromises } from '../../../testing/agent-promises.ts'
-import { agentStage, entityNow, propose, setPolicy } from '../../../testing/agent-stage.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import {
+  createAgentFixture,
+  propose,
+  readCurrentEntity,
+  setPolicy,
+} from '../../../testing/fixtures/agents.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { findInvariantViolations } from '../../../testing/simulation/agents/invariants.ts'
+import { recordActionTransitions } from '../../../testing/simulation/agents/transition-log.ts'
 import { decideActions } from '../approvals/decide-actions.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { EXECUTION_LEASE_SECONDS } from './execution-triggers.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../../testing/executor-program.ts')
+const PROGRAM = join(import.meta.dirname, '../../../testing/crash/executor-process.ts')
 const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 12_000 } as const
 const APPROVE = { decision: 'approve', reason: 'It is worth it.' } as const
 /**
@@ -37,27 +42,27 @@ async function runAndKill(test: TestContext, ...options: string[]): Promise<stri
 }
 
 it('resumes the action of a killed process, once', async test => {
-  const { database, connectionString } = await testStore(test)
-  await watchActions(database)
+  const { database, connectionString } = await createTestDatabase(test)
+  await recordActionTransitions(database)
   const said: string[] = []
   for (const statement of KILLED_BEFORE) {
-    const stage = await agentStage(database)
+    const stage = await createAgentFixture(database)
     await setPolicy(stage, 'ask')
     const { batchId } = await propose(stage, RAISE)
     const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
     await decideActions(stage.context, visit, APPROVE)
-    stage.clock.forward(EXECUTION_LEASE_SECONDS)
+    stage.clock.advance(EXECUTION_LEASE_SECONDS)
     const finish = (stopBefore: number) => {
       const moment = stage.clock.now().toISOString()
       return runAndKill(test, connectionString, moment, String(stopBefore))
     }
     said.push(await finish(statement))
-    stage.clock.forward(EXECUTION_LEASE_SECONDS)
+    stage.clock.advance(EXECUTION_LEASE_SECONDS)
     assert.equal(await finish(0), 'done')
     const [action] = await findActionsOfBatch(database, batchId)
     assert.equal(action?.status, 'verified', `killed before statement ${statement}`)
-    assert.equal((await entityNow(stage, 1)).version, 2)
-    assert.deepEqual(await brokenPromises(stage, { isOver: true }), [])
+    assert.equal((await readCurrentEntity(stage, 1)).version, 2)
+    assert.deepEqual(await findInvariantViolations(stage, { isOver: true }), [])
   }
   assert.deepEqual(new Set(said), new Set(['stopped']))
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import {
   addAdAccount,
-  type Installation,
-  workspaceUnderTest,
-} from '../../../testing/people-under-test.ts'
-import { TestClock } from '../../../testing/test-clock.ts'
-import { testStore } from '../../../testing/test-store.ts'
+  createTestWorkspace,
+  type PeopleContext,
+} from '../../../testing/fixtures/people.ts'
+import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import type { Database } from '../../db/database.ts'
 import { listEntities } from './ad-entity-store.ts'
 import { seedSimulatedAccount } from './simulated-account-store.ts'
@@ -93,10 +93,10 @@ it('truncates a long list and returns the number of omitted entities', async tes
 })
 
 async function account(test: TestContext) {
-  const { database } = await testStore(test)
+  const { database } = await createTestDatabase(test)
   const clock = new TestClock()
-  const installation: Installation = { url: 'http://127.0.0.1:1', database, clock }
-  const { workspaceId, adAccountId } = await workspaceUnderTest(installation)
+  const installation: PeopleContext = { url: 'http://127.0.0.1:1', database, clock }
+  const { workspaceId, adAccountId } = await createTestWorkspace(installation)
   const entry = { adAccountId, platformAccountId: '42', name: 'Shop', at: clock.now() }
   const seed = (changes: Partial<typeof entry> = {}) => seeded(database, { ...entry, ...changes })
   return { database, installation, workspaceId, adAccountId, seed }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { conformanceMount } from '../../../testing/mcp-conformance/conformance-mount.ts'
+import { runProgram } from '../../../testing/fixtures/program.ts'
+import { startConformanceServer } from '../../../testing/mcp-conformance/conformance-server.ts'
 import {
   expectedFailures,
   type SuiteRun,
 } from '../../../testing/mcp-conformance/expected-failures.ts'
-import { runProgram } from '../../../testing/program-under-test.ts'
 
 const MODULES = join(import.meta.dirname, '..', '..', '..', 'node_modules')
 const STABLE = join(MODULES, 'conformance-stable', 'dist', 'index.js')
@@ -21,8 +21,8 @@ const RUNS: readonly [SuiteRun, scenarios: number, checks: number, argumentList:
 
 for (const [run, scenarios, checks, argumentList] of RUNS) {
   it(`passes the official conformance suite ${run}`, async test => {
-    const url = await conformanceMount(test)
-    const { log, terminal } = await runProgram([...argumentList, '--url', url])
+    const url = await startConformanceServer(test)
+    const { stdout: log, stderr: terminal } = await runProgram([...argumentList, '--url', url])
     const results = [...log.matchAll(/^([✓✗]) ([\w-]+): (\d+) passed, (\d+) failed/gm)]
     assert.equal(results.length, scenarios, log + terminal)
     const failed = results.filter(([, mark]) => mark === '✗').map(([, , name]) => name)

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { exchange } from '../../../testing/exchange.ts'
-import { MCP_HEADERS, mcpUnderTest } from '../../../testing/mcp-under-test.ts'
-import { rawRequest } from '../../../testing/raw-request.ts'
-import { type Reply, serviceUnderTest } from '../../../testing/service-under-test.ts'
+import { createMcpFixture, MCP_HEADERS } from '../../../testing/fixtures/mcp.ts'
+import { sendRawBytes, sendRawRequest } from '../../../testing/fixtures/raw-http.ts'
+import { type Reply, startTestService } from '../../../testing/fixtures/service.ts'
 import { generateToken } from '../../access/token-format.ts'
 import { sessionCookieName } from '../../people/session-token.ts'
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' }
 
 it('returns 401 with the metadata URL for an invalid credential', async test => {
-  const { service, tokens, send } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, tokens, send } = await createMcpFixture(await startTestService(test))
   const { trackerSecret, publishableKey, forwardingSecret } = service.tracker
   const { body: sandbox } = await service.request('GET', '/api/v1/sandbox/keys', { secret: null })
   const session = tokens.workspace.owner.client.cookies.get(sessionCookieName(service.url)) ?? ''
@@ -42,7 +41,12 @@ it('returns 401 with the metadata URL for an invalid credential', async test => 
 })
 
 it('returns 401 immediately after the connection or token is revoked', async test => {
-  const { service, tokens, ask, send } = await mcpUnderTest(await serviceUnderTest(test))
+  const {
+    service,
+    tokens,
+    request: ask,
+    send,
+  } = await createMcpFixture(await startTestService(test))
   const tables = { [tokens.mcp]: 'agent_connections', [tokens.execution]: 'execution_tokens' }
   for (const [token, table] of Object.entries(tables)) {
     assert.equal((await ask('tools/list', {}, { token })).status, 200)
@@ -52,10 +56,14 @@ it('returns 401 immediately after the connection or token is revoked', async tes
 })
 
 it('returns 403 for a foreign Host or Origin, before authentication', async test => {
-  const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, tokens } = await createMcpFixture(await startTestService(test))
   const { port } = new URL(service.url)
   const ask = (headers: Record<string, string>) =>
-    rawRequest(service, { method: 'POST', path: '/mcp', headers: { ...MCP_HEADERS, ...headers } })
+    sendRawRequest(service, {
+      method: 'POST',
+      path: '/mcp',
+      headers: { ...MCP_HEADERS, ...headers },
+    })
   for (const headers of [
     { host: 'evil.example' },
     { host: `evil.example:${port}` },
@@ -81,9 +89,9 @@ it('returns 403 for a foreign Host or Origin, before authentication', async test
 
 it('returns 403 for loopback names if the public origin is not a loopback address', async test => {
   const publicOrigin = 'https://signalbox.example'
-  const { service } = await mcpUnderTest(await serviceUnderTest(test, { publicOrigin }))
+  const { service } = await createMcpFixture(await startTestService(test, { publicOrigin }))
   const ask = (headers: Record<string, string>) =>
-    rawRequest(service, { method: 'POST', path: '/mcp', headers })
+    sendRawRequest(service, { method: 'POST', path: '/mcp', headers })
   const local = await ask({})
   assert.equal(local.status, 403)
   assert.match(local.body.error.message, /^This server is at https:\/\/signalbox\.example;/)
@@ -97,7 +105,7 @@ it('returns 403 for loopback names if the public origin is not a loopback addres
 })
 
 it('returns 405 for GET, DELETE and every other method', async test => {
-  const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, tokens } = await createMcpFixture(await startTestService(test))
   for (const method of ['GET', 'DELETE']) {
     for (const secret of [tokens.mcp, null]) {
       const reply = await service.request(method, '/mcp', { secret, headers: MCP_HEADERS })
@@ -110,7 +118,7 @@ it('returns 405 for GET, DELETE and every other method', async test => {
 })
 
 it('returns 400, 413 and 415 as JSON-RPC errors for an invalid body', async test => {
-  const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, tokens } = await createMcpFixture(await startTestService(test))
   const post = (rawBody: string, headers: Record<string, string> = {}) =>
     service.request('POST', '/mcp', {
       secret: tokens.mcp,
@@ -139,11 +147,11 @@ it('returns 400, 413 and 415 as JSON-RPC errors for an invalid body', async test
 })
 
 it('returns 200 for every form of the request target', async test => {
-  const { service, tokens } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, tokens } = await createMcpFixture(await startTestService(test))
   const { host } = new URL(service.url)
   const body = JSON.stringify(PING)
   for (const target of ['/mcp', '/mcp?a=1', `http://${host}/mcp`, 'http://evil.example/mcp']) {
-    const { text } = await exchange(
+    const { text } = await sendRawBytes(
       service.url,
       [
         `POST ${target} HTTP/1.1`,
@@ -162,7 +170,7 @@ it('returns 200 for every form of the request target', async test => {
 })
 
 it('releases all resources when a caller disconnects', async test => {
-  const { service, tokens, send } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, tokens, send } = await createMcpFixture(await startTestService(test))
   for (let count = 0; count < 5; count += 1) {
     const hangUp = new AbortController()
     const asking = fetch(`${service.url}/mcp`, {
@@ -180,8 +188,8 @@ it('releases all resources when a caller disconnects', async test => {
 
 it('returns 429 with Retry-After above the rate limit, without counting preflights', async test => {
   const limits = { agentRatePerMinute: 2 }
-  const service = await serviceUnderTest(test, { limits, monotonicSeconds: () => 0 })
-  const { send } = await mcpUnderTest(service)
+  const service = await startTestService(test, { limits, monotonicSeconds: () => 0 })
+  const { send } = await createMcpFixture(service)
   for (let count = 0; count < 3; count += 1) {
     assert.equal((await service.request('OPTIONS', '/mcp', { secret: null })).status, 204)
   }
@@ -195,7 +203,7 @@ it('returns 429 with Retry-After above the rate limit, without counting prefligh
 })
 
 it('keeps the security and CORS headers on every response', async test => {
-  const { service, send } = await mcpUnderTest(await serviceUnderTest(test))
+  const { service, send } = await createMcpFixture(await startTestService(test))
   const replies = {
     stream: await send(PING),
     refused: await send(PING, { token: null }),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { proposalOf } from '../../../testing/agent-stage.ts'
-import { agentTokens } from '../../../testing/agent-tokens.ts'
-import { trailOf } from '../../../testing/audit-entries.ts'
-import { type McpUnderTest, mcpUnderTest } from '../../../testing/mcp-under-test.ts'
-import { serviceUnderTest } from '../../../testing/service-under-test.ts'
+import { issueAgentTokens } from '../../../testing/fixtures/agent-tokens.ts'
+import { buildProposal } from '../../../testing/fixtures/agents.ts'
+import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
+import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
 import { issueExecutionToken } from '../../oauth/execution-tokens.ts'
 import type { Tier } from '../../oauth/permissions.ts'
 
@@ -26,8 +26,8 @@ const MORE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as cons
 const SILLY = { type: 'increase_budget', entity: 1, budgetMinor: 1 } as const
 
 it('returns content that matches the output schema, and the same as text', async test => {
-  const mcp = await ready(await serviceUnderTest(test))
-  const { result } = await mcp.ask('tools/list')
+  const mcp = await ready(await startTestService(test))
+  const { result } = await mcp.request('tools/list')
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const schemas = new Map<string, object>(
     result.tools.map((tool: { name: string; outputSchema: object }) => [
@@ -36,24 +36,27 @@ it('returns content that matches the output schema, and the same as text', async
     ]),
   )
   assert.deepEqual([...schemas.keys()], TOOLS)
-  const { content } = await mcp.call('propose-actions', proposalOf(MORE, { ...SILLY, entity: 2 }))
+  const { content } = await mcp.callTool(
+    'propose-actions',
+    buildProposal(MORE, { ...SILLY, entity: 2 }),
+  )
   const [waiting, blocked] = content.proposal.actions
   assert.deepEqual(
     [waiting.policy_decision, blocked.policy_decision],
     ['require_approval', 'block'],
   )
-  const { actions } = proposalOf(MORE, { type: 'pause', entity: 3 })
+  const { actions } = buildProposal(MORE, { type: 'pause', entity: 3 })
   const given: Record<string, object> = {
     get_performance: { days: 90 },
     dry_run_actions: { actions },
-    'propose-actions': proposalOf({ type: 'pause', entity: 3 }),
+    'propose-actions': buildProposal({ type: 'pause', entity: 3 }),
     list_actions: { status: 'pending', page: 1 },
     get_action: { action_id: waiting.id },
     get_action_batch: { batch_id: content.proposal.id },
     get_action_decision_receipt: { action_id: blocked.id },
   }
   for (const name of TOOLS) {
-    const answer = await mcp.call(name, given[name] ?? {})
+    const answer = await mcp.callTool(name, given[name] ?? {})
     assert.equal(answer.isError, false, `${name}: ${answer.text}`)
     assert.deepEqual(JSON.parse(answer.text), answer.content)
     const check = ajv.compile(schemas.get(name) ?? {})
@@ -62,91 +65,91 @@ it('returns content that matches the output schema, and the same as text', async
 })
 
 it('returns the requested data from every tool', async test => {
-  const mcp = await ready(await serviceUnderTest(test))
+  const mcp = await ready(await startTestService(test))
   const { adAccountId, workspaceId } = mcp.tokens.workspace
-  const { content: state } = await mcp.call('get_account_state')
+  const { content: state } = await mcp.callTool('get_account_state')
   assert.deepEqual([state.ad_account.id, state.workspace.id], [adAccountId, workspaceId])
   assert.equal(state.entities.length, 4)
   assert.equal(state.credential.type, 'connection')
-  const { content: health } = await mcp.call('get_signal_health')
+  const { content: health } = await mcp.callTool('get_signal_health')
   assert.deepEqual(
     health.trackers.map(({ id }: { id: string }) => id),
     [mcp.service.tracker.trackerId],
   )
-  const { content: performance } = await mcp.call('get_performance')
+  const { content: performance } = await mcp.callTool('get_performance')
   assert.deepEqual([performance.since, performance.until], ['2026-11-15', '2026-11-21'])
   for (const isAgain of [false, true]) {
-    const { verifications } = (await mcp.call('verify_signal_ingestion')).content
+    const { verifications } = (await mcp.callTool('verify_signal_ingestion')).content
     assert.equal(verifications.length, 1)
     assert.deepEqual([verifications[0].duplicate, verifications[0].is_stored], [isAgain, true])
   }
-  const { content: policy } = await mcp.call('get_action_policy')
+  const { content: policy } = await mcp.callTool('get_action_policy')
   assert.equal(policy.policy.execution_mode, 'suggest_only')
 })
 
 it('stores a proposal once and returns its current state', async test => {
-  const mcp = await ready(await serviceUnderTest(test))
-  const body = proposalOf(MORE)
-  const { content: first } = await mcp.call('propose-actions', body)
-  const { content: again } = await mcp.call('propose-actions', body)
+  const mcp = await ready(await startTestService(test))
+  const body = buildProposal(MORE)
+  const { content: first } = await mcp.callTool('propose-actions', body)
+  const { content: again } = await mcp.callTool('propose-actions', body)
   assert.deepEqual(again, first)
   assert.equal(first.proposal.approval_required, true)
   assert.equal(first.proposal.evidence_provenance.evidence[0].tool_used_at !== null, true)
   const other = { ...body, rationale: 'Something else.' }
-  const refused = await mcp.call('propose-actions', other)
+  const refused = await mcp.callTool('propose-actions', other)
   assert.equal(refused.isError, true)
   assert.match(refused.text, /idempotency_key/)
-  const { content } = await mcp.call('list_actions')
+  const { content } = await mcp.callTool('list_actions')
   assert.equal(content.actions.length, 1)
-  const { content: batch } = await mcp.call('get_action_batch', { batch_id: first.proposal.id })
+  const { content: batch } = await mcp.callTool('get_action_batch', { batch_id: first.proposal.id })
   assert.equal(batch.batch.status, 'pending_approval')
   const waiting = { action_id: first.proposal.actions[0].id }
-  const receipt = await mcp.call('get_action_decision_receipt', waiting)
+  const receipt = await mcp.callTool('get_action_decision_receipt', waiting)
   assert.equal(receipt.isError, true)
   assert.match(receipt.text, /Next step: /)
 })
 
 it('requires get_account_state first for each credential, and again after an hour', async test => {
-  const mcp = await mcpUnderTest(await serviceUnderTest(test))
+  const mcp = await createMcpFixture(await startTestService(test))
   const { tokens, service } = mcp
   const others = TOOLS.filter(name => name !== 'get_account_state')
   const given: Record<string, object> = {
-    'propose-actions': proposalOf(MORE),
-    dry_run_actions: { actions: proposalOf(MORE).actions },
+    'propose-actions': buildProposal(MORE),
+    dry_run_actions: { actions: buildProposal(MORE).actions },
     get_action: { action_id: 1 },
     get_action_decision_receipt: { action_id: 1 },
     get_action_batch: { batch_id: 1 },
   }
   for (const name of others) {
-    const answer = await mcp.call(name, given[name])
+    const answer = await mcp.callTool(name, given[name])
     assert.equal(answer.isError, true, name)
     assert.match(answer.text, /Next step: call get_account_state without arguments/)
   }
-  assert.equal((await mcp.call('get_account_state')).isError, false)
-  assert.equal((await mcp.call('list_actions')).isError, false)
-  const ofAnother = await mcp.call('list_actions', {}, { token: tokens.execution })
+  assert.equal((await mcp.callTool('get_account_state')).isError, false)
+  assert.equal((await mcp.callTool('list_actions')).isError, false)
+  const ofAnother = await mcp.callTool('list_actions', {}, { token: tokens.execution })
   assert.match(ofAnother.text, /call get_account_state/)
-  await mcp.call('get_account_state', {}, { token: tokens.execution })
-  service.clock.forward(3_600)
-  const inTime = await mcp.call('list_actions', {}, { token: tokens.execution })
+  await mcp.callTool('get_account_state', {}, { token: tokens.execution })
+  service.clock.advance(3_600)
+  const inTime = await mcp.callTool('list_actions', {}, { token: tokens.execution })
   assert.equal(inTime.isError, false)
-  service.clock.forward(1)
-  const late = await mcp.call('list_actions', {}, { token: tokens.execution })
+  service.clock.advance(1)
+  const late = await mcp.callTool('list_actions', {}, { token: tokens.execution })
   assert.match(late.text, /within the last hour/)
 })
 
 it('names unknown and invalid arguments', async test => {
-  const mcp = await ready(await serviceUnderTest(test))
+  const mcp = await ready(await startTestService(test))
   const smuggled = { ad_account_id: 1, workspace_id: 1 }
   const given: Record<string, object> = {
-    'propose-actions': proposalOf(MORE),
-    dry_run_actions: { actions: proposalOf(MORE).actions },
+    'propose-actions': buildProposal(MORE),
+    dry_run_actions: { actions: buildProposal(MORE).actions },
     get_action: { action_id: 1 },
     get_action_decision_receipt: { action_id: 1 },
     get_action_batch: { batch_id: 1 },
   }
   for (const name of TOOLS) {
-    const answer = await mcp.call(name, { ...given[name], ...smuggled })
+    const answer = await mcp.callTool(name, { ...given[name], ...smuggled })
     assert.equal(answer.isError, true, name)
     for (const member of Object.keys(smuggled)) {
       assert.ok(answer.text.includes(`The ${member} field is not known here.`), answer.text)
@@ -160,44 +163,44 @@ it('names unknown and invalid arguments', async test => {
     ['list_actions', { status: 'all' }, /The status field must be one of: pending, /],
     ['get_action', {}, /The action_id field is required\./],
     ['get_action_batch', { batch_id: 0 }, /The batch_id field must be at least 1\./],
-    ['propose-actions', { ...proposalOf(MORE), account_id: 999 }, /The account_id field /],
+    ['propose-actions', { ...buildProposal(MORE), account_id: 999 }, /The account_id field /],
     ['propose-actions', {}, /- The actions field is required\.\n- .*evidence/s],
   ] as [string, object, RegExp][]) {
-    const answer = await mcp.call(name, arguments_)
+    const answer = await mcp.callTool(name, arguments_)
     assert.equal(answer.isError, true, name)
     assert.match(answer.text, fault)
   }
 })
 
 it('does not find data of another workspace', async test => {
-  const mcp = await ready(await serviceUnderTest(test))
-  const { content } = await mcp.call('propose-actions', proposalOf(SILLY))
-  const stranger = { token: (await agentTokens(mcp.service)).mcp }
-  await mcp.call('get_account_state', {}, stranger)
+  const mcp = await ready(await startTestService(test))
+  const { content } = await mcp.callTool('propose-actions', buildProposal(SILLY))
+  const stranger = { token: (await issueAgentTokens(mcp.service)).mcp }
+  await mcp.callTool('get_account_state', {}, stranger)
   const [action] = content.proposal.actions
   for (const [name, given] of [
     ['get_action', { action_id: action.id }],
     ['get_action_decision_receipt', { action_id: action.id }],
     ['get_action_batch', { batch_id: content.proposal.id }],
   ] as const) {
-    assert.equal((await mcp.call(name, given)).isError, false, name)
-    const answer = await mcp.call(name, given, stranger)
+    assert.equal((await mcp.callTool(name, given)).isError, false, name)
+    const answer = await mcp.callTool(name, given, stranger)
     assert.equal(answer.isError, true, name)
     assert.match(answer.text, /Next step: look with list_actions/)
   }
-  const { content: listed } = await mcp.call('list_actions', {}, stranger)
+  const { content: listed } = await mcp.callTool('list_actions', {}, stranger)
   assert.deepEqual(listed.actions, [])
 })
 
 it('lets a Read token read, and refuses its proposals with an explanation', async test => {
-  const mcp = await mcpUnderTest(await serviceUnderTest(test))
+  const mcp = await createMcpFixture(await startTestService(test))
   const token = await tokenOf(mcp, 'read')
-  assert.equal((await mcp.call('get_account_state', {}, { token })).isError, false)
+  assert.equal((await mcp.callTool('get_account_state', {}, { token })).isError, false)
   for (const [name, given] of [
-    ['propose-actions', proposalOf(MORE)],
-    ['dry_run_actions', { actions: proposalOf(MORE).actions }],
+    ['propose-actions', buildProposal(MORE)],
+    ['dry_run_actions', { actions: buildProposal(MORE).actions }],
   ] as const) {
-    const answer = await mcp.call(name, given, { token })
+    const answer = await mcp.callTool(name, given, { token })
     assert.equal(answer.isError, true)
     assert.match(
       answer.text,
@@ -207,9 +210,9 @@ it('lets a Read token read, and refuses its proposals with an explanation', asyn
 })
 
 it('logs an internal error and returns a generic message', async test => {
-  const mcp = await ready(await serviceUnderTest(test))
+  const mcp = await ready(await startTestService(test))
   await mcp.service.database.pool.query('alter table agent_policies rename to gone')
-  const answer = await mcp.call('get_action_policy')
+  const answer = await mcp.callTool('get_action_policy')
   assert.equal(answer.isError, true)
   const [, requestId = ''] = /on our side; (req_\w+) helps/.exec(answer.text) ?? []
   assert.equal(answer.text.includes('agent_policies'), false)
@@ -218,21 +221,21 @@ it('logs an internal error and returns a generic message', async test => {
 })
 
 it('returns a protocol error for an unknown tool', async test => {
-  const mcp = await mcpUnderTest(await serviceUnderTest(test))
-  const { error } = await mcp.ask('tools/call', { name: 'drop_tables', arguments: {} })
+  const mcp = await createMcpFixture(await startTestService(test))
+  const { error } = await mcp.request('tools/call', { name: 'drop_tables', arguments: {} })
   assert.equal(error.code, -32_602)
 })
 
 /** After get_account_state. */
-async function ready(service: McpUnderTest['service']): Promise<McpUnderTest> {
-  const mcp = await mcpUnderTest(service)
-  await mcp.call('get_account_state')
+async function ready(service: McpFixture['service']): Promise<McpFixture> {
+  const mcp = await createMcpFixture(service)
+  await mcp.callTool('get_account_state')
   return mcp
 }
 
-async function tokenOf({ service, tokens }: McpUnderTest, tier: Tier): Promise<string> {
+async function tokenOf({ service, tokens }: McpFixture, tier: Tier): Promise<string> {
   const { workspaceId, adAccountId, owner } = tokens.workspace
-  const scope = { database: service.database, audit: trailOf(service) }
+  const scope = { database: service.database, audit: createTestAuditTrail(service) }
   const { token } = await issueExecutionToken(scope, {
     ...{ workspaceId, adAccountId, tier },
     ...{ issuedBy: owner.userId, days: 30, name: tier, issuedAt: service.clock.now() },

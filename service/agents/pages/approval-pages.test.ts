@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type ActionsUnderTest, actionsUnderTest } from '../../../testing/actions-under-test.ts'
-import { type BrowserClient, formsOf } from '../../../testing/browser-client.ts'
-import { addMember, personUnderTest } from '../../../testing/people-under-test.ts'
 import {
-  proposed,
-  proposedOne,
-  queueOf,
-  RAISE,
-  setMode,
-} from '../../../testing/proposed-actions.ts'
-import { type FormPairs, sendForm } from '../../../testing/send-form.ts'
+  type AgentActionsFixture,
+  approvalsPath,
+  BUDGET_INCREASE,
+  setExecutionMode,
+  startAgentActionsFixture,
+  submitSingleActionProposal,
+  submitTestProposal,
+} from '../../../testing/fixtures/agent-actions.ts'
+import {
+  type BrowserClient,
+  type FormPairs,
+  formsOf,
+  submitFormPairs,
+} from '../../../testing/fixtures/browser-client.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 import type { WorkspaceRole } from '../../people/workspace-role.ts'
 import { applyExternalChange } from '../executor/simulated-account-store.ts'
 
@@ -18,11 +23,11 @@ const REASON = 'It was planned.'
 const HOUR_SECONDS = 3_600
 
 it('approves one change and rejects the others, each with a reason', async test => {
-  const under = await actionsUnderTest(test)
-  await setMode(under, 'ask')
+  const under = await startAgentActionsFixture(test)
+  await setExecutionMode(under, 'ask')
   const [path, ids] = await proposedThree(under)
   const { client } = under.workspace.owner
-  const queue = await client.get(queueOf(under))
+  const queue = await client.get(approvalsPath(under))
   assert.match(queue.text, /Proposal 1: 3 changes/)
   assert.match(queue.text, /€120\.00[\s\S]*€135\.00[\s\S]*\+€15\.00 \(\+12\.5%\)/)
 
@@ -44,11 +49,11 @@ it('approves one change and rejects the others, each with a reason', async test 
   ])
   assert.equal(rest.text.match(/<span class="tag">Rejected<\/span>/g)?.length, 2)
   assert.doesNotMatch(rest.text, /name="reason"/)
-  assert.match((await client.get(queueOf(under))).text, /No pending approvals/)
+  assert.match((await client.get(approvalsPath(under))).text, /No pending approvals/)
 })
 
 it('returns 422 with the submitted form and links to invalid fields', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const [path, ids] = await proposedThree(under)
   const { client } = under.workspace.owner
   const [one = '', two = ''] = ids
@@ -96,11 +101,11 @@ it('returns 422 with the submitted form and links to invalid fields', async test
   const kept = await decide(client, path, [...fields, ['reason', `${REASON}\n"<b>`]])
   assert.match(kept.text, />\nIt was planned\.\n&#34;&#60;b&#62;<\/textarea>/)
   assert.equal(kept.text.match(/type="checkbox"[^>]* checked/g)?.length, 2)
-  assert.match((await client.get(queueOf(under))).text, /3 changes/)
+  assert.match((await client.get(approvalsPath(under))).text, /3 changes/)
 })
 
 it('counts a line break as one character of the reason', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const [path, [id = '']] = await proposedThree(under)
   const reason = `${'x'.repeat(499)}\r\n${'y'.repeat(500)}`
   const fields: Pairs = [
@@ -113,8 +118,8 @@ it('counts a line break as one character of the reason', async test => {
 })
 
 it('returns 409 with the decision of the other person', async test => {
-  const under = await actionsUnderTest(test)
-  const path = await proposedOne(under)
+  const under = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(under)
   const second = await signInAs(under, 'admin', 'Grace Example')
   await second.get(path)
   const { client } = under.workspace.owner
@@ -133,8 +138,8 @@ it('returns 409 with the decision of the other person', async test => {
 })
 
 it('shows a member disabled buttons with the reason', async test => {
-  const under = await actionsUnderTest(test)
-  const path = await proposedOne(under)
+  const under = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(under)
   const member = await signInAs(under, 'member')
   const page = await member.get(path)
   assert.match(page.text, /<fieldset id="action_ids"[^>]* disabled>/)
@@ -146,12 +151,12 @@ it('shows a member disabled buttons with the reason', async test => {
   ])
   assert.equal(sent.status, 403)
   assert.match(sent.text, /Your decision was not saved[\s\S]*Your role/)
-  assert.match((await member.get(queueOf(under))).text, /one change[\s\S]*Review</)
+  assert.match((await member.get(approvalsPath(under))).text, /one change[\s\S]*Review</)
 })
 
 it('lets the proposer reject but not approve if there is another owner', async test => {
-  const under = await actionsUnderTest(test)
-  const path = await proposedOne(under)
+  const under = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(under)
   await signInAs(under, 'owner')
   const { client } = under.workspace.owner
   const page = await client.get(path)
@@ -172,15 +177,15 @@ it('lets the proposer reject but not approve if there is another owner', async t
 })
 
 it('warns about a stale entity, and rejects the change on approval', async test => {
-  const under = await actionsUnderTest(test)
-  await setMode(under, 'ask')
-  const path = await proposedOne(under)
+  const under = await startAgentActionsFixture(test)
+  await setExecutionMode(under, 'ask')
+  const path = await submitSingleActionProposal(under)
   const { service, workspace } = under
   const place = { adAccountId: workspace.adAccountId, type: 'campaign', id: under.entityId(1) }
   const at = service.clock.now()
   await applyExternalChange(service.database, place as never, { at, dailyBudgetMinor: 9_000 })
   const { client } = workspace.owner
-  assert.match((await client.get(queueOf(under))).text, /The entity was changed elsewhere/)
+  assert.match((await client.get(approvalsPath(under))).text, /The entity was changed elsewhere/)
   assert.match((await client.get(path)).text, /The entity was changed elsewhere/)
   const after = await decide(client, path, [
     ['decision', 'approve'],
@@ -190,12 +195,12 @@ it('warns about a stale entity, and rejects the change on approval', async test 
 })
 
 it('allows only rejection after 72 hours', async test => {
-  const under = await actionsUnderTest(test)
-  const path = await proposedOne(under)
+  const under = await startAgentActionsFixture(test)
+  const path = await submitSingleActionProposal(under)
   const { client } = under.workspace.owner
-  under.service.clock.forward(71 * HOUR_SECONDS)
+  under.service.clock.advance(71 * HOUR_SECONDS)
   assert.match((await client.get(path)).text, /60 minutes left/)
-  under.service.clock.forward(HOUR_SECONDS)
+  under.service.clock.advance(HOUR_SECONDS)
   const page = await client.get(path)
   assert.match(page.text, /Expired/)
   assert.match(page.text, /value="approve"[^>]* disabled>/)
@@ -206,14 +211,14 @@ type Pairs = FormPairs
 /** Adds a reason unless the fields have one. */
 function decide(client: BrowserClient, path: string, pairs: Pairs) {
   const given = pairs.some(([name]) => name === 'reason')
-  return sendForm(client, path, given ? pairs : [...pairs, ['reason', REASON]])
+  return submitFormPairs(client, path, given ? pairs : [...pairs, ['reason', REASON]])
 }
 
 /** The path of the page, and the action IDs of its form. */
-async function proposedThree(under: ActionsUnderTest): Promise<[string, [string, ...string[]]]> {
+async function proposedThree(under: AgentActionsFixture): Promise<[string, [string, ...string[]]]> {
   const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
-  const path = await proposed(under, [
-    { ...RAISE, target_entity: target(1) },
+  const path = await submitTestProposal(under, [
+    { ...BUDGET_INCREASE, target_entity: target(1) },
     { type: 'pause', params: {}, target_entity: target(2), rationale: 'It does not sell.' },
     { type: 'resume', params: {}, target_entity: target(3), rationale: 'It is summer.' },
   ])
@@ -226,12 +231,12 @@ async function proposedThree(under: ActionsUnderTest): Promise<[string, [string,
 }
 
 async function signInAs(
-  { service, workspace }: ActionsUnderTest,
+  { service, workspace }: AgentActionsFixture,
   role: WorkspaceRole,
   name = 'Grace Example',
 ): Promise<BrowserClient> {
   const email = `${role}@people.example`
-  const { userId, client } = await personUnderTest(service, { email, name })
+  const { userId, client } = await createTestPerson(service, { email, name })
   await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
   return client
 }

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import {
-  type ActionsUnderTest,
-  actionsUnderTest,
-  proposalOf,
-} from '../../../testing/actions-under-test.ts'
-import { addMember, personUnderTest } from '../../../testing/people-under-test.ts'
+  type AgentActionsFixture,
+  buildProposal,
+  startAgentActionsFixture,
+} from '../../../testing/fixtures/agent-actions.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 
-async function withEntries(under: ActionsUnderTest, proposals: number): Promise<string> {
+async function withEntries(under: AgentActionsFixture, proposals: number): Promise<string> {
   for (let number = 1; number <= proposals; number += 1) {
-    const body = proposalOf(under.entityId(1), { idempotency_key: `key-${number}` })
-    assert.equal((await under.ask('POST', '/actions', { body })).status, 201)
+    const body = buildProposal(under.entityId(1), { idempotency_key: `key-${number}` })
+    assert.equal((await under.request('POST', '/actions', { body })).status, 201)
   }
   return `/workspaces/${under.workspace.workspaceId}/audit`
 }
 
 it('shows entries newest first, with the current names of actors', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const path = await withEntries(under, 1)
   const { owner } = under.workspace
   await under.service.database.pool.query('update people.users set name = $1 where id = $2', [
@@ -32,7 +32,7 @@ it('shows entries newest first, with the current names of actors', async test =>
 })
 
 it('links older and newer pages with the same filter', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const path = await withEntries(under, 60)
   const { client } = under.workspace.owner
   const link = (text: string, words: string) =>
@@ -61,7 +61,7 @@ it('links older and newer pages with the same filter', async test => {
 })
 
 it('verifies the log and names the first changed entry', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const path = await withEntries(under, 2)
   const { client } = under.workspace.owner
   await client.get(path)
@@ -81,7 +81,7 @@ it('verifies the log and names the first changed entry', async test => {
 })
 
 it('downloads the whole log as NDJSON', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const path = await withEntries(under, 2)
   const { status, headers, text } = await under.workspace.owner.client.get(`${path}/export`)
   assert.equal(status, 200)
@@ -101,9 +101,9 @@ it('downloads the whole log as NDJSON', async test => {
 })
 
 it('returns 403 to a member with an explanation', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const path = await withEntries(under, 1)
-  const { userId, client } = await personUnderTest(under.service)
+  const { userId, client } = await createTestPerson(under.service)
   await addMember(under.service, {
     workspaceId: under.workspace.workspaceId,
     userId,

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { actionsUnderTest } from '../../../testing/actions-under-test.ts'
-import { unescapeHtml } from '../../../testing/browser-client.ts'
-import { HOSTILE_TEXTS, hostileProposal } from '../../../testing/hostile-proposal.ts'
-import { sendForm } from '../../../testing/send-form.ts'
+import {
+  HOSTILE_TEXTS,
+  startAgentActionsFixture,
+  submitHostileProposal,
+} from '../../../testing/fixtures/agent-actions.ts'
+import { submitFormPairs, unescapeHtml } from '../../../testing/fixtures/browser-client.ts'
 
 const ALLOWED_TAGS =
   /^(a|bdi|blockquote|body|br|button|caption|code|dd|details|div|dl|dt|fieldset|footer|form|h[123]|head|header|html|input|label|legend|li|link|main|meta|nav|ol|option|p|section|select|small|span|strong|summary|table|tbody|td|textarea|th|thead|title|tr|ul)$/
 
 for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
   it(`escapes ${kind} on every page`, async test => {
-    const under = await actionsUnderTest(test)
-    const path = await hostileProposal(under, hostile)
+    const under = await startAgentActionsFixture(test)
+    const path = await submitHostileProposal(under, hostile)
     const { client } = under.workspace.owner
     const base = `/workspaces/${under.workspace.workspaceId}`
     const waiting = [await client.get(`${base}/approvals`), await client.get(path)]
@@ -19,13 +21,13 @@ for (const [kind, hostile] of Object.entries(HOSTILE_TEXTS)) {
       ['action_ids', '1'],
       ['reason', hostile],
     ] as const
-    const refused = await sendForm(client, path, form)
+    const refused = await submitFormPairs(client, path, form)
     assert.equal(refused.status, 422)
-    const decided = await sendForm(client, path, [['decision', 'reject'], ...form])
+    const decided = await submitFormPairs(client, path, [['decision', 'reject'], ...form])
     assert.match(decided.text, /Your decision is saved/)
     const log = await client.get(`${base}/audit?subject_id=${encodeURIComponent(hostile)}`)
     const after = [refused, decided, await client.get(`${base}/audit`), log]
-    const policy = await sendForm(client, `${base}/policy`, [['change_minor_max', hostile]])
+    const policy = await submitFormPairs(client, `${base}/policy`, [['change_minor_max', hostile]])
     for (const { text } of [...waiting, ...after, policy]) assertHarmless(text)
     const formCounts = waiting.map(({ text }) => text.match(/<form /g)?.length)
     assert.deepEqual(formCounts, [1, 2], 'signing out, and the decision')

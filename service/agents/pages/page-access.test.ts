@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
-  type ActionsUnderTest,
-  actionsUnderTest,
-  proposalOf,
-} from '../../../testing/actions-under-test.ts'
-import { BrowserClient } from '../../../testing/browser-client.ts'
-import { workspaceUnderTest } from '../../../testing/people-under-test.ts'
+  type AgentActionsFixture,
+  buildProposal,
+  startAgentActionsFixture,
+} from '../../../testing/fixtures/agent-actions.ts'
+import { BrowserClient } from '../../../testing/fixtures/browser-client.ts'
+import { createTestWorkspace } from '../../../testing/fixtures/people.ts'
 
 const PAGES = ['approvals', 'approvals/1', 'policy', 'audit', 'audit/export']
 const FORMS = ['approvals/1', 'policy', 'audit/verify']
 
-async function withProposal(under: ActionsUnderTest): Promise<string> {
-  const body = proposalOf(under.entityId(1))
-  assert.equal((await under.ask('POST', '/actions', { body })).status, 201)
+async function withProposal(under: AgentActionsFixture): Promise<string> {
+  const body = buildProposal(under.entityId(1))
+  assert.equal((await under.request('POST', '/actions', { body })).status, 201)
   return `/workspaces/${under.workspace.workspaceId}`
 }
 
 it('redirects to sign-in and back to the page', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
   const { url } = under.service
   const own = { origin: url, 'sec-fetch-site': 'same-origin' }
@@ -41,7 +41,7 @@ it('redirects to sign-in and back to the page', async test => {
 })
 
 it('rejects execution tokens', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
   const headers = { authorization: `Bearer ${under.token}` }
   for (const page of PAGES) {
@@ -51,9 +51,9 @@ it('rejects execution tokens', async test => {
 })
 
 it('returns 404 for another workspace and its proposals', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
-  const { owner: stranger, workspaceId } = await workspaceUnderTest(under.service)
+  const { owner: stranger, workspaceId } = await createTestWorkspace(under.service)
   for (const page of PAGES) {
     const { status, text } = await stranger.client.get(`${base}/${page}`)
     assert.equal(status, 404, page)
@@ -78,7 +78,7 @@ it('returns 404 for another workspace and its proposals', async test => {
 })
 
 it('returns 403 for cross-site form submissions', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
   const { client } = under.workspace.owner
   const cookie = [...client.cookies].map(pair => pair.join('=')).join('; ')
@@ -101,7 +101,7 @@ it('returns 403 for cross-site form submissions', async test => {
 })
 
 it('returns 415 for anything but a form', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
   const { client } = under.workspace.owner
   const body = { decision: 'approve', reason: 'x', action_ids: [1] }
@@ -109,7 +109,7 @@ it('returns 415 for anything but a form', async test => {
 })
 
 it('sends security headers and no-store on every page', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
   for (const page of [...PAGES, 'approvals/999', 'audit?action=x']) {
     const { headers, text } = await under.workspace.owner.client.get(`${base}/${page}`)
@@ -125,7 +125,7 @@ it('sends security headers and no-store on every page', async test => {
 })
 
 it('requires a person with an initial password to change it first', async test => {
-  const under = await actionsUnderTest(test)
+  const under = await startAgentActionsFixture(test)
   const base = await withProposal(under)
   const { owner } = under.workspace
   await under.service.database.pool.query(
@@ -139,7 +139,7 @@ function fieldsOfAll(): URLSearchParams {
   return new URLSearchParams({ decision: 'approve', reason: 'x', action_ids: '1', version: '0' })
 }
 
-async function pendingCount({ service }: ActionsUnderTest): Promise<number> {
+async function pendingCount({ service }: AgentActionsFixture): Promise<number> {
   const { rows } = await service.database.pool.query(
     `select count(*)::integer as count from agent_actions where status = 'pending'`,
   )

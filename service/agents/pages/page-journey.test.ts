@@ -6,13 +6,14 @@ import {
   startChromium,
 } from '../../../browser/testing/chromium-under-test.ts'
 import {
-  type ActionsUnderTest,
-  actionsUnderTest,
-  proposalOf,
-} from '../../../testing/actions-under-test.ts'
-import { HOSTILE_TEXTS, hostileProposal } from '../../../testing/hostile-proposal.ts'
-import { addMember, personUnderTest } from '../../../testing/people-under-test.ts'
-import { phoneUnderTest, signInOn } from '../../../testing/phone-under-test.ts'
+  type AgentActionsFixture,
+  buildProposal,
+  HOSTILE_TEXTS,
+  startAgentActionsFixture,
+  submitHostileProposal,
+} from '../../../testing/fixtures/agent-actions.ts'
+import { openMobilePage, signInWithPassword } from '../../../testing/fixtures/mobile-page.ts'
+import { addMember, createTestPerson } from '../../../testing/fixtures/people.ts'
 
 let chromium: ChromiumUnderTest
 before(async () => {
@@ -24,12 +25,16 @@ after(() => chromium.close())
 const NOW = { startAt: new Date().toISOString() }
 
 it('completes a review on a phone: link, decision, policy and log', async test => {
-  const under = await actionsUnderTest(test, NOW)
-  const { page, look, said } = await phoneUnderTest(test, chromium)
+  const under = await startAgentActionsFixture(test, NOW)
+  const {
+    page,
+    assertAccessible: look,
+    consoleMessages: said,
+  } = await openMobilePage(test, chromium)
   const base = baseOf(under)
 
   await page.goto(await proposed(under, 'key-1'))
-  await signInOn(page, under.workspace.owner.email)
+  await signInWithPassword(page, under.workspace.owner.email)
   await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
   await look()
   await page.getByText('Nothing is executed here').waitFor()
@@ -85,10 +90,10 @@ it('completes a review on a phone: link, decision, policy and log', async test =
 })
 
 it('rejects a change with the keyboard alone', async test => {
-  const under = await actionsUnderTest(test, NOW)
-  const { page } = await phoneUnderTest(test, chromium)
+  const under = await startAgentActionsFixture(test, NOW)
+  const { page } = await openMobilePage(test, chromium)
   await page.goto(await proposed(under, 'key-1'))
-  await signInOn(page, under.workspace.owner.email)
+  await signInWithPassword(page, under.workspace.owner.email)
   await page.getByRole('checkbox').first().focus()
   await page.keyboard.press('Space')
   assert.equal(await page.getByRole('checkbox').first().isChecked(), false)
@@ -103,13 +108,13 @@ it('rejects a change with the keyboard alone', async test => {
 })
 
 it('shows a member disabled controls with the reason', async test => {
-  const under = await actionsUnderTest(test, NOW)
-  const { page, look } = await phoneUnderTest(test, chromium)
-  const member = await personUnderTest(under.service)
+  const under = await startAgentActionsFixture(test, NOW)
+  const { page, assertAccessible: look } = await openMobilePage(test, chromium)
+  const member = await createTestPerson(under.service)
   const { workspaceId } = under.workspace
   await addMember(under.service, { workspaceId, userId: member.userId, role: 'member' })
   await page.goto(await proposed(under, 'key-1'))
-  await signInOn(page, member.email)
+  await signInWithPassword(page, member.email)
   await page.getByText('Only owners and admins can decide').waitFor()
   await look()
   assert.equal(await page.getByRole('button', { name: 'Approve' }).isDisabled(), true)
@@ -127,16 +132,16 @@ it('shows a member disabled controls with the reason', async test => {
 
 it('keeps layout and text intact with hostile input', async test => {
   for (const kind of ['long', 'markup', 'direction'] as const) {
-    const under = await actionsUnderTest(test, NOW)
-    const { page, look } = await phoneUnderTest(test, chromium)
+    const under = await startAgentActionsFixture(test, NOW)
+    const { page, assertAccessible: look } = await openMobilePage(test, chromium)
     const dialogs: string[] = []
     page.on('dialog', dialog => {
       dialogs.push(dialog.message())
       return dialog.dismiss()
     })
-    const path = await hostileProposal(under, HOSTILE_TEXTS[kind] ?? '')
+    const path = await submitHostileProposal(under, HOSTILE_TEXTS[kind] ?? '')
     await page.goto(under.service.url + path)
-    await signInOn(page, under.workspace.owner.email)
+    await signInWithPassword(page, under.workspace.owner.email)
     await page.getByRole('heading', { name: 'Proposal 1' }).waitFor()
     await page.getByText('Evidence of the agent').click()
     await look()
@@ -151,12 +156,12 @@ it('keeps layout and text intact with hostile input', async test => {
 })
 
 /** A phone, with a check for accessibility violations and horizontal overflow. */
-function baseOf({ workspace }: ActionsUnderTest): string {
+function baseOf({ workspace }: AgentActionsFixture): string {
   return `/workspaces/${workspace.workspaceId}`
 }
 
 /** Proposes two changes and returns the URL for the person. */
-async function proposed(under: ActionsUnderTest, idempotency_key: string): Promise<string> {
+async function proposed(under: AgentActionsFixture, idempotency_key: string): Promise<string> {
   const target = (position: number) => ({ type: 'campaign', id: under.entityId(position) })
   const actions = [
     {
@@ -167,8 +172,8 @@ async function proposed(under: ActionsUnderTest, idempotency_key: string): Promi
     },
     { type: 'pause', params: {}, target_entity: target(2), rationale: 'It does not sell.' },
   ]
-  const body = proposalOf('1', { actions, idempotency_key })
-  const reply = await under.ask('POST', '/actions', { body })
+  const body = buildProposal('1', { actions, idempotency_key })
+  const reply = await under.request('POST', '/actions', { body })
   assert.equal(reply.status, 201, reply.text)
   return reply.body.proposal.inbox_url
 }

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { formsOf } from '../../../testing/browser-client.ts'
+import {
+  type FormPairs,
+  formsOf,
+  submitFormPairs,
+} from '../../../testing/fixtures/browser-client.ts'
 import {
   addAdAccount,
   addMember,
-  personUnderTest,
-  type WorkspaceUnderTest,
-  workspaceUnderTest,
-} from '../../../testing/people-under-test.ts'
-import { type FormPairs, sendForm } from '../../../testing/send-form.ts'
-import { serviceUnderTest } from '../../../testing/service-under-test.ts'
+  createTestPerson,
+  createTestWorkspace,
+  type TestWorkspace,
+} from '../../../testing/fixtures/people.ts'
+import { startTestService } from '../../../testing/fixtures/service.ts'
 import { readPolicy } from '../policy/policy-store.ts'
 
 const CHANGED: Record<string, string> = {
@@ -32,19 +35,19 @@ function fieldsWith(changes: Record<string, string> = {}): FormPairs {
   return [...Object.entries({ ...CHANGED, ...changes }), ...types]
 }
 
-function pathOf({ workspaceId }: WorkspaceUnderTest): string {
+function pathOf({ workspaceId }: TestWorkspace): string {
   return `/workspaces/${workspaceId}/policy`
 }
 
 it('changes the policy with formatted amounts', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   const { client } = workspace.owner
   const before = await client.get(pathOf(workspace))
   assert.match(before.text, /Current policy: Suggest only/)
   assert.match(before.text, /at most 20%, at most €50\.00/)
   assert.equal(formsOf(before.text).at(-1)?.fields.change_minor_max, '50.00')
-  const saved = await sendForm(client, pathOf(workspace), fieldsWith())
+  const saved = await submitFormPairs(client, pathOf(workspace), fieldsWith())
   assert.deepEqual(saved.redirects, [`${pathOf(workspace)}?done=saved`])
   assert.match(saved.text, /The policy is saved/)
   assert.match(saved.text, /Current policy: Automatic within limits/)
@@ -65,8 +68,8 @@ it('changes the policy with formatted amounts', async test => {
 })
 
 it('returns 422 with the submitted form and every field error', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   const { client } = workspace.owner
   const wrong = {
     execution_mode: 'anything',
@@ -76,7 +79,7 @@ it('returns 422 with the submitted form and every field error', async test => {
     actions_per_day_max: '-1',
     quiet_from: '',
   }
-  const page = await sendForm(client, pathOf(workspace), fieldsWith(wrong))
+  const page = await submitFormPairs(client, pathOf(workspace), fieldsWith(wrong))
   assert.equal(page.status, 422, page.text)
   for (const field of Object.keys(wrong)) {
     assert.match(page.text, new RegExp(`href="#${field}"`), field)
@@ -89,20 +92,24 @@ it('returns 422 with the submitted form and every field error', async test => {
 })
 
 it('returns 422 for empty quiet hours', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   const fields = fieldsWith({ quiet_until: '22:00' })
-  const page = await sendForm(workspace.owner.client, pathOf(workspace), fields)
+  const page = await submitFormPairs(workspace.owner.client, pathOf(workspace), fields)
   assert.equal(page.status, 422)
   assert.match(page.text, /id="quiet_until-error">The quiet hours must end at another time/)
 })
 
 it('returns 409 with the current policy, and overwrites it when saved again', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   const { client } = workspace.owner
-  await sendForm(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
-  const late = await sendForm(client, pathOf(workspace), fieldsWith({ change_percent_max: '7' }))
+  await submitFormPairs(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
+  const late = await submitFormPairs(
+    client,
+    pathOf(workspace),
+    fieldsWith({ change_percent_max: '7' }),
+  )
   assert.equal(late.status, 409)
   assert.match(late.text, /Another person changed the policy/)
   assert.match(late.text, /Current policy: Ask/)
@@ -110,36 +117,36 @@ it('returns 409 with the current policy, and overwrites it when saved again', as
   assert.equal(form?.fields.change_percent_max, '7')
   assert.equal(form?.fields.version, '1')
   const again = fieldsWith({ change_percent_max: '7', version: '1' })
-  assert.match((await sendForm(client, pathOf(workspace), again)).text, /at most 7%/)
+  assert.match((await submitFormPairs(client, pathOf(workspace), again)).text, /at most 7%/)
 })
 
 it('does not overwrite a concurrent change after a rejected form', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   const { client } = workspace.owner
-  await sendForm(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
-  const refused = await sendForm(client, pathOf(workspace), fieldsWith({ quiet_from: '' }))
+  await submitFormPairs(client, pathOf(workspace), fieldsWith({ execution_mode: 'ask' }))
+  const refused = await submitFormPairs(client, pathOf(workspace), fieldsWith({ quiet_from: '' }))
   assert.equal(refused.status, 422)
   assert.match(refused.text, /name="version" value="0"/)
 })
 
 it('lets members and admins read the policy, and returns 403 for changes', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   for (const role of ['admin', 'member'] as const) {
-    const { userId, client } = await personUnderTest(service)
+    const { userId, client } = await createTestPerson(service)
     await addMember(service, { workspaceId: workspace.workspaceId, userId, role })
     const page = await client.get(pathOf(workspace))
     assert.match(page.text, /Current policy: Suggest only/)
     assert.match(page.text, /Only an owner of the workspace can change the policy/)
     assert.doesNotMatch(page.text, /Save the policy/)
-    assert.equal((await sendForm(client, pathOf(workspace), fieldsWith())).status, 403)
+    assert.equal((await submitFormPairs(client, pathOf(workspace), fieldsWith())).status, 403)
   }
 })
 
 it('shows minor units for currencies with different digits', async test => {
-  const service = await serviceUnderTest(test)
-  const workspace = await workspaceUnderTest(service)
+  const service = await startTestService(test)
+  const workspace = await createTestWorkspace(service)
   const second = await addAdAccount(service, workspace.workspaceId, 'Shop JP')
   await service.database.pool.query(`update ad_accounts set currency = 'JPY' where id = $1`, [
     second,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import type { PolicySubmission } from '@signalbox/contract/agents/policy.ts'
-import { agentStage, memberOf } from '../../../testing/agent-stage.ts'
-import { entriesOf, refuseEntries } from '../../../testing/audit-entries.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import { createAgentFixture, createFixtureMember } from '../../../testing/fixtures/agents.ts'
+import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import { changePolicy } from './change-policy.ts'
 import { DEFAULT_POLICY, readPolicy } from './policy-store.ts'
@@ -19,7 +19,7 @@ const BODY: PolicySubmission = {
 }
 
 async function stageOf(test: TestContext) {
-  const stage = await agentStage((await testStore(test)).database)
+  const stage = await createAgentFixture((await createTestDatabase(test)).database)
   const { database, context, workspaceId, owner: person } = stage
   const change = (body: unknown, by = person) =>
     changePolicy(context, { person: by, workspaceId: String(workspaceId) }, body)
@@ -41,7 +41,7 @@ it('replaces the whole policy and increments its version', async test => {
   }
   assert.deepEqual(changed, expected)
   assert.deepEqual(await read(), expected)
-  clock.forward(60)
+  clock.advance(60)
   const second = await change({ ...BODY, version: 1, execution_mode: 'ask' })
   assert.deepEqual([second.version, second.execution_mode], [2, 'ask'])
   assert.deepEqual(await read(), second)
@@ -50,7 +50,7 @@ it('replaces the whole policy and increments its version', async test => {
 it('audits the policy before and after, and the person who changed it', async test => {
   const { change, database, workspaceId, owner, clock } = await stageOf(test)
   await change(BODY)
-  const [entry, ...others] = await entriesOf(database, workspaceId, 'policy.changed')
+  const [entry, ...others] = await readAuditEntries(database, workspaceId, 'policy.changed')
   assert.deepEqual(others, [])
   const { version, execution_mode, limits } = DEFAULT_POLICY
   assert.deepEqual(
@@ -74,7 +74,7 @@ it('returns 409 for an outdated version, and changes nothing', async test => {
     await assert.rejects(change({ ...BODY, version, execution_mode: 'ask' }), { status: 409 })
   }
   assert.equal((await read()).execution_mode, 'auto_with_limits')
-  assert.equal((await entriesOf(database, workspaceId, 'policy.changed')).length, 1)
+  assert.equal((await readAuditEntries(database, workspaceId, 'policy.changed')).length, 1)
 })
 
 it('returns 409 for all but one of many concurrent changes', async test => {
@@ -88,16 +88,16 @@ it('returns 409 for all but one of many concurrent changes', async test => {
     assert.deepEqual(statuses.sort(), [200, ...Array(7).fill(409)])
     assert.equal((await read()).version, version + 1)
   }
-  assert.equal((await entriesOf(database, workspaceId, 'policy.changed')).length, 2)
+  assert.equal((await readAuditEntries(database, workspaceId, 'policy.changed')).length, 2)
 })
 
 it('returns 403 unless the person is an owner, and 404 unless they are a member', async test => {
   const stage = await stageOf(test)
   for (const role of ['admin', 'member'] as const) {
-    const person = await memberOf(stage, role)
+    const person = await createFixtureMember(stage, role)
     await assert.rejects(stage.change(BODY, person), { status: 403 })
   }
-  const stranger = (await agentStage(stage.database)).owner
+  const stranger = (await createAgentFixture(stage.database)).owner
   await assert.rejects(stage.change(BODY, stranger), { status: 404 })
   assert.equal((await stage.read()).version, 0)
 })
@@ -142,7 +142,7 @@ it('returns 422 naming every invalid field', async test => {
 
 it('changes nothing if the audit entry cannot be written', async test => {
   const { change, read, database } = await stageOf(test)
-  await refuseEntries(database)
+  await blockAuditWrites(database)
   await assert.rejects(change(BODY), /audit_entries/)
   assert.equal((await read()).version, 0)
 })

@@ -7,7 +7,11 @@ import {
   POLICY_DECISIONS,
 } from '@signalbox/contract/agents/actions.ts'
 import { EXECUTION_MODES, type PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { type SeededChoices, seededChoices, testSeeds } from '../../../testing/seeded-choices.ts'
+import {
+  chooseSeeds,
+  createSeededRandom,
+  type SeededRandom,
+} from '../../../testing/fixtures/seeded-random.ts'
 import { isWithinQuietHours } from './account-time.ts'
 import { type CandidateAction, type Evaluation, evaluateAction } from './evaluate-action.ts'
 
@@ -23,7 +27,7 @@ interface Plan {
   at: Date
 }
 
-function randomPlan(choices: SeededChoices): Plan {
+function randomPlan(choices: SeededRandom): Plan {
   const { pick, integer } = choices
   return {
     steps: Array.from({ length: integer(1, 5) }, () => randomStep(choices)),
@@ -33,7 +37,7 @@ function randomPlan(choices: SeededChoices): Plan {
       change_minor_max: pick([null, 0, 10, 100, 1_000]),
       daily_total_minor_max: pick([null, 0, 100, 300, 2_000]),
       actions_per_day_max: pick([null, 0, 1, 3, 10]),
-      allowed_types: ACTION_TYPES.filter(() => choices.chance() < 0.8),
+      allowed_types: ACTION_TYPES.filter(() => choices.random() < 0.8),
       quiet_hours: pick([null, null, { from: '22:00', until: '06:00' }]),
     },
     usedToday: { changedMinor: pick([0, 0, 50, 300]), actionCount: integer(0, 4) },
@@ -41,7 +45,7 @@ function randomPlan(choices: SeededChoices): Plan {
   }
 }
 
-function randomStep({ pick, integer }: SeededChoices): Plan['steps'][number] {
+function randomStep({ pick, integer }: SeededRandom): Plan['steps'][number] {
   const type = pick(ACTION_TYPES)
   const target = { type: pick(ENTITY_TYPES), id: '1' }
   const budget = pick([null, 1, 100, 199, 1_000])
@@ -70,9 +74,9 @@ function evaluatePlan({ steps, mode, limits, usedToday, at }: Plan): Evaluation[
   })
 }
 
-for (const seed of testSeeds([1, 2, 3])) {
+for (const seed of chooseSeeds([1, 2, 3])) {
   it(`never allows actions that exceed a limit, alone or together (seed ${seed})`, () => {
-    const choices = seededChoices(seed)
+    const choices = createSeededRandom(seed)
     let allowedCount = 0
     for (let round = 0; round < ROUNDS; round += 1) {
       const plan = randomPlan(choices)
@@ -83,7 +87,7 @@ for (const seed of testSeeds([1, 2, 3])) {
   })
 
   it(`never decides more permissively under a stricter limit (seed ${seed})`, () => {
-    const choices = seededChoices(seed)
+    const choices = createSeededRandom(seed)
     let changedCount = 0
     for (let round = 0; round < ROUNDS; round += 1) {
       const plan = randomPlan(choices)
@@ -100,7 +104,7 @@ for (const seed of testSeeds([1, 2, 3])) {
   })
 
   it(`allows only in auto_with_limits, the most permissive mode (seed ${seed})`, () => {
-    const choices = seededChoices(seed)
+    const choices = createSeededRandom(seed)
     for (let round = 0; round < ROUNDS; round += 1) {
       const plan = { ...randomPlan(choices), mode: 'auto_with_limits' as const }
       const auto = evaluatePlan(plan).map(strictness)
@@ -155,7 +159,10 @@ function strictness({ decision }: Evaluation): number {
  * Makes some limits stricter. Keeps the allowed types: a blocked action does not count towards the
  * limits of later ones.
  */
-function stricterLimits(limits: PolicyLimits, { integer, chance }: SeededChoices): PolicyLimits {
+function stricterLimits(
+  limits: PolicyLimits,
+  { integer, random: chance }: SeededRandom,
+): PolicyLimits {
   const lower = (max: number | null) => {
     if (chance() < 0.5) return max
     return max === null ? integer(0, 1_000) : integer(0, max)
@@ -171,7 +178,7 @@ function stricterLimits(limits: PolicyLimits, { integer, chance }: SeededChoices
 }
 
 it('never decides more permissively with fewer allowed types', () => {
-  const choices = seededChoices(4)
+  const choices = createSeededRandom(4)
   for (let round = 0; round < ROUNDS; round += 1) {
     const plan = randomPlan(choices)
     const single = { ...plan, steps: plan.steps.slice(0, 1) }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import {
-  agentStage,
+  buildProposal,
+  createAgentFixture,
+  createExecutionPrincipal,
+  FIXTURE_AUDIT_KEYS,
   type ProposedChange,
-  principalOf,
-  proposalOf,
-  STAGE_KEYS,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { executionPrincipal } from '../../../testing/execution-principal.ts'
-import { TestClock } from '../../../testing/test-clock.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { TestClock } from '../../../testing/fixtures/test-clock.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import { openDatabase } from '../../db/database.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
@@ -22,16 +22,16 @@ const HOUR = 3_600
 const AT_ONCE = 24
 
 async function stageOf(test: TestContext, { startAt = LATE } = {}) {
-  const { connectionString } = await testStore(test)
+  const { connectionString } = await createTestDatabase(test)
   const database = openDatabase({
     ...{ connectionString, connectionsMax: AT_ONCE },
     ...{ applicationName: 'signalbox test', onIdleError: () => {} },
   })
   test.after(() => database.close())
-  const stage = await agentStage(database, { clock: new TestClock(startAt) })
-  const principal = await principalOf(stage)
+  const stage = await createAgentFixture(database, { clock: new TestClock(startAt) })
+  const principal = await resolvePrincipal(stage)
   const propose = async (changes: ProposedChange[], by: AgentPrincipal = principal) => {
-    const { actions } = await proposeActions(stage.context, by, proposalOf(...changes))
+    const { actions } = await proposeActions(stage.context, by, buildProposal(...changes))
     return actions
   }
   const codes = async (...changes: ProposedChange[]) =>
@@ -95,12 +95,12 @@ it('uses the time zone of the ad account', async test => {
   const { stage, codes, clock } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
-  clock.forward(HOUR - 1)
+  clock.advance(HOUR - 1)
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
-  clock.forward(1)
+  clock.advance(1)
   // Midnight in Berlin.
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
-  clock.forward(HOUR)
+  clock.advance(HOUR)
   // Midnight in UTC does not start a day.
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
 })
@@ -109,9 +109,9 @@ it('has one total for a day of 25 hours', async test => {
   const { stage, codes, clock } = await stageOf(test, { startAt: '2026-10-24T22:00:00.000Z' })
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_000 })
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
-  clock.forward(25 * HOUR - 1)
+  clock.advance(25 * HOUR - 1)
   assert.deepEqual(await codes(by(1)), ['daily_total_exceeded'])
-  clock.forward(1)
+  clock.advance(1)
   assert.deepEqual(await codes(by(1_000)), ['within_limits'])
 })
 
@@ -133,14 +133,14 @@ it('keeps the daily limits under concurrent proposals', async test => {
      where execution_started_at is not null`,
   )
   assert.equal(rows[0].sum, 7_000)
-  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: clock.now() })
+  const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, { workspaceId, now: clock.now() })
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
 it('counts each ad account separately, also concurrently', async test => {
   const { stage, propose, otherAccountId, adAccountId } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { daily_total_minor_max: 1_400 })
-  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
   const tries = Array.from({ length: AT_ONCE }, (_, at) =>
     at % 2 === 0 ? propose([by(700)]) : propose([by(700)], other),
   )

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { EXECUTION_MODES } from '@signalbox/contract/agents/policy.ts'
 import {
-  agentStage,
+  buildProposal,
+  createAgentFixture,
+  createExecutionPrincipal,
   type ProposedChange,
-  principalOf,
-  proposalOf,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { type Dump, dumpDatabase } from '../../../testing/database-dump.ts'
-import { executionPrincipal } from '../../../testing/execution-principal.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { type Dump, dumpDatabase } from '../../../testing/fixtures/database-dump.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import { dryRunActions } from './dry-run-actions.ts'
 import { proposeActions } from './propose-actions.ts'
@@ -23,14 +23,14 @@ const CHANGES: ProposedChange[] = [
 ]
 
 async function stageOf(test: TestContext) {
-  const stage = await agentStage((await testStore(test)).database)
-  const principal = await principalOf(stage)
+  const stage = await createAgentFixture((await createTestDatabase(test)).database)
+  const principal = await resolvePrincipal(stage)
   const dryRun = async (body: unknown, by = principal) =>
     (await dryRunActions(stage.context, by, body)).dry_run.actions
   return { ...stage, stage, principal, dryRun }
 }
 
-const onlyActions = ({ actions }: ReturnType<typeof proposalOf>) => ({ actions })
+const onlyActions = ({ actions }: ReturnType<typeof buildProposal>) => ({ actions })
 
 /** Excludes statistics that the server collects by itself. */
 function rowsOf(dump: Dump): string[] {
@@ -41,10 +41,10 @@ it('stores nothing', async test => {
   const { stage, dryRun, database } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits')
   const before = rowsOf(await dumpDatabase(database))
-  assert.equal((await dryRun(onlyActions(proposalOf(...CHANGES)))).length, CHANGES.length)
+  assert.equal((await dryRun(onlyActions(buildProposal(...CHANGES)))).length, CHANGES.length)
   assert.deepEqual(rowsOf(await dumpDatabase(database)), before)
   // The same comparison detects a real proposal.
-  await proposeActions(stage.context, await principalOf(stage), proposalOf(...CHANGES))
+  await proposeActions(stage.context, await resolvePrincipal(stage), buildProposal(...CHANGES))
   assert.notDeepEqual(rowsOf(await dumpDatabase(database)), before)
 })
 
@@ -53,7 +53,7 @@ it('returns the decisions of the same proposal', async test => {
   for (const mode of EXECUTION_MODES) {
     for (const limits of [{}, { daily_total_minor_max: 1_500 }, { actions_per_day_max: 1 }]) {
       await setPolicy(stage, mode, limits)
-      const body = proposalOf(...CHANGES)
+      const body = buildProposal(...CHANGES)
       const rehearsed = await dryRun(onlyActions(body))
       const { actions } = await proposeActions(context, principal, body)
       assert.deepEqual(
@@ -73,7 +73,7 @@ it('returns the decisions of the same proposal', async test => {
 it('returns the current and the proposed state', async test => {
   const { stage, dryRun } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits')
-  const [raise] = await dryRun(onlyActions(proposalOf(...CHANGES)))
+  const [raise] = await dryRun(onlyActions(buildProposal(...CHANGES)))
   assert.ok(raise?.status === 'evaluated' && raise.would_auto_execute)
   const { before, proposed } = raise.diff
   assert.deepEqual([before.daily_budget_minor, proposed.daily_budget_minor], [10_000, 10_700])
@@ -82,7 +82,7 @@ it('returns the current and the proposed state', async test => {
 
 it('returns a reason instead of a diff for a missing entity', async test => {
   const { dryRun, context, principal } = await stageOf(test)
-  const body = proposalOf({ type: 'pause', entity: 1 })
+  const body = buildProposal({ type: 'pause', entity: 1 })
   const target_entity = { type: 'campaign', id: '404' }
   const actions = [{ ...body.actions[0], target_entity }]
   assert.deepEqual(await dryRun({ actions }), [
@@ -97,8 +97,8 @@ it('returns a reason instead of a diff for a missing entity', async test => {
 
 it('returns 403 without the permission, and 422 naming every invalid field', async test => {
   const { stage, dryRun, otherAccountId } = await stageOf(test)
-  const { actions } = proposalOf(...CHANGES)
-  const reader = await executionPrincipal(stage, { tier: 'read' })
+  const { actions } = buildProposal(...CHANGES)
+  const reader = await createExecutionPrincipal(stage, { tier: 'read' })
   await assert.rejects(dryRun({ actions }, reader), { status: 403 })
   const twice = { actions: [...actions, actions[0]], account_id: otherAccountId }
   await assert.rejects(dryRun(twice), ({ status, errors }: Refusal) => {

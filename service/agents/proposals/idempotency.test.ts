@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import {
-  agentStage,
-  principalOf,
-  proposalOf,
-  STAGE_KEYS,
+  buildProposal,
+  createAgentFixture,
+  createExecutionPrincipal,
+  FIXTURE_AUDIT_KEYS,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { entriesOf } from '../../../testing/audit-entries.ts'
-import { executionPrincipal } from '../../../testing/execution-principal.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import { openDatabase } from '../../db/database.ts'
 import type { Refusal } from '../../http/refusal.ts'
@@ -20,16 +20,16 @@ const PAUSE = { type: 'pause', entity: 2 } as const
 const AT_ONCE = 16
 
 async function stageOf(test: TestContext) {
-  const { connectionString } = await testStore(test)
+  const { connectionString } = await createTestDatabase(test)
   const database = openDatabase({
     ...{ connectionString, connectionsMax: AT_ONCE },
     ...{ applicationName: 'signalbox test', onIdleError: () => {} },
   })
   test.after(() => database.close())
-  const stage = await agentStage(database)
-  const principal = await principalOf(stage)
+  const stage = await createAgentFixture(database)
+  const principal = await resolvePrincipal(stage)
   const propose = (body: unknown, by = principal) => proposeActions(stage.context, by, body)
-  const submitted = () => entriesOf(database, stage.workspaceId, 'proposal.submitted')
+  const submitted = () => readAuditEntries(database, stage.workspaceId, 'proposal.submitted')
   return { ...stage, stage, principal, propose, submitted }
 }
 
@@ -45,9 +45,9 @@ const KEY_TAKEN = {
 
 it('returns the stored proposal for the same key and equivalent content', async test => {
   const { propose, adAccountId, submitted, clock } = await stageOf(test)
-  const body = proposalOf(RAISE, PAUSE)
+  const body = buildProposal(RAISE, PAUSE)
   const first = await propose(body)
-  clock.forward(3_600)
+  clock.advance(3_600)
   const reordered = Object.fromEntries(Object.entries(body).reverse())
   for (const same of [body, { ...body, account_id: adAccountId }, reordered]) {
     const again = await propose(same)
@@ -58,7 +58,7 @@ it('returns the stored proposal for the same key and equivalent content', async 
 
 it('returns the current state of the stored proposal after a policy change', async test => {
   const { stage, propose } = await stageOf(test)
-  const body = proposalOf(RAISE)
+  const body = buildProposal(RAISE)
   const first = await propose(body)
   await setPolicy(stage, 'auto_with_limits')
   const again = await propose(body)
@@ -69,7 +69,7 @@ it('returns the current state of the stored proposal after a policy change', asy
 
 it('returns 422 on the key if anything else differs', async test => {
   const { propose, submitted } = await stageOf(test)
-  const body = proposalOf(RAISE)
+  const body = buildProposal(RAISE)
   await propose(body)
   const [action] = body.actions
   const others = [
@@ -77,7 +77,7 @@ it('returns 422 on the key if anything else differs', async test => {
     { ...body, actions: [{ ...action, rationale: 'It sells!' }] },
     { ...body, actions: [{ ...action, params: { new_daily_budget_minor: 11_001 } }] },
     { ...body, actions: [{ ...action, type: 'decrease_budget' }] },
-    { ...body, actions: proposalOf(RAISE, PAUSE).actions },
+    { ...body, actions: buildProposal(RAISE, PAUSE).actions },
     { ...body, evidence: [{ source_tool: 'get_action', fields_used: ['status'] }] },
   ]
   for (const other of others) await assert.rejects(propose(other), KEY_TAKEN)
@@ -86,12 +86,12 @@ it('returns 422 on the key if anything else differs', async test => {
 
 it('returns 422 on the key for another credential or ad account', async test => {
   const { stage, propose, otherAccountId, submitted } = await stageOf(test)
-  const body = proposalOf(RAISE)
+  const body = buildProposal(RAISE)
   await propose(body)
   const others = [
-    await principalOf(stage, 'connection'),
-    await executionPrincipal(stage),
-    await executionPrincipal(stage, { account: otherAccountId }),
+    await resolvePrincipal(stage, 'connection'),
+    await createExecutionPrincipal(stage),
+    await createExecutionPrincipal(stage, { account: otherAccountId }),
   ]
   for (const other of others) await assert.rejects(propose(body, other), KEY_TAKEN)
   assert.equal((await submitted()).length, 1)
@@ -99,17 +99,17 @@ it('returns 422 on the key for another credential or ad account', async test => 
 
 it('accepts the same key in another workspace', async test => {
   const { propose, database } = await stageOf(test)
-  const other = await agentStage(database)
-  const body = proposalOf(RAISE)
+  const other = await createAgentFixture(database)
+  const body = buildProposal(RAISE)
   const first = await propose(body)
-  const second = await proposeActions(other.context, await principalOf(other), body)
+  const second = await proposeActions(other.context, await resolvePrincipal(other), body)
   assert.equal(second.isNew, true)
   assert.notEqual(first.batch.id, second.batch.id)
 })
 
 it('stores one of many concurrent identical proposals and returns it to all', async test => {
   const { propose, submitted, database, workspaceId, clock } = await stageOf(test)
-  const body = proposalOf(RAISE, PAUSE)
+  const body = buildProposal(RAISE, PAUSE)
   const proposals = await Promise.all(Array.from({ length: AT_ONCE }, () => propose(body)))
   assert.equal(proposals.filter(({ isNew }) => isNew).length, 1)
   assert.equal(new Set(proposals.map(({ batch }) => batch.id)).size, 1)
@@ -118,13 +118,13 @@ it('stores one of many concurrent identical proposals and returns it to all', as
     assert.equal(actions.length, 2)
   }
   assert.equal((await submitted()).length, 1)
-  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: clock.now() })
+  const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, { workspaceId, now: clock.now() })
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
 it('stores one of many concurrent proposals with one key; the others get 422', async test => {
   const { propose, submitted } = await stageOf(test)
-  const body = proposalOf(RAISE)
+  const body = buildProposal(RAISE)
   const tries = Array.from({ length: AT_ONCE }, (_, at) =>
     propose({ ...body, rationale: `Number ${at}.` }),
   )
@@ -139,10 +139,10 @@ it('stores one of many concurrent proposals with one key; the others get 422', a
 
 it('stores one proposal if two ad accounts use a key concurrently', async test => {
   const { stage, principal, propose, otherAccountId, submitted } = await stageOf(test)
-  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
   const rounds = 6
   for (let round = 0; round < rounds; round += 1) {
-    const body = proposalOf(RAISE)
+    const body = buildProposal(RAISE)
     // They lock different ad accounts, so only the key serializes them.
     const results = await Promise.allSettled(
       [principal, other, principal, other].map(by => propose(body, by)),

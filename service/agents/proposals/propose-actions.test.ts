@@ -3,16 +3,16 @@ import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import {
-  agentStage,
+  buildProposal,
+  createAgentFixture,
+  createExecutionPrincipal,
   ENTITIES,
-  principalOf,
-  proposalOf,
-  STAGE_KEYS,
+  FIXTURE_AUDIT_KEYS,
+  resolvePrincipal,
   setPolicy,
-} from '../../../testing/agent-stage.ts'
-import { entriesOf, refuseEntries } from '../../../testing/audit-entries.ts'
-import { executionPrincipal } from '../../../testing/execution-principal.ts'
-import { testStore } from '../../../testing/test-store.ts'
+} from '../../../testing/fixtures/agents.ts'
+import { blockAuditWrites, readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import { findAction } from './action-store.ts'
 import { toProposalResult } from './proposal-view.ts'
@@ -26,8 +26,8 @@ const PAUSE = { type: 'pause', entity: 2 } as const
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const
 
 async function stageOf(test: TestContext) {
-  const stage = await agentStage((await testStore(test)).database)
-  const principal = await principalOf(stage)
+  const stage = await createAgentFixture((await createTestDatabase(test)).database)
+  const principal = await resolvePrincipal(stage)
   const propose = (body: unknown, by = principal) => proposeActions(stage.context, by, body)
   const count = async (table: string) =>
     (await stage.database.pool.query(`select from ${table}`)).rowCount
@@ -36,15 +36,15 @@ async function stageOf(test: TestContext) {
 
 it('returns 403 without the permission to propose, and stores nothing', async test => {
   const { stage, propose, count } = await stageOf(test)
-  const reader = await executionPrincipal(stage, { tier: 'read' })
-  await assert.rejects(propose(proposalOf(RAISE), reader), { status: 403 })
+  const reader = await createExecutionPrincipal(stage, { tier: 'read' })
+  await assert.rejects(propose(buildProposal(RAISE), reader), { status: 403 })
   await assert.rejects(propose('nonsense', reader), { status: 403 })
   assert.equal(await count('agent_batches'), 0)
 })
 
 it('returns 422 for another ad account of the same workspace', async test => {
   const { propose, otherAccountId, adAccountId, count } = await stageOf(test)
-  const other = propose({ ...proposalOf(RAISE), account_id: otherAccountId })
+  const other = propose({ ...buildProposal(RAISE), account_id: otherAccountId })
   await assert.rejects(other, {
     status: 422,
     errors: {
@@ -52,7 +52,7 @@ it('returns 422 for another ad account of the same workspace', async test => {
     },
   })
   assert.equal(await count('agent_batches'), 0)
-  const { batch } = await propose({ ...proposalOf(RAISE), account_id: adAccountId })
+  const { batch } = await propose({ ...buildProposal(RAISE), account_id: adAccountId })
   assert.equal(batch.adAccountId, adAccountId)
 })
 
@@ -61,13 +61,13 @@ it('returns 403 if the ad account was disabled after authentication', async test
   await database.pool.query(`update ad_accounts set status = 'disabled' where id = $1`, [
     adAccountId,
   ])
-  await assert.rejects(propose(proposalOf(RAISE)), { status: 403 })
+  await assert.rejects(propose(buildProposal(RAISE)), { status: 403 })
   assert.equal(await count('agent_batches'), 0)
 })
 
 it('keeps an action that requires approval pending for 72 hours', async test => {
   const { propose, clock, workspaceId, adAccountId, database } = await stageOf(test)
-  const body = proposalOf(RAISE, PAUSE)
+  const body = buildProposal(RAISE, PAUSE)
   const { batch, actions, isNew } = await propose(body)
   assert.equal(isNew, true)
   assert.deepEqual(
@@ -98,7 +98,7 @@ it('keeps an action that requires approval pending for 72 hours', async test => 
 it('stores allowed actions as executing and impossible ones as blocked', async test => {
   const { stage, propose, clock, database } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
-  const { batch, actions } = await propose(proposalOf(PAUSE, RAISE, IMPOSSIBLE))
+  const { batch, actions } = await propose(buildProposal(PAUSE, RAISE, IMPOSSIBLE))
   assert.equal(batch.policyDecision, 'block')
   const now = clock.now()
   assert.deepEqual(
@@ -121,9 +121,9 @@ it('stores allowed actions as executing and impossible ones as blocked', async t
 it('audits the proposal, then each action with its decision', async test => {
   const { stage, propose, database, workspaceId, principal, clock } = await stageOf(test)
   await setPolicy(stage, 'auto_with_limits', { change_minor_max: 500 })
-  const before = await entriesOf(database, workspaceId)
-  const { batch, actions } = await propose(proposalOf(PAUSE, RAISE, IMPOSSIBLE))
-  const entries = (await entriesOf(database, workspaceId)).slice(before.length)
+  const before = await readAuditEntries(database, workspaceId)
+  const { batch, actions } = await propose(buildProposal(PAUSE, RAISE, IMPOSSIBLE))
+  const entries = (await readAuditEntries(database, workspaceId)).slice(before.length)
   assert.deepEqual(
     entries.map(({ action, subject }) => [action, subject.type, subject.id]),
     [
@@ -157,14 +157,14 @@ it('audits the proposal, then each action with its decision', async test => {
   })
   assert.equal(hash('sha256', receipt.document, 'hex'), receipt.documentSha256.toString('hex'))
   assert.equal(receipt.document, canonicalJson(JSON.parse(receipt.document)))
-  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: clock.now() })
+  const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, { workspaceId, now: clock.now() })
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
 it('stores nothing if the audit entry cannot be written', async test => {
   const { propose, database, count } = await stageOf(test)
-  await refuseEntries(database)
-  await assert.rejects(propose(proposalOf(RAISE, IMPOSSIBLE)), /audit_entries/)
+  await blockAuditWrites(database)
+  await assert.rejects(propose(buildProposal(RAISE, IMPOSSIBLE)), /audit_entries/)
   for (const table of ['agent_batches', 'agent_actions', 'agent_receipts']) {
     assert.equal(await count(table), 0, table)
   }
@@ -173,7 +173,7 @@ it('stores nothing if the audit entry cannot be written', async test => {
 it('stores and returns the text of an agent unchanged, and never in the audit log', async test => {
   const { context, propose, database, workspaceId } = await stageOf(test)
   const hostile = `<script>alert(1)</script> "; drop table agent_actions; -- \u202e {{7*7}} 😀`
-  const body = proposalOf(IMPOSSIBLE)
+  const body = buildProposal(IMPOSSIBLE)
   const [action] = body.actions
   const target_entity = { ...ENTITIES[3], name: hostile }
   const target = { type: target_entity.type, id: target_entity.id, name: hostile }
@@ -185,20 +185,25 @@ it('stores and returns the text of an agent unchanged, and never in the audit lo
   assert.equal(proposal.rationale, hostile)
   assert.equal(proposal.actions[0]?.rationale, hostile)
   assert.deepEqual(proposal.actions[0]?.target_entity, target)
-  assert.doesNotMatch(JSON.stringify(await entriesOf(database, workspaceId)), /script/)
+  assert.doesNotMatch(JSON.stringify(await readAuditEntries(database, workspaceId)), /script/)
 })
 
 it('stores evidence with the time at which the credential used the tool', async test => {
   const { propose, principal, stage, database, clock } = await stageOf(test)
   const readAt = clock.now()
   await recordToolUse(database, principal, 'get_account_state', readAt)
-  await recordToolUse(database, await principalOf(stage, 'connection'), 'get_performance', readAt)
-  clock.forward(60)
+  await recordToolUse(
+    database,
+    await resolvePrincipal(stage, 'connection'),
+    'get_performance',
+    readAt,
+  )
+  clock.advance(60)
   const evidence = [
     { source_tool: 'get_account_state', fields_used: ['a', 'b'], action_index: 0 },
     { source_tool: 'get_performance', fields_used: ['c'] },
   ]
-  const { batch } = await propose({ ...proposalOf(RAISE), evidence })
+  const { batch } = await propose({ ...buildProposal(RAISE), evidence })
   assert.deepEqual(batch.provenance, {
     target_source: 'human_supplied',
     evidence: [
@@ -210,7 +215,7 @@ it('stores evidence with the time at which the credential used the tool', async 
 
 it('returns the URL of the approval page', async test => {
   const { context, propose, workspaceId, adAccountId, principal } = await stageOf(test)
-  const { batch, actions } = await propose(proposalOf(RAISE, PAUSE))
+  const { batch, actions } = await propose(buildProposal(RAISE, PAUSE))
   const { proposal } = toProposalResult(context, { batch, actions })
   const queue = `${context.publicOrigin()}/workspaces/${workspaceId}/approvals`
   assert.deepEqual(
@@ -244,12 +249,12 @@ it('returns the URL of the approval page', async test => {
 
 it('names the connection as the proposer', async test => {
   const { stage, propose, database, workspaceId } = await stageOf(test)
-  const connection = await principalOf(stage, 'connection')
-  const { actions } = await propose(proposalOf(RAISE), connection)
+  const connection = await resolvePrincipal(stage, 'connection')
+  const { actions } = await propose(buildProposal(RAISE), connection)
   const id = 'connectionId' in connection ? connection.connectionId : 0
   const { personId } = connection
   assert.deepEqual(actions[0]?.proposer, { kind: 'connection', id, name: 'Test agent', personId })
-  const [entry] = await entriesOf(database, workspaceId, 'proposal.submitted')
+  const [entry] = await readAuditEntries(database, workspaceId, 'proposal.submitted')
   assert.deepEqual(entry?.actor, { type: 'connection', id: String(id) })
 })
 
@@ -259,7 +264,7 @@ it('does not find entities of another ad account', async test => {
     `update ad_entities set id = '999' where ad_account_id = $1 and id = $2`,
     [otherAccountId, '903'],
   )
-  const body = proposalOf({ type: 'pause', entity: 3 })
+  const body = buildProposal({ type: 'pause', entity: 3 })
   const [action] = body.actions
   const foreign = { ...action, target_entity: { type: 'ad', id: '999' } }
   const { actions } = await propose({ ...body, actions: [foreign] })
@@ -267,19 +272,19 @@ it('does not find entities of another ad account', async test => {
     [actions[0]?.status, actions[0]?.policyReasons[0]?.code, actions[0]?.before],
     ['blocked', 'entity_not_found', null],
   )
-  const other = await executionPrincipal(stage, { account: otherAccountId })
-  const own = await propose({ ...proposalOf(PAUSE), actions: [foreign] }, other)
+  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
+  const own = await propose({ ...buildProposal(PAUSE), actions: [foreign] }, other)
   assert.equal(own.actions[0]?.status, 'pending')
 })
 
 it('returns 422 for too many pending actions, until some are decided', async test => {
   const { propose, database } = await stageOf(test)
-  const proposed = (key: number) => ({ ...proposalOf(RAISE, PAUSE), idempotency_key: `k${key}` })
+  const proposed = (key: number) => ({ ...buildProposal(RAISE, PAUSE), idempotency_key: `k${key}` })
   for (let key = 0; key < PENDING_ACTIONS_MAX / 2; key += 1) await propose(proposed(key))
   const message = /^The actions field requires approval, .+ at most 200 pending actions/
   await assert.rejects(propose(proposed(500)), { status: 422, message })
   assert.equal((await propose(proposed(7))).isNew, false)
-  assert.equal((await propose(proposalOf(IMPOSSIBLE))).batch.policyDecision, 'block')
+  assert.equal((await propose(buildProposal(IMPOSSIBLE))).batch.policyDecision, 'block')
   await database.pool.query(`update agent_actions set status = 'rejected' where batch_id = 1`)
   assert.equal((await propose(proposed(500))).isNew, true)
 })

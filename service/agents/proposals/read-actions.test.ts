@@ -3,14 +3,14 @@ import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
 import {
-  agentStage,
+  buildProposal,
+  createAgentFixture,
+  createExecutionPrincipal,
   type ProposedChange,
-  principalOf,
-  proposalOf,
-} from '../../../testing/agent-stage.ts'
-import { entriesOf } from '../../../testing/audit-entries.ts'
-import { executionPrincipal } from '../../../testing/execution-principal.ts'
-import { testStore } from '../../../testing/test-store.ts'
+  resolvePrincipal,
+} from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import { proposeActions } from './propose-actions.ts'
 import {
@@ -26,11 +26,11 @@ const RAISE = { type: 'increase_budget', entity: 1, budgetMinor: 11_000 } as con
 const IMPOSSIBLE = { type: 'resume', entity: 3 } as const
 
 async function stageOf(test: TestContext) {
-  const stage = await agentStage((await testStore(test)).database)
+  const stage = await createAgentFixture((await createTestDatabase(test)).database)
   const { workspaceId, adAccountId, otherAccountId, context } = stage
-  const principal = await principalOf(stage)
+  const principal = await resolvePrincipal(stage)
   const propose = async (changes: ProposedChange[], by = principal) =>
-    proposeActions(context, by, proposalOf(...changes))
+    proposeActions(context, by, buildProposal(...changes))
   const scope: ReadScope = { workspaceId, adAccountId }
   const foreign: ReadScope[] = [
     { workspaceId, adAccountId: otherAccountId },
@@ -66,7 +66,7 @@ it('lists the actions of an ad account page by page, newest first', async test =
 it('filters actions by status, ad account and workspace', async test => {
   const { stage, context, propose, scope, otherAccountId, workspaceId } = await stageOf(test)
   const { actions: own } = await propose([RAISE, IMPOSSIBLE])
-  const other = await executionPrincipal(stage, { account: otherAccountId })
+  const other = await createExecutionPrincipal(stage, { account: otherAccountId })
   const { actions: others } = await propose([RAISE], other)
   const idsOf = async (where: ReadScope, status?: string) => {
     const { actions } = await listActions(context, where, status === undefined ? {} : { status })
@@ -165,7 +165,7 @@ it('returns the receipt that the audit entry names', async test => {
   const { document, document_sha256, chain_entry, disposition } = receipt
   assert.equal(hash('sha256', canonicalJson(document), 'hex'), document_sha256)
   assert.deepEqual([document.action_id, document.status], [id, 'blocked'])
-  const entry = (await entriesOf(database, workspaceId)).find(
+  const entry = (await readAuditEntries(database, workspaceId)).find(
     ({ sequence }) => sequence === chain_entry.sequence,
   )
   assert.deepEqual(

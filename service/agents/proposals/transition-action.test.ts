@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { ACTION_STATUSES, type ActionStatus } from '@signalbox/contract/agents/actions.ts'
-import { agentStage, principalOf, proposalOf, STAGE_KEYS } from '../../../testing/agent-stage.ts'
-import { entriesOf } from '../../../testing/audit-entries.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import {
+  buildProposal,
+  createAgentFixture,
+  FIXTURE_AUDIT_KEYS,
+  resolvePrincipal,
+} from '../../../testing/fixtures/agents.ts'
+import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { Transaction } from '../../db/database.ts'
 import { ACTION_TRANSITIONS, canTransition, isFinal } from './action.ts'
@@ -13,10 +18,10 @@ import { findReceipt } from './receipt-store.ts'
 import { createAction, type TransitionInput, transitionAction } from './transition-action.ts'
 
 async function stageOf(test: TestContext) {
-  const stage = await agentStage((await testStore(test)).database)
+  const stage = await createAgentFixture((await createTestDatabase(test)).database)
   const { context, database, workspaceId, clock } = stage
-  const principal = await principalOf(stage)
-  const body = proposalOf({ type: 'pause', entity: 1 })
+  const principal = await resolvePrincipal(stage)
+  const body = buildProposal({ type: 'pause', entity: 1 })
   const { batch, actions } = await proposeActions(context, principal, body)
   const [action] = actions
   if (!action) throw new Error('nothing was proposed')
@@ -69,7 +74,7 @@ it('makes every transition of the table and rejects all others', async test => {
 
 it('writes the row, its audit entry and, for a final status, its receipt', async test => {
   const { transition, database, name, workspaceId, clock, owner, action } = await stageOf(test)
-  clock.forward(60)
+  clock.advance(60)
   const at = clock.now()
   const actor = { type: 'person', id: String(owner.userId) } as const
   const decision = { decidedBy: owner.userId, decidedAt: at, decisionReason: 'Not this week.' }
@@ -90,7 +95,7 @@ it('writes the row, its audit entry and, for a final status, its receipt', async
   assert.deepEqual(await findAction(database, name), updated)
   const receipt = await findReceipt(database, name)
   assert.ok(receipt)
-  const [entry] = await entriesOf(database, workspaceId, 'action.rejected')
+  const [entry] = await readAuditEntries(database, workspaceId, 'action.rejected')
   assert.deepEqual(entry?.details, {
     decided: true,
     batch_id: action.batchId,
@@ -105,13 +110,13 @@ it('writes the row, its audit entry and, for a final status, its receipt', async
     decided_at: at.toISOString(),
     reason: 'Not this week.',
   })
-  const chain = await verifyChain(database, STAGE_KEYS, { workspaceId, now: at })
+  const chain = await verifyChain(database, FIXTURE_AUDIT_KEYS, { workspaceId, now: at })
   assert.equal(chain.is_intact, true, chain.finding)
 })
 
 it('writes nothing if the action changed concurrently', async test => {
   const { inTransaction, action, context, database, workspaceId, name, clock } = await stageOf(test)
-  const entries = await entriesOf(database, workspaceId)
+  const entries = await readAuditEntries(database, workspaceId)
   const stale = { ...action, status: 'executing' as const }
   const input = { to: 'failed', outcome: null, at: clock.now(), actor: SYSTEM } as const
   const transitioning = inTransaction(transaction =>
@@ -122,7 +127,7 @@ it('writes nothing if the action changed concurrently', async test => {
     }),
   )
   await assert.rejects(transitioning, /changed concurrently/)
-  assert.deepEqual(await entriesOf(database, workspaceId), entries)
+  assert.deepEqual(await readAuditEntries(database, workspaceId), entries)
   assert.deepEqual(await findAction(database, name), action)
 })
 

@@ -3,8 +3,8 @@ import { it, type TestContext } from 'node:test'
 import {
   addPayloadDay,
   addTrackers,
+  createEarlierStore,
   type EarlierStore,
-  earlierStore,
 } from '../../../testing/earlier-version/earlier-store.ts'
 import {
   type Acknowledged,
@@ -12,22 +12,22 @@ import {
   deliver,
   erase,
   expire,
+  repeatUntilRefused,
   replay,
-  untilRefused,
 } from '../../../testing/earlier-version/earlier-writers.ts'
 import {
-  ERASED,
-  earlierEvent,
-  filledStore,
+  createEarlierEvent,
+  createFilledStore,
+  ERASED_DIGEST,
   numbers,
-  OLD,
-  OTHER,
-  openNew,
+  OLD_TRACKER,
+  OTHER_TRACKER,
+  openUpgradedDatabase,
   TRACKER,
 } from '../../../testing/earlier-version/filled-store.ts'
-import { assertUpgraded } from '../../../testing/earlier-version/upgraded-ledger.ts'
-import { eventually } from '../../../testing/program-under-test.ts'
-import { testStore } from '../../../testing/test-store.ts'
+import { assertUpgraded } from '../../../testing/earlier-version/upgrade-checks.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
+import { eventually } from '../../../testing/fixtures/program.ts'
 import type { Database } from '../database.ts'
 import { migrate, requireCurrentSchema } from '../migrate.ts'
 import { LEDGER_UPGRADE } from './upgrade-store.ts'
@@ -38,29 +38,29 @@ async function writeUntilRefused(
   { store, known }: { store: EarlierStore; known: Acknowledged },
 ): Promise<void> {
   const acceptInto = (trackerId: string, from: number) =>
-    untilRefused(signal, async times => {
+    repeatUntilRefused(signal, async times => {
       const fresh = numbers(from + times * 20, 20)
       // A repeated one among them.
-      const events = [5, ...fresh].map(n => earlierEvent(trackerId, n))
+      const events = [5, ...fresh].map(n => createEarlierEvent(trackerId, n))
       assert.equal(await accept(store, events, known), 1)
     })
   await Promise.all([
     acceptInto(TRACKER, 10_000),
     acceptInto(TRACKER, 500_000),
-    acceptInto(OTHER, 10_000),
-    untilRefused(signal, () => deliver(store, TRACKER, known)),
-    untilRefused(signal, () => replay(store, { trackerId: OTHER, limit: 1 }, known)),
-    untilRefused(signal, () =>
-      expire(store, { trackerId: OLD, keptSince: '2026-11-17', limit: 5 }, known),
+    acceptInto(OTHER_TRACKER, 10_000),
+    repeatUntilRefused(signal, () => deliver(store, TRACKER, known)),
+    repeatUntilRefused(signal, () => replay(store, { trackerId: OTHER_TRACKER, limit: 1 }, known)),
+    repeatUntilRefused(signal, () =>
+      expire(store, { trackerId: OLD_TRACKER, keptSince: '2026-11-17', limit: 5 }, known),
     ),
   ])
 }
 
 it('keeps all that was acknowledged, while the version before goes on writing', async test => {
-  const { store, known } = await filledStore(test)
-  const database = openNew(test, store)
+  const { store, known } = await createFilledStore(test)
+  const database = openUpgradedDatabase(test, store)
   const writers = writeUntilRefused(test, { store, known })
-  await erase(store, { trackerId: OTHER, email: ERASED }, known)
+  await erase(store, { trackerId: OTHER_TRACKER, email: ERASED_DIGEST }, known)
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
   await writers
   const written = [...known.events.keys()].filter(key => /event-(1\d{4}|5\d{5})$/.test(key))
@@ -81,14 +81,14 @@ const AT_EVENT_IDS = {
   waitsWith: 'select pg_advisory_xact_lock(%',
 }
 const AT_DELIVERIES = {
-  hold: `begin; select 1 from deliveries where tracker_id = '${OTHER}' and id = 500 for update`,
+  hold: `begin; select 1 from deliveries where tracker_id = '${OTHER_TRACKER}' and id = 500 for update`,
   waitsWith: 'select pg_sleep(0.05)',
 }
 /** A row can only be held once the tables are prepared, so the last one stops before. */
 const INTERRUPTIONS = [[AT_KEYS], [AT_EVENT_IDS], [AT_EVENT_IDS, AT_DELIVERIES]]
 
 it('goes on where it was when its connections break', async test => {
-  const { store, known } = await filledStore(test)
+  const { store, known } = await createFilledStore(test)
   const writers = writeUntilRefused(test, { store, known })
   for (const stops of INTERRUPTIONS) {
     let migrated: Promise<void> | undefined
@@ -97,7 +97,7 @@ it('goes on where it was when its connections break', async test => {
       const holder = await holdBy(store, hold)
       earlier?.release(true)
       earlier = holder
-      migrated ??= assert.rejects(migrate(openNew(test, store)), { code: '57P01' })
+      migrated ??= assert.rejects(migrate(openUpgradedDatabase(test, store)), { code: '57P01' })
       await eventually(waitsWith, async () => (await waiting(store, waitsWith)).length > 0)
     }
     const last = stops.at(-1)?.waitsWith ?? ''
@@ -110,7 +110,7 @@ it('goes on where it was when its connections break', async test => {
     await migrated
     earlier?.release(true)
   }
-  const database = openNew(test, store)
+  const database = openUpgradedDatabase(test, store)
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
   await writers
   await assertUpgraded(database, known)
@@ -135,24 +135,24 @@ async function waiting({ pool }: EarlierStore, statement: string): Promise<numbe
 }
 
 it('upgrades a store without trackers as it is', async test => {
-  const store = await earlierStore(test)
-  const database = openNew(test, store)
+  const store = await createEarlierStore(test)
+  const database = openUpgradedDatabase(test, store)
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
   assert.deepEqual(await migrate(database), [])
   await requireCurrentSchema(database)
-  const { database: fresh } = await testStore(test)
+  const { database: fresh } = await createTestDatabase(test)
   assert.deepEqual(await schemaOf(database), await schemaOf(fresh))
 })
 
 it('upgrades a store that has trackers and no events, with a gate for the version before', async test => {
-  const store = await earlierStore(test)
+  const store = await createEarlierStore(test)
   await addTrackers(store, [TRACKER])
   await addPayloadDay(store, '2026-11-20')
-  const database = openNew(test, store)
+  const database = openUpgradedDatabase(test, store)
   assert.equal((await migrate(database))[0], LEDGER_UPGRADE.to)
   assert.deepEqual(await migrate(database), [])
   await requireCurrentSchema(database)
-  const { database: fresh } = await testStore(test)
+  const { database: fresh } = await createTestDatabase(test)
   assert.deepEqual(await schemaOf(database), await schemaOf(fresh))
   await assert.rejects(store.pool.query('select from events'), { code: '57P03' })
 })

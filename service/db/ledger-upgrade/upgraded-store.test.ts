@@ -4,16 +4,20 @@ import { it, type TestContext } from 'node:test'
 import type { EarlierStore } from '../../../testing/earlier-version/earlier-store.ts'
 import { accept, REFUSED } from '../../../testing/earlier-version/earlier-writers.ts'
 import {
-  earlierEvent,
-  filledStore,
-  OLD,
-  OTHER,
-  openNew,
+  createEarlierEvent,
+  createFilledStore,
+  OLD_TRACKER,
+  OTHER_TRACKER,
+  openUpgradedDatabase,
   STORED_AT,
   TRACKER,
 } from '../../../testing/earlier-version/filled-store.ts'
-import { assertKeptCounts } from '../../../testing/kept-counts.ts'
-import { ledgerEntry, plannedDelivery, storeEntries } from '../../../testing/stored-events.ts'
+import {
+  assertCountersMatch,
+  ledgerEntry,
+  plannedDelivery,
+  storeEntries,
+} from '../../../testing/fixtures/stored-events.ts'
 import { claimDeliveries } from '../../delivery/claim-store.ts'
 import { reserveDeliveryIds } from '../../delivery/plan-store.ts'
 import { replayFailed } from '../../delivery/replay-store.ts'
@@ -28,8 +32,8 @@ import { prepareLedgerUpgrade } from './upgrade-store.ts'
 const DAY_MILLISECONDS = 86_400_000
 
 async function upgradedStore(test: TestContext) {
-  const { store, known } = await filledStore(test)
-  const database = openNew(test, store)
+  const { store, known } = await createFilledStore(test)
+  const database = openUpgradedDatabase(test, store)
   await migrate(database)
   return { store, known, database }
 }
@@ -196,9 +200,9 @@ it('expires earlier events row by row, with their keys and deliveries', async te
   )
   const events = 3_000 - rows[0].old
   assert.deepEqual(left, [{ events, keys: 2 * events, deliveries: events }])
-  await assertKeptCounts(database)
-  const again = ledgerEntry({ trackerId: OLD, eventId: 'event-200', createdAt: now })
-  const plan = plannedDelivery({ trackerId: OLD, eventId: 'event-200', id: 2_000_000 })
+  await assertCountersMatch(database)
+  const again = ledgerEntry({ trackerId: OLD_TRACKER, eventId: 'event-200', createdAt: now })
+  const plan = plannedDelivery({ trackerId: OLD_TRACKER, eventId: 'event-200', id: 2_000_000 })
   assert.deepEqual(await storeEntries(database, [again], [plan]), ['event-200'])
 })
 
@@ -219,9 +223,11 @@ const EARLIER_STATEMENTS = [
 ]
 
 it('refuses what the version before sends, as if the store were away', async test => {
-  const { store, known } = await filledStore(test)
+  const { store, known } = await createFilledStore(test)
   await assertKeptStatementRefused(test, store)
-  await assert.rejects(accept(store, [earlierEvent(TRACKER, 5_000)], known), { code: REFUSED })
+  await assert.rejects(accept(store, [createEarlierEvent(TRACKER, 5_000)], known), {
+    code: REFUSED,
+  })
   for (const statement of EARLIER_STATEMENTS) {
     await assert.rejects(store.pool.query(statement), { code: REFUSED }, statement)
   }
@@ -231,8 +237,8 @@ it('refuses what the version before sends, as if the store were away', async tes
 async function assertKeptStatementRefused(test: TestContext, store: EarlierStore): Promise<void> {
   const client = await store.pool.connect()
   const text = 'select events.* from events where tracker_id = $1 limit 1'
-  const read = () => client.query({ name: 'kept', text, values: [OTHER] })
-  const database = openNew(test, store)
+  const read = () => client.query({ name: 'kept', text, values: [OTHER_TRACKER] })
+  const database = openUpgradedDatabase(test, store)
   try {
     assert.equal((await read()).rows.length, 1)
     await prepareLedgerUpgrade(database)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
-import { outboundEvent } from '../../../testing/outbound-event.ts'
-import { scriptFaults, simulatorSummary } from '../../../testing/simulator-controls.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import { readSimulatorSummary, scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import type { SendOutcome } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
@@ -25,7 +25,7 @@ async function simulated(test: TestContext, timeoutMilliseconds = PATIENT_MILLIS
     timeoutMilliseconds,
     now: () => new Date(),
   })
-  const events = ['a', 'b'].map(eventId => outboundEvent({ eventId }))
+  const events = ['a', 'b'].map(eventId => sampleOutboundEvent({ eventId }))
   return { url, send: () => platform.send(CONNECTION, events) }
 }
 
@@ -176,7 +176,7 @@ for (const [what, failure] of Object.entries(FAILURES)) {
     assert.deepEqual([answer.outcome, answer.waitSeconds], [outcome, waitSeconds])
     assert.match(answer.error?.message ?? '', message)
     assert.equal(answer.error?.class, outcome)
-    const { receipts, requests } = await simulatorSummary(url)
+    const { receipts, requests } = await readSimulatorSummary(url)
     assert.deepEqual([receipts, requests], [kept, 1])
   })
 }
@@ -187,7 +187,7 @@ it('no answer in time: unknown, and the events may be there', async test => {
   const answer = await send()
   assert.deepEqual([answer.outcome, answer.httpStatus], ['unknown', null])
   assert.equal(answer.error?.message, 'The platform did not answer in time.')
-  assert.equal((await simulatorSummary(url)).receipts, 2)
+  assert.equal((await readSimulatorSummary(url)).receipts, 2)
 })
 
 it('keeps the trace id of an answer whose body cannot be read', async test => {

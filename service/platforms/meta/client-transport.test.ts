@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
-import { outboundEvent } from '../../../testing/outbound-event.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { SendAnswer } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 
@@ -23,7 +23,7 @@ function sendTo(baseUrl: string, timeoutMilliseconds = 30_000): Promise<SendAnsw
     timeoutMilliseconds,
     now: () => new Date(),
   })
-  return platform.send(CONNECTION, [outboundEvent()])
+  return platform.send(CONNECTION, [sampleOutboundEvent()])
 }
 
 async function listening(test: TestContext, server: Server): Promise<string> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
-import { outboundEvent } from '../../../testing/outbound-event.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { Connection, Platform } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 import type { MetaTarget } from './target.ts'
@@ -60,7 +60,7 @@ it('posts JSON with the token in a header, where no URL log finds it', async tes
   const { platform, seen } = await wire(test, response => {
     response.end('{"events_received":1,"messages":[],"fbtrace_id":"A1"}')
   })
-  const answer = await platform.send(CONNECTION, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [sampleOutboundEvent()])
   assert.equal(answer.outcome, 'accepted')
   const [request] = seen
   assert.equal(request?.method, 'POST')
@@ -83,7 +83,7 @@ it('keeps the token out of the answer even when the platform repeats it', async 
   const { platform } = await wire(test, response => {
     response.writeHead(400).end(JSON.stringify({ error }))
   })
-  const answer = await platform.send(CONNECTION, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [sampleOutboundEvent()])
   assert.equal(answer.outcome, 'auth')
   assert.equal(answer.error?.message, 'Malformed access token [redacted]')
   assert.equal(JSON.stringify(answer).includes('secret'), false)
@@ -101,7 +101,7 @@ it('stops reading an answer that has no end', async test => {
     response.on('close', () => closed.resolve())
     pour()
   })
-  const answer = await platform.send(CONNECTION, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [sampleOutboundEvent()])
   assert.equal(answer.outcome, 'unknown')
   assert.equal(answer.error?.message, 'The platform answered HTTP 200 without a readable body.')
   await closed.promise
@@ -112,7 +112,7 @@ it('takes a valid answer that is far too large for no answer', async test => {
     const messages = ['x'.repeat(200_000)]
     response.end(JSON.stringify({ events_received: 1, messages, fbtrace_id: 'A3' }))
   })
-  const answer = await platform.send(CONNECTION, [outboundEvent()])
+  const answer = await platform.send(CONNECTION, [sampleOutboundEvent()])
   assert.equal(answer.outcome, 'unknown')
   assert.ok(JSON.stringify(answer).length < 1_000)
 })
@@ -122,7 +122,7 @@ it('sends a thousand events in one request', async test => {
     response.end('{"events_received":1000,"messages":[],"fbtrace_id":"A4"}')
   })
   const events = Array.from({ length: platform.batchMax }, (_, index) =>
-    outboundEvent({ eventId: `event-${index}` }),
+    sampleOutboundEvent({ eventId: `event-${index}` }),
   )
   assert.equal((await platform.send(CONNECTION, events)).outcome, 'accepted')
   assert.equal(seen.length, 1)
@@ -133,6 +133,8 @@ it('cannot be talked into another path by a dataset id', async test => {
   const { platform, seen } = await wire(test, response => {
     response.end('{"events_received":1}')
   })
-  await platform.send({ ...CONNECTION, target: { datasetId: '../me?x=1#' } }, [outboundEvent()])
+  await platform.send({ ...CONNECTION, target: { datasetId: '../me?x=1#' } }, [
+    sampleOutboundEvent(),
+  ])
   assert.equal(seen[0]?.url, '/v26.0/..%2Fme%3Fx%3D1%23/events')
 })

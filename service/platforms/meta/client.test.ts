@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
-import { outboundEvent } from '../../../testing/outbound-event.ts'
-import { revokeToken, scriptFaults, simulatorSummary } from '../../../testing/simulator-controls.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import {
+  readSimulatorSummary,
+  revokeToken,
+  scriptFaults,
+} from '../../../testing/fixtures/simulator.ts'
 import type { Connection, OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
 import type { MetaTarget } from './target.ts'
@@ -27,13 +31,13 @@ async function simulated(test: TestContext) {
   const send = (
     changes: Partial<OutboundEvent> = {},
     connection: Partial<Connection<MetaTarget>> = {},
-  ) => platform.send({ ...CONNECTION, ...connection }, [outboundEvent(changes)])
+  ) => platform.send({ ...CONNECTION, ...connection }, [sampleOutboundEvent(changes)])
   return { url, platform, send }
 }
 
 it('reports what the platform accepted, with its trace id', async test => {
   const { url, platform } = await simulated(test)
-  const events = ['a', 'b', 'c'].map(eventId => outboundEvent({ eventId }))
+  const events = ['a', 'b', 'c'].map(eventId => sampleOutboundEvent({ eventId }))
   const answer = await platform.send(CONNECTION, events)
   assert.match(answer.traceId ?? '', /^A\w+/)
   assert.deepEqual(answer, {
@@ -44,14 +48,14 @@ it('reports what the platform accepted, with its trace id', async test => {
     answer: { events_received: 3, messages: [] },
     error: null,
   })
-  const { receipts, value_by_currency } = await simulatorSummary(url)
+  const { receipts, value_by_currency } = await readSimulatorSummary(url)
   assert.deepEqual([receipts, value_by_currency], [3, { EUR: '59.7' }])
 })
 
 it('sends test events as such', async test => {
   const { url, send } = await simulated(test)
   assert.equal((await send({}, { testCode: 'TEST12345' })).outcome, 'accepted')
-  const { test_receipts, receipts } = await simulatorSummary(url)
+  const { test_receipts, receipts } = await readSimulatorSummary(url)
   assert.deepEqual([test_receipts, receipts], [1, 0])
 })
 
@@ -78,7 +82,7 @@ it('tells its token to nobody to whom it is redirected', async test => {
     const answer = await send()
     assert.deepEqual([answer.outcome, answer.httpStatus], ['unknown', status])
   }
-  assert.equal((await simulatorSummary(elsewhere.url)).requests, 0)
+  assert.equal((await readSimulatorSummary(elsewhere.url)).requests, 0)
 })
 
 it('heeds the rate-limit headers of a refusal', async test => {
@@ -108,7 +112,7 @@ for (const [header, value, waitSeconds] of PACES) {
     await scriptFaults(url, [{ headers: { [header]: value } }])
     const accepted = await send()
     assert.deepEqual([accepted.outcome, accepted.waitSeconds], ['accepted', waitSeconds])
-    assert.equal((await simulatorSummary(url)).receipts, 1)
+    assert.equal((await readSimulatorSummary(url)).receipts, 1)
   })
 }
 
@@ -128,7 +132,7 @@ it('says who is to blame when no request can carry the token or the dataset', as
     )
     assert.equal(JSON.stringify(answer).includes('secret'), false)
   }
-  assert.equal((await simulatorSummary(url)).requests, 0)
+  assert.equal((await readSimulatorSummary(url)).requests, 0)
 })
 
 it('gives the window of a store visit 62 days and of everything else 7', () => {

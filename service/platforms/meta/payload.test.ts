@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { outboundEvent } from '../../../testing/outbound-event.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { metaPayload } from './payload.ts'
 
 function textOf(changes: Partial<OutboundEvent>, testCode: string | null = null): string {
-  return JSON.stringify(metaPayload([outboundEvent(changes)], testCode))
+  return JSON.stringify(metaPayload([sampleOutboundEvent(changes)], testCode))
 }
 
 function customDataText(changes: Partial<OutboundEvent>): string | undefined {
@@ -105,7 +105,7 @@ it('puts the test code beside the data, and only when there is one', () => {
 it('keeps the order of a batch', () => {
   const ids = ['b', 'a', 'c']
   const payload = metaPayload(
-    ids.map(eventId => outboundEvent({ eventId })),
+    ids.map(eventId => sampleOutboundEvent({ eventId })),
     null,
   )
   const { data } = JSON.parse(JSON.stringify(payload))

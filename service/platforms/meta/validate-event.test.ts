@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { outboundEvent } from '../../../testing/outbound-event.ts'
+import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { validateMetaEvent } from './validate-event.ts'
 
 const DIGEST = 'e'.repeat(64)
 
 function faultOf(changes: Partial<OutboundEvent>): string | null {
-  return validateMetaEvent(outboundEvent(changes))?.message ?? null
+  return validateMetaEvent(sampleOutboundEvent(changes))?.message ?? null
 }
 
 it('finds nothing wrong with the least that Meta takes', () => {
@@ -98,7 +98,7 @@ it('refuses a value that is no decimal and a currency that is not three letters'
 })
 
 it('says that the fault was found here, with no code of the platform', () => {
-  assert.deepEqual(validateMetaEvent(outboundEvent({ valueAmount: null })), {
+  assert.deepEqual(validateMetaEvent(sampleOutboundEvent({ valueAmount: null })), {
     class: 'local',
     code: null,
     subcode: null,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
-import { outboundEvent } from '../../../../testing/outbound-event.ts'
-import { revokeToken, scriptFaults } from '../../../../testing/simulator-controls.ts'
+import { sampleOutboundEvent } from '../../../../testing/fixtures/sample-events.ts'
+import { revokeToken, scriptFaults } from '../../../../testing/fixtures/simulator.ts'
 import type { DayCounts, MatchQuality, OutboundEvent, Unavailable } from '../../platform.ts'
 import { metaPlatform } from '../client.ts'
 
@@ -25,7 +25,7 @@ async function simulated(test: TestContext) {
     assert.equal((await fetch(`${url}/_simulator/${path}`, init)).status, 200)
   }
   const send = async (events: Partial<OutboundEvent>[]) => {
-    const answer = await platform.send(CONNECTION, events.map(outboundEvent))
+    const answer = await platform.send(CONNECTION, events.map(sampleOutboundEvent))
     assert.equal(answer.outcome, 'accepted')
   }
   return { url, options, platform, control, send }

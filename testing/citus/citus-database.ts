@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import { openDatabase } from '../../service/db/database.ts'
+import { distributeTables } from '../../service/db/distribute-tables.ts'
+import { migrate } from '../../service/db/migrate.ts'
+import type { TestDatabase } from '../fixtures/database.ts'
+import type { CitusAddresses } from './cluster.ts'
+
+const TEMPLATE = 'signalbox_citus_template'
+const COPY_TRIES_MAX = 20
+const COPY_PAUSE_MILLISECONDS = 100
+
+/** A migrated and distributed database, which tests copy on every node: one takes seconds. */
+export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<void> {
+  await onEachNode(cluster, `create database ${TEMPLATE}`)
+  for (const port of cluster.ports) {
+    await runStatement(databaseUrlOf(cluster, port, TEMPLATE), 'create extension citus')
+  }
+  const coordinator = databaseUrlOf(cluster, coordinatorPort(cluster), TEMPLATE)
+  const [first, ...workers] = cluster.ports
+  await runStatement(coordinator, `select citus_set_coordinator_host('127.0.0.1', ${first})`)
+  for (const port of workers) {
+    await runStatement(coordinator, `select citus_add_node('127.0.0.1', ${port})`)
+  }
+  const database = open(coordinator, 2)
+  try {
+    await migrate(database)
+    await distributeTables(database)
+  } finally {
+    await database.close()
+  }
+  await onEachNode(cluster, `alter database ${TEMPLATE} allow_connections false`)
+}
+
+/** A migrated, empty database of the test's own on every node; gone when the test ends. */
+export async function createCitusDatabase(
+  test: TestContext,
+  cluster: CitusAddresses,
+): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await Promise.all(cluster.ports.map(port => copyTemplate(cluster, port, name)))
+  test.after(() => dropDatabases(cluster, name))
+  const connectionString = databaseUrlOf(cluster, coordinatorPort(cluster), name)
+  const database = open(connectionString, 10)
+  test.after(() => database.close())
+  return { database, connectionString }
+}
+
+/** The maintenance daemon of Citus comes back to the template, and a copy needs it to be gone. */
+async function copyTemplate(cluster: CitusAddresses, port: number, name: string): Promise<void> {
+  const server = databaseUrlOf(cluster, port, 'postgres')
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await runStatement(
+        server,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${TEMPLATE}'`,
+      )
+      await runStatement(server, `create database ${name} template ${TEMPLATE} strategy file_copy`)
+      return
+    } catch (error) {
+      if (tries === COPY_TRIES_MAX) throw error
+      await new Promise(resolve => setTimeout(resolve, COPY_PAUSE_MILLISECONDS))
+    }
+  }
+}
+
+/** Citus comes back to a database for a moment after its connections were ended. */
+async function dropDatabases(cluster: CitusAddresses, name: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await onEachNode(cluster, `drop database if exists ${name} with (force)`)
+      return
+    } catch (error) {
+      if (tries === COPY_TRIES_MAX) throw error
+      await new Promise(resolve => setTimeout(resolve, COPY_PAUSE_MILLISECONDS))
+    }
+  }
+}
+
+async function onEachNode(cluster: CitusAddresses, statement: string): Promise<void> {
+  for (const port of cluster.ports)
+    await runStatement(databaseUrlOf(cluster, port, 'postgres'), statement)
+}
+
+function coordinatorPort({ ports: [first] }: CitusAddresses): number {
+  return first as number
+}
+
+function databaseUrlOf({ connectionString }: CitusAddresses, port: number, name: string): string {
+  const url = new URL(connectionString)
+  url.port = String(port)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function runStatement(connectionString: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function open(connectionString: string, connectionsMax: number) {
+  const options = { connectionString, connectionsMax, applicationName: 'signalbox citus test' }
+  return openDatabase({ ...options, hasNoTimeouts: true, onIdleError: () => {} })
+}

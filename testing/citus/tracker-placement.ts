@@ -1,0 +1,34 @@
+import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import type { TestService } from '../fixtures/service.ts'
+
+const TRACKERS_MAX = 60
+
+/** The port of the node on which the rows of a tracker are, as Citus itself says. */
+export async function findTrackerPort(
+  { database: { pool } }: Pick<TestService, 'database'>,
+  trackerId: string,
+): Promise<number> {
+  const { rows } = await pool.query(
+    `select nodeport as port from pg_dist_placement join pg_dist_node using (groupid)
+     where shardid = get_shard_id_for_distribution_column('destinations', $1::uuid)`,
+    [trackerId],
+  )
+  return rows[0].port
+}
+
+/** New trackers, as many on each of the two nodes; those of one node first. */
+export async function createTrackersOnEachNode(
+  service: TestService,
+  count: number,
+): Promise<ProvisionedTracker[]> {
+  const byPort = new Map<number, ProvisionedTracker[]>()
+  for (let made = 0; made < TRACKERS_MAX; made += 1) {
+    const tracker = await service.newTracker()
+    const port = await findTrackerPort(service, tracker.trackerId)
+    const others = byPort.get(port) ?? []
+    if (others.length < count) byPort.set(port, [...others, tracker])
+    const groups = [...byPort.values()]
+    if (groups.length === 2 && groups.every(group => group.length === count)) return groups.flat()
+  }
+  throw new Error(`the nodes do not have ${count} trackers each`)
+}

@@ -1,0 +1,29 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isMainThread, threadId } from 'node:worker_threads'
+
+/**
+ * Preloaded into the real program (`NODE_OPTIONS=--import ...`): every answer names the thread that
+ * gave it, and a request may ask its thread to die, as a bug or a leak would make it.
+ */
+export const CRASHING_THREAD_ENVIRONMENT = { NODE_OPTIONS: `--import ${import.meta.url}` }
+
+const HOARD_BYTES = 1_000_000
+
+subscribe('http.server.request.start', message => {
+  const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
+  response.setHeader('x-test-thread', String(threadId))
+  if (isMainThread) return
+  const failure = request.headers['x-test-failure']
+  if (failure === 'crash') setImmediate(throwUncaught)
+  if (failure === 'exhaust') setImmediate(exhaustHeap)
+})
+
+function throwUncaught(): never {
+  throw new Error('a bug that nobody catches')
+}
+
+function exhaustHeap(): void {
+  const hoard: number[][] = []
+  for (;;) hoard.push(new Array(HOARD_BYTES / 8).fill(hoard.length))
+}

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { openDatabase } from '../../service/db/database.ts'
+import { startJobWorker } from '../../service/jobs/worker.ts'
+
+/** A program whose one job, `look`, never ends: to be killed in the middle of it. */
+const [connectionString = ''] = process.argv.slice(2)
+
+startJobWorker({
+  database: openDatabase({
+    connectionString,
+    connectionsMax: 3,
+    applicationName: 'stuck job',
+    onIdleError: () => {},
+  }),
+  jobs: [
+    {
+      name: 'look',
+      schedule: null,
+      timeoutSeconds: 60,
+      run: async () => {
+        process.stderr.write('working\n')
+        await delay(3_600_000)
+      },
+    },
+  ],
+  now: () => new Date(),
+  concurrency: 1,
+  onError: error => process.stderr.write(`${error}\n`),
+  onDone: () => {},
+})

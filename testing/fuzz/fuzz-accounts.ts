@@ -1,0 +1,168 @@
+import { PROPOSAL_REQUEST } from '../../contract/examples/agent-action-requests.ts'
+import { revokeKey } from '../../service/access/store.ts'
+import { generateToken, hashToken } from '../../service/access/token-format.ts'
+import { issueKey } from '../../service/access/tracker-keys.ts'
+import { insertSimulatedEntities } from '../../service/agents/executor/simulated-account-store.ts'
+import { buildSimulatedEntities } from '../../service/agents/executor/simulated-entities.ts'
+import type { ProvisionedTracker } from '../../service/provisioning/provision-tracker.ts'
+import { issueAgentTokens } from '../fixtures/agent-tokens.ts'
+import { createTestAuditTrail } from '../fixtures/audit.ts'
+import type { TestService } from '../fixtures/service.ts'
+import { findPlatformTarget } from '../fixtures/simulator.ts'
+import type { Credential } from './hostile-headers.ts'
+
+/** Who takes part in one caller's requests; no other caller uses them, so a run can be repeated. */
+export interface FuzzAccounts {
+  own: ProvisionedTracker
+  /** Of another workspace: what it has must never be shown to the first. */
+  second: ProvisionedTracker
+  revokedSecret: string
+  sandboxKey: string
+  /** In a workspace of its own. */
+  agent: FuzzAgent
+  /** What may stand in no answer and no log line. */
+  secrets: readonly string[]
+}
+
+export async function createFuzzAccounts(service: TestService): Promise<FuzzAccounts> {
+  const { database, clock } = service
+  const own = await service.newTracker()
+  const second = await service.newTracker()
+  const { trackerId, workspaceId } = own
+  const scope = { database, audit: createTestAuditTrail(service) }
+  const revokedSecret = await issueKey(scope, {
+    trackerId,
+    workspaceId,
+    kind: 'tracker_secret',
+    issuedAt: clock.now(),
+  })
+  const digest = hashToken(revokedSecret)
+  await revokeKey(database, { trackerId, digest, revokedAt: clock.now() })
+  const { body } = await service.request('POST', '/api/v1/sandbox/keys')
+  const agent = await createFuzzAgent(service)
+  const platform = [
+    await findPlatformTarget(service, own),
+    await findPlatformTarget(service, second),
+  ]
+  return {
+    own,
+    second,
+    revokedSecret,
+    sandboxKey: body.api_key,
+    agent,
+    secrets: [
+      revokedSecret,
+      agent.managementToken,
+      agent.executionToken,
+      ...[own, second].flatMap(({ trackerSecret, forwardingSecret }) => [
+        trackerSecret,
+        forwardingSecret,
+      ]),
+      ...platform.map(({ accessToken }) => accessToken),
+    ],
+  }
+}
+
+interface PresentedCredential {
+  authorization: string | string[] | null
+  queryKey: string | null
+}
+
+/** The credential as it is sent. */
+export function presentCredential(cast: FuzzAccounts, credential: Credential): PresentedCredential {
+  const inQuery = IN_QUERY[credential]?.(cast) ?? null
+  return { authorization: IN_HEADER[credential]?.(cast) ?? null, queryKey: inQuery }
+}
+
+type ByCredential<Value> = Partial<Record<Credential, (cast: FuzzAccounts) => Value>>
+
+const IN_QUERY: ByCredential<string> = {
+  publishable_query: ({ own }) => own.publishableKey,
+  in_query: ({ own }) => own.trackerSecret,
+}
+
+const IN_HEADER: ByCredential<string | string[]> = {
+  own: ({ own }) => `Bearer ${own.trackerSecret}`,
+  own_lower_scheme: ({ own }) => `bearer  ${own.trackerSecret} `,
+  own_cut: ({ own }) => `Bearer ${own.trackerSecret.slice(0, -1)}`,
+  own_twice: ({ own }) => [`Bearer ${own.trackerSecret}`, `Bearer ${own.trackerSecret}`],
+  publishable: ({ own }) => `Bearer ${own.publishableKey}`,
+  second: ({ second }) => `Bearer ${second.trackerSecret}`,
+  second_publishable: ({ second }) => `Bearer ${second.publishableKey}`,
+  forwarding: ({ own }) => `Bearer ${own.forwardingSecret}`,
+  revoked: ({ revokedSecret }) => `Bearer ${revokedSecret}`,
+  sandbox: ({ sandboxKey }) => `Bearer ${sandboxKey}`,
+  agent: ({ agent }) => `Bearer ${agent.managementToken}`,
+  execution: ({ agent }) => `Bearer ${agent.executionToken}`,
+  sandbox_changed: ({ sandboxKey }) => `Bearer ${sandboxKey.slice(0, -2)}AA`,
+  unknown: () => `Bearer ${generateToken('tracker_secret')}`,
+  garbage: () => 'Bearer x.y_z~!',
+  basic: ({ own }) => `Basic ${Buffer.from(`${own.trackerSecret}:`).toString('base64')}`,
+  non_ascii: () => 'Bearer \xff\xfe\x80',
+}
+
+/** Whose data a credential of this kind may see; null: nobody's. */
+export function findVisibleTracker(
+  cast: FuzzAccounts,
+  credential: Credential,
+): ProvisionedTracker | null {
+  if (credential.startsWith('second')) return cast.second
+  const ofOwn = ['own', 'own_lower_scheme', 'publishable', 'publishable_query']
+  return ofOwn.includes(credential) ? cast.own : null
+}
+
+/** The trackers whose ids may not stand in an answer to this credential. */
+export function listForeignTrackers(
+  cast: FuzzAccounts,
+  credential: Credential,
+): ProvisionedTracker[] {
+  const known = findVisibleTracker(cast, credential)
+  return [cast.own, cast.second].filter(tracker => tracker !== known)
+}
+
+/** An agent of a cast, whose ad account has what the examples of the document name. */
+interface FuzzAgent {
+  /** The OAuth management credential. */
+  managementToken: string
+  executionToken: string
+  /** What stands for the members of a path: its workspace, a proposal, and an action that ended. */
+  ids: Record<'workspace' | 'batch' | 'action', string>
+}
+
+/** The examples are of this one. */
+const EXAMPLE_ACCOUNT = { adAccountId: 3, platformAccountId: '1234567890', name: 'Shop EU' }
+
+async function createFuzzAgent(service: TestService): Promise<FuzzAgent> {
+  const { database, clock } = service
+  const { management, execution, workspace } = await issueAgentTokens(service)
+  const { workspaceId, adAccountId } = workspace
+  await insertSimulatedEntities(database, {
+    adAccountId,
+    entities: buildSimulatedEntities(EXAMPLE_ACCOUNT),
+    at: clock.now(),
+  })
+  await database.pool.query(
+    `insert into agent_policies
+     (workspace_id, version, execution_mode, limits, changed_by, changed_at)
+     values ($1, 1, 'auto_with_limits', $2, 1, $3)`,
+    [workspaceId, JSON.stringify(WIDE_LIMITS), clock.now()],
+  )
+  const body = { ...PROPOSAL_REQUEST, idempotency_key: 'of the cast' }
+  const reply = await service.request('POST', `/api/v1/agent/workspaces/${workspaceId}/actions`, {
+    secret: execution,
+    body,
+  })
+  const { id: batch, actions } = reply.body.proposal
+  const [action] = actions
+  const ids = { workspace: String(workspaceId), batch: String(batch), action: String(action.id) }
+  return { managementToken: management, executionToken: execution, ids }
+}
+
+const WIDE_LIMITS = {
+  change_percent_max: 200,
+  change_minor_max: null,
+  daily_total_minor_max: null,
+  actions_per_day_max: null,
+  allowed_types: ['increase_budget', 'decrease_budget', 'pause', 'resume'],
+  quiet_hours: null,
+}

@@ -1,0 +1,213 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import type { Reply, TestService } from '../fixtures/service.ts'
+import { listMembers } from './boundary-values.ts'
+import { type FuzzAccounts, findVisibleTracker, listForeignTrackers } from './fuzz-accounts.ts'
+import type { DocumentOperation } from './openapi-operations.ts'
+import { arbitraryFuzzRequest, type FuzzRequest } from './request-generator.ts'
+import {
+  buildRequest,
+  formatCurlCommand,
+  type KeepAliveConnections,
+  openKeepAliveConnections,
+} from './request-sender.ts'
+import { findOperation, findResponseProblems } from './response-checks.ts'
+
+interface FuzzOptions {
+  service: TestService
+  operations: readonly DocumentOperation[]
+  /** One a caller; so many requests are under way at once. */
+  accounts: readonly FuzzAccounts[]
+  /** Texts that nobody may see, whoever asks. */
+  secrets: readonly string[]
+  seed: number
+}
+
+/** What became of a run so far. */
+export interface FuzzResult {
+  coverage: StatusCoverage
+  /** Events that an answer said are stored, as `tracker event`. */
+  acknowledged: Set<string>
+  /** Answers 202: each one promises an event that was not there before. */
+  acceptedCount: number
+  failures: string[]
+}
+
+interface Fuzzer {
+  result: FuzzResult
+  /** Sends so many requests in all. */
+  run(cases: number): Promise<void>
+  close(): void
+}
+
+const SHRINKS_MAX = 500
+
+/**
+ * Callers that send one request after the other, all at the same time. Each has keys of its own and
+ * its own seed, so that what a caller is answered does not depend on the others.
+ */
+export function createFuzzer(run: FuzzOptions): Fuzzer {
+  const { service, accounts: casts, seed } = run
+  const connections = openKeepAliveConnections(service.url, casts.length)
+  const requests = arbitraryRequest(run.operations)
+  const story: FuzzResult = {
+    coverage: new StatusCoverage(),
+    acknowledged: new Set(),
+    acceptedCount: 0,
+    failures: [],
+  }
+  let round = 0
+  let hasFailed = false
+
+  const playCaller = async (cast: FuzzAccounts, numRuns: number, ownSeed: number) => {
+    let shrinks = 0
+    let isFailing = false
+    const property = fc.asyncProperty(requests, async request => {
+      // What failed is tried in simpler forms, a while; the other callers need not go on.
+      if (isFailing ? ++shrinks > SHRINKS_MAX : hasFailed) return
+      const faults = await sendAndCheck(request, { ...run, connections, cast, story })
+      if (faults.length === 0) return
+      hasFailed = true
+      isFailing = true
+      throw new Error(faults.join('\n'))
+    })
+    const { failed, errorInstance } = await fc.check(property, { numRuns, seed: ownSeed })
+    if (failed) story.failures.push(errorInstance instanceof Error ? errorInstance.message : '')
+  }
+
+  const play = async (cases: number) => {
+    round += 1
+    const seedOf = (caller: number) => Math.imul(seed, 1_000_003) + round * 1_009 + caller
+    await Promise.all(
+      casts.map((cast, at) => playCaller(cast, Math.ceil(cases / casts.length), seedOf(at) | 0)),
+    )
+  }
+  return { result: story, run: play, close: connections.close }
+}
+
+const WEIGHT_MAX = 20
+
+/** The more a body can say, the more often an operation is asked. */
+function arbitraryRequest(operations: readonly DocumentOperation[]): fc.Arbitrary<FuzzRequest> {
+  return fc.oneof(
+    ...operations.map(operation => ({
+      weight: computeWeight(operation),
+      arbitrary: arbitraryFuzzRequest(operation),
+    })),
+  )
+}
+
+function computeWeight({ address, body }: DocumentOperation): number {
+  if (address === null) return 1
+  return body === null ? 3 : Math.min(WEIGHT_MAX, 4 + listMembers(body).length)
+}
+
+interface RequestContext extends FuzzOptions {
+  connections: KeepAliveConnections
+  cast: FuzzAccounts
+  story: FuzzResult
+}
+
+async function sendAndCheck(request: FuzzRequest, meeting: RequestContext): Promise<string[]> {
+  const { service, operations, cast, connections, story } = meeting
+  const sent = buildRequest(request, cast, service.clock.now())
+  const line = formatCurlCommand(request, sent)
+  let reply: Reply
+  try {
+    reply = await connections.send(sent)
+  } catch (error) {
+    return [`no answer: ${error}`, line]
+  }
+  const operation = findOperation(sent, operations)
+  story.coverage.record(operation?.operationId ?? 'nothing there', reply.status)
+  recordAcknowledgement(request, { reply, cast, story })
+  const foreignIds = listForeignTrackers(cast, request.credential).flatMap(
+    ({ trackerId, destinationId }) => [trackerId, destinationId],
+  )
+  const faults = findResponseProblems({
+    sent,
+    reply,
+    operations,
+    secrets: meeting.secrets,
+    foreignIds,
+  })
+  return faults.length === 0
+    ? []
+    : [...faults, line, `answer: ${reply.status} ${truncateBody(reply)}`]
+}
+
+function recordAcknowledgement(
+  { credential }: FuzzRequest,
+  { reply, cast, story }: { reply: Reply; cast: FuzzAccounts; story: FuzzResult },
+): void {
+  const { status, body } = reply
+  const tracker = findVisibleTracker(cast, credential)
+  if (tracker === null || typeof body?.event_id !== 'string' || body.persisted === false) return
+  story.acknowledged.add(`${tracker.trackerId} ${body.event_id}`)
+  if (status === 202) story.acceptedCount += 1
+}
+
+function truncateBody({ text }: Reply): string {
+  return text.slice(0, 1_000)
+}
+
+/** How often each operation was answered with each status. */
+class StatusCoverage {
+  readonly #counts = new Map<string, Map<number, number>>()
+
+  record(operationId: string, status: number): void {
+    const statuses = this.#counts.get(operationId) ?? new Map<number, number>()
+    this.#counts.set(operationId, statuses)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+
+  get total(): number {
+    return [...this.#counts.values()].flatMap(statuses => [...statuses.values()]).reduce(sum, 0)
+  }
+
+  countsOf(operationId: string): ReadonlyMap<number, number> {
+    return this.#counts.get(operationId) ?? new Map()
+  }
+
+  /** One line an operation, in the order of the alphabet. */
+  toLines(): string[] {
+    return [...this.#counts]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([operationId, statuses]) => {
+        const inOrder = [...statuses].toSorted(([one], [other]) => one - other)
+        const counts = inOrder.map(([status, count]) => `${status} × ${count}`)
+        return `${operationId}: ${counts.join(', ')}`
+      })
+  }
+}
+
+function sum(one: number, other: number): number {
+  return one + other
+}
+
+/** What a process holds on to, after everything that nobody needs is gone. */
+export interface ProcessFootprint {
+  /** Objects, and the bytes of buffers, which stand beside the heap. */
+  heldBytes: number
+  /** Sockets, timers and the like that keep it running, by kind. */
+  resources: ReadonlyMap<string, number>
+}
+
+export function measureFootprint(): ProcessFootprint {
+  collectGarbage()
+  const resources = new Map<string, number>()
+  for (const kind of process.getActiveResourcesInfo()) {
+    resources.set(kind, (resources.get(kind) ?? 0) + 1)
+  }
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return { heldBytes: heapUsed + arrayBuffers, resources }
+}
+
+/** Node shows its collector only to whoever asks at the start, or this way. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  collect()
+}

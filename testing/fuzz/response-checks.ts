@@ -1,0 +1,132 @@
+import { check, document } from '../../contract/assert-documented.ts'
+import { jsonPointer } from '../../contract/document-checks.ts'
+import type { Reply } from '../fixtures/service.ts'
+import { type DocumentOperation, findOperationsAt, type Schema } from './openapi-operations.ts'
+import { findCanaryTrace } from './realistic-values.ts'
+import type { SentRequest } from './request-sender.ts'
+
+export interface CheckedResponse {
+  sent: SentRequest
+  reply: Reply
+  /** What the service can do, in the document and beside it. */
+  operations: readonly DocumentOperation[]
+  secrets: readonly string[]
+  /** Ids of trackers whose secret the caller does not have, and of what is theirs. */
+  foreignIds: readonly string[]
+}
+
+const MESSAGE = jsonPointer('components', 'schemas', 'MessageError')
+/** Refused for the path or the method, before any operation is meant. */
+const ROUTING_REFUSALS = [404, 405]
+/** A preflight has no body; one that comes all the same is read. */
+const BODY_REFUSALS = [413, 415]
+const JSON_TYPE = /^application\/json\b/
+
+/** The operation that a request reached, if it reached one. HEAD is a GET without its body. */
+export function findOperation(
+  { method, target }: SentRequest,
+  operations: readonly DocumentOperation[],
+): DocumentOperation | null {
+  const meant = method === 'HEAD' ? 'GET' : method
+  const found = findOperationsAt(target, operations)?.operations
+  return found?.find(operation => operation.method === meant) ?? null
+}
+
+/** Everything that is wrong with an answer, in sentences without a secret; empty: nothing. */
+export function findResponseProblems(judged: CheckedResponse): string[] {
+  const { reply, foreignIds } = judged
+  const isForeign = foreignIds.some(id => reply.text.includes(id))
+  return [
+    ...checkForm(judged),
+    ...checkStatus(judged),
+    ...(isForeign ? ['something of another tracker is told'] : []),
+    ...findLeaks(`${reply.text}\n${formatHeaders(reply)}`, judged.secrets),
+  ]
+}
+
+function checkForm({ sent, reply, operations }: CheckedResponse): string[] {
+  const { status, headers, text, body } = reply
+  const { method } = sent
+  const isBeside = status < 300 && findOperation(sent, operations)?.address === null
+  const hasNoBody = method === 'HEAD' || status === 204 || status === 304
+  const faults: [boolean, string][] = [
+    // 502 is what a platform said; the document knows where it may be.
+    [status < 500 || status === 502, `the service failed with ${status}`],
+    [/^req_[0-9a-f]{32}$/.test(headers.get('request-id') ?? ''), 'there is no Request-Id'],
+    [headers.get('x-content-type-options') === 'nosniff', 'there is no nosniff'],
+    [headers.has('cache-control'), 'there is no Cache-Control'],
+    [status !== 405 || headers.has('allow'), '405 comes without Allow'],
+    [!hasNoBody || text === '', `${status} of ${method} has a body`],
+    [hasNoBody || isBeside || body !== undefined, 'the body is no JSON'],
+    [
+      hasNoBody || isBeside || JSON_TYPE.test(headers.get('content-type') ?? ''),
+      'the type is not JSON',
+    ],
+  ]
+  return faults.filter(([isGood]) => !isGood).map(([, sentence]) => sentence)
+}
+
+/** The status is documented for what was asked, and the answer is as the document says. */
+function checkStatus({ sent, reply, operations }: CheckedResponse): string[] {
+  const { status } = reply
+  const operation = findOperation(sent, operations)
+  // What stands beside the document has no list of its refusals.
+  const isRefusedUnread = status === 400 && (operation?.address ?? null) === null
+  if (operation?.statuses.includes(status) && !isRefusedUnread) {
+    return checkSchema(operation, sent, reply)
+  }
+  if (status === 204 && sent.method === 'OPTIONS') return []
+  const refusals =
+    sent.method === 'OPTIONS' ? [...ROUTING_REFUSALS, ...BODY_REFUSALS] : ROUTING_REFUSALS
+  const isExact = findOperationsAt(sent.target, operations)?.isExact
+  const isTurnedAway = refusals.includes(status) && (operation === null || !isExact)
+  const name = operation?.operationId ?? 'a path without this method'
+  if (!isRefusedUnread && !isTurnedAway) return [`${status} of ${name} is not documented`]
+  return sent.method === 'HEAD'
+    ? []
+    : formatSchemaErrors(check(MESSAGE, reply.body), String(status))
+}
+
+/** What `required: false` says of a header holds here: a limit may be off, or not yet asked. */
+function checkSchema({ address }: DocumentOperation, sent: SentRequest, reply: Reply): string[] {
+  if (address === null) return []
+  const [path, method] = address
+  const status = String(reply.status)
+  const { headers }: Schema = document.paths[path][method].responses[status]
+  const ofHeaders = Object.keys(headers).flatMap(name => {
+    const { required, schema } = document.components.headers[name]
+    const text = reply.headers.get(name)
+    if (text === null) return required ? [`${status}: ${name} is missing`] : []
+    const value = schema.type === 'integer' ? Number(text) : text
+    return formatSchemaErrors(
+      check(jsonPointer('components', 'headers', name, 'schema'), value),
+      name,
+    )
+  })
+  if (sent.method === 'HEAD') return ofHeaders
+  const responses = jsonPointer('paths', path, method, 'responses', status)
+  const body = jsonPointer('content', 'application/json', 'schema')
+  return [...ofHeaders, ...formatSchemaErrors(check(responses + body, reply.body), status)]
+}
+
+/** Credentials, identifiers of the planted person, and what belongs to somebody else. */
+export function findLeaks(text: string, secrets: readonly string[]): string[] {
+  const trace = findCanaryTrace(text)
+  const mark = /sbx_(sk|fwd|wet)_[0-9a-f]{16}/.exec(text)?.[1]
+  return [
+    ...(trace === null ? [] : [`a raw identifier is told: ${trace}`]),
+    ...(mark === undefined ? [] : [`a credential of the kind ${mark} is told`]),
+    ...(secrets.some(secret => text.includes(secret)) ? ['a secret is told'] : []),
+  ]
+}
+
+function formatHeaders({ headers }: Reply): string {
+  return [...headers].map(([name, value]) => `${name}: ${value}`).join('\n')
+}
+
+function formatSchemaErrors(
+  faults: { instancePath: string; message?: string }[],
+  where: string,
+): string[] {
+  return faults.map(({ instancePath, message }) => `${where}: ${instancePath} ${message}`)
+}

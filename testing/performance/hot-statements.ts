@@ -1,0 +1,323 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { findTrackerByKey } from '../../service/access/store.ts'
+import { type Database, isCitusCluster } from '../../service/db/database.ts'
+import { clearAnswers, findAttempts, insertAttempt } from '../../service/delivery/attempt-store.ts'
+import { countWaitingOfDay, readBacklog } from '../../service/delivery/backlog-store.ts'
+import { claimDeliveries, claimDelivery } from '../../service/delivery/claim-store.ts'
+import { countAcceptance, findDeliveries } from '../../service/delivery/delivery-store.ts'
+import {
+  bringForwardRetries,
+  findDueQueues,
+} from '../../service/delivery/destination-queue-store.ts'
+import {
+  deleteExpiredAttempts,
+  deleteSentCounts,
+  findTrackersWithExpiredAttempts,
+} from '../../service/delivery/expire-store.ts'
+import { findDestinationRoutes, reserveDeliveryIds } from '../../service/delivery/plan-store.ts'
+import { replayFailed } from '../../service/delivery/replay-store.ts'
+import { countMatchKeys, countSentOfDay } from '../../service/delivery/sent-counts-store.ts'
+import { settleDeliveries } from '../../service/delivery/settlement-store.ts'
+import { skipWaitingOfVisitor, tryStopErased } from '../../service/delivery/skip-store.ts'
+import {
+  eraseEvents,
+  eraseSessionsAndWithdrawals,
+  findEventsWithoutPayload,
+  findPayloadsByDigest,
+  findPayloadsByVisitor,
+} from '../../service/events/erase-store.ts'
+import { findExpiringTrackers } from '../../service/events/event-expiry-store.ts'
+import { deletePositions, indexPositions } from '../../service/events/list-position-store.ts'
+import { listEventRefs } from '../../service/events/list-store.ts'
+import { deleteDefaultPartitionPayloads } from '../../service/events/payload-expiry-store.ts'
+import {
+  findChildEvents,
+  findEventsById,
+  findEventsByRef,
+  recordDifferingSubmissions,
+} from '../../service/events/store.ts'
+import {
+  findSuppressedDigests,
+  findTrackersWithErasures,
+  findWithdrawals,
+  waitForPayloadWriters,
+} from '../../service/events/suppression-store.ts'
+import { insertEvents } from '../../service/ingestion/store.ts'
+import { findActiveDestinations } from '../../service/reports/reconciliation-store.ts'
+import { findDueSnapshots } from '../../service/reports/snapshot-store.ts'
+import { deleteEventBatch } from '../../service/retention/store.ts'
+import { ledgerEntry, plannedDelivery } from '../fixtures/stored-events.ts'
+import {
+  CHILD_EVERY,
+  LARGE_DESTINATION as DESTINATION,
+  generatedEventId,
+  generatedEventIds,
+  generatedEventKeys,
+  generatedEventTime,
+  LARGE_STORE_DAY,
+  numbers,
+  ROWS_PER_STATEMENT,
+  LARGE_TRACKER as TRACKER,
+} from './large-store.ts'
+
+const STATEMENT_TIME = new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`)
+const TOMORROW = new Date(STATEMENT_TIME.getTime() + 86_400_000)
+/** Ids of deliveries that `generateEvents` does not use. */
+let deliveryId = 100_000_000
+
+/**
+ * Everything that acceptance, delivery, reports, erasure and retention ask of the store, with a
+ * thousand rows where a statement takes several.
+ */
+export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
+  'accept a thousand events': database => accept(database, newIds()),
+  'accept a thousand known events': database => accept(database, generatedEventIds()),
+  'note differing submissions': database =>
+    recordDifferingSubmissions(
+      database,
+      generatedEventIds().map(eventId => ({
+        trackerId: TRACKER,
+        space: 'secret' as const,
+        eventId,
+        bodyDigest: Buffer.from('ff', 'hex'),
+        at: STATEMENT_TIME,
+      })),
+    ),
+  'look up a key': database =>
+    findTrackerByKey(database, 'tracker_secret', Buffer.from('00', 'hex')),
+  'look up destinations': database => findDestinationRoutes(database, TRACKER, STATEMENT_TIME),
+  'reserve delivery ids': database => reserveDeliveryIds(database, TRACKER, 1),
+  'look up withdrawals': database =>
+    findWithdrawals(
+      database,
+      numbers().map(number => ({ trackerId: TRACKER, visitorId: `gone-visitor-${number}` })),
+    ),
+  'look up erased digests': database => findSuppressedDigests(database, numbers().map(keyedDigest)),
+  'look up erasing trackers': database => findTrackersWithErasures(database, [TRACKER]),
+  'find due lanes': database =>
+    findDueQueues(database, { now: STATEMENT_TIME, queuesMax: 8, excludedDestinationIds: [] }),
+  'claim, read and settle': claimAndSettle,
+  'claim one': database =>
+    claimDelivery(database, {
+      trackerId: TRACKER,
+      createdAt: generatedEventTime(12),
+      id: 12,
+      claimedAt: STATEMENT_TIME,
+      leaseSeconds: 60,
+    }),
+  'bring forward': database =>
+    bringForwardRetries(database, { trackerId: TRACKER, destinationId: DESTINATION, at: TOMORROW }),
+  'read the backlog': database => readBacklog(database, STATEMENT_TIME),
+  'count what waits of a day': database =>
+    countWaitingOfDay(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      from: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
+      until: TOMORROW,
+    }),
+  'stop what waits of a visitor': database =>
+    skipWaitingOfVisitor(database, {
+      trackerId: TRACKER,
+      visitorId: 'visitor-22',
+      at: STATEMENT_TIME,
+    }),
+  'stop erased events': database =>
+    tryStopErased(database, {
+      trackerId: TRACKER,
+      events: generatedEventKeys(),
+      at: STATEMENT_TIME,
+    }),
+  'replay failures': database => replay(database, { eventName: null, deliveryIds: null }),
+  'replay failures by name': database =>
+    replay(database, { eventName: 'Purchase', deliveryIds: null }),
+  'replay failures by id': database => replay(database, { eventName: null, deliveryIds: [15, 25] }),
+  'list the first page': database => listEventRefs(database, { ...PAGE, offset: 0 }),
+  'list page five': database => listEventRefs(database, { ...PAGE, offset: 400 }),
+  'read deliveries of a page': database =>
+    findDeliveries(database, TRACKER, generatedEventKeys(100)),
+  'read events by id': database => findEventsById(database, TRACKER, generatedEventIds(100)),
+  'read children': database =>
+    findChildEvents(database, TRACKER, {
+      eventId: generatedEventId(CHILD_EVERY * 2 + 2),
+      space: 0,
+    }),
+  'read attempts': database => findAttempts(database, TRACKER, attemptIds()),
+  'forget answers': database => clearAnswers(database, TRACKER, attemptIds()),
+  'find payloads by digest': database =>
+    findPayloadsByDigest(database, { trackerId: TRACKER, digest: DIGEST, limit: 100, after: null }),
+  'find payloads of a visitor': database =>
+    findPayloadsByVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-7', limit: 100 }),
+  'find events without payload': database =>
+    findEventsWithoutPayload(database, TRACKER, generatedEventKeys()),
+  'erase a hundred events': database =>
+    eraseEvents(
+      database,
+      TRACKER,
+      generatedEventKeys(100).map(place => ({
+        ...place,
+        receivedOn: LARGE_STORE_DAY,
+        visitorId: null,
+        digests: {},
+        isUnindexed: false,
+      })),
+    ),
+  'erase withdrawals': database =>
+    eraseSessionsAndWithdrawals(database, {
+      trackerId: TRACKER,
+      digest: DIGEST,
+      visitorIds: ['visitor-9'],
+    }),
+  'wait for writers': database => waitForPayloadWriters(database),
+  'find expiring trackers': database =>
+    findExpiringTrackers(database, 'events_default', '2026-01-01'),
+  'expire a thousand events': database =>
+    deleteEventBatch(database, 'events_default', {
+      trackerId: TRACKER,
+      cutoffDay: '2026-11-22',
+      after: null,
+    }),
+  'find trackers of old attempts': database =>
+    findTrackersWithExpiredAttempts(database, LARGE_STORE_DAY),
+  'delete a thousand attempts': database =>
+    deleteExpiredAttempts(database, {
+      trackerId: TRACKER,
+      cutoffDay: LARGE_STORE_DAY,
+      after: null,
+    }),
+  'delete sent counts': database => deleteSentCounts(database, '2026-01-01'),
+  'delete stray payloads': database => deleteDefaultPartitionPayloads(database, '2026-01-01'),
+  'count accepted deliveries': database => countAcceptance(database, TRACKER, LARGE_STORE_DAY),
+  'count sent events of a day': database =>
+    countSentOfDay(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      day: LARGE_STORE_DAY,
+    }),
+  'count match keys': database =>
+    countMatchKeys(database, {
+      trackerId: TRACKER,
+      destinationId: DESTINATION,
+      from: LARGE_STORE_DAY,
+      until: LARGE_STORE_DAY,
+    }),
+  'find senders': database =>
+    findActiveDestinations(database, { sentSince: LARGE_STORE_DAY, after: null, limit: 100 }),
+  'find due snapshots': database =>
+    findDueSnapshots(database, {
+      from: LARGE_STORE_DAY,
+      until: LARGE_STORE_DAY,
+      now: STATEMENT_TIME,
+      rowsMax: 100,
+    }),
+  'write list positions': database => indexPositions(database, INDEXED_DAY),
+  'list a page from a position': async database => {
+    await indexPositions(database, INDEXED_DAY)
+    const { total } = await listEventRefs(database, { ...PAGE, offset: 0 })
+    await listEventRefs(database, { ...PAGE, offset: total - 2_600 })
+  },
+  'delete list positions': database => deletePositions(database, TRACKER, LARGE_STORE_DAY),
+}
+
+const INDEXED_DAY = { trackerId: TRACKER, day: LARGE_STORE_DAY }
+const PAGE = { trackerId: TRACKER, limit: 100 }
+const DIGEST = 'f'.repeat(64)
+
+function attemptIds(): string[] {
+  return numbers(100).map(number => generatedEventId(number % 100))
+}
+
+function keyedDigest(number: number): { trackerId: string; keyed: string } {
+  const keyed = createHash('sha256').update(generatedEventId(number)).digest('hex')
+  return { trackerId: TRACKER, keyed }
+}
+
+function newIds(): string[] {
+  return numbers().map(() => randomUUID())
+}
+
+function accept(database: Database, ids: readonly string[]) {
+  const entries = ids.toSorted().map((eventId, index) =>
+    ledgerEntry({
+      trackerId: TRACKER,
+      eventId,
+      createdAt: STATEMENT_TIME,
+      eventTime: STATEMENT_TIME,
+      session: { visitorId: `visitor-${eventId}`, landingSource: null, clickIds: {} },
+      assumedNotWithdrawn: [`visitor-${eventId}`],
+      assumedNotErased: [keyedDigest(index).keyed.replace(/^../, '00')],
+    }),
+  )
+  const deliveries = entries.map(({ eventId }) => {
+    deliveryId += 1
+    return plannedDelivery({
+      trackerId: TRACKER,
+      eventId,
+      id: deliveryId,
+      destinationId: DESTINATION,
+    })
+  })
+  return insertEvents(database, entries, deliveries)
+}
+
+async function claimAndSettle(database: Database): Promise<void> {
+  const lane = { trackerId: TRACKER, destinationId: DESTINATION, isProbe: false }
+  const claim = {
+    queue: lane,
+    limit: ROWS_PER_STATEMENT,
+    claimedAt: STATEMENT_TIME,
+    leaseSeconds: 60,
+  }
+  const { deliveries, leaseEndsAt } = await claimDeliveries(database, claim)
+  await findEventsByRef(database, TRACKER, deliveries)
+  const attemptId = randomUUID()
+  await insertAttempt(database, {
+    trackerId: TRACKER,
+    id: attemptId,
+    destinationId: DESTINATION,
+    startedAt: STATEMENT_TIME,
+    durationMilliseconds: 1,
+    eventCount: deliveries.length,
+    isTest: false,
+    result: ACCEPTED,
+  })
+  await settleDeliveries(database, {
+    trackerId: TRACKER,
+    destinationId: DESTINATION,
+    leaseEndsAt,
+    at: STATEMENT_TIME,
+    settlements: deliveries.map(({ createdAt, id }) => ({
+      createdAt,
+      id,
+      status: 'accepted',
+      reason: 'accepted',
+      nextAttemptAt: null,
+      replayableUntil: null,
+      isUncounted: false,
+      error: null,
+      traceId: null,
+      attemptId,
+    })),
+    sent: {
+      groups: [{ number: 0, eventName: 'Purchase', eventOn: LARGE_STORE_DAY, keys: ['em', 'ph'] }],
+      marks: new Map(deliveries.map(({ id }) => [id, { groupNumber: 0, unknown: 0 }])),
+    },
+  })
+}
+
+const ACCEPTED = {
+  outcome: 'accepted',
+  httpStatus: 200,
+  traceId: null,
+  answer: {},
+  waitSeconds: 0,
+  error: null,
+} as const
+
+async function replay(
+  database: Database,
+  filters: { eventName: string | null; deliveryIds: readonly number[] | null },
+) {
+  const window = { at: STATEMENT_TIME, windowEndsAfter: STATEMENT_TIME }
+  const wanted = { trackerId: TRACKER, ...filters, limit: ROWS_PER_STATEMENT, ...window }
+  return replayFailed(database, wanted, { isCluster: await isCitusCluster(database) })
+}

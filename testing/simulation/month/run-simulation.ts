@@ -1,0 +1,216 @@
+import { type Address, assertDocumented } from '../../../contract/assert-documented.ts'
+import { makeDueReports } from '../../../service/reports/make-reports.ts'
+import { takeDueSnapshots } from '../../../service/reports/take-snapshots.ts'
+import type { Reply, TestService } from '../../fixtures/service.ts'
+import { configureCounting, findPlatformTarget, scriptFaults } from '../../fixtures/simulator.ts'
+import { MONTH_DAYS, type MonthDay, TRADE_HOURS, timeAt } from './calendar.ts'
+import {
+  type Arrival,
+  advanceClockTo,
+  type MonthHistory,
+  type MonthSimulation,
+  type SimulatedShop,
+  type StoredAlert,
+  toUtcDay,
+} from './history.ts'
+import { type MonthPlan, platformStateOf } from './plan.ts'
+import { simulateTradingHour } from './trading.ts'
+
+/** So few rows that a day takes several pages. */
+const PAGE_ROWS = 5
+const ARRIVALS_MAX = 10_000
+
+/** Plays the month from its first moment to its last. */
+export async function simulateMonth(service: TestService, plan: MonthPlan): Promise<MonthHistory> {
+  const small = await service.newTracker()
+  const stage: MonthSimulation = {
+    service,
+    shops: [await createShop(service, service.tracker), await createShop(service, small)],
+    events: [],
+    foreignEvents: [],
+    pixelAt: new Map(),
+    jobs: [],
+    editions: [],
+    alertChanges: [],
+    bodies: new Map(),
+    erasedCustomers: new Set(),
+  }
+  await configureCounting(service, {
+    page_rows: PAGE_ROWS,
+    counts_as_text: plan.countsAsText,
+    deduplicate_servers: !plan.countsDuplicates,
+  })
+  for (const day of plan.days) {
+    const ofDay = plan.tradingHours.filter(trade => trade.day === day)
+    const scenes = [
+      ...ofDay.map(trade => ({
+        hour: TRADE_HOURS[trade.number] ?? 0,
+        play: () => simulateTradingHour(stage, trade),
+      })),
+      ...day.jobHours.map(hour => ({ hour, play: () => callJobs(stage, day, hour) })),
+    ]
+    for (const { play } of scenes.sort((a, b) => a.hour - b.hour)) await play()
+  }
+  return {
+    ...stage,
+    plan,
+    arrivals: await readArrivals(service, plan),
+    ...(await readFinalState(stage)),
+  }
+}
+
+async function createShop(
+  service: TestService,
+  tracker: TestService['tracker'],
+): Promise<SimulatedShop> {
+  const { datasetId } = await findPlatformTarget(service, tracker)
+  return { ...tracker, datasetId }
+}
+
+interface SimulatorArrival {
+  dataset: string
+  event_id: string
+  event_name: string
+  event_time: number
+  user_data: Record<string, unknown>
+  other_members: { action_source: string }
+  test_event_code: string | null
+  deduplicated: boolean
+  received_at: string
+}
+
+/** Whether the sender heard of it is told by the weather of the hour at which it came. */
+async function readArrivals(service: TestService, plan: MonthPlan): Promise<Arrival[]> {
+  const skies = new Map(
+    plan.tradingHours.map(trade => [trade.at.toISOString(), platformStateOf(trade).availability]),
+  )
+  const { count, events } = await service.received(`limit=${ARRIVALS_MAX}`)
+  if (count !== events.length) throw new Error(`only ${events.length} of ${count} were shown`)
+  return (events as unknown as SimulatorArrival[]).map(event => {
+    const sky = skies.get(event.received_at)
+    if (sky === undefined || sky === 'down') throw new Error(`arrived in no fit hour: ${sky}`)
+    return {
+      datasetId: event.dataset,
+      eventId: event.event_id,
+      eventName: event.event_name,
+      at: new Date(event.received_at),
+      eventTimeSeconds: event.event_time,
+      isTest: event.test_event_code !== null,
+      isDuplicate: event.deduplicated,
+      isAnswered: sky === 'fine',
+      actionSource: event.other_members.action_source,
+      keys: Object.keys(event.user_data),
+    }
+  })
+}
+
+/** Until then the platform shows nothing on the day of refusals. */
+const DENIED_HOURS = { quality: 8, counts: 20 }
+const PERMISSION_DENIED = { status: 400, code: 100, message: '(#100) Permission Denied' }
+/** How far back a report may be that is made now. */
+const REPORT_DAYS_BACK = 6
+const REPEATS_MAX = 10
+const HOUR_SECONDS = 3_600
+
+/** Calls the jobs as the scheduler does, and reads the reports that were made. */
+async function callJobs(stage: MonthSimulation, day: MonthDay, hour: number): Promise<void> {
+  const { service, jobs, alertChanges: alertMoves } = stage
+  const at = timeAt(day, hour)
+  advanceClockTo(stage, at)
+  const showsCounts = !day.isReportingDenied || hour >= DENIED_HOURS.counts
+  const showsQuality = !day.isReportingDenied || hour >= DENIED_HOURS.quality
+  jobs.push({ at, showsCounts, showsQuality })
+  await scriptFaults(service.simulatorUrl, [
+    ...(showsCounts ? [] : [{ edge: 'stats', respond: PERMISSION_DENIED }]),
+    ...(showsQuality ? [] : [{ edge: 'dataset_quality', respond: PERMISSION_DENIED }]),
+  ])
+  const context = { ...service.delivery, onAlert: alertMoves.push.bind(alertMoves) }
+  const reports = await repeatUntilDone(() => makeDueReports(context, { now: at }))
+  await repeatUntilDone(() => takeDueSnapshots(context, { now: at }))
+  await scriptFaults(service.simulatorUrl, [])
+  if (reports > 0) await readEditions(stage, at)
+}
+
+/** Returns how many runs did something. */
+async function repeatUntilDone(run: () => Promise<{ more: boolean }>): Promise<number> {
+  let done = 0
+  for (let repeat = 0; repeat < REPEATS_MAX; repeat += 1) {
+    const { more, ...counts } = await run()
+    if (Object.values(counts).some(count => Number(count) > 0)) done += 1
+    if (!more) return done
+  }
+  throw new Error('a job never came to its end')
+}
+
+async function readEditions(stage: MonthSimulation, at: Date): Promise<void> {
+  for (let back = REPORT_DAYS_BACK; back > 0; back -= 1) {
+    const date = toUtcDay(new Date(at.getTime() - back * 24 * HOUR_SECONDS * 1_000))
+    for (const shop of stage.shops) {
+      const report = await readReport(stage, shop, date)
+      if (report?.updated_at !== at.toISOString()) continue
+      stage.editions.push({ datasetId: shop.datasetId, date, at, report })
+    }
+  }
+}
+
+/** Every UTC day of the month. */
+export function listMonthDates(): string[] {
+  return Array.from({ length: MONTH_DAYS }, (_, number) => toUtcDay(timeAt({ number }, 0)))
+}
+
+/** What the interface shows, and the table of alerts holds, when the month is over. */
+async function readFinalState(
+  stage: MonthSimulation,
+): Promise<Pick<MonthHistory, 'reports' | 'snapshots' | 'alerts'>> {
+  const reports: MonthHistory['reports'][number][] = []
+  const snapshots = new Map<string, unknown[]>()
+  for (const shop of stage.shops) {
+    const { datasetId } = shop
+    for (const date of listMonthDates()) {
+      reports.push({ datasetId, date, report: await readReport(stage, shop, date) })
+    }
+    const { body } = await requestDocumented(stage, shop, '/reports/emq')
+    snapshots.set(datasetId, body.snapshots)
+  }
+  return { reports, snapshots, alerts: await readAlerts(stage) }
+}
+
+/** The only report of a shop's day; undefined when there is none. */
+async function readReport(
+  stage: Pick<MonthSimulation, 'service'>,
+  shop: SimulatedShop,
+  date: string,
+): Promise<MonthHistory['reports'][number]['report']> {
+  const { body, text } = await requestDocumented(
+    stage,
+    shop,
+    '/reports/reconciliation',
+    `?date=${date}`,
+  )
+  const [report, ...more] = body.reports
+  const isOurs = report === undefined || report.destination_id === shop.destinationId
+  if (body.date !== date || more.length > 0 || !isOurs) throw new Error(text)
+  return report
+}
+
+async function requestDocumented(
+  { service }: Pick<MonthSimulation, 'service'>,
+  { trackerSecret: secret }: SimulatedShop,
+  path: Address[0],
+  query = '',
+): Promise<Reply> {
+  const reply = await service.request('GET', `/api/v1${path}${query}`, { secret })
+  assertDocumented([path, 'get'], reply, 200)
+  return reply
+}
+
+async function readAlerts({ service, shops }: MonthSimulation): Promise<StoredAlert[]> {
+  const { rows } = await service.database.pool.query('select * from alerts order by raised_at')
+  return rows.map(row => ({
+    datasetId: shops.find(shop => shop.destinationId === row.destination_id)?.datasetId ?? '',
+    kind: row.kind,
+    sentence: row.sentence,
+    raisedAt: row.raised_at,
+    resolvedAt: row.resolved_at,
+  }))
+}
