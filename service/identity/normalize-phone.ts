@@ -93,7 +93,7 @@ function matchesNumberingPlan(national: string, plan: NumberingPlan): boolean {
   )
 }
 
-/** By calling code; null for digits that are none, or whose numbers only the library can validate. */
+/** By calling code; null for no code, or one whose numbers only the library can validate. */
 const numberingPlans = new Map<string, NumberingPlan | null>()
 
 function getNumberingPlan(callingCode: string): NumberingPlan | null {

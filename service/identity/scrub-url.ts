@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { containsEmail, decodePercentEncoding, isFormattedPhone } from './identifier-formats.ts'
 
 interface ScrubbedUrl {
-  /** The URL with every identifier replaced, at most `SCRUBBED_URL_CHARACTERS_MAX` characters long. */
+  /** The URL with identifiers replaced, at most `SCRUBBED_URL_CHARACTERS_MAX` characters long. */
   url: string
   /** Where something was replaced: `userinfo`, `path`, `fragment`, `query` or `query.<name>`. */
   scrubbed: string[]

@@ -36,7 +36,7 @@ const INSUFFICIENT_KEY_SETS = [
 /**
  * Whether these `user_data` keys are enough for Meta to look for a person at all: the keys must
  * not all lie within one of the too-broad sets ("Best Practices - Conversions API"). One refused
- * event costs its whole batch, so this is asked before sending. An event without keys is not enough.
+ * event costs its whole batch, so this is checked before sending. No keys are not enough.
  */
 export function hasSufficientMatchKeys(keys: string[]): boolean {
   return !INSUFFICIENT_KEY_SETS.some(tooBroad => keys.every(key => tooBroad.has(key)))

@@ -18,8 +18,8 @@ const ACTION_SOURCES = [
 
 /**
  * Why Meta would refuse this event. It is checked before sending, because Meta refuses the whole
- * batch for one bad event. What Meta documents but does not enforce is not required: a website event
- * passes without `client_user_agent` and `event_source_url`. The caller checks the age
+ * batch for one bad event. What Meta documents but does not enforce is not required: a website
+ * event passes without `client_user_agent` and `event_source_url`. The caller checks the age
  * (`Platform.windowSeconds`), and no event time is in the future (`OutboundEvent.eventTime`).
  */
 export function validateMetaEvent(event: OutboundEvent): SendError | null {

@@ -39,8 +39,8 @@ const KEYS = new Map([
 ])
 
 /**
- * Reads the answer of the quality edge. An entry without a score is left out: Meta has none for a new
- * event name. Null when the body or a score in it is not valid.
+ * Reads the answer of the quality edge. An entry without a score is left out: Meta has none for a
+ * new event name. Null when the body or a score in it is not valid.
  */
 export function parseMatchQuality(body: ReportBody, accessToken: string): MatchQuality | null {
   const answer = toStorable(body, accessToken, 0) as ReportBody | undefined
