@@ -39,18 +39,18 @@ interface Rows {
 /** Rows spread over all trackers, the last one created a second before NOW. */
 async function store({ pool }: Database, { count, isWaiting, name }: Rows): Promise<void> {
   await pool.query(
-    `with lane as (
+    `with queue as (
        select tracker_id, id, row_number() over (order by id) as number from destinations
      )
      insert into ${isWaiting ? 'delivery_queue' : 'deliveries'} (tracker_id, event_id, space, id,
        destination_id, status, status_reason, is_test, created_at
        ${isWaiting ? ', next_attempt_at' : ''})
-     select lane.tracker_id, $2 || item, 0, item, lane.id,
+     select queue.tracker_id, $2 || item, 0, item, queue.id,
        '${isWaiting ? 'queued' : 'accepted'}', '', false,
        $3::timestamptz - make_interval(secs => $1 + 1 - item)
        ${isWaiting ? `, $3::timestamptz + interval '1 hour'` : ''}
      from generate_series(1, $1::integer) item
-     join lane on lane.number = 1 + item % ${TRACKERS}`,
+     join queue on queue.number = 1 + item % ${TRACKERS}`,
     [count, name, NOW],
   )
 }

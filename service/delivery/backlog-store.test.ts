@@ -20,30 +20,34 @@ function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
 }
 
-async function storeWithLanes(test: TestContext, count: number) {
+async function storeWithQueues(test: TestContext, count: number) {
   const { database, connectionString } = await createTestDatabase(test)
-  const lanes = await storeDestinations(database, KEYS, count)
-  return { database, connectionString, lanes: lanes as [StoredDestination, ...StoredDestination[]] }
+  const queues = await storeDestinations(database, KEYS, count)
+  return {
+    database,
+    connectionString,
+    queues: queues as [StoredDestination, ...StoredDestination[]],
+  }
 }
 
 it('counts the queues with due deliveries and the time since the oldest became due', async test => {
-  const { database, lanes } = await storeWithLanes(test, 3)
+  const { database, queues } = await storeWithQueues(test, 3)
   assert.deepEqual(await readBacklog(database, after(60)), { active: NOTHING, inactive: NOTHING })
-  await storeQueuedDeliveries(database, lanes.slice(0, 2), 2)
+  await storeQueuedDeliveries(database, queues.slice(0, 2), 2)
   assert.deepEqual(await readBacklog(database, after(-1)), { active: NOTHING, inactive: NOTHING })
   await database.pool.query(
     `update delivery_queue set next_attempt_at = $2::timestamptz
      where tracker_id = $1::uuid or id = 2`,
-    [lanes[0].trackerId, after(20)],
+    [queues[0].trackerId, after(20)],
   )
   const active = { dueQueues: 2, oldestDueSeconds: 90.5 }
   assert.deepEqual(await readBacklog(database, after(90.5)), { active, inactive: NOTHING })
 })
 
 it('separates the deliveries of inactive destinations', async test => {
-  const { database, lanes } = await storeWithLanes(test, 2)
-  await storeQueuedDeliveries(database, lanes, 1)
-  const [paused] = lanes
+  const { database, queues } = await storeWithQueues(test, 2)
+  await storeQueuedDeliveries(database, queues, 1)
+  const [paused] = queues
   await database.pool.query(`update destinations set status = 'inactive' where tracker_id = $1`, [
     paused.trackerId,
   ])
@@ -52,8 +56,8 @@ it('separates the deliveries of inactive destinations', async test => {
 })
 
 it('counts a claimed delivery as due until it is settled', async test => {
-  const { database, lanes } = await storeWithLanes(test, 1)
-  await storeQueuedDeliveries(database, lanes, 1)
+  const { database, queues } = await storeWithQueues(test, 1)
+  await storeQueuedDeliveries(database, queues, 1)
   await database.pool.query(
     `update delivery_queue set status = 'sent', leased_until = now() + interval '1 minute'`,
   )
@@ -66,8 +70,8 @@ it('counts a claimed delivery as due until it is settled', async test => {
 it('reads one row per queue, however many wait, like the search for due queues', {
   skip: sharedCluster() !== null && 'rows read are counted by one PostgreSQL for its own session',
 }, async test => {
-  const { database, connectionString, lanes } = await storeWithLanes(test, 10)
-  await storeQueuedDeliveries(database, lanes, 1)
+  const { database, connectionString, queues } = await storeWithQueues(test, 10)
+  await storeQueuedDeliveries(database, queues, 1)
   await storeQueuedDeliveries(
     database,
     (await storeDestinations(database, KEYS, 1)) as [StoredDestination],

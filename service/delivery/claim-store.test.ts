@@ -26,8 +26,8 @@ function after(seconds: number): Date {
   return new Date(STORED_AT.getTime() + seconds * 1_000)
 }
 
-/** A store with so many deliveries waiting in one lane, one second after the other. */
-async function storeWithLane(
+/** A store with so many deliveries waiting in one queue, one second after the other. */
+async function storeWithQueue(
   test: TestContext,
   count: number,
   planOf: (index: number) => Partial<PlannedDelivery> = () => ({}),
@@ -103,7 +103,7 @@ async function row({ pool }: Database, id: number) {
 }
 
 it('claims the oldest deliveries first, up to the limit, with a lease', async test => {
-  const database = await storeWithLane(test, 5)
+  const database = await storeWithQueue(test, 5)
   const claimed = await claim(database, { limit: 3 })
   assert.deepEqual(idsOf(claimed), [1, 2, 3])
   const [{ attemptCount, attemptNumber: attemptsInRow }] = claimed.deliveries as [ClaimedDelivery]
@@ -114,13 +114,13 @@ it('claims the oldest deliveries first, up to the limit, with a lease', async te
 })
 
 it('claims nothing before it is due', async test => {
-  const database = await storeWithLane(test, 2, () => ({ dueAt: after(10) }))
+  const database = await storeWithQueue(test, 2, () => ({ dueAt: after(10) }))
   assert.deepEqual(idsOf(await claim(database, { at: 9 })), [])
   assert.deepEqual(idsOf(await claim(database, { at: 10 })), [1, 2])
 })
 
 it('gives no row to two concurrent workers', async test => {
-  const database = await storeWithLane(test, 1_000)
+  const database = await storeWithQueue(test, 1_000)
   const claims = Array.from({ length: 8 }, () => claim(database, { limit: 200 }))
   const ids = (await Promise.all(claims)).flatMap(idsOf)
   assert.equal(new Set(ids).size, ids.length)
@@ -132,7 +132,7 @@ it('gives no row to two concurrent workers', async test => {
 })
 
 it('skips rows that another worker has locked', async test => {
-  const database = await storeWithLane(test, 4)
+  const database = await storeWithQueue(test, 4)
   const other = await database.pool.connect()
   try {
     await other.query('begin')
@@ -148,7 +148,7 @@ it('skips rows that another worker has locked', async test => {
 })
 
 it('returns a delivery after its lease ends and counts the attempt', async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   await claim(database)
   assert.deepEqual(idsOf(await claim(database)), [])
   await expireLeases(database)
@@ -158,19 +158,19 @@ it('returns a delivery after its lease ends and counts the attempt', async test 
 })
 
 it("ends no lease when a worker's clock is set forward", async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   await claim(database)
   assert.deepEqual(idsOf(await claim(database, { at: 86_400 })), [])
 })
 
 it('ends a lease by the database clock', async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   await claim(database, { leaseSeconds: 0 })
   assert.deepEqual(idsOf(await claim(database)), [1])
 })
 
 it('rejects settlements of a worker whose lease has ended', async test => {
-  const database = await storeWithLane(test, 2)
+  const database = await storeWithQueue(test, 2)
   const claimed = await claim(database)
   const [first, second] = claimed.deliveries as [ClaimedDelivery, ClaimedDelivery]
   await database.pool.query(`update delivery_queue set leased_until = '2020-01-01' where id = 1`)
@@ -182,7 +182,7 @@ it('rejects settlements of a worker whose lease has ended', async test => {
 })
 
 it('claims a single delivery before it is due, and only once', async test => {
-  const database = await storeWithLane(test, 1, () => ({ dueAt: after(600) }))
+  const database = await storeWithQueue(test, 1, () => ({ dueAt: after(600) }))
   const single = { trackerId: TRACKER_ID, createdAt: STORED_AT, id: 1 }
   const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
   assert.deepEqual(idsOf(await claimDelivery(database, { ...single, ...lease })), [1])
@@ -192,7 +192,7 @@ it('claims a single delivery before it is due, and only once', async test => {
 })
 
 it('settles once per lease', async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   const claimed = await claim(database)
   const [delivery] = claimed.deliveries as [ClaimedDelivery]
   assert.equal(await settle(database, claimed, [accepted(delivery)]), 1)
@@ -205,7 +205,7 @@ it('settles once per lease', async test => {
 })
 
 it('never claims test events and live events together, and alternates between them', async test => {
-  const database = await storeWithLane(test, 6, id => ({ isTest: id % 2 === 0 }))
+  const database = await storeWithQueue(test, 6, id => ({ isTest: id % 2 === 0 }))
   const first = await claim(database)
   const second = await claim(database)
   assert.deepEqual(idsOf(first), [1, 3, 5])
@@ -216,7 +216,7 @@ it('never claims test events and live events together, and alternates between th
 })
 
 it('does not count the attempt of a delivery that is handed back', async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   const back = {
     status: 'queued' as const,
     reason: 'handed_back',
@@ -241,7 +241,7 @@ it('does not count the attempt of a delivery that is handed back', async test =>
 })
 
 it("stores any text of a platform's answer", async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   const claimed = await claim(database)
   const [delivery] = claimed.deliveries as [ClaimedDelivery]
   const error = {
@@ -258,6 +258,6 @@ it("stores any text of a platform's answer", async test => {
 })
 
 it('writes nothing when nothing was settled', async test => {
-  const database = await storeWithLane(test, 1)
+  const database = await storeWithQueue(test, 1)
   assert.equal(await settle(database, await claim(database), []), 0)
 })

@@ -28,21 +28,21 @@ function after(seconds: number): Date {
 }
 
 /** A tracker with so many destinations, and one delivery waiting for each of them. */
-async function storeWithLanes(test: TestContext, count: number) {
+async function storeWithQueues(test: TestContext, count: number) {
   const { database } = await createTestDatabase(test)
   const createdAt = STORED_AT
   await insertTrackerWithWorkspace(database, { id: TRACKER_ID, createdAt })
-  const lanes = Array.from({ length: count }, () => randomUUID()).sort()
-  for (const id of lanes) {
+  const queues = Array.from({ length: count }, () => randomUUID()).sort()
+  for (const id of queues) {
     const config = { dataset_id: '1' }
     const destination = { trackerId: TRACKER_ID, id, platform: 'meta', config, createdAt }
     await insertDestination(database, { ...destination, sealedCredential: SEALED_CREDENTIAL })
   }
-  const plans = lanes.map((destinationId, index) =>
+  const plans = queues.map((destinationId, index) =>
     plannedDelivery({ id: index + 1, destinationId }),
   )
   await storeEntries(database, [ledgerEntry()], plans)
-  return { database, lanes }
+  return { database, queues }
 }
 
 async function dueAt(
@@ -50,48 +50,48 @@ async function dueAt(
   seconds: number,
   { lanesMax = 100, leaveOut = [] }: { lanesMax?: number; leaveOut?: readonly string[] } = {},
 ): Promise<string[]> {
-  const lanes = await findDueQueues(database, {
+  const queues = await findDueQueues(database, {
     now: after(seconds),
     queuesMax: lanesMax,
     excludedDestinationIds: leaveOut,
   })
-  return lanes.map(({ destinationId }) => destinationId).sort()
+  return queues.map(({ destinationId }) => destinationId).sort()
 }
 
 async function claimAll(database: Database, destinationId: string): Promise<number> {
-  const lane = { trackerId: TRACKER_ID, destinationId, platform: 'meta', isProbe: false }
+  const queue = { trackerId: TRACKER_ID, destinationId, platform: 'meta', isProbe: false }
   const lease = { claimedAt: STORED_AT, leaseSeconds: 60 }
-  const { deliveries } = await claimDeliveries(database, { queue: lane, limit: 1_000, ...lease })
+  const { deliveries } = await claimDeliveries(database, { queue: queue, limit: 1_000, ...lease })
   return deliveries.length
 }
 
 it('finds only the queues with due deliveries', async test => {
-  const { database, lanes } = await storeWithLanes(test, 3)
+  const { database, queues } = await storeWithQueues(test, 3)
   assert.deepEqual(await dueAt(database, -1), [])
-  assert.deepEqual(await dueAt(database, 0), lanes)
+  assert.deepEqual(await dueAt(database, 0), queues)
 })
 
 it('skips a queue whose rows are all leased until the lease ends', async test => {
-  const { database, lanes } = await storeWithLanes(test, 2)
-  const [leased = '', waiting] = lanes
+  const { database, queues } = await storeWithQueues(test, 2)
+  const [leased = '', waiting] = queues
   assert.equal(await claimAll(database, leased), 1)
   assert.deepEqual(await dueAt(database, 86_400), [waiting])
   await expireLeases(database)
-  assert.deepEqual(await dueAt(database, 0), lanes)
+  assert.deepEqual(await dueAt(database, 0), queues)
 })
 
 it('skips an inactive destination until its probe is due', async test => {
-  const { database, lanes } = await storeWithLanes(test, 1)
-  const [destinationId = ''] = lanes
-  const lane = { trackerId: TRACKER_ID, destinationId }
-  const tried = { ...lane, sealedCredential: SEALED_CREDENTIAL, at: STORED_AT }
+  const { database, queues } = await storeWithQueues(test, 1)
+  const [destinationId = ''] = queues
+  const queue = { trackerId: TRACKER_ID, destinationId }
+  const tried = { ...queue, sealedCredential: SEALED_CREDENTIAL, at: STORED_AT }
   const pause = { ...tried, reason: 'refused', nextProbeAt: after(60) }
   assert.equal(await pauseDestination(database, pause), true)
   assert.equal(await pauseDestination(database, pause), false)
   assert.deepEqual(await dueAt(database, 59), [])
   assert.deepEqual(
     await findDueQueues(database, { now: after(60), queuesMax: 1, excludedDestinationIds: [] }),
-    [{ ...lane, platform: 'meta', isProbe: true }],
+    [{ ...queue, platform: 'meta', isProbe: true }],
   )
 
   await postponeProbe(database, { ...pause, at: after(60), nextProbeAt: after(180) })
@@ -100,25 +100,25 @@ it('skips an inactive destination until its probe is due', async test => {
   assert.equal(await resumeDestination(database, { ...tried, at: after(180) }), false)
   assert.deepEqual(
     await findDueQueues(database, { now: after(0), queuesMax: 1, excludedDestinationIds: [] }),
-    [{ ...lane, platform: 'meta', isProbe: false }],
+    [{ ...queue, platform: 'meta', isProbe: false }],
   )
 })
 
 it('applies the limit after excluding destinations', async test => {
-  const { database, lanes } = await storeWithLanes(test, 40)
-  const [only, ...quiet] = lanes
+  const { database, queues } = await storeWithQueues(test, 40)
+  const [only, ...quiet] = queues
   assert.deepEqual(await dueAt(database, 0, { lanesMax: 1, leaveOut: quiet }), [only])
   assert.deepEqual(await dueAt(database, 0, { lanesMax: 40, leaveOut: [only ?? ''] }), quiet)
-  assert.deepEqual(await dueAt(database, 0, { leaveOut: lanes }), [])
+  assert.deepEqual(await dueAt(database, 0, { leaveOut: queues }), [])
 })
 
 it('reaches every queue when there are more than the limit', async test => {
-  const { database, lanes } = await storeWithLanes(test, 12)
+  const { database, queues } = await storeWithQueues(test, 12)
   const seen = new Set<string>()
-  for (let look = 0; look < 200 && seen.size < lanes.length; look += 1) {
+  for (let look = 0; look < 200 && seen.size < queues.length; look += 1) {
     const found = await dueAt(database, 0, { lanesMax: 3 })
     assert.equal(found.length, 3)
-    for (const lane of found) seen.add(lane)
+    for (const queue of found) seen.add(queue)
   }
-  assert.deepEqual([...seen].sort(), lanes)
+  assert.deepEqual([...seen].sort(), queues)
 })

@@ -33,7 +33,7 @@ const WEIGHTS = { submit: 6, kill: 4, fail: 5, replay: 2 } as const
 
 interface Stage {
   service: TestService
-  lanes: { trackerSecret: string; datasetId: string }[]
+  queues: { trackerSecret: string; datasetId: string }[]
   workers: WorkerProcesses
   choices: SeededRandom
   eventIds: string[]
@@ -65,19 +65,19 @@ async function setUp(test: TestContext, seed: number): Promise<Stage> {
   const startAt = new Date(Date.now() - 1_000).toISOString()
   const service = await startTestService(test, { startAt })
   await recordDeliveryTransitions(service.database)
-  const lanes = []
+  const queues = []
   for (let number = 0; number < TRACKERS; number += 1) {
     const tracker = await service.newTracker()
     const { datasetId } = await findPlatformTarget(service, tracker)
-    lanes.push({ ...tracker, datasetId })
+    queues.push({ ...tracker, datasetId })
   }
   const workers = new WorkerProcesses(test, service)
-  return { service, lanes, workers, choices: createSeededRandom(seed), eventIds: [] }
+  return { service, queues, workers, choices: createSeededRandom(seed), eventIds: [] }
 }
 
 async function perform(stage: Stage): Promise<void> {
   const { service, choices, workers } = stage
-  const { trackerSecret: secret } = choices.pick(stage.lanes)
+  const { trackerSecret: secret } = choices.pick(stage.queues)
   keepTime(service)
   switch (choices.weighted(WEIGHTS)) {
     case 'submit':
@@ -118,11 +118,11 @@ async function submitSome({ service, choices, eventIds }: Stage, secret: string)
 
 /** So slow that somebody is killed while a request is under way. */
 const SLOW: FaultRule = { delay_ms: 300, probability: 0.7 }
-/** A lane rests for a minute after these, and no process of the test lives so long. */
+/** A queue rests for a minute after these, and no process of the test lives so long. */
 const RESTING_CODES = [4, 10, 190, 368]
 
-function someFaults({ choices, lanes, eventIds }: Stage): FaultRule[] {
-  const datasetIds = lanes.map(({ datasetId }) => datasetId)
+function someFaults({ choices, queues, eventIds }: Stage): FaultRule[] {
+  const datasetIds = queues.map(({ datasetId }) => datasetId)
   const recent = { datasetIds, eventIds: eventIds.slice(-10), eventNames: EVENT_NAMES }
   const rules = randomFaults(choices, recent).filter(
     ({ respond }) => !RESTING_CODES.includes(respond?.code ?? 0) && respond?.status !== 429,

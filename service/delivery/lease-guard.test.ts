@@ -19,8 +19,8 @@ async function serviceWithWaiting(test: TestContext, count: number): Promise<Tes
 /** Delivers one batch of the first tracker. */
 async function deliverOnce({ delivery, tracker }: TestService, changes: Partial<DeliveryContext>) {
   const { trackerId, destinationId } = tracker
-  const lane = { trackerId, destinationId, platform: 'meta', isProbe: false }
-  return deliverDueBatch({ ...delivery, ...changes }, lane, () => {})
+  const queue = { trackerId, destinationId, platform: 'meta', isProbe: false }
+  return deliverDueBatch({ ...delivery, ...changes }, queue, () => {})
 }
 
 async function storedDeliveries({ database }: TestService) {

@@ -37,8 +37,8 @@ async function serviceOfToday(test: TestContext): Promise<TestService> {
 
 async function storeEvents(service: TestService): Promise<void> {
   const { database, delivery } = service
-  const lanes = await storeDestinations(database, delivery.credentialKeys, LANES)
-  for (const lane of lanes) await storeEventsOf(service, lane)
+  const queues = await storeDestinations(database, delivery.credentialKeys, LANES)
+  for (const queue of queues) await storeEventsOf(service, queue)
 }
 
 async function storeEventsOf(

@@ -66,13 +66,13 @@ it('keeps the time of a retry that the platform asked for', async test => {
   await submitPurchases(service, service.tracker, 1)
   await service.deliver()
   const { trackerId, destinationId } = service.tracker
-  const lane = { trackerId, destinationId, at: service.clock.now() }
-  assert.equal(await bringForwardRetries(service.database, lane), 0)
+  const queue = { trackerId, destinationId, at: service.clock.now() }
+  assert.equal(await bringForwardRetries(service.database, queue), 0)
 
   await scriptFaults(service.simulatorUrl, [{ times: 1, abort: 'before_response' }])
   service.clock.advance(5)
   await service.deliver()
-  const later = { ...lane, at: service.clock.now() }
+  const later = { ...queue, at: service.clock.now() }
   assert.equal(await bringForwardRetries(service.database, later), 1)
   assert.equal(await service.deliver(), 1)
   assert.deepEqual(await countStatuses(service), { accepted: 1 })

@@ -30,8 +30,8 @@ function patientPlatforms({ simulatorUrl }: TestService): PlatformRegistry {
 }
 
 /** How many requests to some datasets were under way at once, at most. */
-function watched(platforms: PlatformRegistry, lanes: readonly StoredDestination[]) {
-  const datasets = new Set(lanes.map(({ datasetId }) => datasetId))
+function watched(platforms: PlatformRegistry, queues: readonly StoredDestination[]) {
+  const datasets = new Set(queues.map(({ datasetId }) => datasetId))
   const requests = { now: 0, most: 0 }
   const watching = platforms.map(platform => ({
     ...platform,
@@ -47,11 +47,11 @@ function watched(platforms: PlatformRegistry, lanes: readonly StoredDestination[
   return { platforms: watching, requests }
 }
 
-async function acceptedOf(service: TestService, lanes: readonly StoredDestination[]) {
+async function acceptedOf(service: TestService, queues: readonly StoredDestination[]) {
   const { rows } = await service.database.pool.query(
     `select count(*) from all_deliveries
      where status = 'accepted' and destination_id = any($1::uuid[])`,
-    [lanes.map(({ destinationId }) => destinationId)],
+    [queues.map(({ destinationId }) => destinationId)],
   )
   return rows[0].count as number
 }
@@ -59,8 +59,8 @@ async function acceptedOf(service: TestService, lanes: readonly StoredDestinatio
 it('serves 998 queues while one has 20,000 rows and one platform never answers', async test => {
   const service = await startTestService(test, { batchMax: 10 })
   const { database, delivery } = service
-  const lanes = await storeDestinations(database, delivery.credentialKeys, 1_000)
-  const [big, dead, ...others] = lanes as [
+  const queues = await storeDestinations(database, delivery.credentialKeys, 1_000)
+  const [big, dead, ...others] = queues as [
     StoredDestination,
     StoredDestination,
     ...StoredDestination[],
@@ -75,7 +75,7 @@ it('serves 998 queues while one has 20,000 rows and one platform never answers',
   startTestWorker(test, service, { context: { platforms } })
   await eventually('the others are served', async () => (await acceptedOf(service, others)) === 998)
   const ofBig = await countStatuses(service, big.trackerId)
-  assert.ok((ofBig.accepted ?? 0) > 0, 'the big lane has its turn as well')
+  assert.ok((ofBig.accepted ?? 0) > 0, 'the big queue has its turn as well')
   assert.ok((ofBig.queued ?? 0) > 5_000, `${ofBig.queued} of 20,000 still wait`)
   assert.deepEqual(await countStatuses(service, dead.trackerId), { queued: 80, sent: 20 })
 })
@@ -83,8 +83,8 @@ it('serves 998 queues while one has 20,000 rows and one platform never answers',
 it('limits failed destinations to a quarter of its requests', async test => {
   const service = await startTestService(test, { batchMax: 1 })
   const { database, delivery } = service
-  const lanes = await storeDestinations(database, delivery.credentialKeys, 21)
-  const [healthy, ...dead] = lanes as [StoredDestination, ...StoredDestination[]]
+  const queues = await storeDestinations(database, delivery.credentialKeys, 21)
+  const [healthy, ...dead] = queues as [StoredDestination, ...StoredDestination[]]
   await storeQueuedDeliveries(database, dead, 2)
   const refusal = { respond: { status: 503, code: 2, message: 'Service temporarily unavailable' } }
   await scriptFaults(service.simulatorUrl, [refusal])

@@ -62,7 +62,7 @@ it('pauses a destination with a revoked token and counts no attempt', async test
   const { deliveries } = (await service.read('order-1')).body
   assert.match(
     deliveries[0].explanation,
-    /^Waiting: the destination is paused \(The platform rejects the credential .*\.\) It goes out/,
+    /^Waiting: the destination is paused \(The platform rejects the credential .*\.\) It is sent/,
   )
   const { rows } = await service.database.pool.query(
     'select count(*) filter (where first_sent_at is not null) as sent from all_deliveries',

@@ -52,7 +52,7 @@ for (const [fault, [changes, message]] of Object.entries(LOCAL_FAULTS)) {
     assert.deepEqual([status, attempt_count], ['failed:permanent', 0])
     assert.equal(last_error.class, 'local')
     assert.match(last_error.message, message)
-    assert.match(explanation, /^Not sent, because the platform would refuse it\. /)
+    assert.match(explanation, /^Not sent, because the platform would reject it\. /)
     assert.equal((await deliveryOf(service, 'good')).status, 'accepted')
     const { requests, refused_requests } = await readSimulatorSummary(service.simulatorUrl)
     assert.deepEqual([requests, refused_requests], [1, 0])

@@ -73,8 +73,8 @@ it('sums the days of a range, both ends included', async test => {
 it('counts nothing of another tracker or destination', async test => {
   const service = await serviceThatSent(test, [{}])
   const { trackerId, destinationId } = await service.newTracker()
-  const lane = { trackerId, destinationId }
-  assert.deepEqual(await countSentOfDay(service.database, { ...lane, day: DAY }), [])
+  const queue = { trackerId, destinationId }
+  assert.deepEqual(await countSentOfDay(service.database, { ...queue, day: DAY }), [])
   const mixed = { trackerId, destinationId: service.tracker.destinationId, day: DAY }
   assert.deepEqual(await countSentOfDay(service.database, mixed), [])
 })

@@ -16,7 +16,7 @@ async function setTestMode(
     .execute()
 }
 
-/** Makes what waits in the lane test events or live ones, by id. */
+/** Makes what waits in the queue test events or live ones, by id. */
 async function submitMixed(service: TestService): Promise<void> {
   for (let order = 1; order <= 6; order += 1) {
     await service.submit(samplePurchase({ event_id: `order-${order}` }))

@@ -45,12 +45,12 @@ it('counts the waiting deliveries of a day and those that may have arrived', asy
   await settle(3, `status = 'retrying', status_reason = 'unknown'`)
   await settle(5, `status = 'retrying', status_reason = 'throttle'`)
   await database.pool.query('delete from delivery_queue where id = 6')
-  const lane = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID }
-  assert.deepEqual(await countWaitingOfDay(database, { ...lane, ...DAY }), {
+  const queue = { trackerId: TRACKER_ID, destinationId: DESTINATION_ID }
+  assert.deepEqual(await countWaitingOfDay(database, { ...queue, ...DAY }), {
     names: [
       { eventName: 'Lead', waiting: 2, inFlight: 2 },
       { eventName: 'Purchase', waiting: 2, inFlight: 0 },
     ],
-    isCut: false,
+    isTruncated: false,
   })
 })

@@ -13,22 +13,22 @@ import type { DeliveryContext } from './delivery-context.ts'
 
 /** The platform itself, with an eye on how many requests are under way. */
 function counted({ platforms }: DeliveryContext) {
-  const lanes = new Map<string, number>()
-  const most = { all: 0, lane: 0 }
+  const queues = new Map<string, number>()
+  const most = { all: 0, queue: 0 }
   const counting = platforms.map(platform => ({
     ...platform,
     send: async (connection, events) => {
       const dataset = datasetOf(connection)
-      lanes.set(dataset, (lanes.get(dataset) ?? 0) + 1)
-      most.lane = Math.max(most.lane, ...lanes.values())
+      queues.set(dataset, (queues.get(dataset) ?? 0) + 1)
+      most.queue = Math.max(most.queue, ...queues.values())
       most.all = Math.max(
         most.all,
-        [...lanes.values()].reduce((sum, count) => sum + count, 0),
+        [...queues.values()].reduce((sum, count) => sum + count, 0),
       )
       try {
         return await platform.send(connection, events)
       } finally {
-        lanes.set(dataset, (lanes.get(dataset) ?? 1) - 1)
+        queues.set(dataset, (queues.get(dataset) ?? 1) - 1)
       }
     },
   }))
@@ -52,7 +52,7 @@ it('drains many queues within its limits and sends nothing twice', async test =>
   const { receipts, deduplicated } = await readSimulatorSummary(service.simulatorUrl)
   assert.deepEqual([receipts, deduplicated], [60, 0])
   assert.ok(most.all <= 3, `${most.all} requests at once`)
-  assert.ok(most.lane <= 2, `${most.lane} requests at once to one lane`)
+  assert.ok(most.queue <= 2, `${most.queue} requests at once to one queue`)
 })
 
 it('shares the work with another worker and sends no event twice', async test => {

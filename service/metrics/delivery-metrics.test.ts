@@ -93,7 +93,7 @@ it('shows the circuits of the worker and its requests in flight', async test => 
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 4 } }])
   const worker = startTestWorker(test, service)
   registerWorkerMetrics(registry, worker, 8)
-  await eventually('the lane is throttled', async () => {
+  await eventually('the queue is throttled', async () => {
     const { throttled } = worker.countCircuits()
     return throttled === 1 && worker.requestsInFlight() === 0
   })
