@@ -100,7 +100,8 @@ export async function replayFailed(
   // failures of the tracker to find a few.
   await setLocally({ query }, { enable_bitmapscan: 'off' })
   if (!isCluster) {
-    const text = `${deleteFailed}, queued as (${insertQueued('moved', '$7')}) select ${COUNTS} from checked`
+    const text = `${deleteFailed}, queued as (${insertQueued('moved', '$7')})
+      select ${COUNTS} from checked`
     const { rows } = await query.executeQuery(CompiledQuery.raw(text, [...values, at]))
     return rows[0] as ReplayCounts
   }

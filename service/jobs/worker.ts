@@ -199,7 +199,7 @@ class WorkerLoop {
     if (isProblem && !meta?.failure) this.#options.onError(new Error(message))
   }
 
-  /** Without AbortSignal.any and timeout, which Node 24 can collect while a job still polls them. */
+  /** Without AbortSignal.any and timeout: Node 24 can collect them while a job polls them. */
   async #attempt(job: Job, payload: unknown): Promise<void> {
     const { database, now, onDone } = this.#options
     const abort = new AbortController()

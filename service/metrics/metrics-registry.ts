@@ -10,7 +10,7 @@ import type { MetricsPage } from '../http/metrics-server.ts'
 /** The metrics of one thread. There is no global registry, so a test can have two. */
 export type MetricsRegistry = Registry
 
-/** The current values of one thread, to be added to those of others. Can be sent between threads. */
+/** The current values of one thread, to be added to others. Can be sent between threads. */
 export type MetricsSnapshot = MetricObject[]
 
 /** A registry with the metrics of the process: memory, CPU, event loop, files. */
