@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
+import { readBearerToken, readHeaderText } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
-import { readBearerToken, readHeaderText } from '../http/request-headers.ts'
 import { parseIpAddress } from '../util/ip-address.ts'
 import {
   createLastUseRecorder,

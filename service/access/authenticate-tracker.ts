@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
+import { readBearerToken } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
-import { readBearerToken } from '../http/request-headers.ts'
 import { TtlCache } from '../util/ttl-cache.ts'
 import { findTrackerByKey, recordKeyUses, type TrackerIdentity, type UsedKey } from './store.ts'
 import { hashTokenToBase64, parseTokenKind, type TokenKind } from './token-format.ts'

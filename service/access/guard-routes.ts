@@ -1,5 +1,5 @@
+import { corsHeaders } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
-import { corsHeaders } from '../http/response-headers.ts'
 import type { RouteConfig, ServiceApp } from '../http/service-app.ts'
 import {
   type AuthenticateBrowser,

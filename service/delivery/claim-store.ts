@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { type EventRef, eventRefKey } from '../events/event-ref.ts'
+import { type EventRef, eventRefKey } from '../events/event-columns.ts'
 import { findEventsByRef, type StoredEvent } from '../events/store.ts'
 import { statusesBefore, WAITING_STATUSES } from './delivery-status.ts'
 import type { DestinationQueue } from './destination-queue-store.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-ref.ts'
+import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
 import type { SendError } from '../platforms/platform.ts'
 
 /** A delivery with the platform's last answer and the state of its destination. */

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Database, inTransaction, isCitusCluster } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { selectPayloadsByIndexKey } from '../events/erase-store.ts'
-import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-ref.ts'
+import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
 import { digestVisitorId, indexKey, legacyIndexKey } from '../events/person-identifiers.ts'
 import {
   ADD_COUNTS,

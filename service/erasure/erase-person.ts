@@ -8,7 +8,7 @@ import {
   findPayloadsByDigest,
   findPayloadsByVisitor,
 } from '../events/erase-store.ts'
-import { eventRefKey } from '../events/event-ref.ts'
+import { eventRefKey } from '../events/event-columns.ts'
 import { backfillIndexKeys } from '../events/payload-index-store.ts'
 import {
   digestVisitorId,

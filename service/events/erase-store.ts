@@ -14,7 +14,7 @@ import {
   eventRefValues,
   payloadCreatedAt,
   unnestEventRefs,
-} from './event-ref.ts'
+} from './event-columns.ts'
 import {
   digestVisitorId,
   indexKey,

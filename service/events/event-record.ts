@@ -1,6 +1,6 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { EventSpace } from './event-ref.ts'
+import type { EventSpace } from './event-columns.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /** Bytes of the body digest that are stored: enough to tell bodies apart. */

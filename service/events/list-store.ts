@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import type { EventRef } from './event-ref.ts'
+import type { EventRef } from './event-columns.ts'
 import { POSITION_INTERVAL } from './list-position-store.ts'
 
 export interface EventRefPage {

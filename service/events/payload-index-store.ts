@@ -1,7 +1,7 @@
 import { type Database, isCitusCluster } from '../db/database.ts'
 import { type BatchColumn, toArrayParameters, unnestColumns } from '../db/sql-fragments.ts'
 import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './erase-store.ts'
-import { payloadCreatedAt } from './event-ref.ts'
+import { payloadCreatedAt } from './event-columns.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
 
 /** 1.5 MB of the 4 MB at which PostgreSQL merges inside a statement that stores payloads. */

@@ -9,7 +9,6 @@ import {
   decodePageUrl,
   decodeValueData,
 } from './column-encoding.ts'
-import { BODY_DIGEST_BYTES } from './event-record.ts'
 import {
   BOTH_SPACES,
   type EventRef,
@@ -18,7 +17,8 @@ import {
   payloadCreatedAt,
   SPACE_NUMBERS,
   unnestEventRefs,
-} from './event-ref.ts'
+} from './event-columns.ts'
+import { BODY_DIGEST_BYTES } from './event-record.ts'
 
 /** A stored event with its payload and session. */
 export interface StoredEvent extends EventRef {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import Type from 'typebox'
-import { compileBodySchema } from './body-schema.ts'
-import { addSchemaErrors, FieldErrorList } from './field-errors.ts'
+import { addSchemaErrors, compileBodySchema, FieldErrorList } from './body-schema.ts'
 
 const CIRCLE = Type.Object({ kind: Type.Literal('circle'), radius: Type.Integer() })
 const LABEL = Type.Object({

@@ -1,7 +1,14 @@
+import { ENTITY_ID_PATTERN } from '@signalbox/contract/agents/actions.ts'
+import {
+  CURRENCY_PATTERN,
+  DECIMAL_PATTERN,
+  UNSIGNED_DECIMAL_PATTERN,
+} from '@signalbox/contract/decimal.ts'
+import { DIGEST_PATTERN } from '@signalbox/contract/deletions.ts'
+import { TEST_CODE_PATTERN } from '@signalbox/contract/destinations.ts'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isObject } from '../util/is-object.ts'
-import { addSchemaErrors, addTextError, FieldErrorList } from './field-errors.ts'
-import { Refusal } from './refusal.ts'
+import { type FieldErrors, Refusal } from './refusal.ts'
 
 /** Validates a value against a schema; null when it is valid. Never changes the value. */
 export type SchemaValidator = (value: unknown) => readonly ErrorObject[] | null
@@ -83,4 +90,128 @@ export function createBodyValidator<Body extends object>(
     if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
     return given
   }
+}
+
+/** A long list of invalid items must not become a response of megabytes. */
+const FIELDS_MAX = 1_000
+
+/** Collects sentences by field; a field may have several errors. */
+export class FieldErrorList {
+  readonly #errors = new Map<string, string[]>()
+
+  add(field: string, sentence: string): void {
+    const sentences = this.#errors.get(field)
+    if (!sentences && this.#errors.size < FIELDS_MAX) this.#errors.set(field, [sentence])
+    else if (sentences && !sentences.includes(sentence)) sentences.push(sentence)
+  }
+
+  has(field: string): boolean {
+    return this.#errors.has(field)
+  }
+
+  get isEmpty(): boolean {
+    return this.#errors.size === 0
+  }
+
+  toErrors(): FieldErrors {
+    return Object.fromEntries(this.#errors)
+  }
+}
+
+/** PostgreSQL text cannot hold NUL, and UTF-8 cannot encode a lone surrogate. */
+export function addTextError(list: FieldErrorList, field: string, text: unknown): void {
+  if (typeof text !== 'string' || (text.isWellFormed() && !text.includes('\0'))) return
+  list.add(field, `The ${field} field must be valid Unicode text without NUL.`)
+}
+
+/** Adds one sentence for each error of the JSON Schema validator. */
+export function addSchemaErrors(list: FieldErrorList, errors: readonly ErrorObject[]): void {
+  for (const error of errors) {
+    const field = formatFieldPath(error)
+    list.add(field, `The ${field} field ${describeError(error)}.`)
+  }
+}
+
+function formatFieldPath({ instancePath, keyword, params }: ErrorObject): string {
+  const path = instancePath.split('/').slice(1).map(unescapePointer)
+  if (keyword === 'required') path.push(String(params.missingProperty))
+  if (keyword === 'additionalProperties' && isMemberName(params.additionalProperty)) {
+    path.push(params.additionalProperty)
+  }
+  return path.join('.') || 'body'
+}
+
+/** Any other name may be personal data, such as an email address, and is not repeated. */
+function isMemberName(name: unknown): name is string {
+  return typeof name === 'string' && /^[a-z]+(_[a-z]+)*$/.test(name) && name.length <= 40
+}
+
+/** RFC 6901. */
+function unescapePointer(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function describeError({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'type':
+      return `must be ${describeType(params.type)}`
+    case 'minLength':
+      return 'must not be empty'
+    case 'maxLength':
+      return `must not be greater than ${params.limit} characters`
+    case 'additionalProperties':
+      return isMemberName(params.additionalProperty)
+        ? 'is not known here'
+        : 'has a member that is not known here'
+    case 'anyOf':
+      return 'has an invalid format'
+    case 'minItems':
+      return 'must not be empty'
+    case 'uniqueItems':
+      return 'must not contain duplicates'
+    case 'maxItems':
+      return `must not have more than ${params.limit} items`
+    case 'const':
+      return `must be ${String(params.allowedValue)}`
+    case 'pattern':
+      return PATTERN_DESCRIPTIONS[String(params.pattern)] ?? 'has an invalid format'
+    case 'enum':
+      return `must be one of: ${(params.allowedValues as unknown[]).join(', ')}`
+    case 'format':
+      return params.format === 'uri' ? 'must be an absolute URI' : `must be a ${params.format}`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must not be greater than ${params.limit}`
+    default:
+      return message ?? 'is invalid'
+  }
+}
+
+/** What to say instead of a regular expression. */
+const PATTERN_DESCRIPTIONS: Record<string, string> = {
+  [DECIMAL_PATTERN]: 'must be decimal text such as "19.95", up to 15 digits and 6 after the point',
+  [UNSIGNED_DECIMAL_PATTERN]:
+    'must be decimal text such as "1.00" without a sign, up to 15 digits and 6 after the point',
+  [TEST_CODE_PATTERN]: 'must be visible ASCII characters without spaces, such as TEST12345',
+  [CURRENCY_PATTERN]: 'must be the three letters of an ISO 4217 currency',
+  [DIGEST_PATTERN]: 'must be a SHA-256 digest: 64 hexadecimal digits',
+  [ENTITY_ID_PATTERN]: 'must be a number in digits, such as "1201"',
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+
+function describeType(type: unknown): string {
+  const types = Array.isArray(type) ? type : String(type).split(',')
+  return types.map(name => TYPE_NAMES[String(name)] ?? String(name)).join(' or ')
 }

@@ -7,9 +7,9 @@ import type {
   RawReplyDefaultExpression as Response,
 } from 'fastify'
 import { isStoreUnavailable } from '../db/database-errors.ts'
+import { generateRequestId, SECURITY_HEADERS } from './headers.ts'
 import { Refusal } from './refusal.ts'
 import { type MalformedRequest, recordFailure } from './request-log.ts'
-import { generateRequestId, SECURITY_HEADERS } from './response-headers.ts'
 
 const STORE_RETRY_SECONDS = 2
 const STORE_UNAVAILABLE = 'The store is unavailable; try again.'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import Type, { type TSchema } from 'typebox'
-import { compileBodySchema } from './body-schema.ts'
-import { addSchemaErrors, FieldErrorList } from './field-errors.ts'
+import { addSchemaErrors, compileBodySchema, FieldErrorList } from './body-schema.ts'
 import { Refusal } from './refusal.ts'
 
 it('keeps the order of fields and removes duplicate sentences', () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { singleFlight } from '../util/single-flight.ts'
-import { SECURITY_HEADERS } from './response-headers.ts'
+import { SECURITY_HEADERS } from './headers.ts'
 
 export interface MetricsPage {
   contentType: string

@@ -17,11 +17,10 @@ import {
   sendErrorResponse,
   trackResponse,
 } from './error-responses.ts'
+import { findRequestHeadError, generateRequestId, SECURITY_HEADERS } from './headers.ts'
 import { Refusal } from './refusal.ts'
 import { registerBodyParsers } from './request-body.ts'
-import { findRequestHeadError } from './request-headers.ts'
 import { logMalformedRequest, logResponse, type SentResponse } from './request-log.ts'
-import { generateRequestId, SECURITY_HEADERS } from './response-headers.ts'
 
 const REQUEST_MILLISECONDS_MAX = 30_000
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first. */

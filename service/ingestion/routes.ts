@@ -5,9 +5,9 @@ import {
   verifySignalIngestion,
 } from '@signalbox/contract/operations.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import type { EventSpace } from '../events/event-ref.ts'
+import type { EventSpace } from '../events/event-columns.ts'
+import { preflightHeaders } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
-import { preflightHeaders } from '../http/response-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import {
   type AcceptanceContext,

@@ -5,8 +5,12 @@ import {
 } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-browser.ts'
 import { type ConsentDecision, decideConsent } from '../consent/consent-decision.ts'
-import { compileBodySchema } from '../http/body-schema.ts'
-import { addSchemaErrors, addTextError, FieldErrorList } from '../http/field-errors.ts'
+import {
+  addSchemaErrors,
+  addTextError,
+  compileBodySchema,
+  FieldErrorList,
+} from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { findIdentityMember, findUserDataKey } from '../identity/user-data-keys.ts'
 import { isObject } from '../util/is-object.ts'

@@ -1,7 +1,7 @@
 import { hashToken, parseTokenKind } from '../access/token-format.ts'
 import type { Database } from '../db/database.ts'
+import { readBearerToken } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
-import { readBearerToken } from '../http/request-headers.ts'
 import { bearerChallenge } from './metadata.ts'
 import type { OauthContext } from './oauth-context.ts'
 import {

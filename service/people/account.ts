@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose'
-import { FieldErrorList } from '../http/field-errors.ts'
+import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, findPasswordError, parseEmailAddress, parseName } from './account-fields.ts'
 import { createPasswordHash, isPasswordCorrect } from './auth-library.ts'

@@ -1,4 +1,4 @@
-import { FieldErrorList } from '../http/field-errors.ts'
+import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { parseName } from './account-fields.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { FieldErrorList } from '../http/field-errors.ts'
+import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 import { EMAIL_ERROR, parseEmailAddress } from './account-fields.ts'
 import {

@@ -9,7 +9,7 @@ import {
   testPlatformConformance,
 } from '../../testing/platform-conformance.ts'
 import { metaPlatform } from './meta/client.ts'
-import type { MetaTarget } from './meta/target.ts'
+import type { MetaTarget } from './meta/payload.ts'
 import { createOfflinePlatforms, PlatformRegistry } from './registry.ts'
 
 const now = () => new Date('2026-11-21T12:00:00.000Z')

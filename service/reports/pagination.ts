@@ -5,7 +5,7 @@ import {
   PER_PAGE_MAX,
 } from '@signalbox/contract/event-pages.ts'
 import type { Event } from '@signalbox/contract/events.ts'
-import { FieldErrorList } from '../http/field-errors.ts'
+import { FieldErrorList } from '../http/body-schema.ts'
 import { Refusal } from '../http/refusal.ts'
 
 export interface PageRequest {

@@ -8,8 +8,8 @@ import {
   validateSandboxEvent,
 } from '@signalbox/contract/sandbox-operations.ts'
 import { type AddressLimit, limitAddresses } from '../access/address-limits.ts'
+import { readBearerToken } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
-import { readBearerToken } from '../http/request-headers.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import type { Platforms } from '../ingestion/event-draft.ts'
 import { createSandboxKeys, issueSandboxKey, type SandboxKeys } from './sandbox-keys.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Database } from '../../service/db/database.ts'
-import type { EventRef } from '../../service/events/event-ref.ts'
+import type { EventRef } from '../../service/events/event-columns.ts'
 import { ensurePartitions } from '../../service/events/partition-store.ts'
 
 /** Whose rows they are: nearly all of one tracker with one destination. */

@@ -5,7 +5,7 @@ import type {
   ActionList,
   DecisionReceipt,
 } from '@signalbox/contract/agents/proposals.ts'
-import { FieldErrorList } from '../../http/field-errors.ts'
+import { FieldErrorList } from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { AgentPrincipal } from '../../oauth/authenticate-agent.ts'
 import { parseRowId } from '../../util/row-id.ts'

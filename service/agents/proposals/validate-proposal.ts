@@ -3,8 +3,13 @@ import {
   DryRunSubmission,
   ProposalSubmission,
 } from '@signalbox/contract/agents/proposals.ts'
-import { compileBodySchema, type SchemaValidator } from '../../http/body-schema.ts'
-import { addSchemaErrors, addTextError, FieldErrorList } from '../../http/field-errors.ts'
+import {
+  addSchemaErrors,
+  addTextError,
+  compileBodySchema,
+  FieldErrorList,
+  type SchemaValidator,
+} from '../../http/body-schema.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { isObject, type UntrustedObject } from '../../util/is-object.ts'
 

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { selectClickIds } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
-import { resolveClickCookies } from './click-cookies.ts'
+import { resolveClickCookies } from './normalize-identity.ts'
 
 interface Submitted {
   clickIds?: Record<string, unknown>

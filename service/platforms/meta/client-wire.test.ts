@@ -5,7 +5,7 @@ import { it, type TestContext } from 'node:test'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { Connection, Platform } from '../platform.ts'
 import { metaPlatform } from './client.ts'
-import type { MetaTarget } from './target.ts'
+import type { MetaTarget } from './payload.ts'
 
 const TOKEN = 'EAABsbCS1iHgBO7ZC|secret'
 const CONNECTION: Connection<MetaTarget> = {

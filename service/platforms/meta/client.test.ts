@@ -9,7 +9,7 @@ import {
 } from '../../../testing/fixtures/simulator.ts'
 import type { Connection, OutboundEvent } from '../platform.ts'
 import { metaPlatform } from './client.ts'
-import type { MetaTarget } from './target.ts'
+import type { MetaTarget } from './payload.ts'
 
 const CONNECTION: Connection<MetaTarget> = {
   target: { datasetId: '1234' },

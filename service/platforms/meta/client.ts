@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { Connection, OutboundEvent, Platform, SendAnswer } from '../platform.ts'
 import { classifyTransportError, noAnswer, readMetaAnswer } from './answer.ts'
-import { joinClickCookies } from './click-cookies.ts'
 import {
   buildGraphHeaders,
   buildGraphUrl,
@@ -11,12 +10,10 @@ import {
   redactToken,
   UNWRITABLE_MESSAGE,
 } from './graph-api.ts'
-import { canMatchPerson, MATCH_KEYS } from './match-keys.ts'
-import { normalizeMetaIdentity } from './normalize-identity.ts'
-import { metaPayload } from './payload.ts'
+import { joinClickCookies, normalizeMetaIdentity } from './normalize-identity.ts'
+import { type MetaTarget, metaPayload, parseMetaTarget } from './payload.ts'
 import { metaReports } from './reports/client.ts'
-import { type MetaTarget, parseMetaTarget } from './target.ts'
-import { validateMetaEvent } from './validate-event.ts'
+import { canMatchPerson, MATCH_KEYS, validateMetaEvent } from './validate-event.ts'
 
 const BATCH_EVENTS_MAX = 1_000
 const DAY_SECONDS = 86_400

@@ -1,5 +1,3 @@
-import { retryAfterSeconds, usageWaitSeconds } from './rate-limit-headers.ts'
-
 /** Where the Graph API is, and how long to wait for it. */
 export interface MetaOptions {
   /** The Graph API's origin, or the simulator's. */
@@ -68,4 +66,86 @@ export async function readResponseText(
 /** Meta repeats a malformed token in its message, and answers are stored and shown. */
 export function redactToken(text: string, token: string): string {
   return token === '' ? text : text.replaceAll(token, '[redacted]')
+}
+
+/** Meta throttles at 100 percent; the destination slows down a little before that. */
+const FULL_PERCENT = 100
+const NEARLY_FULL_PERCENT = 90
+const FULL_WAIT_SECONDS = 60
+const NEARLY_FULL_WAIT_SECONDS = 10
+/** A destination is tried again within a day, even when a header asks for more. */
+const WAIT_SECONDS_MAX = 86_400
+
+const USAGE_PERCENTS = ['call_count', 'total_time', 'total_cputime', 'acc_id_util_pct']
+
+/**
+ * How long Meta's rate-limit headers ask the client to wait, in seconds (Meta: Marketing API Rate
+ * Limiting). `X-Business-Use-Case-Usage` counts in minutes, `X-Ad-Account-Usage` in seconds,
+ * `X-App-Usage` names only percentages. 0 without a request; a header that cannot be read counts as
+ * absent.
+ */
+export function usageWaitSeconds(header: (name: string) => string | null): number {
+  const app = parse(header('x-app-usage'))
+  const account = parse(header('x-ad-account-usage'))
+  const businesses = Object.values(parse(header('x-business-use-case-usage'))).flat()
+
+  const percent = Math.max(...[app, account, ...businesses].map(percentOf))
+  const minutes = businesses.map(usage => numberMember(usage, 'estimated_time_to_regain_access'))
+  const reset = percentOf(account) >= FULL_PERCENT ? seconds(account) : 0
+  const requested = Math.max(reset, waitOfPercent(percent), ...minutes.map(value => value * 60))
+  return Math.min(requested, WAIT_SECONDS_MAX)
+}
+
+function waitOfPercent(percent: number): number {
+  if (percent >= FULL_PERCENT) return FULL_WAIT_SECONDS
+  return percent >= NEARLY_FULL_PERCENT ? NEARLY_FULL_WAIT_SECONDS : 0
+}
+
+function percentOf(usage: unknown): number {
+  return Math.max(...USAGE_PERCENTS.map(name => numberMember(usage, name)))
+}
+
+function seconds(account: unknown): number {
+  return numberMember(account, 'reset_time_duration')
+}
+
+function parse(text: string | null): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function numberMember(value: unknown, name: string): number {
+  const member = (value as Record<string, unknown> | null)?.[name]
+  return typeof member === 'number' && member > 0 ? member : 0
+}
+
+const SECONDS = /^\d{1,15}$/
+/** The three forms of an HTTP date begin with a weekday (RFC 9110 5.6.7). */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*(\d| GMT)$/
+
+/**
+ * How long `Retry-After` asks the client to wait, in seconds (RFC 9110 10.2.3); 0 without one, or
+ * with one that cannot be read. Meta does not document it, but a proxy may send it. A date is
+ * compared with the answer's own `Date`, so that clocks need not agree; without a `Date` it is
+ * ignored.
+ */
+export function retryAfterSeconds(header: (name: string) => string | null): number {
+  const text = header('retry-after')?.trim() ?? ''
+  const seconds = SECONDS.test(text) ? Number(text) : secondsBetween(header('date'), text)
+  return Math.min(Math.max(seconds, 0), WAIT_SECONDS_MAX)
+}
+
+function secondsBetween(from: string | null, until: string): number {
+  const milliseconds = readHttpDate(until) - readHttpDate(from?.trim() ?? '')
+  return Number.isNaN(milliseconds) ? 0 : Math.ceil(milliseconds / 1_000)
+}
+
+/** NaN when the text is no HTTP date. The oldest of its forms leaves out that it means GMT. */
+function readHttpDate(text: string): number {
+  if (!HTTP_DATE.test(text)) return Number.NaN
+  return Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
 }

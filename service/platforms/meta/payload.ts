@@ -1,6 +1,6 @@
 import { decimalToken } from '@signalbox/contract/decimal.ts'
 import { isObject } from '../../util/is-object.ts'
-import type { OutboundEvent } from '../platform.ts'
+import type { OutboundEvent, TargetConfig } from '../platform.ts'
 
 /** Meta wants fewer than 23 characters with at least two letters. */
 const PARTNER_AGENT = 'signalbox'
@@ -48,4 +48,19 @@ function customDataOf(event: OutboundEvent): Record<string, unknown> {
 
 function isContentId(id: unknown): id is string | number {
   return typeof id === 'number' || (typeof id === 'string' && id !== '')
+}
+
+/** Where Meta receives events. */
+export interface MetaTarget {
+  datasetId: string
+}
+
+/** Dataset IDs are numbers of about 16 digits; the ID becomes a part of a URL's path. */
+const DATASET_ID = /^\d{1,20}$/
+
+/** Reads the stored `config` of a destination: `{"dataset_id": "..."}`. */
+export function parseMetaTarget({ dataset_id }: TargetConfig): MetaTarget | null {
+  return typeof dataset_id === 'string' && DATASET_ID.test(dataset_id)
+    ? { datasetId: dataset_id }
+    : null
 }

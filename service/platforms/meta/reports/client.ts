@@ -16,7 +16,7 @@ import {
   readWaitSeconds,
   UNWRITABLE_MESSAGE,
 } from '../graph-api.ts'
-import type { MetaTarget } from '../target.ts'
+import type { MetaTarget } from '../payload.ts'
 import { EventCountTally } from './event-counts.ts'
 import { parseMatchQuality, QUALITY_FIELDS } from './match-quality.ts'
 import {

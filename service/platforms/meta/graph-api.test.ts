@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryAfterSeconds, usageWaitSeconds } from './rate-limit-headers.ts'
+import { retryAfterSeconds, usageWaitSeconds } from './graph-api.ts'
 
 type Usage = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { readBearerToken } from './request-headers.ts'
+import { readBearerToken } from './headers.ts'
 
 it('reads the token regardless of the case of the scheme and of spaces', () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
