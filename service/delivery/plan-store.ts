@@ -9,7 +9,7 @@ import {
   unnestColumns,
   utcDay,
 } from '../db/sql-fragments.ts'
-import { type EventSpace, SPACE_NUMBERS } from '../events/event-columns.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { TtlCache } from '../util/ttl-cache.ts'
 
 /** A delivery that is created with its event, at the same time. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { dumpDatabase, findTraces } from '../../testing/fixtures/database-dump.ts'
 import { SHOP_ORIGIN, samplePurchase } from '../../testing/fixtures/sample-events.ts'
-import { startSecondService } from '../../testing/fixtures/second-service.ts'
+import { startSecondService } from '../../testing/fixtures/second-process.ts'
 import {
   chooseSeeds,
   createSeededRandom,

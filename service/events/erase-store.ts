@@ -7,7 +7,6 @@ import {
 } from '../db/sql-fragments.ts'
 import { decodeDigests } from './column-encoding.ts'
 import {
-  BOTH_SPACES,
   EVENT_REF_COLUMNS,
   type EventRef,
   eventRefKey,
@@ -15,6 +14,7 @@ import {
   payloadCreatedAt,
   unnestEventRefs,
 } from './event-columns.ts'
+import { BOTH_SPACES } from './event-record.ts'
 import {
   digestVisitorId,
   indexKey,

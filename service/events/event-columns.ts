@@ -9,7 +9,7 @@ import {
   encodeUserData,
   encodeValueData,
 } from './column-encoding.ts'
-import { BODY_DIGEST_BYTES, type EventRecord } from './event-record.ts'
+import { BODY_DIGEST_BYTES, BOTH_SPACES, type EventRecord, SPACE_NUMBERS } from './event-record.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
 
 /** An event with the session of its visitor, merged from the visitor's events up to this one. */
@@ -156,18 +156,6 @@ function notesText({ event: { notes } }: EventRow): string | null {
   if (notes.dropped.length === 0 && notes.unknownMembers.length === 0) return null
   return JSON.stringify({ dropped: notes.dropped, unknown_members: notes.unknownMembers })
 }
-
-/**
- * Event IDs of secret keys and of publishable keys are separate: a web page can never claim the ID
- * of an event that the shop's back end sends.
- */
-export type EventSpace = 'secret' | 'publishable'
-
-/** The value in the column `space`. */
-export const SPACE_NUMBERS: Record<EventSpace, number> = { secret: 0, publishable: 1 }
-
-/** The column value of an event from before there were spaces: it occupies its ID in both. */
-export const BOTH_SPACES = 2
 
 const DIGEST_HEX_DIGITS = 32
 

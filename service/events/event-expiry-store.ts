@@ -3,7 +3,7 @@ import { type Database, isCitusCluster } from '../db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../db/sql-fragments.ts'
 import { DAY_MILLISECONDS } from '../util/calendar-day.ts'
 import { NIL_UUID } from '../util/uuid.ts'
-import { BOTH_SPACES } from './event-columns.ts'
+import { BOTH_SPACES } from './event-record.ts'
 import { deletePositions } from './list-position-store.ts'
 
 /** The most events that one statement deletes. A batch takes tens of milliseconds. */

@@ -1,7 +1,18 @@
 import type { EventClass, MeasurementClass } from '@signalbox/contract/events.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
-import type { EventSpace } from './event-columns.ts'
 import { digestVisitorId, listWithdrawalKeysOfDigest } from './person-identifiers.ts'
+
+/**
+ * Event IDs of secret keys and of publishable keys are separate: a web page can never claim the ID
+ * of an event that the shop's back end sends.
+ */
+export type EventSpace = 'secret' | 'publishable'
+
+/** The value in the column `space`. */
+export const SPACE_NUMBERS: Record<EventSpace, number> = { secret: 0, publishable: 1 }
+
+/** The column value of an event from before there were spaces: it occupies its ID in both. */
+export const BOTH_SPACES = 2
 
 /** Bytes of the body digest that are stored: enough to tell bodies apart. */
 export const BODY_DIGEST_BYTES = 16

@@ -10,15 +10,12 @@ import {
   decodeValueData,
 } from './column-encoding.ts'
 import {
-  BOTH_SPACES,
   type EventRef,
-  type EventSpace,
   eventRefValues,
   payloadCreatedAt,
-  SPACE_NUMBERS,
   unnestEventRefs,
 } from './event-columns.ts'
-import { BODY_DIGEST_BYTES } from './event-record.ts'
+import { BODY_DIGEST_BYTES, BOTH_SPACES, type EventSpace, SPACE_NUMBERS } from './event-record.ts'
 
 /** A stored event with its payload and session. */
 export interface StoredEvent extends EventRef {

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { type BatchWrite, buildBatchWrite, trackerIdArray } from '../db/sql-fragments.ts'
 import { type NumberedDelivery, PLAN_WRITES } from '../delivery/plan-store.ts'
 import { buildConflictStatement, EVENT_WRITES, KEY_WRITE } from '../events/append-store.ts'
-import { digestEventId, SPACE_NUMBERS, toEventRows } from '../events/event-columns.ts'
-import type { EventRecord } from '../events/event-record.ts'
+import { digestEventId, toEventRows } from '../events/event-columns.ts'
+import { type EventRecord, SPACE_NUMBERS } from '../events/event-record.ts'
 import { WITHDRAWAL_WRITE } from '../events/suppression-store.ts'
 
 /** A connection in a transaction. */

@@ -5,7 +5,7 @@ import {
   verifySignalIngestion,
 } from '@signalbox/contract/operations.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
-import type { EventSpace } from '../events/event-columns.ts'
+import type { EventSpace } from '../events/event-record.ts'
 import { preflightHeaders } from '../http/headers.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'

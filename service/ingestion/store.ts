@@ -11,8 +11,7 @@ import {
   buildAppendCtes,
   buildAppendValues,
 } from '../events/append-store.ts'
-import type { EventSpace } from '../events/event-columns.ts'
-import type { EventRecord } from '../events/event-record.ts'
+import type { EventRecord, EventSpace } from '../events/event-record.ts'
 import { type InsertedRecordNumbers, insertOnCitus } from './citus-store.ts'
 
 /** Returns the numbers of the new records and of the conflicting ones. */

@@ -5,7 +5,8 @@ import type { TrackerIdentity } from '../access/store.ts'
 import type { Database } from '../db/database.ts'
 import { findAttempts } from '../delivery/attempt-store.ts'
 import { countAcceptance, findDeliveries, type StoredDelivery } from '../delivery/delivery-store.ts'
-import { type EventSpace, eventRefKey, SPACE_NUMBERS } from '../events/event-columns.ts'
+import { eventRefKey } from '../events/event-columns.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { listEventRefs } from '../events/list-store.ts'
 import {
   findChildEvents,

@@ -5,7 +5,7 @@ import {
   listEvents,
 } from '@signalbox/contract/report-operations.ts'
 import type { Database } from '../db/database.ts'
-import type { EventSpace } from '../events/event-columns.ts'
+import type { EventSpace } from '../events/event-record.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { readPageRequest } from './pagination.ts'
