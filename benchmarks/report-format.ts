@@ -1,4 +1,6 @@
-/** One line of a report: what is read from each round, and what the specification hopes for. */
+import { formatTable as formatTerminalTable } from '../service/roles/terminal-table.ts'
+
+/** One line of a report: a figure of each round, and its target. */
 export interface Measure<Round> {
   name: string
   digits: number
@@ -12,7 +14,7 @@ export interface Aim {
   direction: 'at least' | 'at most'
 }
 
-/** The median over the rounds; null when none of them knows. */
+/** The median of all rounds; null when no round has the figure. */
 export function readMedian<Round>(
   { read }: Measure<Round>,
   rounds: readonly Round[],
@@ -25,7 +27,7 @@ export function formatMeasure<Round>(measure: Measure<Round>, rounds: readonly R
   return formatFigure(readMedian(measure, rounds), measure.digits)
 }
 
-/** "aim at least 0.35: met". An aim is information; it never fails a run. */
+/** "aim at least 0.35: met". An aim is informational; it never fails a run. */
 export function formatAim(aim: Aim | undefined, figure: number | null): string {
   if (!aim) return ''
   const text = `aim ${aim.direction} ${aim.limit.toLocaleString('en-US')}`
@@ -34,29 +36,21 @@ export function formatAim(aim: Aim | undefined, figure: number | null): string {
   return `${text}: ${isMet ? 'met' : 'missed'}`
 }
 
-/** Columns of equal width for a terminal: the first to the left, all others to the right. */
+/** A table for a terminal: the first column is aligned left, all others right. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map(row => row[column]?.length ?? 0)),
-  )
-  return rows.map(row => formatRow(row, widths)).join('\n')
+  const width = Math.max(...rows.map(row => row.length))
+  const padded = rows.map(row => [...row, ...Array(width - row.length).fill('')])
+  const columns = padded[0]?.map((_, index) => (index === 0 ? {} : ({ align: 'right' } as const)))
+  return formatTerminalTable(padded, { columns: columns ?? [] }).trimEnd()
 }
 
-function formatRow(row: readonly string[], widths: readonly number[]): string {
-  const cells = row.map((cell, column) => {
-    const width = widths[column] ?? 0
-    return column === 0 ? cell.padEnd(width) : cell.padStart(width)
-  })
-  return cells.join('  ').trimEnd()
-}
-
-/** A number with separated thousands. Null stands for what this operating system does not tell. */
+/** A number with separated thousands. Null: this operating system does not provide it. */
 export function formatFigure(figure: number | null, digits: number): string {
   const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits }
   return figure === null ? 'not known' : figure.toLocaleString('en-US', fraction)
 }
 
-/** The middle one; of an even count, the mean of the middle two. */
+/** The middle number; of an even count, the mean of the two in the middle. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
@@ -71,7 +65,7 @@ interface MeasuredRun {
   at: Date
 }
 
-/** A section of results.md: when, by which command, and what was printed. */
+/** A section of results.md: the time, the command and its output. */
 export function formatResultsEntry({ args, text, at }: MeasuredRun): string {
   const command = ['npm run bench --', ...args.filter(argument => argument !== '--write')].join(' ')
   const date = at.toISOString().slice(0, 16).replace('T', ' ')

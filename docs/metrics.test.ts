@@ -64,7 +64,7 @@ async function scrapeOf(
 ) {
   const program = place.start({ role, environment })
   const [, url = ''] = await program.waitForOutput(
-    /^(?: {2}metrics {4}|Its metrics are at )(\S+)$/m,
+    /^(?: {2}metrics {6}|Its metrics are at )(\S+)$/m,
   )
   const [, origin] = /^Signalbox (?:is ready|serves) at (\S+)$/m.exec(program.stderr()) ?? []
   if (origin) await (await fetch(`${origin}/livez`)).text()

@@ -15,21 +15,24 @@ import {
 import { samplePurchase } from '../testing/fixtures/sample-events.ts'
 
 describe('the program as a whole', { concurrency: true }, () => {
-  it('a service that is told to end answers, ends whole, and is itself again afterwards', async test => {
+  it('shuts down cleanly on a signal, and starts again with the same data', async test => {
     const place = createInstallation(test)
     const first = await place.startReady()
     const secret = place.credentials().tracker_secret
     assert.equal(await submit(first, secret, { event_id: 'before' }), 202)
 
     await test.test(
-      '202 to a request that was in flight at SIGTERM, then exit code 0',
+      'returns 202 for a request in flight at SIGTERM, then exits with 0',
       async () => {
         const client = await beginRequest(first, secret, { event_id: 'in-flight' })
         const simulator = place.credentials().simulator_url ?? ''
         const postgres = place.postgresProcessId() ?? 0
         assert.ok(readProcessIdentity(postgres))
         const ending = first.kill('SIGTERM')
-        await eventually('nobody is let in', async () => !(await isReachable(`${first.url}/livez`)))
+        await eventually(
+          'it accepts no connection',
+          async () => !(await isReachable(`${first.url}/livez`)),
+        )
         client.socket.write(client.rest)
         assert.match(await readToEnd(client.socket), /^HTTP\/1.1 202 Accepted\r\n/)
         assert.deepEqual(await ending, { code: 0, signal: null })
@@ -39,7 +42,7 @@ describe('the program as a whole', { concurrency: true }, () => {
     )
 
     const second = await place.startReady()
-    await test.test('the next start knows the same secret and the same events', async () => {
+    await test.test('the next start has the same secret and the same events', async () => {
       assert.equal(place.credentials().tracker_secret, secret)
       assert.equal(place.credentials().base_url, `${second.url}/api/v1`)
       for (const event_id of ['before', 'in-flight']) {
@@ -48,7 +51,7 @@ describe('the program as a whole', { concurrency: true }, () => {
     })
 
     await test.test(
-      'a client that stalls in the middle of a body does not hold up the end',
+      'a client that stalls in the middle of a body does not delay the shutdown',
       async () => {
         const client = await beginRequest(second, secret, { event_id: 'stalled' })
         const cutOff = once(client.socket, 'close')
@@ -58,7 +61,7 @@ describe('the program as a whole', { concurrency: true }, () => {
     )
 
     await test.test(
-      '401 to the old secret once credentials.json was lost and made anew',
+      'returns 401 for the old secret after credentials.json was lost and recreated',
       async () => {
         rmSync(join(place.dataFolder, 'credentials.json'))
         const third = await place.startReady()
@@ -71,7 +74,7 @@ describe('the program as a whole', { concurrency: true }, () => {
     )
   })
 
-  it('a signal in the middle of the first start lets it finish, then ends it whole', async test => {
+  it('a signal during the first start lets it finish and then shuts down', async test => {
     const place = createInstallation(test)
     const program = place.start()
     await eventually('PostgreSQL runs', () => place.postgresProcessId() !== null)
@@ -80,7 +83,7 @@ describe('the program as a whole', { concurrency: true }, () => {
     assert.equal(await isReachable(place.credentials().simulator_url ?? ''), false)
   })
 
-  it('a first start that is killed again and again is completed by the next one', async test => {
+  it('the next start completes a first start that was killed repeatedly', async test => {
     const place = createInstallation(test)
     const has = (name: string) => existsSync(join(place.dataFolder, name))
     const moments: [string, () => boolean][] = [

@@ -43,6 +43,7 @@ import { ingestionRoutes, testPurchaseRoutes } from './ingestion/routes.ts'
 import type { CommitQueue } from './metrics/ingestion-metrics.ts'
 import { lazyAuthorizationServer } from './oauth/authorization-server.ts'
 import { oauthRoutes } from './oauth/routes.ts'
+import { homeRoute } from './pages/home-page.ts'
 import { stylesheetRoute } from './pages/serve-pages.ts'
 import type { SocialClients } from './people/auth-library.ts'
 import type { Mailer } from './people/mail/mail-queue.ts'
@@ -173,6 +174,7 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   const masterKey = options.credentialKeys.current
 
   stylesheetRoute(app)
+  homeRoute(app)
   const { mails, social, logger } = options
   const people = { database, logger, now, publicOrigin, mailer: mails, social, limits }
   peopleRoutes(app, createPeopleContext({ ...people, masterKey, onAdAccountAdded: withCampaigns }))

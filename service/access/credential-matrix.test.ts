@@ -130,7 +130,7 @@ const REGISTRATION = { client_name: 'Agent', redirect_uris: ['https://agent.exam
 
 /** Routes of the browser, which accept a session cookie only. */
 const OF_PEOPLE =
-  /^\/(sign-|verify|reset|magic|forgot|account|workspaces|invitations|browser|auth\/|assets)/
+  /^\/(sign-|verify|reset|magic|forgot|account|workspaces|invitations|browser|auth\/|assets)|^\/$/
 const OF_APPROVALS = /^\/oauth2\/(authorize|interaction|device$|device\/:)/
 
 /** Enables the optional routes. */

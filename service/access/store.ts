@@ -236,6 +236,23 @@ export async function findTracker(
   return row ? { trackerId, workspaceId: row.workspace_id } : null
 }
 
+const LISTED_TRACKERS_MAX = 10
+
+/** Mostly one; the oldest first. */
+export async function listTrackersOfWorkspace(
+  { query }: Database,
+  workspaceId: number,
+): Promise<TrackerIdentity[]> {
+  const rows = await query
+    .selectFrom('trackers')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('id')
+    .limit(LISTED_TRACKERS_MAX)
+    .execute()
+  return rows.map(({ id }) => ({ trackerId: id, workspaceId }))
+}
+
 /** The oldest tracker: the demo's, when `npm start` created the store. */
 export async function findFirstTracker({ query }: Database): Promise<TrackerIdentity | null> {
   const row = await query

@@ -1,4 +1,5 @@
-import { type DestinationStream, pino } from 'pino'
+import { isatty } from 'node:tty'
+import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino'
 import type { ServiceLogger } from './service-app.ts'
 
 /** Paths that must never appear in a log. */
@@ -21,12 +22,40 @@ export function createLogger(level: string, stream?: DestinationStream): Service
   const options = {
     level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: REDACTED, censor: '[redacted]' },
     serializers: { err: serializeError },
   }
   return stream ? pino(options, stream) : pino(options)
+}
+
+/** What `LOG_FORMAT` allows; left out, it depends on the terminal. */
+export type LogFormat = 'json' | 'pretty'
+
+const STANDARD_OUTPUT = 1
+
+/**
+ * Standard output, written synchronously in this thread. `pretty` makes readable lines; it is the
+ * default on a terminal, and JSON is the default elsewhere.
+ */
+export async function openLogStream(
+  format: LogFormat | undefined,
+  { isTerminal = isatty(STANDARD_OUTPUT), output = openStandardOutput() } = {},
+): Promise<DestinationStream> {
+  if ((format ?? (isTerminal ? 'pretty' : 'json')) === 'json') return output
+  // Loading it takes 25 ms of processor time, and only terminals need it.
+  const { prettyFactory } = await import('pino-pretty')
+  const formatLine = prettyFactory({
+    colorize: isTerminal,
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+  })
+  return { write: line => output.write(formatLine(line)) }
+}
+
+function openStandardOutput(): DestinationStream {
+  return destination({ fd: STANDARD_OUTPUT, sync: true })
 }
 
 /** Keeps only what locates an error: a database error repeats row values in `detail`. */

@@ -64,13 +64,16 @@ export function logResponse(request: LoggedRequest, response: SentResponse): voi
     ...describeResponse(request, response),
     reason: reason ?? reasonOfStatus(statusCode),
   }
-  if (statusCode < 500) log.info(view, 'request refused')
+  if (statusCode < 500 || EXPECTED_REASONS.has(view.reason)) log.info(view, 'request refused')
   else if (EXPECTED_SERVER_STATUSES.has(statusCode)) log.warn(view, 'request refused')
   else log.error(view, 'request failed')
 }
 
 /** The platform refused (502) or the service is unavailable (503): not a bug. */
 const EXPECTED_SERVER_STATUSES = new Set([502, 503])
+
+/** A supervisor asks `/readyz` until the start is over, and while the process shuts down. */
+const EXPECTED_REASONS = new Set(['not_ready:start', 'not_ready:shutdown'])
 
 function describeResponse(
   { id, method, routeOptions }: LoggedRequest,

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { streamPrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
+import { Command } from 'commander'
 import { listLoggedWorkspaces } from '../audit/audit-read-store.ts'
 import { createAuditTrail } from '../audit/audit-store.ts'
 import { exportAudit } from '../audit/export-audit.ts'
@@ -16,33 +16,26 @@ import { type VerifiedChain, verifyChains } from '../audit/verify-chains.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { parseRowId } from '../util/row-id.ts'
 import { openStore } from './open-store.ts'
+import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
-/** Shows whether the audit logs are as they were written, or writes one of them out. */
-export async function runAudit(
-  context: RoleContext,
-  argumentList: readonly string[],
-): Promise<void> {
-  const command = parseAuditCommand(argumentList)
+/** Verifies the audit logs, exports one, or signs one. */
+export async function runAudit(context: RoleContext, request: AuditRequest): Promise<void> {
   const { settings, logger } = context
   const store = await openStore({ settings, logger, role: 'audit', embedded: 'join' })
   try {
     const { database } = store
     await requireCurrentSchema(database)
-    const work = {
-      ...context,
-      database,
-      keys: deriveAuditKeys(loadCredentialKeys(settings, 'fail')),
-    }
-    switch (command.task) {
+    const keys = deriveAuditKeys(loadCredentialKeys(settings, 'fail'))
+    const command = { ...context, database, keys }
+    switch (request.task) {
       case 'verify':
-        return await verify(work, command)
+        return await verifyLogs(command, request)
       case 'export':
-        return await exportLog(work, command)
+        return await exportLog(command, request)
       case 'sign':
-        return await sign(work, command)
+        return await signLog(command, request)
     }
   } finally {
     await store.close()
@@ -54,32 +47,33 @@ interface CommandContext extends RoleContext {
   keys: AuditKeys
 }
 
-async function verify(
-  work: CommandContext,
-  { workspaceId, headPath }: VerifyCommand,
+async function verifyLogs(
+  { database, keys, settings, now, printStatus, printOutput }: CommandContext,
+  { workspaceId, headPath }: VerifyRequest,
 ): Promise<void> {
-  const { database, keys, settings, now, printStatus: tell, printOutput: print } = work
-  const given = headPath === null ? null : readHeadFile(headPath, keys)
-  if (given && workspaceId !== null && given.workspaceId !== workspaceId) {
-    throw new StartError(`The head in ${headPath} is of the workspace ${given.workspaceId}.`)
+  const trustedHead = headPath === null ? null : readHeadFile(headPath, keys)
+  if (trustedHead && workspaceId !== null && trustedHead.workspaceId !== workspaceId) {
+    throw new StartError(`The head in ${headPath} belongs to workspace ${trustedHead.workspaceId}.`)
   }
   const { dataDirectory } = settings
   const onCheckpointError = (error: unknown) => {
     const code = (error as NodeJS.ErrnoException).code ?? String(error)
-    tell(`What was verified could not be remembered in ${dataDirectory} (${code}).\n`)
+    printStatus(
+      `The checkpoint of this verification cannot be written to ${dataDirectory} (${code}).\n`,
+    )
   }
   const context = { database, keys, dataDirectory, now: now(), onCheckpointError }
   let [verified, broken] = [0, 0]
-  for await (const chain of verifyChains(context, { workspaceId, trustedHead: given })) {
-    print(formatChainResult(chain))
+  for await (const chain of verifyChains(context, { workspaceId, trustedHead })) {
+    printOutput(formatChainResult(chain))
     verified += 1
     if (!chain.is_intact) broken += 1
   }
   if (workspaceId !== null && verified === 0) throw createUnknownWorkspaceError(workspaceId)
   if (broken > 0) {
     throw new StartError(
-      'The audit log was changed: copy the database as it is before anything else; ' +
-        'docs/operations/audit.md says what may have happened.',
+      'The audit log was changed: copy the database as it is before you do anything else; ' +
+        'docs/operations/audit.md explains the possible causes.',
     )
   }
 }
@@ -89,30 +83,29 @@ function formatChainResult({ workspaceId, broken_at, finding }: VerifiedChain): 
   return `Workspace ${workspaceId}: ${outcome}. ${finding}\n`
 }
 
-async function sign(work: CommandContext, { workspaceId }: SignCommand): Promise<void> {
-  const { database, keys, now, printOutput: print } = work
-  if (!(await listLoggedWorkspaces(database)).includes(workspaceId))
-    throw createUnknownWorkspaceError(workspaceId)
-  const order = { workspaceId, keys, audit: createAuditTrail(keys), at: now() }
-  const { outcome, scan } = await signChain(database, order)
+async function signLog(
+  { database, keys, now, printOutput }: CommandContext,
+  { workspaceId }: SignRequest,
+): Promise<void> {
+  await requireLog(database, workspaceId)
+  const signing = { workspaceId, keys, audit: createAuditTrail(keys), at: now() }
+  const { outcome, scan } = await signChain(database, signing)
   if (outcome === 'refused') {
     throw new StartError(
       `The log of workspace ${workspaceId} is not signed: ${scan.finding?.message}`,
     )
   }
-  const did = outcome === 'signed' ? 'is signed now' : 'was signed already'
-  print(`The log of workspace ${workspaceId} ${did}, ${scan.entries} entries.\n`)
+  const state = outcome === 'signed' ? 'is signed now' : 'was already signed'
+  printOutput(`The log of workspace ${workspaceId} ${state}, ${scan.entries} entries.\n`)
 }
 
 async function exportLog(
-  work: CommandContext,
-  { workspaceId, path }: ExportCommand,
+  { database, printStatus, printOutput }: CommandContext,
+  { workspaceId, path }: ExportRequest,
 ): Promise<void> {
-  const { database, printStatus: tell, printOutput: print } = work
-  if (!(await listLoggedWorkspaces(database)).includes(workspaceId))
-    throw createUnknownWorkspaceError(workspaceId)
+  await requireLog(database, workspaceId)
   if (path === null) {
-    for await (const lines of exportAudit(database, workspaceId)) print(lines)
+    for await (const lines of exportAudit(database, workspaceId)) printOutput(lines)
     return
   }
   if (existsSync(path)) throw createFileExistsError(path)
@@ -121,7 +114,14 @@ async function exportLog(
   }).catch(cause => {
     throw toFileError(path, cause)
   })
-  tell(`The log of workspace ${workspaceId} is in ${path}, and last in it the signed head.\n`)
+  printStatus(
+    `The log of workspace ${workspaceId} is in ${path}; its last line is the signed head.\n`,
+  )
+}
+
+async function requireLog(database: Database, workspaceId: number): Promise<void> {
+  const workspaces = await listLoggedWorkspaces(database)
+  if (!workspaces.includes(workspaceId)) throw createUnknownWorkspaceError(workspaceId)
 }
 
 /** Other errors are not about the file. */
@@ -140,68 +140,63 @@ function createUnknownWorkspaceError(workspaceId: number): StartError {
   return new StartError(`There is no workspace ${workspaceId} here.`)
 }
 
-/** What `audit` is asked to do. */
-export type AuditCommand = VerifyCommand | ExportCommand | SignCommand
+export type AuditRequest = VerifyRequest | ExportRequest | SignRequest
 
-export interface VerifyCommand {
+interface VerifyRequest {
   task: 'verify'
-  /** Null: every one. */
+  /** Null: all of them. */
   workspaceId: number | null
   /** A file that ends with the head of an earlier export; null: none. */
   headPath: string | null
 }
 
-export interface ExportCommand {
+interface ExportRequest {
   task: 'export'
   workspaceId: number
   /** Null: standard output. */
   path: string | null
 }
 
-export interface SignCommand {
+interface SignRequest {
   task: 'sign'
   workspaceId: number
 }
 
-const USAGE =
-  'Usage: npm run audit -- verify [--workspace ID] [--head FILE] | ' +
-  'export --workspace ID [--out FILE] | sign --workspace ID'
-
-/** Throws a StartError: how the command is used. */
-export function parseAuditCommand([task, ...rest]: readonly string[]): AuditCommand {
-  const { workspace, head = null, out = null } = parseOptions(rest)
-  const workspaceId = workspace === undefined ? null : parseRowId(workspace)
-  const isReadable = workspace === undefined || workspaceId !== null
-  if (task === 'verify' && isReadable && out === null) {
-    return { task, workspaceId, headPath: head }
-  }
-  if (task === 'export' && workspaceId !== null && head === null) {
-    return { task, workspaceId, path: out }
-  }
-  if (task === 'sign' && workspaceId !== null && head === null && out === null) {
-    return { task, workspaceId }
-  }
-  throw new StartError(USAGE)
+export function defineAuditCommand(handle: (request: AuditRequest) => Promise<void>): Command {
+  const command = new Command()
+  const parseWorkspace = parseRowIdOf('--workspace')
+  command
+    .command('verify')
+    .description('verify that no entry was changed, inserted or removed')
+    .option('--workspace <id>', 'ID of a workspace; all by default', parseWorkspace)
+    .option('--head <file>', 'earlier export, whose head must still be part of the log')
+    .action(({ workspace = null, head = null }) =>
+      handle({ task: 'verify', workspaceId: workspace, headPath: head }),
+    )
+  command
+    .command('export')
+    .description('write a log as NDJSON')
+    .requiredOption('--workspace <id>', 'ID of the workspace', parseWorkspace)
+    .option('--out <file>', 'new file; standard output by default')
+    .action(({ workspace, out = null }) =>
+      handle({ task: 'export', workspaceId: workspace, path: out }),
+    )
+  command
+    .command('sign')
+    .description('sign a log whose key is lost')
+    .requiredOption('--workspace <id>', 'ID of the workspace', parseWorkspace)
+    .action(({ workspace }) => handle({ task: 'sign', workspaceId: workspace }))
+  return command
 }
 
-function parseOptions(list: string[]) {
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({ args: list, options: { workspace: text, head: text, out: text } }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
-}
-
-/** A line with a head has a quarter of it. */
+/** A line with a head takes a quarter of it. */
 const LAST_BYTES = 1_024
 
 /**
- * The head in the last line of a file, which may be a whole export, however long. Throws a
- * StartError when there is none, or none that this installation has signed: anybody could have
- * written it.
+ * The head in the last line of a file, which may be a whole export. Throws a StartError when there
+ * is none, or none that a key of this installation signed: such a head proves nothing.
  */
-export function readHeadFile(path: string, keys: AuditKeys): AuditHead {
+function readHeadFile(path: string, keys: AuditKeys): AuditHead {
   const found = parseHeadLine(readLastLine(path))
   if (found && isSignedHead(keys, found.head, found.signature)) return found.head
   throw new StartError(

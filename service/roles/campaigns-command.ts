@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { ENTITY_TYPES, type EntityState } from '@signalbox/contract/agents/actions.ts'
+import { Command } from 'commander'
 import { listEntities } from '../agents/executor/ad-entity-store.ts'
 import {
   applyExternalChange,
@@ -13,22 +13,20 @@ import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseRowId } from '../util/row-id.ts'
 import { openStore } from './open-store.ts'
+import { parseChoiceOf, parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { formatTable, stripControlCharacters } from './terminal-table.ts'
 
 /**
- * Plays the ads manager for the simulated campaigns of an ad account: lists them, changes one
- * beside the agents, or makes the next change of one go wrong. For rehearsals.
+ * Acts as the ads manager of an ad account with simulated campaigns: lists them, changes one
+ * outside Signalbox, or makes the next change of one fail. For tests and demos.
  */
-export async function runCampaigns(
-  context: RoleContext,
-  argumentList: readonly string[],
-): Promise<void> {
-  const command = parseCampaignsCommand(argumentList)
+export async function runCampaigns(context: RoleContext, request: CampaignsRequest): Promise<void> {
   const { settings, logger } = context
   const store = await openStore({ settings, logger, role: 'campaigns', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
-    await executeCommand({ ...context, database: store.database }, command)
+    await executeRequest({ ...context, database: store.database }, request)
   } finally {
     await store.close()
   }
@@ -38,160 +36,183 @@ interface CommandContext extends RoleContext {
   database: Database
 }
 
-function executeCommand(work: CommandContext, command: CampaignsCommand): Promise<void> {
-  switch (command.task) {
+function executeRequest(context: CommandContext, request: CampaignsRequest): Promise<void> {
+  switch (request.task) {
     case 'list':
-      return listCampaigns(work, command.adAccountId)
+      return listCampaigns(context, request.adAccountId)
     case 'set':
-      return changeCampaign(work, command)
+      return changeCampaign(context, request)
     case 'fault':
-      return setFault(work, command)
+      return setFault(context, request)
   }
 }
 
 async function listCampaigns(
-  { database, printOutput: print }: CommandContext,
+  { database, printOutput }: CommandContext,
   adAccountId: number,
 ): Promise<void> {
   const { entities, omitted } = await listEntities(database, adAccountId)
   if (entities.length === 0) {
     throw new StartError(`There is no ad account ${adAccountId} with simulated campaigns here.`)
   }
-  print(entities.map(formatEntityRow).join(''))
-  if (omitted > 0) print(`${omitted} more are not shown.\n`)
+  printOutput(formatEntityTable(entities))
+  if (omitted > 0) printOutput(`${omitted} more are not shown.\n`)
 }
 
 async function changeCampaign(
-  { database, now, printOutput: print }: CommandContext,
-  { place, change }: Extract<CampaignsCommand, { task: 'set' }>,
+  { database, now, printOutput }: CommandContext,
+  { location, change }: Extract<CampaignsRequest, { task: 'set' }>,
 ): Promise<void> {
-  const outcome = await applyExternalChange(database, place, { ...change, at: now() })
-  if (outcome === 'no_entity') throw createNotFoundError(place)
+  const outcome = await applyExternalChange(database, location, { ...change, at: now() })
+  if (outcome === 'no_entity') throw createNotFoundError(location)
   if (outcome === 'no_budget') {
-    throw new StartError(
-      `The ${formatEntityName(place)} has no budget of its own: change that of another.`,
-    )
+    throw new StartError(`The ${formatEntityName(location)} has no budget of its own.`)
   }
-  print(formatEntityRow(outcome.changed))
+  printOutput(formatEntityTable([outcome.changed]))
 }
 
 async function setFault(
-  { database, printStatus: tell }: CommandContext,
-  { place, fault }: Extract<CampaignsCommand, { task: 'fault' }>,
+  { database, printStatus }: CommandContext,
+  { location, fault }: Extract<CampaignsRequest, { task: 'fault' }>,
 ): Promise<void> {
-  if (!(await setNextFault(database, place, fault))) throw createNotFoundError(place)
-  tell(
+  if (!(await setNextFault(database, location, fault))) throw createNotFoundError(location)
+  printStatus(
     fault === null
-      ? `The next change of the ${formatEntityName(place)} goes well.\n`
-      : `The next change of the ${formatEntityName(place)} goes wrong: ${fault}.\n`,
+      ? `The next change of the ${formatEntityName(location)} succeeds.\n`
+      : `The next change of the ${formatEntityName(location)} fails: ${fault}.\n`,
   )
 }
 
-function createNotFoundError(place: EntityLocation): StartError {
-  const { adAccountId } = place
-  return new StartError(`The ad account ${adAccountId} here has no ${formatEntityName(place)}.`)
+function createNotFoundError(location: EntityLocation): StartError {
+  const { adAccountId } = location
+  return new StartError(`The ad account ${adAccountId} here has no ${formatEntityName(location)}.`)
 }
 
 function formatEntityName({ type, id }: EntityLocation): string {
   return `${type.replace('_', ' ')} ${id}`
 }
 
-/** `ad_account:` and eighteen digits. */
-const ENTITY_WIDTH = 29
-/** Up to 2147483647. */
-const BUDGET_WIDTH = 10
-
-function formatEntityRow({
-  type,
-  id,
-  status,
-  daily_budget_minor,
-  version,
-  name,
-}: EntityState): string {
-  const budget = daily_budget_minor === null ? '-' : String(daily_budget_minor)
-  const columns = [
-    `${type}:${id}`.padEnd(ENTITY_WIDTH),
-    status.padEnd('active'.length),
-    budget.padStart(BUDGET_WIDTH),
-    `v${version}`.padEnd('v999'.length),
-    // Whoever manages the ads writes the names: none may break the line or steer the terminal.
-    name.replaceAll(/\p{C}+/gu, ' '),
-  ]
-  return `${columns.join('  ').trimEnd()}\n`
+function formatEntityTable(entities: readonly EntityState[]): string {
+  const header = ['ENTITY', 'STATUS', 'BUDGET', 'VERSION', 'NAME']
+  const rows = entities.map(({ type, id, status, daily_budget_minor, version, name }) => [
+    `${type}:${id}`,
+    status,
+    daily_budget_minor === null ? '-' : String(daily_budget_minor),
+    `v${version}`,
+    stripControlCharacters(name),
+  ])
+  return formatTable([header, ...rows], { columns: [{}, {}, { align: 'right' }, {}, {}] })
 }
 
-/** What `campaigns` is asked to do with the simulated campaigns of an ad account. */
-export type CampaignsCommand = { adAccountId: number } & (
+/** What to do with the simulated campaigns of an ad account. */
+export type CampaignsRequest = { adAccountId: number } & (
   | { task: 'list' }
-  | { task: 'set'; place: EntityLocation; change: ExternalChange }
-  | { task: 'fault'; place: EntityLocation; fault: SimulatedFault | null }
+  | { task: 'set'; location: EntityLocation; change: ExternalChange }
+  | { task: 'fault'; location: EntityLocation; fault: SimulatedFault | null }
 )
 
-const USAGE =
-  'Usage: npm run campaigns -- list --account ID | ' +
-  'set --account ID --entity TYPE:ID [--status active|paused] [--budget MINOR] [--name NAME] | ' +
-  'fault --account ID --entity TYPE:ID --next ignored|altered|none'
+type Entity = Pick<EntityLocation, 'type' | 'id'>
+
+export function defineCampaignsCommand(
+  handle: (request: CampaignsRequest) => Promise<void>,
+): Command {
+  const command = new Command()
+  command
+    .command('list')
+    .description('list the campaigns, ad sets and ads of an ad account')
+    .requiredOption(...ACCOUNT_OPTION)
+    .action(({ account }) => handle({ task: 'list', adAccountId: account }))
+  command
+    .command('set')
+    .description('change one of them, as its owner could outside Signalbox')
+    .requiredOption(...ACCOUNT_OPTION)
+    .requiredOption(...ENTITY_OPTION)
+    .option(
+      '--status <status>',
+      'active or paused',
+      parseChoiceOf('--status', ['active', 'paused']),
+    )
+    .option('--budget <minor>', 'daily budget in minor units of the currency', parseBudget)
+    .option('--name <name>', 'name, which may be hostile', parseName)
+    .action(options => handle(readSetRequest(options)))
+  command
+    .command('fault')
+    .description('make the next change of one of them fail')
+    .requiredOption(...ACCOUNT_OPTION)
+    .requiredOption(...ENTITY_OPTION)
+    .requiredOption(
+      '--next <fault>',
+      'ignored, altered or none',
+      parseChoiceOf('--next', [...SIMULATED_FAULTS, 'none']),
+    )
+    .action(({ account: adAccountId, entity, next }: FaultOptions) =>
+      handle({
+        task: 'fault',
+        adAccountId,
+        location: { adAccountId, ...entity },
+        fault: next === 'none' ? null : next,
+      }),
+    )
+  return command
+}
+
+const ACCOUNT_OPTION = [
+  '--account <id>',
+  'ID of the ad account',
+  parseRowIdOf('--account'),
+] as const
+const ENTITY_OPTION = [
+  '--entity <type:id>',
+  'such as campaign:120200000000001001, as list shows it',
+  parseEntity,
+] as const
+
+interface SetOptions {
+  account: number
+  entity: Entity
+  status?: 'active' | 'paused'
+  budget?: number
+  name?: string
+}
+
+interface FaultOptions {
+  account: number
+  entity: Entity
+  next: SimulatedFault | 'none'
+}
+
+function readSetRequest({ account: adAccountId, entity, ...change }: SetOptions): CampaignsRequest {
+  if (Object.keys(change).length === 0) {
+    throw new StartError('campaigns set needs at least one of --status, --budget and --name.')
+  }
+  const { status, budget: dailyBudgetMinor, name } = change
+  const location = { adAccountId, ...entity }
+  return { task: 'set', adAccountId, location, change: { status, dailyBudgetMinor, name } }
+}
+
+function parseEntity(text: string): Entity {
+  const [name, id = '', ...more] = text.split(':')
+  const type = ENTITY_TYPES.find(known => known === name)
+  if (type && more.length === 0 && /^[1-9]\d{0,19}$/.test(id)) return { type, id }
+  throw new StartError(
+    `--entity takes ${ENTITY_TYPES.join(', ')} and an ID, such as campaign:120200000000001001, ` +
+      `not ${text}.`,
+  )
+}
+
+function parseBudget(text: string): number {
+  const budget = parseRowId(text)
+  if (budget !== null) return budget
+  throw new StartError(
+    `--budget takes a whole number of minor units from 1 to 2147483647, not ${text}.`,
+  )
+}
 
 const NAME_CHARACTERS_MAX = 255
 
-/** Throws a StartError: how the command is used. */
-export function parseCampaignsCommand([task, ...rest]: readonly string[]): CampaignsCommand {
-  const { account, entity, next, ...change } = parseOptions(rest)
-  const adAccountId = parseRowId(account)
-  if (adAccountId === null) throw new StartError(USAGE)
-  const hasChange = Object.keys(change).length > 0
-  if (task === 'list' && !entity && !next && !hasChange) return { adAccountId, task }
-  const place = { adAccountId, ...parseEntity(entity) }
-  if (task === 'set' && hasChange && !next) {
-    return { adAccountId, task, place, change: parseChange(change) }
-  }
-  if (task === 'fault' && !hasChange) return { adAccountId, task, place, fault: parseFault(next) }
-  throw new StartError(USAGE)
-}
-
-function parseEntity(given: string | undefined): Pick<EntityLocation, 'type' | 'id'> {
-  const [name, id = '', ...more] = (given ?? '').split(':')
-  const type = ENTITY_TYPES.find(known => known === name)
-  if (!type || more.length > 0 || !/^[1-9]\d{0,19}$/.test(id)) throw new StartError(USAGE)
-  return { type, id }
-}
-
-type ChangeOptions = Pick<ReturnType<typeof parseOptions>, 'status' | 'budget' | 'name'>
-
-/** Names are not cleaned: a rehearsal may well be of a hostile one. */
-function parseChange({ status, budget, name }: ChangeOptions): ExternalChange {
-  const dailyBudgetMinor = budget === undefined ? undefined : parseRowId(budget)
-  const isStatus = status === undefined || status === 'active' || status === 'paused'
-  const isName = name === undefined || isText(name)
-  if (!isStatus || dailyBudgetMinor === null || !isName) throw new StartError(USAGE)
-  return { status, dailyBudgetMinor, name }
-}
-
-function isText(name: string): boolean {
-  const isShort = name !== '' && name.length <= NAME_CHARACTERS_MAX
-  return isShort && name.isWellFormed() && !name.includes('\0')
-}
-
-function parseFault(next: string | undefined): SimulatedFault | null {
-  const fault = SIMULATED_FAULTS.find(known => known === next) ?? null
-  if (fault === null && next !== 'none') throw new StartError(USAGE)
-  return fault
-}
-
-function parseOptions(list: string[]) {
-  const text = { type: 'string' } as const
-  const options = {
-    account: text,
-    entity: text,
-    next: text,
-    status: text,
-    budget: text,
-    name: text,
-  }
-  try {
-    return parseArgs({ args: list, options }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
+/** Control characters and markup are allowed: a test may need a hostile name. */
+function parseName(text: string): string {
+  const isShort = text !== '' && text.length <= NAME_CHARACTERS_MAX
+  if (isShort && text.isWellFormed() && !text.includes('\0')) return text
+  throw new StartError(`--name takes 1 to ${NAME_CHARACTERS_MAX} characters.`)
 }

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { runCommand } from '../../testing/fixtures/command-line.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
-import { createInstallation } from '../../testing/fixtures/program.ts'
 import { findClient } from '../oauth/client-store.ts'
 
-it('makes a device client, which has no secret, and lists it', async test => {
+it('adds a device client, which has no secret, and lists it', async test => {
   const { database, connectionString } = await createTestDatabase(test)
-  const place = createInstallation(test)
-  const run = async (...list: string[]) => {
-    const environment = { DATABASE_URL: connectionString }
-    const program = place.start({ role: 'client', arguments: list, environment })
-    const { code } = await program.exited
-    return { code, said: program.stderr() }
-  }
-  const added = await run('add', '--name', 'Terminal')
-  assert.equal(added.code, 0, added.said)
-  const [, clientId = ''] = /client_id ([\da-f-]{36})/.exec(added.said) ?? []
+  const environment = { DATABASE_URL: connectionString }
+  const run = (...list: string[]) => runCommand(['client', ...list], { environment })
+  assert.deepEqual(await run('list'), { code: 0, stdout: '', stderr: 'No clients.\n' })
+  const added = await run('add', '--name', ' Terminal ')
+  assert.equal(added.code, 0, added.stderr)
+  const [, clientId = ''] = /client_id ([\da-f-]{36})/.exec(added.stderr) ?? []
   assert.deepEqual(await findClient(database, clientId), {
     clientId,
     kind: 'device',
@@ -23,8 +19,7 @@ it('makes a device client, which has no secret, and lists it', async test => {
     redirectUris: [],
   })
   const listed = await run('list')
-  assert.equal(listed.said, `${clientId}  never approved  Terminal\n`)
-  const wrong = await run('remove')
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.said, /^Usage: npm run client/)
+  const [header, row] = listed.stderr.split('\n')
+  assert.match(header ?? '', /^CLIENT ID +STATUS +NAME$/)
+  assert.equal(row, `${clientId}  never approved  Terminal`)
 })

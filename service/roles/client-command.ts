@@ -1,62 +1,68 @@
 import { randomUUID } from 'node:crypto'
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { insertClient, listDeviceClients } from '../oauth/client-store.ts'
 import { parseDisplayName } from '../oauth/display-name.ts'
 import { openStore } from './open-store.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { formatTable } from './terminal-table.ts'
 
 /**
- * Looks after the clients that may use the device grant: programs without a browser, which whoever
- * runs the installation knows. Their id is public; they have no secret.
+ * Lists or adds the clients that may use the device grant: programs without a browser that the
+ * operator knows. Their ID is public; they have no secret.
  */
-export async function runClient(
-  { settings, logger, now, printStatus: tell }: RoleContext,
-  argumentList: readonly string[],
-): Promise<void> {
-  const command = parseClientCommand(argumentList)
+export async function runClient(context: RoleContext, request: ClientRequest): Promise<void> {
+  const { settings, logger, now, printStatus } = context
   const store = await openStore({ settings, logger, role: 'client', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
-    if (command.task === 'list') {
-      const clients = await listDeviceClients(store.database)
-      for (const { client_id, name, approved_at } of clients) {
-        tell(`${client_id}  ${approved_at === null ? 'never approved' : 'approved'}  ${name}\n`)
-      }
+    if (request.task === 'list') {
+      printStatus(formatClientTable(await listDeviceClients(store.database)))
       return
     }
-    const { name } = command
+    const { name } = request
     const clientId = randomUUID()
-    const client = { clientId, kind: 'device', name, redirectUris: [] } as const
-    await insertClient(store.database, { ...client, redirectUris: [] }, now())
-    tell(`The device client ${name} has the client_id ${clientId}. It is no secret.\n`)
+    await insertClient(store.database, { clientId, kind: 'device', name, redirectUris: [] }, now())
+    printStatus(`The device client ${name} has the client_id ${clientId}, which is not a secret.\n`)
   } finally {
     await store.close()
   }
 }
 
-/** What `client` is asked to do. */
-export type ClientCommand = { task: 'list' } | { task: 'add'; name: string }
+export type ClientRequest = { task: 'list' } | { task: 'add'; name: string }
 
-const USAGE = 'Usage: npm run client -- list | add --name NAME'
+type ListedClients = Awaited<ReturnType<typeof listDeviceClients>>
+
+function formatClientTable(clients: ListedClients): string {
+  if (clients.length === 0) return 'No clients.\n'
+  const rows = clients.map(({ client_id, name, approved_at }) => [
+    client_id,
+    approved_at === null ? 'never approved' : 'approved',
+    name,
+  ])
+  return formatTable([['CLIENT ID', 'STATUS', 'NAME'], ...rows])
+}
+
 const NAME_CHARACTERS_MAX = 100
 
-/** Throws a StartError: how the command is used, or what is wrong with the name. */
-export function parseClientCommand([task, ...rest]: readonly string[]): ClientCommand {
-  const { name } = parseOptions(rest)
-  if (task === 'list' && name === undefined) return { task }
-  if (task !== 'add' || name === undefined) throw new StartError(USAGE)
-  const line = parseDisplayName(name, NAME_CHARACTERS_MAX)
-  if (line !== null) return { task, name: line }
+export function defineClientCommand(handle: (request: ClientRequest) => Promise<void>): Command {
+  const command = new Command()
+  command
+    .command('list')
+    .description('list the clients')
+    .action(() => handle({ task: 'list' }))
+  command
+    .command('add')
+    .description('add a client')
+    .requiredOption('--name <name>', 'name that users see when they approve the client', parseName)
+    .action(({ name }) => handle({ task: 'add', name }))
+  return command
+}
+
+function parseName(text: string): string {
+  const name = parseDisplayName(text, NAME_CHARACTERS_MAX)
+  if (name !== null) return name
   throw new StartError(
     `--name takes one visible line of at most ${NAME_CHARACTERS_MAX} characters.`,
   )
-}
-
-function parseOptions(list: string[]) {
-  try {
-    return parseArgs({ args: list, options: { name: { type: 'string' } } }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
 }

@@ -29,7 +29,7 @@ function destination(changes: Partial<Destination> = {}): Destination {
   }
 }
 
-it('every column stands below its heading', () => {
+it('aligns every column with its heading', () => {
   const text = formatCredentialRow(
     KEYS,
     destination({ status: 'inactive', statusReason: 'Refused.' }),
@@ -46,7 +46,7 @@ it('every column stands below its heading', () => {
   ])
 })
 
-it('says which key opens the credential, and shows nothing of it', () => {
+it('shows which key opens the credential, and never the credential', () => {
   const keyOf = (text: string) => text.split(/\s+/)[4]
   const [previous = KEYS.current] = KEYS.previous
   const rotated = { current: randomBytes(32), previous: [previous, KEYS.current] }
@@ -57,7 +57,7 @@ it('says which key opens the credential, and shows nothing of it', () => {
   assert.ok(!text.includes('a-secret-token'))
 })
 
-it("the platform's words stay in their line and do not steer the terminal", () => {
+it('strips control characters from the text of the platform, and truncates it', () => {
   const statusReason = `One\r\nTwo\u001b[2J\u202eThree ${'x'.repeat(1_000)}`
   const text = formatCredentialRow(KEYS, destination({ statusReason }))
   assert.match(text, / One Two \[2J Three x+\n$/)

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import { resignHeads } from '../audit/sign-heads.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
 import type { Database } from '../db/database.ts'
@@ -14,37 +14,37 @@ import type { Destination } from '../delivery/destination-store.ts'
 import { type CredentialKeys, openCredential } from '../delivery/sealed-credential.ts'
 import { resealErasureKey } from '../erasure/erasure-key-store.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
-import { createOfflinePlatforms } from '../platforms/registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { readPlatformToken, rejectTokenArgument } from '../provisioning/platform-token.ts'
+import { readPlatformToken } from '../provisioning/platform-token.ts'
 import { openStore } from './open-store.ts'
+import {
+  parseDataset,
+  parseDestination,
+  parseTracker,
+  type TrackerReference,
+} from './option-values.ts'
+import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { formatTable, stripControlCharacters } from './terminal-table.ts'
 
-type SetCommand = Extract<CredentialCommand, { kind: 'set' }>
-
-/** Looks after the platform credentials of a store: lists them, sets one, changes their key. */
+/** Lists the platform credentials of a store, sets one, or reseals all under the current key. */
 export async function runCredential(
   context: RoleContext,
-  argumentList: readonly string[],
+  request: CredentialRequest,
 ): Promise<void> {
-  rejectTokenArgument(argumentList)
-  const command = parseCredentialCommand(argumentList)
   const { settings, logger } = context
   const store = await openStore({ settings, logger, role: 'credential', embedded: 'join' })
   try {
-    await requireCurrentSchema(store.database)
-    const work = {
-      ...context,
-      database: store.database,
-      keys: loadCredentialKeys(settings, 'fail'),
-    }
-    switch (command.kind) {
+    const { database } = store
+    await requireCurrentSchema(database)
+    const command = { ...context, database, keys: loadCredentialKeys(settings, 'fail') }
+    switch (request.task) {
       case 'list':
-        return await listCredentials(work)
+        return await listCredentials(command)
       case 'reseal':
-        return await resealAll(work)
+        return await resealAll(command)
       case 'set':
-        return await setDestinationCredential(work, command)
+        return await setDestinationCredential(command, request)
     }
   } finally {
     await store.close()
@@ -56,27 +56,29 @@ interface CommandContext extends RoleContext {
   keys: CredentialKeys
 }
 
-async function listCredentials({
-  database,
-  keys,
-  printStatus: tell,
-}: CommandContext): Promise<void> {
-  tell(CREDENTIAL_TABLE_HEADER)
+/** Row by row: a large store has more destinations than a command should hold. */
+async function listCredentials({ database, keys, printStatus }: CommandContext): Promise<void> {
+  printStatus(CREDENTIAL_TABLE_HEADER)
   for await (const destination of everyDestination(database)) {
-    tell(formatCredentialRow(keys, destination))
+    printStatus(formatCredentialRow(keys, destination))
   }
 }
 
-async function resealAll({ database, keys, printStatus: tell }: CommandContext): Promise<void> {
+async function resealAll({ database, keys, printStatus }: CommandContext): Promise<void> {
   const { alreadyCurrent, resealed, unreadable } = await resealCredentials(database, keys)
-  tell(`Already under the current key: ${alreadyCurrent}\nResealed: ${resealed}\n`)
+  printStatus(`Already under the current key: ${alreadyCurrent}\nResealed: ${resealed}\n`)
   if (unreadable.length > 0) {
-    tell(`Opened by no key: ${unreadable.length}\n${unreadable.map(id => `  ${id}\n`).join('')}`)
+    const ids = unreadable.map(id => `  ${id}\n`).join('')
+    printStatus(`Not opened by any key: ${unreadable.length}\n${ids}`)
   }
-  if (await resealErasureKey(database, keys)) tell('Resealed the key of erased identifiers.\n')
+  if (await resealErasureKey(database, keys)) {
+    printStatus('Resealed the key of erased identifiers.\n')
+  }
   const { resigned, unsigned } = await resignHeads(database, deriveAuditKeys(keys))
-  if (resigned > 0) tell(`Audit logs signed anew: ${resigned}\n`)
-  for (const id of unsigned) tell(`The audit log of workspace ${id} is signed by no key here.\n`)
+  if (resigned > 0) printStatus(`Audit logs signed again: ${resigned}\n`)
+  for (const id of unsigned) {
+    printStatus(`The audit log of workspace ${id} is not signed by any key here.\n`)
+  }
   if (unreadable.length === 0) return
   throw new StartError(
     'Not every credential could be opened: add the key that sealed it to ' +
@@ -85,151 +87,105 @@ async function resealAll({ database, keys, printStatus: tell }: CommandContext):
 }
 
 async function setDestinationCredential(
-  { database, keys, now, printStatus: tell }: CommandContext,
-  command: SetCommand,
+  { database, keys, now, printStatus, standardInput }: CommandContext,
+  request: SetRequest,
 ): Promise<void> {
-  const destination = await findDestination(database, command)
+  const destination = await findDestination(database, request)
   const { trackerId, id: destinationId, sealedCredential } = destination
-  const accessToken = await readPlatformToken(command.tokenFrom, process.stdin)
-  const { config } = command
-  await setCredential(database, keys, {
-    trackerId,
-    destinationId,
-    accessToken,
-    config,
-    at: now(),
-  })
-  tell(`Destination ${destinationId} has its new credential; what waits for it goes out.\n`)
+  const accessToken = await readPlatformToken(request.tokenFrom, standardInput)
+  const { config } = request
+  await setCredential(database, keys, { trackerId, destinationId, accessToken, config, at: now() })
+  printStatus(
+    `The new credential of destination ${destinationId} is set; waiting events are sent now.\n`,
+  )
   if (openCredential(keys, destinationId, sealedCredential)) return
-  tell('No key here opened its former one: make sure that the workers have the same key.\n')
+  printStatus(
+    'No key here opens the previous credential: make sure that the workers have the same key.\n',
+  )
 }
 
 async function findDestination(
   database: Database,
-  { destinationId, trackerId }: SetCommand,
+  { destinationId: id, tracker }: SetRequest,
 ): Promise<Destination> {
-  const [found, another] = await findDestinationsOfId(database, { id: destinationId, trackerId })
-  if (!found) throw new StartError(`There is no destination ${destinationId} here.`)
+  const trackerId = tracker && (await requireTracker(database, tracker)).trackerId
+  const [found, another] = await findDestinationsOfId(database, { id, trackerId })
+  if (!found) throw new StartError(`There is no destination ${id} here.`)
   if (another) {
-    throw new StartError(`Several trackers have a destination ${destinationId}: add --tracker ID.`)
+    throw new StartError(`Several trackers have a destination ${id}: add --tracker.`)
   }
   return found
 }
 
-/** What `credential` is asked to do. */
-export type CredentialCommand =
-  | { kind: 'list' }
-  | { kind: 'reseal' }
-  | {
-      kind: 'set'
-      destinationId: string
-      /** Null: whichever tracker has the destination. */
-      trackerId: string | null
-      /** What changes of where it sends; nothing when empty. */
-      config: TargetConfig
-      /** A path, or `-` for standard input. */
-      tokenFrom: string
-    }
+export type CredentialRequest = { task: 'list' } | { task: 'reseal' } | SetRequest
 
-const USAGE =
-  'Usage: npm run credential -- list | reseal | ' +
-  'set --destination ID [--tracker ID] [--dataset DIGITS] --from FILE|-'
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** Throws a StartError: how the command is used, or which option is wrong. */
-export function parseCredentialCommand([kind, ...rest]: readonly string[]): CredentialCommand {
-  switch (kind) {
-    case 'list':
-    case 'reseal':
-      if (rest.length > 0) throw new StartError(USAGE)
-      return { kind }
-    case 'set':
-      return parseSetCommand(rest)
-    default:
-      throw new StartError(USAGE)
-  }
+interface SetRequest {
+  task: 'set'
+  destinationId: string
+  /** Null: any tracker that has the destination. */
+  tracker: TrackerReference | null
+  /** What changes of its target; empty: nothing. */
+  config: TargetConfig
+  /** A path, or `-` for standard input. */
+  tokenFrom: string
 }
 
-/**
- * Reads `--dataset`, where a destination of the default platform sends. Throws a StartError for
- * what is no dataset ID.
- */
-export function readDataset(option: string): TargetConfig {
-  const config = { dataset_id: option }
-  if (createOfflinePlatforms().default.parseTarget(config) !== null) return config
-  throw new StartError(`--dataset takes the digits of a dataset id, not ${option}.`)
+export function defineCredentialCommand(
+  handle: (request: CredentialRequest) => Promise<void>,
+): Command {
+  const command = new Command()
+  command
+    .command('list')
+    .description('list the destinations, their status, and the key that opens each credential')
+    .action(() => handle({ task: 'list' }))
+  command
+    .command('reseal')
+    .description('encrypt all credentials under the current key')
+    .action(() => handle({ task: 'reseal' }))
+  command
+    .command('set')
+    .description('set the credential of a destination')
+    .requiredOption(
+      '--destination <id>',
+      'ID of the destination, as list shows it',
+      parseDestination,
+    )
+    .requiredOption('--from <file>', 'file that holds the token, or - for standard input')
+    .option('--tracker <id>', 'ID of the tracker or of its workspace', parseTracker)
+    .option('--dataset <digits>', 'dataset ID to send to from now on', parseDataset)
+    .action(({ destination, from, tracker, dataset = {} }: SetOptions) =>
+      handle({
+        task: 'set',
+        destinationId: destination,
+        tracker: tracker ?? null,
+        config: dataset,
+        tokenFrom: from,
+      }),
+    )
+  return command
 }
 
-function parseSetCommand(options: string[]): CredentialCommand {
-  const { destination, tracker, dataset, from } = parseSetOptions(options)
-  if (!destination || !from) throw new StartError(USAGE)
-  return {
-    kind: 'set',
-    destinationId: requireId('--destination', destination),
-    trackerId: tracker === undefined ? null : requireId('--tracker', tracker),
-    config: dataset === undefined ? {} : readDataset(dataset),
-    tokenFrom: from,
-  }
+interface SetOptions {
+  destination: string
+  from: string
+  tracker?: TrackerReference
+  dataset?: TargetConfig
 }
 
-function parseSetOptions(options: string[]) {
-  try {
-    return parseArgs({
-      args: options,
-      options: {
-        destination: { type: 'string' },
-        tracker: { type: 'string' },
-        dataset: { type: 'string' },
-        from: { type: 'string' },
-      },
-    }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
-}
-
-/** Throws a StartError for what cannot be an id of ours. */
-export function requireId(option: string, id: string): string {
-  if (UUID.test(id)) return id.toLowerCase()
-  throw new StartError(`${option} takes an id as "npm run credential -- list" shows it, not ${id}.`)
-}
-
-/** Ids have one length, and no dataset ID is longer than this. */
-const WIDTHS = [36, 36, 20, 8, 8]
+/** IDs have one length, and no dataset ID is longer than 20 digits. */
+const COLUMNS = [36, 36, 20, 8, 8].map(width => ({ width }))
 const REASON_CHARACTERS_MAX = 200
 
-export const CREDENTIAL_TABLE_HEADER = formatRow([
-  'DESTINATION',
-  'TRACKER',
-  'TARGET',
-  'STATUS',
-  'KEY',
-  'REASON',
-])
+export const CREDENTIAL_TABLE_HEADER = formatTable(
+  [['DESTINATION', 'TRACKER', 'TARGET', 'STATUS', 'KEY', 'REASON']],
+  { columns: COLUMNS },
+)
 
-/** One destination in columns: where it sends, whether it works, and which key opens it. */
+/** One destination: where it sends, whether it works, and which key opens its credential. */
 export function formatCredentialRow(keys: CredentialKeys, destination: Destination): string {
   const { id, trackerId, config, status, statusReason, sealedCredential } = destination
   const key = openCredential(keys, id, sealedCredential)?.key ?? 'none'
-  return formatRow([
-    id,
-    trackerId,
-    formatTarget(config),
-    status,
-    key,
-    stripControlCharacters(statusReason ?? ''),
-  ])
-}
-
-function formatRow(cells: readonly string[]): string {
-  return `${cells
-    .map((cell, column) => cell.padEnd(WIDTHS[column] ?? 0))
-    .join('  ')
-    .trimEnd()}\n`
-}
-
-/** The reason is the platform's text: it must neither break the line nor steer the terminal. */
-function stripControlCharacters(text: string): string {
-  return text.replaceAll(/\p{C}+/gu, ' ').slice(0, REASON_CHARACTERS_MAX)
+  const reason = stripControlCharacters(statusReason ?? '').slice(0, REASON_CHARACTERS_MAX)
+  const row = [id, trackerId, formatTarget(config), status, key, reason]
+  return formatTable([row], { columns: COLUMNS })
 }

@@ -14,7 +14,7 @@ import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 describe('a service that loses what it stands on', { concurrency: true }, () => {
   // What it cannot go on without, it does not replace by itself: it says so and ends with code 1,
   // and whoever supervises it (systemd, Docker, Kubernetes) starts it again, store included.
-  it('a service that loses its PostgreSQL or its simulator ends for a supervisor', async test => {
+  it('exits with 1 when PostgreSQL or the simulator is lost, so that a supervisor restarts it', async test => {
     const place = createInstallation(test)
     const first = await place.startReady()
     assert.equal(await submit(place), 202)
@@ -36,7 +36,7 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
     })
 
     await test.test(
-      'the simulator is killed: a fatal line, exit code 1, nothing left',
+      'the simulator is killed: a fatal log line, exit code 1, nothing left',
       async () => {
         process.kill(simulatorOf(second), 'SIGKILL')
         assert.deepEqual(await second.exited, { code: 1, signal: null })
@@ -46,7 +46,7 @@ describe('a service that loses what it stands on', { concurrency: true }, () => 
     )
   })
 
-  it('a PostgreSQL that was adopted after a kill is missed just the same', async test => {
+  it('also exits with 1 when it loses a PostgreSQL that it adopted after a kill', async test => {
     const place = createInstallation(test)
     const killed = await place.startReady()
     await killed.kill('SIGKILL')

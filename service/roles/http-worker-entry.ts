@@ -1,6 +1,6 @@
 import { enableCodeCache, flushCodeCache } from './compile-cache.ts'
 
-// Before the imports that it is for.
+// Must run before the imports that it caches.
 enableCodeCache()
 await import('./http-worker.ts')
 flushCodeCache()

@@ -3,56 +3,59 @@ import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
 import type { ServerOptions } from '../server.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** What an HTTP worker is started with. Everything in it can be sent to another thread. */
+/** What an HTTP worker starts with. All of it can be sent to another thread. */
 export interface HttpWorkerConfig {
-  /** Counts from 1; stands in its log lines. */
+  /** Counts from 1; its log lines show it. */
   id: number
   role: string
-  /** As given to the program, with this worker's share of the connections and the queue. */
+  /** The settings of the program, with this worker's share of the connections and the queue. */
   settings: Settings
   connectionString: string
-  /** Left out: the platform is not known, and no test purchase can be sent. */
+  /** Undefined: the platform is not known, and no test purchase can be sent. */
   platformUrl: string | undefined
   /**
-   * Whether the main thread delivers: then it is woken when deliveries are planned, and tells how
-   * its circuits are. A message wakes its thread, which takes 100 µs a commit in each of the two.
+   * Whether the main thread delivers: then a message wakes it when deliveries are planned, and it
+   * answers with the state of its circuits. A message costs each of the two threads 100 µs a
+   * commit.
    */
   isDelivering: boolean
-  /** Whether other workers listen on the same port. */
+  /** Whether other sockets listen on the same port. */
   reusePort: boolean
   shared: NonNullable<ServerOptions['shared']>
 }
 
 export type MessageToWorker =
-  | { kind: 'start'; order: HttpWorkerConfig }
+  | { kind: 'start'; config: HttpWorkerConfig }
   | { kind: 'ready' }
   | { kind: 'close' }
-  | { kind: 'metrics'; question: number }
-  | { kind: 'circuits'; question: number; counts: CircuitCounts }
+  | { kind: 'metrics'; requestId: number }
+  | { kind: 'circuits'; requestId: number; counts: CircuitCounts }
 
 export type MessageFromWorker =
   | { kind: 'listening'; origin: string }
+  /** The worker answers `/readyz` with 200 from now on. */
+  | { kind: 'ready' }
   /** Deliveries were planned. */
   | { kind: 'planned' }
-  | { kind: 'metrics'; question: number; snapshot: MetricsSnapshot }
-  | { kind: 'circuits'; question: number }
+  | { kind: 'metrics'; requestId: number; snapshot: MetricsSnapshot }
+  | { kind: 'circuits'; requestId: number }
 
-/** Questions to the other thread that wait for an answer. */
-export class PendingRequests<Answer> {
-  readonly #waiting = new Map<number, (settle: Answer) => void>()
-  #last = 0
+/** Requests to the other thread that wait for a response. */
+export class PendingRequests<Response> {
+  readonly #pending = new Map<number, (response: Response) => void>()
+  #lastId = 0
 
-  send(send: (question: number) => void): Promise<Answer> {
-    this.#last += 1
-    const question = this.#last
+  send(send: (requestId: number) => void): Promise<Response> {
+    this.#lastId += 1
+    const requestId = this.#lastId
     return new Promise(resolve => {
-      this.#waiting.set(question, resolve)
-      send(question)
+      this.#pending.set(requestId, resolve)
+      send(requestId)
     })
   }
 
-  answer(question: number, answer: Answer): void {
-    this.#waiting.get(question)?.(answer)
-    this.#waiting.delete(question)
+  resolve(requestId: number, response: Response): void {
+    this.#pending.get(requestId)?.(response)
+    this.#pending.delete(requestId)
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
+import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import type { ServiceLogger } from '../http/service-app.ts'
 import type { MetricsSnapshot } from '../metrics/metrics-registry.ts'
 import { monotonicSeconds } from '../util/monotonic-clock.ts'
@@ -11,52 +12,58 @@ import {
   type MessageToWorker,
   PendingRequests,
 } from './http-worker-messages.ts'
-import type { HttpWorkersOptions } from './http-workers.ts'
 import { StartError } from './role.ts'
 
 const WORKER_ENTRY = new URL('./http-worker-entry.ts', import.meta.url)
 /** The pause before a restart doubles with each worker that did not run long. */
 const RESTART_SECONDS = { first: 0.1, max: 10 }
 const STABLE_SECONDS = 60
-/** A worker that is too busy to tell its figures is shown with the last ones. */
+/** A worker that is too busy to answer is shown with its last metrics. */
 const SNAPSHOT_TIMEOUT_MILLISECONDS = 2_000
 
 /**
- * Without a limit V8 plans for the memory of the machine and collects late: 892 MB of RSS under
- * bodies of 64 KiB, where 512 must do (`npm run bench -- acceptance`). Requests wait for their
- * commit some 60 ms, so that a small young generation promotes nearly all of them. Flags of node
- * such as --max-old-space-size come before these.
+ * Without a limit V8 plans for the memory of the machine and collects late: 892 MB of RSS with
+ * bodies of 64 KiB, where 512 must be enough (`npm run bench -- acceptance`). Requests wait some 60
+ * ms for their commit, so a small young generation promotes nearly all of them. Flags of Node such
+ * as --max-old-space-size override these limits.
  */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 320 }
 
 /**
- * V8 allocates objects in the old generation when others of the same line of code outlived a
- * collection, as those do that wait for their commit. All that such an object refers to stays as
- * long, until a collection of the whole heap. Without this, `serve` takes 190 µs of processor time
- * for an event instead of 150 in more than every second run. To measure again, start it with
- * `--trace-gc-nvp` under load: `promoted=` is 1,100,000 bytes a collection, or 120,000.
+ * V8 allocates objects directly in the old generation when earlier objects of the same line of code
+ * survived a collection, as objects do that wait for their commit. Everything they refer to then
+ * stays until a collection of the whole heap. Without this flag `serve` takes 190 µs of CPU time
+ * for an event instead of 150, in more than half of all runs. To measure it again, start `serve`
+ * with `--trace-gc-nvp` under load: `promoted=` is 1,100,000 bytes a collection without the flag,
+ * 120,000 with it.
  */
 const DISABLE_PRETENURING = '--no-allocation-site-pretenuring'
 
 export interface HttpWorkerOptions {
   id: number
   logger: ServiceLogger
-  /** The thread ended; with the last figures that are known of it. */
+  /** The thread ended; with its last known metrics. */
   onEnded: (last: MetricsSnapshot) => void
 }
 
-type Listeners = Pick<HttpWorkersOptions, 'onPlanned' | 'circuits'>
+export interface HttpWorkerListeners {
+  /** A worker planned deliveries. */
+  onPlanned: () => void
+  /** The state of the circuits of the main thread; left out where it delivers nothing. */
+  circuits?: () => CircuitCounts
+}
 
-/** One HTTP worker: its thread, and the threads that take its place when it ends. */
+/** One HTTP worker: its thread, and the threads that replace it when it ends. */
 export class HttpWorker {
   origin = ''
   readonly #options: HttpWorkerOptions
-  readonly #figures = new PendingRequests<MetricsSnapshot>()
+  readonly #snapshots = new PendingRequests<MetricsSnapshot>()
   readonly #closing = new AbortController()
   readonly #firstStart = Promise.withResolvers<void>()
+  readonly #acknowledged = Promise.withResolvers<void>()
   #thread: Worker
-  #order: HttpWorkerConfig | null = null
-  #listeners: Listeners = { onPlanned: () => {} }
+  #config: HttpWorkerConfig | null = null
+  #listeners: HttpWorkerListeners = { onPlanned: () => {} }
   #last: MetricsSnapshot = []
   #isListening = false
   #hasStarted = false
@@ -69,44 +76,47 @@ export class HttpWorker {
   /** The thread begins to load the program. */
   constructor(options: HttpWorkerOptions) {
     this.#options = options
-    // It may end before anybody waits for its start.
+    // The thread may end before a caller waits for its start.
     this.#firstStart.promise.catch(() => {})
     this.#thread = this.#spawn()
   }
 
   /** Resolves when the worker listens. Throws a StartError when it ends before. */
-  start(order: HttpWorkerConfig, listeners: Listeners): Promise<void> {
-    this.#order = order
+  start(config: HttpWorkerConfig, listeners: HttpWorkerListeners): Promise<void> {
+    this.#config = config
     this.#listeners = listeners
-    this.#send({ kind: 'start', order })
+    this.#send({ kind: 'start', config })
     return this.#firstStart.promise
   }
 
-  markReady(): void {
+  /** Resolves when the worker answers `/readyz` with 200. One that ended becomes ready later. */
+  async markReady(): Promise<void> {
     this.#isReady = true
-    if (this.#isListening) this.#send({ kind: 'ready' })
+    if (!this.#isListening) return
+    this.#send({ kind: 'ready' })
+    await Promise.race([this.#acknowledged.promise, once(this.#thread, 'exit')])
   }
 
   async snapshot(): Promise<MetricsSnapshot> {
     if (!this.#isListening) return this.#last
-    const impatience = AbortSignal.timeout(SNAPSHOT_TIMEOUT_MILLISECONDS)
-    const answer = this.#figures.send(question => this.#send({ kind: 'metrics', question }))
-    const silence = once(impatience, 'abort').then(() => null)
-    this.#last = (await Promise.race([answer, silence])) ?? this.#last
+    const timeout = AbortSignal.timeout(SNAPSHOT_TIMEOUT_MILLISECONDS)
+    const response = this.#snapshots.send(requestId => this.#send({ kind: 'metrics', requestId }))
+    const timedOut = once(timeout, 'abort').then(() => null)
+    this.#last = (await Promise.race([response, timedOut])) ?? this.#last
     return this.#last
   }
 
-  /** Lets the worker answer and commit what it has, and resolves when its thread is gone. */
+  /** Lets the worker answer open requests and commit them, and resolves when its thread is gone. */
   async close(): Promise<void> {
     this.#closing.abort()
     if (this.#isGone) return
-    // One that was never started has nothing to finish.
-    if (!this.#order) return void (await this.#thread.terminate())
+    // A worker that was never started has nothing to finish.
+    if (!this.#config) return void (await this.#thread.terminate())
     const exited = once(this.#thread, 'exit')
     this.#send({ kind: 'close' })
     const [code] = await exited
     if (code === 0) return
-    throw new Error(`HTTP worker ${this.#options.id} ended badly`, { cause: this.#failure })
+    throw new Error(`HTTP worker ${this.#options.id} did not end cleanly`, { cause: this.#failure })
   }
 
   #spawn(): Worker {
@@ -119,7 +129,7 @@ export class HttpWorker {
     thread.on('error', error => {
       this.#failure = error
     })
-    thread.on('exit', code => this.#ended(this.#failure ?? new Error(`it ended with code ${code}`)))
+    thread.on('exit', code => this.#handleExit(this.#failure ?? new Error(`exit code ${code}`)))
     return thread
   }
 
@@ -132,11 +142,14 @@ export class HttpWorker {
         if (this.#isReady) this.#send({ kind: 'ready' })
         this.#firstStart.resolve()
         break
+      case 'ready':
+        this.#acknowledged.resolve()
+        break
       case 'planned':
         this.#listeners.onPlanned()
         break
       case 'metrics':
-        this.#figures.answer(message.question, message.snapshot)
+        this.#snapshots.resolve(message.requestId, message.snapshot)
         break
       case 'circuits': {
         const counts = this.#listeners.circuits?.()
@@ -145,7 +158,7 @@ export class HttpWorker {
     }
   }
 
-  #ended(err: unknown): void {
+  #handleExit(err: unknown): void {
     const { id: worker, logger, onEnded } = this.#options
     this.#isGone = true
     this.#isListening = false
@@ -153,7 +166,7 @@ export class HttpWorker {
     this.#last = []
     if (this.#closing.signal.aborted) return
     if (this.#hasStarted) {
-      logger.error({ worker, err }, 'an HTTP worker ended; it is started again')
+      logger.error({ worker, err }, 'an HTTP worker ended; it is restarted')
       void this.#restart()
       return
     }
@@ -164,15 +177,15 @@ export class HttpWorker {
   }
 
   async #restart(): Promise<void> {
-    const hasRunWell = monotonicSeconds() - this.#startedAt >= STABLE_SECONDS
-    const pauseSeconds = hasRunWell ? RESTART_SECONDS.first : this.#pauseSeconds
+    const wasStable = monotonicSeconds() - this.#startedAt >= STABLE_SECONDS
+    const pauseSeconds = wasStable ? RESTART_SECONDS.first : this.#pauseSeconds
     this.#pauseSeconds = Math.min(RESTART_SECONDS.max, pauseSeconds * 2)
     const { signal } = this.#closing
     await delay(pauseSeconds * 1_000, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     this.#thread = this.#spawn()
     this.#isGone = false
-    if (this.#order) this.#send({ kind: 'start', order: this.#order })
+    if (this.#config) this.#send({ kind: 'start', config: this.#config })
   }
 
   #send(message: MessageToWorker): void {

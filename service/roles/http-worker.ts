@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../db/database.ts'
 import { openStoreNodes } from '../db/store-nodes.ts'
 import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
-import { createLogger } from '../http/logger.ts'
+import { createLogger, openLogStream } from '../http/logger.ts'
 import { registerConnectionMetrics } from '../metrics/database-metrics.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { createMetricsRegistry, takeMetricsSnapshot } from '../metrics/metrics-registry.ts'
@@ -19,32 +19,33 @@ import { createDeliveryContext, platformsOf } from './start-delivery.ts'
 import { type HttpService, startHttp } from './start-http.ts'
 
 /**
- * One HTTP worker: a thread that serves beside others, with a store connection pool, a group commit
- * and figures of its own. It is loaded while the main thread opens the store, and starts when it is
- * told to (`http-workers.ts`). What it does not catch ends this thread alone.
+ * One HTTP worker: a thread with its own connection pool, group commit and metrics. It is loaded
+ * while the main thread opens the store, and starts on a message (`http-workers.ts`). An uncaught
+ * error ends this thread only.
  */
 const port = parentPort
 if (!port) throw new Error('http-worker.ts runs as a worker thread only')
 const send = (message: MessageFromWorker) => port.postMessage(message)
 
 const registry = createMetricsRegistry()
-const circuitQuestions = new PendingRequests<CircuitCounts>()
+const circuitRequests = new PendingRequests<CircuitCounts>()
 let running: { service: HttpService; close: () => Promise<void> } | null = null
 
 port.on('message', async (message: MessageToWorker) => {
   switch (message.kind) {
     case 'start':
-      running = await start(message.order)
+      running = await start(message.config)
       send({ kind: 'listening', origin: running.service.origin })
       break
     case 'ready':
-      running?.service.markReady()
+      await running?.service.markReady()
+      send({ kind: 'ready' })
       break
     case 'metrics':
       send({ ...message, snapshot: await takeMetricsSnapshot(registry) })
       break
     case 'circuits':
-      circuitQuestions.answer(message.question, message.counts)
+      circuitRequests.resolve(message.requestId, message.counts)
       break
     case 'close':
       await running?.close()
@@ -52,47 +53,51 @@ port.on('message', async (message: MessageToWorker) => {
   }
 })
 
-async function start(order: HttpWorkerConfig) {
-  const { settings, connectionString, role, id } = order
-  const context = workerContext(order)
-  const store = {
+async function start(config: HttpWorkerConfig) {
+  const { settings, connectionString, role, id } = config
+  const context = await createWorkerContext(config)
+  const options = {
     connectionString,
     connectionsMax: settings.databaseConnectionsMax,
     applicationName: `signalbox ${role} ${id}`,
-    onIdleError: (err: Error) => context.logger.warn({ err }, 'a store connection broke'),
+    onIdleError: (err: Error) => context.logger.warn({ err }, 'a database connection failed'),
     monotonicSeconds,
   }
-  const database = openDatabase(store)
-  const nodes = await openStoreNodes(database, store)
+  const database = openDatabase(options)
+  const nodes = await openStoreNodes(database, options)
   registerConnectionMetrics(registry, database.pool)
   const keys = loadCredentialKeys(context.settings)
-  const platforms = withPlatformMetrics(registry, platformsOf(context, order.platformUrl))
+  const platforms = withPlatformMetrics(registry, platformsOf(context, config.platformUrl))
   const onMoved = registerDestinationMetrics(registry)
-  const sending = { platforms, credentialKeys: keys, onMoved }
-  const circuits = () => circuitQuestions.send(question => send({ kind: 'circuits', question }))
+  const deliveryOptions = { platforms, credentialKeys: keys, onMoved }
+  const circuits = () => circuitRequests.send(requestId => send({ kind: 'circuits', requestId }))
   const service = await startHttp(context, {
     database,
     nodes,
     platforms,
-    delivery: order.platformUrl ? createDeliveryContext(context, { database }, sending) : null,
+    delivery: config.platformUrl
+      ? createDeliveryContext(context, { database }, deliveryOptions)
+      : null,
     credentialKeys: keys,
-    onPlanned: () => order.isDelivering && send({ kind: 'planned' }),
+    onPlanned: () => config.isDelivering && send({ kind: 'planned' }),
     registry,
-    reusePort: order.reusePort,
-    shared: order.shared,
-    ...(order.isDelivering && { circuits }),
+    reusePort: config.reusePort,
+    shared: config.shared,
+    ...(config.isDelivering && { circuits }),
   })
   return { service, close: () => closeAll([database.close, () => nodes.close(), service.close]) }
 }
 
-function workerContext({ settings, id }: HttpWorkerConfig): RoleContext {
+async function createWorkerContext({ settings, id }: HttpWorkerConfig): Promise<RoleContext> {
+  const stream = await openLogStream(settings.logFormat)
   return {
     settings,
-    logger: createLogger(settings.logLevel).child({ worker: id }),
+    logger: createLogger(settings.logLevel, stream).child({ worker: id }),
     now: () => new Date(),
-    // Words for a person and the end of the program are the main thread's.
+    // The main thread talks to the operator and ends the program.
     printStatus: () => {},
     printOutput: () => {},
+    standardInput: process.stdin,
     onFatal: sentence => {
       throw new Error(sentence)
     },

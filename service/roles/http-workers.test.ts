@@ -12,7 +12,7 @@ import { countHttpWorkers, divideConnections } from './http-workers.ts'
 const KEY = '07'.repeat(32)
 const REQUESTS = 300
 
-it('runs one worker less than cores, and none on a single core', () => {
+it('runs one worker less than CPU cores, and none on a single core', () => {
   const linux = (cores: number) => ({ cores, canReusePort: true })
   const counts = (httpWorkers?: number) =>
     [1, 2, 4, 9, 32].map(cores => countHttpWorkers({ httpWorkers }, linux(cores)))
@@ -24,14 +24,14 @@ it('runs one worker less than cores, and none on a single core', () => {
   assert.equal(countHttpWorkers({ httpWorkers: 4 }, macos), 1)
 })
 
-it('workers divide the connections of a process, and each has enough to go on', () => {
+it('workers share the database connections of the process, at least four each', () => {
   assert.deepEqual(
     [1, 2, 3, 8].map(workers => divideConnections(10, workers)),
     [10, 5, 4, 4],
   )
 })
 
-it('requests are answered by every worker, whose lines in the log name it', async test => {
+it('every worker answers requests, and its log lines show its ID', async test => {
   const { program, origin } = await serveInWorkers(test, { LOG_LEVEL: 'debug' })
   const connections = await connectToThreads(origin, 2)
   for (const connection of connections) {
@@ -46,7 +46,7 @@ it('requests are answered by every worker, whose lines in the log name it', asyn
   assert.deepEqual([...new Set(asked.map(({ worker }) => worker))].sort(), [1, 2])
 })
 
-it('a port that the workers of another program share is taken, as any other', async test => {
+it('refuses a port that the workers of another program share', async test => {
   const { origin, environment } = await serveInWorkers(test)
   const { port } = new URL(origin)
   const second = createInstallation(test).start({
@@ -57,7 +57,7 @@ it('a port that the workers of another program share is taken, as any other', as
   assert.match(second.stderr(), new RegExp(`^Port ${port} on 127.0.0.1 is taken by another`))
 })
 
-it('429 comes after one limit for all workers together, exact within 5 %', async test => {
+it('all workers share one rate limit, exact within 5 %', async test => {
   const limits = {
     SIGNALBOX_SANDBOX_RATE_PER_MINUTE: '100',
     SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '60',
@@ -88,7 +88,7 @@ it('429 comes after one limit for all workers together, exact within 5 %', async
   assertNear(failed.count, 60 * (1 + failed.minutes))
 })
 
-it('a secret that works goes on working at every worker while a caller guesses', async test => {
+it('a valid secret is accepted by every worker while another caller guesses', async test => {
   const limits = { SIGNALBOX_FAILED_AUTH_RATE_PER_MINUTE: '5' }
   const { origin, tracker } = await serveInWorkers(test, limits)
   const [first, second] = (await connectToThreads(origin, 2)) as [
@@ -104,7 +104,7 @@ it('a secret that works goes on working at every worker while a caller guesses',
   assert.equal((await read(second)).status, 404)
 })
 
-it('test mode that one worker switched is seen by the others at once', async test => {
+it('a change of test mode takes immediate effect at all workers', async test => {
   const { origin, tracker, database } = await serveInWorkers(test)
   const [first, second] = (await connectToThreads(origin, 2)) as [
     ThreadConnection,
@@ -127,17 +127,17 @@ it('test mode that one worker switched is seen by the others at once', async tes
   }
 })
 
-it('a worker that crashes is started again while the other answers', async test => {
-  await crashAndGoOn(test, 'crash')
+it('a worker that crashes is restarted while the other answers', async test => {
+  await crashOneWorker(test, 'crash')
 })
 
-it('a worker that meets its heap limit is started again while the other answers', async test => {
-  await crashAndGoOn(test, 'exhaust')
+it('a worker that exceeds its heap limit is restarted while the other answers', async test => {
+  await crashOneWorker(test, 'exhaust')
 })
 
-async function crashAndGoOn(test: TestContext, failure: string): Promise<void> {
+async function crashOneWorker(test: TestContext, failure: string): Promise<void> {
   const { program, origin, metrics, tracker } = await serveInWorkers(test)
-  const [doomed, other] = (await connectToThreads(origin, 2)) as [
+  const [crashing, other] = (await connectToThreads(origin, 2)) as [
     ThreadConnection,
     ThreadConnection,
   ]
@@ -146,26 +146,30 @@ async function crashAndGoOn(test: TestContext, failure: string): Promise<void> {
       method: 'POST',
       ...jsonRequest(tracker, purchase(event_id)),
     })
-  for (const [index, connection] of [doomed, other, doomed].entries()) {
+  for (const [index, connection] of [crashing, other, crashing].entries()) {
     assert.equal((await submit(connection, `before-${index}`)).status, 202)
   }
   assert.equal(await accepted(metrics), 3)
 
-  const { thread: dead } = await doomed.send('/livez')
-  const { thread: alive } = await other.send('/livez')
-  const ended = doomed.send('/livez', { headers: { 'x-test-failure': failure } })
-  // The answer may still come before the end does.
+  const { thread: crashedThread } = await crashing.send('/livez')
+  const { thread: otherThread } = await other.send('/livez')
+  const ended = crashing.send('/livez', { headers: { 'x-test-failure': failure } })
+  // The response may still arrive before the thread ends.
   await ended.catch(() => {})
   await eventually('the end is logged', async () => {
-    assert.equal((await other.send('/readyz')).thread, alive)
-    return program.stdout().includes('an HTTP worker ended; it is started again')
+    assert.equal((await other.send('/readyz')).thread, otherThread)
+    return program.stdout().includes('an HTTP worker ended; it is restarted')
   })
   assert.equal((await submit(other, 'after')).status, 202)
-  await eventually('another thread takes its place', async () => {
+  await eventually('another thread replaces it', async () => {
     const connection = new ThreadConnection(origin)
-    const answer = await connection.send('/readyz').catch(() => null)
+    const response = await connection.send('/readyz').catch(() => null)
     connection.close()
-    return answer !== null && answer.status === 200 && ![dead, alive].includes(answer.thread)
+    return (
+      response !== null &&
+      response.status === 200 &&
+      ![crashedThread, otherThread].includes(response.thread)
+    )
   })
   assert.equal(await accepted(metrics), 4)
   const [line] = program.stdout().match(/^.*an HTTP worker ended.*$/m) ?? []
@@ -173,7 +177,7 @@ async function crashAndGoOn(test: TestContext, failure: string): Promise<void> {
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
 }
 
-it('the page of figures is one for all workers', async test => {
+it('one metrics page covers all workers', async test => {
   const { origin, metrics, tracker } = await serveInWorkers(test)
   const connections = await connectToThreads(origin, 2)
   for (let count = 0; count < 20; count += 1) {

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { allocateLimitMemory } from '../access/request-limits.ts'
-import type { CircuitCounts } from '../delivery/circuit-breaker.ts'
 import { allocateChangeCounter } from '../delivery/plan-store.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { verifyErasureKey } from '../erasure/erasure-key-store.ts'
@@ -10,7 +9,7 @@ import { type MetricsSnapshot, mergeEndedThread } from '../metrics/metrics-regis
 import { loadContractKeys } from '../provisioning/installation-keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { HttpWorkerConfig } from './http-worker-messages.ts'
-import { HttpWorker } from './http-worker-supervisor.ts'
+import { HttpWorker, type HttpWorkerListeners } from './http-worker-supervisor.ts'
 import { createListenError } from './listen-address.ts'
 import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
@@ -18,13 +17,10 @@ import type { HttpService } from './start-http.ts'
 
 /** Beyond this, more workers only make smaller commits. */
 const DEFAULT_MAX = 8
-/** What the smallest pool needs: a commit, and reads beside it. */
+/** The smallest pool that serves reads during a commit. */
 const CONNECTIONS_MIN = 4
 
-/**
- * How many HTTP workers a role has beside its main thread. 0: everything is one thread, as it is on
- * one core.
- */
+/** The number of HTTP worker threads. 0: the main thread serves HTTP, as it does on one core. */
 export function countHttpWorkers(
   { httpWorkers }: Pick<Settings, 'httpWorkers'>,
   { cores, canReusePort }: { cores: number; canReusePort: boolean },
@@ -35,8 +31,8 @@ export function countHttpWorkers(
 }
 
 /**
- * Threads for the HTTP workers, or null where the main thread is to serve by itself. They load the
- * program while the caller opens the store.
+ * Starts threads for the HTTP workers, which load the program while the caller opens the store.
+ * Null where the main thread serves HTTP.
  */
 export async function prepareHttpWorkers(
   context: RoleContext,
@@ -48,40 +44,46 @@ export async function prepareHttpWorkers(
   const count = countHttpWorkers(settings, { cores, canReusePort })
   const wanted = countHttpWorkers(settings, { cores, canReusePort: true })
   if (count < wanted) {
-    logger.info({ wanted }, 'this system cannot share a port between threads: one of them listens')
+    logger.info(
+      { wanted },
+      'this system cannot share a port between threads: one HTTP worker listens',
+    )
   }
-  return count === 0 ? null : new HttpWorkers(context, role, count)
+  return count === 0 ? null : new HttpWorkers(context, { role, count, canReusePort })
 }
 
-export interface HttpWorkersOptions {
+export interface HttpWorkersOptions extends HttpWorkerListeners {
   store: Store
   credentialKeys: CredentialKeys
   platformUrl: string | undefined
-  /** Deliveries were planned by some worker. */
-  onPlanned: () => void
-  /** How the circuits of the main thread are; left out where it delivers nothing. */
-  circuits?: () => CircuitCounts
+}
+
+interface HttpWorkerPool {
+  role: string
+  count: number
+  canReusePort: boolean
 }
 
 /**
- * The HTTP workers of one process (docs/decisions/0021). Each listens on the same port, and the
- * system deals connections out to them. One that ends is started again; the others go on.
+ * The HTTP workers of one process (docs/decisions/0021). All of them listen on the same port, and
+ * the system distributes connections among them. A worker that ends is restarted; the others
+ * continue.
  */
 export class HttpWorkers {
   readonly #context: RoleContext
-  readonly #role: string
+  readonly #pool: HttpWorkerPool
   readonly #workers: HttpWorker[]
   #ended: Promise<MetricsSnapshot> = Promise.resolve([])
 
-  constructor(context: RoleContext, role: string, count: number) {
+  constructor(context: RoleContext, pool: HttpWorkerPool) {
     this.#context = context
-    this.#role = role
+    this.#pool = pool
     const onEnded = (last: MetricsSnapshot) => {
       this.#ended = this.#ended.then(ended => mergeEndedThread(ended, last))
     }
     const { logger } = context
     this.#workers = Array.from(
-      { length: count },
+      { length: pool.count },
       (_, index) => new HttpWorker({ id: index + 1, logger, onEnded }),
     )
   }
@@ -89,72 +91,94 @@ export class HttpWorkers {
   /** Starts to listen. Throws what `startHttp` throws. */
   async start(options: HttpWorkersOptions): Promise<HttpService> {
     const { settings } = this.#context
-    // Made here once, not by all workers at once.
+    // Created here once, so that the workers do not all create them.
     await loadContractKeys(settings)
     await verifyErasureKey(options.store.database, options.credentialKeys)
-    const port = await findPort(settings)
-    const orders = this.#orders(options, port)
-    await Promise.all(this.#workers.map((worker, index) => worker.start(orders(index), options)))
+    const port = await reservePort(settings, this.#pool)
+    try {
+      const configs = this.#createConfigs(options, port)
+      await Promise.all(this.#workers.map((worker, index) => worker.start(configs(index), options)))
+    } finally {
+      await port.release()
+    }
     return {
       origin: this.#workers[0]?.origin ?? '',
-      markReady: () => {
-        for (const worker of this.#workers) worker.markReady()
+      markReady: async () => {
+        await Promise.all(this.#workers.map(worker => worker.markReady()))
       },
       close: this.close,
     }
   }
 
-  #orders({ store, platformUrl, circuits }: HttpWorkersOptions, port: number) {
+  #createConfigs({ store, platformUrl, circuits }: HttpWorkersOptions, port: ReservedPort) {
     const { settings } = this.#context
-    const count = this.#workers.length
+    const { role, count } = this.#pool
     const share = {
-      port,
+      port: port.number,
       databaseConnectionsMax: divideConnections(settings.databaseConnectionsMax, count),
       ingestQueueMax: Math.ceil(settings.ingestQueueMax / count),
     }
     const shared = { limits: allocateLimitMemory(), destinationChanges: allocateChangeCounter() }
     return (index: number): HttpWorkerConfig => ({
       id: index + 1,
-      role: this.#role,
+      role,
       settings: { ...settings, ...share },
       connectionString: store.connectionString,
       platformUrl,
       isDelivering: circuits !== undefined,
-      reusePort: count > 1,
+      reusePort: port.isShared,
       shared,
     })
   }
 
-  /** The figures of all workers, those that ended among them. */
+  /** The metrics of all workers, including those that ended. */
   snapshots = async (): Promise<MetricsSnapshot[]> => {
-    const living = await Promise.all(this.#workers.map(worker => worker.snapshot()))
-    return [...living, await this.#ended]
+    const running = await Promise.all(this.#workers.map(worker => worker.snapshot()))
+    return [...running, await this.#ended]
   }
 
-  /** Every worker answers what was asked, commits what was accepted, and ends. */
+  /** Every worker answers open requests, commits accepted events, and ends. */
   close = async (): Promise<void> => {
     const endings = await Promise.allSettled(this.#workers.map(worker => worker.close()))
     const failures = endings.flatMap(ending => (ending.status === 'rejected' ? ending.reason : []))
-    if (failures.length > 0) throw new AggregateError(failures, 'an HTTP worker did not end well')
+    if (failures.length > 0)
+      throw new AggregateError(failures, 'an HTTP worker did not end cleanly')
   }
 }
 
+interface ReservedPort {
+  number: number
+  /** The workers have to listen with `reusePort`. */
+  isShared: boolean
+  /** To be called when the workers listen. */
+  release(): Promise<void>
+}
+
 /**
- * Checks that the address can be had by nobody but us, since workers that share a port would also
- * share it with another program of this user. Returns the port, a free one for 0.
+ * A port that no other program listens on. Workers that share a port would also share it with
+ * another program of the same user, so a fixed port is tried without `reusePort` first. A free one
+ * (PORT=0) stays reserved until the workers listen: they take up to seconds to start, and another
+ * program could be given the same port in the meantime.
  */
-async function findPort({ host, port }: Settings): Promise<number> {
-  const server = createServer()
-  try {
-    server.listen({ host, port })
-    await once(server, 'listening')
-    return (server.address() as AddressInfo).port
-  } catch (cause) {
-    const place = { host, port, variables: { host: 'HOST', port: 'PORT' } } as const
-    throw createListenError(cause, place)
-  } finally {
-    await new Promise(resolve => server.close(resolve))
+async function reservePort(
+  { host, port }: Settings,
+  { count, canReusePort }: HttpWorkerPool,
+): Promise<ReservedPort> {
+  const isReserved = port === 0 && canReusePort
+  const server = createServer(socket => socket.destroy())
+  const release = async () => {
+    if (server.listening) await new Promise(resolve => server.close(resolve))
   }
+  try {
+    server.listen({ host, port, reusePort: isReserved })
+    await once(server, 'listening')
+  } catch (cause) {
+    const variables = { host: 'HOST', port: 'PORT' } as const
+    throw createListenError(cause, { host, port, variables })
+  }
+  const { port: number } = server.address() as AddressInfo
+  if (!isReserved) await release()
+  return { number, isShared: isReserved || count > 1, release }
 }
 
 /** Linux, FreeBSD and a few others; not macOS and not Windows. */
@@ -171,7 +195,7 @@ async function isPortReusable(): Promise<boolean> {
   }
 }
 
-/** The connections of one process, dealt out to its workers. */
+/** Each worker's share of the database connections of the process. */
 export function divideConnections(connectionsMax: number, workers: number): number {
   return Math.max(CONNECTIONS_MIN, Math.ceil(connectionsMax / workers))
 }

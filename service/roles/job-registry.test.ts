@@ -11,7 +11,7 @@ import { buildJobs, type JobDependencies } from './job-registry.ts'
 
 const jobs = buildJobs({ settings: {}, delivery: {} } as JobDependencies)
 
-it('each job has a name of its own, a schedule that can be kept, and ends within it', () => {
+it('each job has a unique name, a valid schedule, and a time limit within its period', () => {
   assert.equal(new Set(jobs.map(({ name }) => name)).size, jobs.length)
   for (const { name, schedule, timeoutSeconds: secondsMax } of jobs) {
     assert.match(name, /^[a-z]+(-[a-z]+)*$/)
@@ -19,7 +19,7 @@ it('each job has a name of its own, a schedule that can be kept, and ends within
   }
 })
 
-it('the page names each job and no other', () => {
+it('the page names every job and no other', () => {
   const path = join(import.meta.dirname, '../../docs/operations/running.md')
   const [, part = ''] = readFileSync(path, 'utf8').split('\n## Jobs\n')
   const [table = ''] = part.split('\n- ')
@@ -30,7 +30,7 @@ it('the page names each job and no other', () => {
 /** As many as one run measures, so that each run says that there may be more. */
 const DESTINATIONS = 100
 
-it('ends a job whose run says that there is more but does nothing', async test => {
+it('ends a job that reports more work but makes no progress', async test => {
   const { database } = await createTestDatabase(test)
   const now = new Date('2026-11-21T12:00:00.000Z')
   await storeDueSnapshots(database, now)

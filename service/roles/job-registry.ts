@@ -21,18 +21,18 @@ export interface JobDependencies {
   settings: Settings
   delivery: DeliveryContext
   preparePartitions: () => Promise<void>
-  onAlert: (move: AlertTransition) => void
+  onAlert: (transition: AlertTransition) => void
   auditKeys: AuditKeys
-  onBrokenLog: (chain: VerifiedChain) => void
-  /** All logs were verified; so many are broken. */
+  onTamperedLog: (chain: VerifiedChain) => void
+  /** All logs were verified; receives the number of broken ones. */
   onVerifiedLogs: (brokenCount: number) => void
-  /** What was verified cannot be remembered beside the store. */
-  onForgottenHeads: (error: unknown) => void
+  /** The verified heads cannot be written to the data folder. */
+  onCheckpointError: (error: unknown) => void
 }
 
 const REPEATS_MAX = 100
 
-/** Every job there is, with when it runs. Minutes differ, so that not all begin together. */
+/** All jobs with their schedules. Minutes differ, so that jobs do not all start together. */
 export function buildJobs(parts: JobDependencies): Job[] {
   return [
     {
@@ -137,14 +137,14 @@ function agentJobs({ delivery: { database }, auditKeys }: JobDependencies): Job[
   ]
 }
 
-/** A log that was changed does not fail the job: it would not be found better the next time. */
+/** A log that was changed does not fail the job, since a retry would find the same. */
 function verifyAuditJob({ settings, delivery, ...parts }: JobDependencies): Job {
   return {
     name: 'verify-audit',
     schedule: '25 4 * * *',
     timeoutSeconds: 3_600,
     run: async (_, { now, signal }) => {
-      const { auditKeys: keys, onForgottenHeads: onCheckpointError } = parts
+      const { auditKeys: keys, onCheckpointError } = parts
       let brokenCount = 0
       const { database } = delivery
       const { dataDirectory } = settings
@@ -152,25 +152,25 @@ function verifyAuditJob({ settings, delivery, ...parts }: JobDependencies): Job 
       for await (const chain of verifyChains(context, { workspaceId: null, trustedHead: null })) {
         if (chain.is_intact) continue
         brokenCount += 1
-        parts.onBrokenLog(chain)
+        parts.onTamperedLog(chain)
       }
       if (!signal.aborted) parts.onVerifiedLogs(brokenCount)
     },
   }
 }
 
-/** Runs a verb until nothing is left, nothing moves (a table is held), or its time is over. */
-function repeatUntilDone(verb: (moment: JobContext) => Promise<{ more: boolean }>): Job['run'] {
-  return async (_, moment) => {
-    for (let repeat = 0; repeat < REPEATS_MAX && !moment.signal.aborted; repeat += 1) {
-      const { more, ...counts } = await verb(moment)
-      const hasMoved = Object.values(counts).some(count => Number(count) > 0)
-      if (!more || !hasMoved) return
+/** Repeats a step until nothing is left, nothing changes (a table is locked), or time is up. */
+function repeatUntilDone(step: (context: JobContext) => Promise<{ more: boolean }>): Job['run'] {
+  return async (_, context) => {
+    for (let repeat = 0; repeat < REPEATS_MAX && !context.signal.aborted; repeat += 1) {
+      const { more, ...counts } = await step(context)
+      const hasChanged = Object.values(counts).some(count => Number(count) > 0)
+      if (!more || !hasChanged) return
     }
   }
 }
 
-/** What `enqueueJob(database, 'refresh-report', { trackerId, date })` said. */
+/** The payload of `enqueueJob(database, 'refresh-report', { trackerId, date })`. */
 function parseReportPayload({ trackerId, date }: JobPayload): { trackerId: string; date: string } {
   return { trackerId: String(trackerId), date: String(date) }
 }

@@ -1,13 +1,7 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
-import { normalizeOriginPattern, ORIGINS_MAX } from '../access/origin-pattern.ts'
-import {
-  findTracker,
-  type ListedKey,
-  listKeys,
-  listLiveKeys,
-  type TrackerIdentity,
-} from '../access/store.ts'
+import { Command } from 'commander'
+import { ORIGINS_MAX } from '../access/origin-pattern.ts'
+import { type ListedKey, listKeys, listLiveKeys, type TrackerIdentity } from '../access/store.ts'
 import {
   issueKey,
   type KeyKind,
@@ -21,29 +15,34 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
-import { requireId } from './credential-command.ts'
 import { openStore } from './open-store.ts'
+import {
+  collectOrigin,
+  parseChoiceOf,
+  parseTracker,
+  type TrackerReference,
+} from './option-values.ts'
+import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
+import { formatTable } from './terminal-table.ts'
 
-/** Looks after the keys of a tracker: lists them, issues one into a file, revokes one. */
-export async function runKey(context: RoleContext, argumentList: readonly string[]): Promise<void> {
-  const command = parseKeyCommand(argumentList)
+/** Lists the keys of a tracker, issues one into a file, or revokes one. */
+export async function runKey(context: RoleContext, request: KeyRequest): Promise<void> {
   const { settings, logger } = context
   const store = await openStore({ settings, logger, role: 'key', embedded: 'join' })
   try {
-    await requireCurrentSchema(store.database)
-    const { trackerId } = command
-    const tracker = await findTracker(store.database, trackerId)
-    if (!tracker) throw new StartError(`There is no tracker ${trackerId} here.`)
-    const work = { ...context, database: store.database, tracker }
-    if (command.task === 'list') return await listTrackerKeys(work)
-    // The key that everybody else signs with: an entry signed with another would look forged.
+    const { database } = store
+    await requireCurrentSchema(database)
+    const tracker = await requireTracker(database, request.tracker)
+    const command = { ...context, database, tracker }
+    if (request.task === 'list') return await listTrackerKeys(command)
+    // The key that all processes sign with: an entry signed with another one would look forged.
     const audit = createAuditTrail(deriveAuditKeys(loadCredentialKeys(settings, 'fail')))
-    switch (command.task) {
+    switch (request.task) {
       case 'issue':
-        return await issueTrackerKey({ ...work, audit }, command)
+        return await issueTrackerKey({ ...command, audit }, request)
       case 'revoke':
-        return await revokeTrackerKey({ ...work, audit }, command)
+        return await revokeTrackerKey({ ...command, audit }, request)
     }
   } finally {
     await store.close()
@@ -59,165 +58,132 @@ interface AuditedCommandContext extends CommandContext {
   audit: AuditTrail
 }
 
-async function listTrackerKeys({
-  database,
-  printStatus: tell,
-  tracker,
-}: CommandContext): Promise<void> {
-  const keys = await listKeys(database, tracker.trackerId)
-  tell([KEY_TABLE_HEADER, ...keys.map(formatKeyRow)].join(''))
+async function listTrackerKeys({ database, printStatus, tracker }: CommandContext): Promise<void> {
+  printStatus(formatKeyTable(await listKeys(database, tracker.trackerId)))
 }
 
 async function issueTrackerKey(
-  { database, audit, now, printStatus: tell, tracker }: AuditedCommandContext,
-  { kind, origins, path }: Extract<KeyCommand, { task: 'issue' }>,
+  { database, audit, now, printStatus, tracker }: AuditedCommandContext,
+  { kind, origins, path }: Extract<KeyRequest, { task: 'issue' }>,
 ): Promise<void> {
   const live = await listLiveKeys(database, tracker.trackerId, kind)
   if (live.length >= LIVE_KEYS_MAX) {
+    const name = formatKeyKind(kind)
     throw new StartError(
-      `The tracker has ${LIVE_KEYS_MAX} live keys of the kind ${formatKeyKind(kind)}: revoke one first.`,
+      `The tracker has ${LIVE_KEYS_MAX} live keys of the kind ${name}: revoke one first.`,
     )
   }
-  const giveBack = reserveCredentialsFile(path)
+  const releaseFile = reserveCredentialsFile(path)
   const key = { ...tracker, kind, origins, issuedAt: now() }
   const issued = await issueKey({ database, audit }, key).catch(error => {
-    giveBack()
+    releaseFile()
     throw error
   })
-  writeKeyFile(path, { tracker_id: tracker.trackerId, [MEMBERS[kind]]: issued })
-  tell(`The new key is in ${path}; those before it stay valid.\n`)
+  writeKeyFile(path, { tracker_id: tracker.trackerId, [FILE_MEMBERS[kind]]: issued })
+  printStatus(`The new key is in ${path}; earlier keys stay valid.\n`)
 }
 
-/** As in credentials.json, so that what reads the one reads the other. */
-const MEMBERS = {
+/** As in credentials.json, so that a program reads both files in the same way. */
+const FILE_MEMBERS = {
   publishable: 'publishable_key',
   forwarding: 'forwarding_secret',
   tracker_secret: 'tracker_secret',
 } as const
 
 async function revokeTrackerKey(
-  { database, audit, now, printStatus: tell, tracker }: AuditedCommandContext,
-  { lastCharacters, kind }: Extract<KeyCommand, { task: 'revoke' }>,
+  { database, audit, now, printStatus, tracker }: AuditedCommandContext,
+  { lastCharacters, kind }: Extract<KeyRequest, { task: 'revoke' }>,
 ): Promise<void> {
-  const named = { ...tracker, lastCharacters, kind, revokedAt: now() }
-  const count = await revokeKeyByLastCharacters({ database, audit }, named)
+  const key = { ...tracker, lastCharacters, kind, revokedAt: now() }
+  const count = await revokeKeyByLastCharacters({ database, audit }, key)
   if (count === 0) throw new StartError(`No live key of the tracker ends in ${lastCharacters}.`)
   if (count > 1) {
     throw new StartError(`${count} live keys of the tracker end in ${lastCharacters}: add --kind.`)
   }
-  tell(`The key that ends in ${lastCharacters} is revoked: it opens nothing from now on.\n`)
+  printStatus(`The key that ends in ${lastCharacters} is revoked; requests with it get 401.\n`)
 }
 
-/** What `key` is asked to do. */
-export type KeyCommand = { trackerId: string } & (
+export type KeyRequest = { tracker: TrackerReference } & (
   | { task: 'list' }
   | { task: 'issue'; kind: KeyKind; origins: string[]; path: string }
   | { task: 'revoke'; lastCharacters: string; kind: KeyKind | null }
 )
 
-const USAGE =
-  'Usage: npm run key -- list --tracker ID | ' +
-  'issue --tracker ID --kind publishable|forwarding|secret [--origin ORIGIN]... --out FILE | ' +
-  'revoke --tracker ID --last CHARACTERS [--kind KIND]'
+/** The kinds as operators name them: all of them belong to a tracker. */
+const KIND_NAMES = {
+  publishable: 'publishable',
+  forwarding: 'forwarding',
+  secret: 'tracker_secret',
+} as const satisfies Record<string, KeyKind>
 
-/** The kinds as people name them, since every one of them is a tracker's. */
-const KINDS = new Map<string, KeyKind>([
-  ['publishable', 'publishable'],
-  ['forwarding', 'forwarding'],
-  ['secret', 'tracker_secret'],
-])
+type KindName = keyof typeof KIND_NAMES
 
-/** A kind as the command names it. */
-export function formatKeyKind(kind: string): string {
-  for (const [name, known] of KINDS) if (known === kind) return name
-  return kind
-}
+const KIND_OPTION = '--kind <kind>'
+const parseKind = parseChoiceOf('--kind', Object.keys(KIND_NAMES) as KindName[])
 
-/** Throws a StartError: how the command is used, or which option is wrong. */
-export function parseKeyCommand([task, ...rest]: readonly string[]): KeyCommand {
-  const options = parseOptions(rest)
-  const { tracker } = options
-  if (!tracker) throw new StartError(USAGE)
-  const only = (...names: string[]) => {
-    const strange = Object.keys(options).filter(name => !['tracker', ...names].includes(name))
-    if (strange.length > 0) throw new StartError(USAGE)
-    return { trackerId: requireId('--tracker', tracker) }
-  }
-  switch (task) {
-    case 'list':
-      return { ...only(), task }
-    case 'issue':
-      return { ...only('kind', 'origin', 'out'), task, ...parseIssueOptions(options) }
-    case 'revoke':
-      return { ...only('kind', 'last'), task, ...parseRevokeOptions(options) }
-    default:
-      throw new StartError(USAGE)
-  }
-}
-
-/** The form in which origins are kept. Throws a StartError for what cannot be one. */
-export function requireOrigins(options: readonly string[]): string[] {
-  if (options.length > ORIGINS_MAX) {
-    throw new StartError(`A publishable key has at most ${ORIGINS_MAX} origins.`)
-  }
-  return options.map(option => {
-    const pattern = normalizeOriginPattern(option)
-    if (pattern !== null) return pattern
-    throw new StartError(
-      '--origin takes what browsers send, such as https://shop.example, or one of the wildcards ' +
-        `https://*.shop.example and http://127.0.0.1:*, not ${option}.`,
+export function defineKeyCommand(handle: (request: KeyRequest) => Promise<void>): Command {
+  const command = new Command()
+  command
+    .command('list')
+    .description('list the keys of a tracker')
+    .requiredOption(...TRACKER_OPTION)
+    .action(({ tracker }) => handle({ task: 'list', tracker }))
+  command
+    .command('issue')
+    .description('issue a key and write it to a file')
+    .requiredOption(...TRACKER_OPTION)
+    .requiredOption(KIND_OPTION, 'publishable, forwarding or secret', parseKind)
+    .requiredOption('--out <file>', 'new file to write the key to')
+    .option('--origin <origin>', ORIGIN_DESCRIPTION, collectOrigin, [])
+    .action(options => handle({ task: 'issue', ...readIssueOptions(options) }))
+  command
+    .command('revoke')
+    .description('revoke a key')
+    .requiredOption(...TRACKER_OPTION)
+    .requiredOption('--last <characters>', 'last four characters of the key, as list shows them')
+    .option(KIND_OPTION, 'publishable, forwarding or secret, if two keys end alike', parseKind)
+    .action(({ tracker, last, kind }: RevokeOptions) =>
+      handle({
+        task: 'revoke',
+        tracker,
+        lastCharacters: last,
+        kind: kind === undefined ? null : KIND_NAMES[kind],
+      }),
     )
-  })
+  return command
 }
 
-type Options = ReturnType<typeof parseOptions>
+const TRACKER_OPTION = [
+  '--tracker <id>',
+  'ID of the tracker or of its workspace',
+  parseTracker,
+] as const
+const ORIGIN_DESCRIPTION = `origin of pages that may use a publishable key; at most ${ORIGINS_MAX}`
 
-function parseIssueOptions({ kind, origin = [], out }: Options) {
-  const known = KINDS.get(kind ?? '')
-  if (!known || !out) throw new StartError(USAGE)
-  if (origin.length > 0 && known !== 'publishable') {
-    throw new StartError('--origin is for publishable keys alone.')
+interface RevokeOptions {
+  tracker: TrackerReference
+  last: string
+  kind?: KindName
+}
+
+interface IssueOptions {
+  tracker: TrackerReference
+  kind: KindName
+  origin: string[]
+  out: string
+}
+
+function readIssueOptions({ tracker, kind, origin, out }: IssueOptions) {
+  if (origin.length > 0 && kind !== 'publishable') {
+    throw new StartError('--origin is for publishable keys only.')
   }
-  return { kind: known, origins: requireOrigins(origin), path: resolve(out) }
+  return { tracker, kind: KIND_NAMES[kind], origins: origin, path: resolve(out) }
 }
 
-function parseRevokeOptions({ kind, last }: Options) {
-  const known = kind === undefined ? null : KINDS.get(kind)
-  if (!last || known === undefined) throw new StartError(USAGE)
-  return { lastCharacters: last, kind: known }
-}
-
-function parseOptions(list: string[]) {
-  try {
-    return parseArgs({
-      args: list,
-      options: {
-        tracker: { type: 'string' },
-        kind: { type: 'string' },
-        origin: { type: 'string', multiple: true },
-        out: { type: 'string' },
-        last: { type: 'string' },
-      },
-    }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
-}
-
-const WIDTHS = [11, 4, 16, 16, 16]
-
-export const KEY_TABLE_HEADER = formatRow([
-  'KIND',
-  'LAST',
-  'ISSUED',
-  'LAST USED',
-  'REVOKED',
-  'ORIGINS',
-])
-
-/** One key in columns. Its last four characters name it; more of it nobody has. */
-export function formatKeyRow(key: ListedKey): string {
-  return formatRow([
+/** A key is named by its last four characters; the store has no more of it. */
+export function formatKeyTable(keys: readonly ListedKey[]): string {
+  const header = ['KIND', 'LAST', 'ISSUED', 'LAST USED', 'REVOKED', 'ORIGINS']
+  const rows = keys.map(key => [
     formatKeyKind(key.kind),
     key.last_characters,
     formatOptionalTime(key.created_at),
@@ -225,15 +191,14 @@ export function formatKeyRow(key: ListedKey): string {
     formatOptionalTime(key.revoked_at),
     key.origins.join(' '),
   ])
+  return formatTable([header, ...rows])
+}
+
+function formatKeyKind(kind: string): string {
+  const found = Object.entries(KIND_NAMES).find(([, known]) => known === kind)
+  return found?.[0] ?? kind
 }
 
 function formatOptionalTime(moment: Date | null): string {
   return moment === null ? '-' : formatIsoMinute(moment)
-}
-
-function formatRow(cells: readonly string[]): string {
-  return `${cells
-    .map((cell, column) => cell.padEnd(WIDTHS[column] ?? 0))
-    .join('  ')
-    .trimEnd()}\n`
 }

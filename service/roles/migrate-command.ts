@@ -1,30 +1,26 @@
 import { openDatabase } from '../db/database.ts'
 import { migrate } from '../db/migrate.ts'
 import { openStore, type Store } from './open-store.ts'
-import { type RoleContext, refuseArguments } from './role.ts'
+import type { RoleContext } from './role.ts'
 
-/** Brings the schema up to date and ends. Safe to run from several places at once. */
-export async function runMigrate(
-  context: RoleContext,
-  argumentList: readonly string[],
-): Promise<void> {
-  refuseArguments('migrate', argumentList)
-  const { settings, logger, printStatus: tell } = context
+/** Brings the schema up to date. Several processes may run it at the same time. */
+export async function runMigrate(context: RoleContext): Promise<void> {
+  const { settings, logger, printStatus } = context
   const store = await openStore({ settings, logger, role: 'migrate', embedded: 'join' })
   try {
     const ran = await migrateStore(context, store)
-    tell(ran.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${ran.join(', ')}\n`)
+    printStatus(ran.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${ran.join(', ')}\n`)
   } finally {
     await store.close()
   }
 }
 
-/** One that migrates, and one that holds the turn. */
+/** One migrates, and one holds the lock. */
 const CONNECTIONS_MAX = 2
 
 /**
- * Brings the schema up to date over connections of its own, which have the time that a large store
- * needs. Returns the names of the migrations that ran. Throws a SchemaError.
+ * Brings the schema up to date over connections of its own without time limits, since a large store
+ * takes long. Returns the names of the migrations that ran. Throws a SchemaError.
  */
 export async function migrateStore(
   { logger }: RoleContext,
@@ -34,7 +30,7 @@ export async function migrateStore(
     connectionString,
     connectionsMax: CONNECTIONS_MAX,
     applicationName: 'signalbox migrations',
-    onIdleError: err => logger.warn({ err }, 'a connection of the migrations broke'),
+    onIdleError: err => logger.warn({ err }, 'a database connection of the migrations failed'),
     hasNoTimeouts: true,
   })
   try {

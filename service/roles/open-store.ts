@@ -22,9 +22,9 @@ export interface Store {
 export interface OpenStoreOptions {
   settings: Settings
   logger: ServiceLogger
-  /** Names the role in pg_stat_activity. */
+  /** Shown in pg_stat_activity. */
   role: string
-  /** `start`: this process owns the embedded server. `join`: it must be running already. */
+  /** `start`: this process owns the embedded server. `join`: the server must be running already. */
   embedded: 'start' | 'join'
 }
 
@@ -38,7 +38,7 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
     connectionString,
     connectionsMax: settings.databaseConnectionsMax,
     applicationName: `signalbox ${role}`,
-    onIdleError: (err: Error) => logger.warn({ err }, 'a store connection broke'),
+    onIdleError: (err: Error) => logger.warn({ err }, 'a database connection failed'),
     monotonicSeconds,
   }
   const database = openDatabase(options)
@@ -79,7 +79,7 @@ async function requireRunningStore({ dataDirectory }: Settings): Promise<string>
   )
 }
 
-/** Names the server and the trouble, never the account or the password in the address. */
+/** Names the server and the problem, never the account or the password of the address. */
 function createConnectionError(databaseUrl: string, cause: unknown): StartError {
   const { hostname, port } = new URL(databaseUrl)
   const server = hostname === '' ? '' : ` at ${hostname}${port === '' ? '' : `:${port}`}`
@@ -92,7 +92,7 @@ function createConnectionError(databaseUrl: string, cause: unknown): StartError 
   )
 }
 
-/** By Node's code, or by PostgreSQL's SQLSTATE. */
+/** By the error code of Node or the SQLSTATE of PostgreSQL. */
 const CONNECTION_ERRORS: Record<string, string> = {
   ECONNREFUSED: 'No PostgreSQL listens where DATABASE_URL points,',
   ENOTFOUND: 'DATABASE_URL names a host that is not known,',

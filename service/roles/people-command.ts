@@ -1,69 +1,79 @@
-import { parseArgs } from 'node:util'
+import { Command } from 'commander'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
 import { setPersonStatus } from '../people/person-store.ts'
 import { setWorkspaceStatus } from '../people/workspace-store.ts'
-import { parseRowId } from '../util/row-id.ts'
 import { openStore } from './open-store.ts'
+import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
-const USAGE = 'Usage: npm run people -- disable|enable --address ADDRESS | --workspace ID'
-
-/** Shuts a person or a whole workspace out, or lets them in again; it takes effect at once. */
+/** Disables or enables a user or a whole workspace, with immediate effect. */
 export async function runPeople(
-  { settings, logger, printStatus: tell }: RoleContext,
-  argumentList: readonly string[],
+  { settings, logger, printStatus }: RoleContext,
+  request: PeopleRequest,
 ): Promise<void> {
-  const command = parsePeopleCommand(argumentList)
   const store = await openStore({ settings, logger, role: 'people', embedded: 'join' })
   try {
     await requireCurrentSchema(store.database)
-    if (!(await setStatus(store.database, command))) {
-      throw new StartError(`There is no ${command.kind} ${command.name} here.`)
+    if (!(await setStatus(store.database, request))) {
+      throw new StartError(`There is no ${request.kind} ${request.name} here.`)
     }
-    tell(`The ${command.kind} ${command.name} is ${command.status} now.\n`)
+    printStatus(`The ${request.kind} ${request.name} is ${request.status} now.\n`)
   } finally {
     await store.close()
   }
 }
 
-type PeopleCommand = { status: 'active' | 'disabled' } & (
+export type PeopleRequest = { status: 'active' | 'disabled' } & (
   | { kind: 'person'; name: string }
   | { kind: 'workspace'; name: number }
 )
 
-function setStatus(database: Database, command: PeopleCommand): Promise<boolean> {
-  const { status } = command
-  switch (command.kind) {
+function setStatus(database: Database, request: PeopleRequest): Promise<boolean> {
+  const { status } = request
+  switch (request.kind) {
     case 'person':
-      return setPersonStatus(database, command.name, status)
+      return setPersonStatus(database, request.name, status)
     case 'workspace':
-      return setWorkspaceStatus(database, command.name, status)
+      return setWorkspaceStatus(database, request.name, status)
   }
 }
 
-function parsePeopleCommand(argumentList: readonly string[]): PeopleCommand {
-  const { task, address, workspace } = parseOptions(argumentList)
-  const status = task === 'disable' ? 'disabled' : task === 'enable' ? 'active' : null
+export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<void>): Command {
+  const command = new Command()
+  for (const [task, status] of Object.entries(STATUSES)) {
+    command
+      .command(task)
+      .description(`${task} a user or a workspace`)
+      .argument('[address]', 'email address of the user')
+      .option('--address <address>', 'the same, as an option')
+      .option('--workspace <id>', 'ID of the workspace', parseRowIdOf('--workspace'))
+      .action((address: string | undefined, options: PeopleOptions) =>
+        handle({ status, ...readTarget(task, address, options) }),
+      )
+  }
+  return command
+}
+
+const STATUSES = { disable: 'disabled', enable: 'active' } as const
+
+interface PeopleOptions {
+  address?: string
+  workspace?: number
+}
+
+function readTarget(task: string, argument: string | undefined, options: PeopleOptions) {
+  const { workspace } = options
+  const given = [argument, options.address, workspace].filter(value => value !== undefined)
+  if (given.length !== 1) {
+    throw new StartError(
+      `people ${task} takes one email address, or --workspace and the ID of a workspace.`,
+    )
+  }
+  if (workspace !== undefined) return { kind: 'workspace', name: workspace } as const
+  const address = argument ?? options.address
   const email = parseEmailAddress(address)
-  const workspaceId = workspace === undefined ? null : parseRowId(workspace)
-  if (status && email && workspace === undefined) return { status, kind: 'person', name: email }
-  if (status && workspaceId && address === undefined) {
-    return { status, kind: 'workspace', name: workspaceId }
-  }
-  throw new StartError(USAGE)
-}
-
-function parseOptions(argumentList: readonly string[]) {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argumentList],
-      allowPositionals: true,
-      options: { address: { type: 'string' }, workspace: { type: 'string' } },
-    })
-    return { ...values, task: positionals.length === 1 ? positionals[0] : undefined }
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
+  if (email === null) throw new StartError(`people ${task} takes an email address, not ${address}.`)
+  return { kind: 'person', name: email } as const
 }

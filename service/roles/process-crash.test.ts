@@ -20,15 +20,15 @@ const LEASE_SECONDS = 15
 const LOAD_MILLISECONDS = { min: 150, max: 900 }
 
 describe('kill -9 in the middle of load', { concurrency: true }, () => {
-  it('of the service, ten times: every acknowledged event is there exactly once', async test => {
+  it('of the service, ten times: every acknowledged event is stored exactly once', async test => {
     await loadThroughKills(test, { kills: 10, withPostgres: false })
   })
 
-  it('of the service with two HTTP workers, ten times: the same', async test => {
+  it('of the service with two HTTP workers, ten times: every acknowledged event is stored exactly once', async test => {
     await loadThroughKills(test, { kills: 10, withPostgres: false, workers: 2 })
   })
 
-  it('of the service and its PostgreSQL, three times: the same', async test => {
+  it('of the service and its PostgreSQL, three times: every acknowledged event is stored exactly once', async test => {
     await loadThroughKills(test, { kills: 3, withPostgres: true })
   })
 })

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import { Command } from 'commander'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { parseEmailAddress } from '../people/account-fields.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
@@ -12,47 +12,41 @@ import {
   writeCredentialsFile,
 } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
-import { readPlatformToken, rejectTokenArgument } from '../provisioning/platform-token.ts'
+import { readPlatformToken } from '../provisioning/platform-token.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
 import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
 import type { Settings } from '../settings/settings.ts'
-import { readDataset } from './credential-command.ts'
-import { requireOrigins } from './key-command.ts'
 import { openStore, type Store } from './open-store.ts'
+import { collectOrigin, parseDataset } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
-const USAGE =
-  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--owner ADDRESS] ' +
-  '[--origin ORIGIN]... [--dataset DIGITS --token-from FILE|-]'
-
-/** Makes a further workspace, tracker and destination and writes their credentials to a file. */
-export async function runProvision(
-  { settings, logger, now, printStatus: tell }: RoleContext,
-  argumentList: readonly string[],
-): Promise<void> {
-  rejectTokenArgument(argumentList)
-  const { path, workspaceName, owner, origins, connection } = parseProvisionCommand(argumentList)
-  const connected = connection && (await connectedTo(connection))
+/** Creates a workspace with a tracker and a destination, and writes their credentials to a file. */
+export async function runProvision(context: RoleContext, request: ProvisionRequest): Promise<void> {
+  const { settings, logger, now, printStatus } = context
+  const { path, workspaceName, owner, origins, connection } = request
+  // Before anything is created: a token that cannot be read leaves no half of a workspace behind.
+  const connected = connection && (await readConnection(context, connection))
   const store = await openStore({ settings, logger, role: 'provision', embedded: 'join' })
   try {
-    await requireCurrentSchema(store.database)
-    const keys = loadCredentialKeys(settings)
-    const giveBack = reserveCredentialsFile(path)
-    const provisioned = await provisionTracker(store.database, {
+    const { database } = store
+    await requireCurrentSchema(database)
+    const credentialKeys = loadCredentialKeys(settings)
+    const releaseFile = reserveCredentialsFile(path)
+    const provisioned = await provisionTracker(database, {
       workspaceName,
       origins,
       at: now(),
-      credentialKeys: keys,
+      credentialKeys,
       connected,
     }).catch(error => {
-      giveBack()
+      releaseFile()
       throw error
     })
     const { workspaceId } = provisioned
     const ownerPassword =
       owner && (await createOwner(store, { workspaceId, email: owner, at: now() }))
     writeCredentialsFile(path, {
-      base_url: baseUrl(settings),
+      base_url: findBaseUrl(settings),
       tracker_id: provisioned.trackerId,
       tracker_secret: provisioned.trackerSecret,
       publishable_key: provisioned.publishableKey,
@@ -65,13 +59,21 @@ export async function runProvision(
       owner_password: ownerPassword ?? null,
       execution_token: null,
     })
-    tell(`Credentials of workspace ${workspaceId} are in ${path}\n`)
+    printStatus(`The credentials of workspace ${workspaceId} are in ${path}\n`)
   } finally {
     await store.close()
   }
 }
 
-/** Whoever runs this knows the password; the owner chooses another before anything else. */
+async function readConnection(
+  { standardInput }: RoleContext,
+  { config, tokenFrom }: ConnectionRequest,
+): Promise<ConnectedDestination> {
+  const accessToken = await readPlatformToken(tokenFrom, standardInput)
+  return { platform: createOfflinePlatforms().default.name, config, accessToken }
+}
+
+/** The operator knows this password, so the owner has to choose another one first. */
 function createOwner(
   { database }: Store,
   owner: { workspaceId: number; email: string; at: Date },
@@ -79,59 +81,8 @@ function createOwner(
   return provisionOwner(database, { ...owner, mustChangePassword: true })
 }
 
-interface ProvisionCommand {
-  path: string
-  workspaceName: string
-  /** Undefined: nobody, and nobody can sign in to the workspace. */
-  owner: string | undefined
-  origins: string[]
-  /** Undefined: a destination for the simulator. */
-  connection: DatasetOptions | undefined
-}
-
-interface DatasetOptions {
-  config: TargetConfig
-  /** A path, or `-` for standard input. */
-  tokenFrom: string
-}
-
-function parseProvisionCommand(argumentList: readonly string[]): ProvisionCommand {
-  const { out, name, owner: address, origin, dataset, ...rest } = parseOptions(argumentList)
-  const tokenFrom = rest['token-from']
-  const owner = address === undefined ? undefined : parseEmailAddress(address)
-  if (owner === null) throw new StartError(USAGE)
-  if (!out || !dataset !== !tokenFrom) throw new StartError(USAGE)
-  const connection = dataset && tokenFrom ? { config: readDataset(dataset), tokenFrom } : undefined
-  const origins = requireOrigins(origin)
-  return { path: resolve(out), workspaceName: name, owner, origins, connection }
-}
-
-function parseOptions(argumentList: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argumentList],
-      options: {
-        out: { type: 'string' },
-        name: { type: 'string', default: 'Workspace' },
-        owner: { type: 'string' },
-        origin: { type: 'string', multiple: true, default: [] },
-        dataset: { type: 'string' },
-        'token-from': { type: 'string' },
-      },
-    }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
-}
-
-/** Before anything is made: a token that cannot be read leaves no half of a workspace behind. */
-async function connectedTo({ config, tokenFrom }: DatasetOptions): Promise<ConnectedDestination> {
-  const accessToken = await readPlatformToken(tokenFrom, process.stdin)
-  return { platform: createOfflinePlatforms().default.name, config, accessToken }
-}
-
-/** The running service wrote where it listens; without its file, the settings must say it. */
-function baseUrl(settings: Settings): string {
+/** The running service wrote its address to a file; without it, the settings decide. */
+function findBaseUrl(settings: Settings): string {
   if (settings.publicOrigin) return `${settings.publicOrigin}${BASE_PATH}`
   return (
     readDemoCredentials(settings)?.base_url ??
@@ -141,4 +92,65 @@ function baseUrl(settings: Settings): string {
 
 function readDemoCredentials({ dataDirectory }: Settings): StoredCredentials | null {
   return readCredentialsFile(join(dataDirectory, 'credentials.json'))
+}
+
+export interface ProvisionRequest {
+  path: string
+  workspaceName: string
+  /** Undefined: the workspace has no users, and nobody can sign in to it. */
+  owner: string | undefined
+  origins: string[]
+  /** Undefined: a destination for the simulator. */
+  connection: ConnectionRequest | undefined
+}
+
+interface ConnectionRequest {
+  config: TargetConfig
+  /** A path, or `-` for standard input. */
+  tokenFrom: string
+}
+
+export function defineProvisionCommand(
+  handle: (request: ProvisionRequest) => Promise<void>,
+): Command {
+  return new Command()
+    .requiredOption('--out <file>', 'new file to write the credentials to')
+    .option('--name <workspace>', 'name of the workspace', 'Workspace')
+    .option('--owner <address>', 'email address of its owner', parseOwner)
+    .option(
+      '--origin <origin>',
+      'origin of pages that may send events; may repeat',
+      collectOrigin,
+      [],
+    )
+    .option('--dataset <digits>', 'dataset ID to send to; the simulator by default', parseDataset)
+    .option(
+      '--token-from <file>',
+      'file that holds the token of the dataset, or - for standard input',
+    )
+    .action((options: ProvisionOptions) => handle(readRequest(options)))
+}
+
+interface ProvisionOptions {
+  out: string
+  name: string
+  owner?: string
+  origin: string[]
+  dataset?: TargetConfig
+  tokenFrom?: string
+}
+
+function readRequest(options: ProvisionOptions): ProvisionRequest {
+  const { out, name, owner, origin, dataset, tokenFrom } = options
+  if ((dataset === undefined) !== (tokenFrom === undefined)) {
+    throw new StartError('--dataset and --token-from need each other: name both, or neither.')
+  }
+  const connection = dataset && tokenFrom ? { config: dataset, tokenFrom } : undefined
+  return { path: resolve(out), workspaceName: name, owner, origins: origin, connection }
+}
+
+function parseOwner(text: string): string {
+  const address = parseEmailAddress(text)
+  if (address !== null) return address
+  throw new StartError(`--owner takes an email address, not ${text}.`)
 }

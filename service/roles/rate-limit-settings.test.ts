@@ -6,7 +6,7 @@ import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
 const KEY = '07'.repeat(32)
 
-it('the settings of the limits reach the service, and its metrics count whom they meet', async test => {
+it('the rate limit settings take effect, and the metrics count refused requests', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   const credentialKeys = { current: Buffer.from(KEY, 'hex'), previous: [] }
   const grounds = { workspaceName: 'Test', at: new Date(), credentialKeys }

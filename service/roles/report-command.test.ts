@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { runCommand } from '../../testing/fixtures/command-line.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { deriveAuditKeys } from '../audit/signed-head.ts'
-import { createLogger } from '../http/logger.ts'
 import { startJobWorker } from '../jobs/worker.ts'
 import { readSettings } from '../settings/read-settings.ts'
 import { buildJobs } from './job-registry.ts'
-import { runReport } from './report-command.ts'
-import { StartError } from './role.ts'
 
 const DAY = '2026-11-21'
 
-/** A service that sent one purchase, and the command as its operator types it. */
-async function place(test: TestContext) {
+/** A service that sent one purchase, and the command as an operator types it. */
+async function startReporting(test: TestContext) {
   const service = await startTestService(test)
   await service.submit(samplePurchase())
   await service.deliver()
@@ -30,84 +28,88 @@ async function place(test: TestContext) {
         preparePartitions: async () => {},
         onAlert: () => {},
         auditKeys: deriveAuditKeys(service.delivery.credentialKeys),
-        onBrokenLog: () => {},
+        onTamperedLog: () => {},
         onVerifiedLogs: () => {},
-        onForgottenHeads: () => {},
+        onCheckpointError: () => {},
       }),
       now: service.clock.now,
       concurrency: 1,
       onError: assert.ifError,
       onDone: () => {},
     })
-  const report = async (argumentList: string[]) => {
-    const said: string[] = []
-    const context = {
-      settings: readSettings(environment),
-      logger: createLogger('debug', { write: () => {} }),
-      now: service.clock.now,
-      printStatus: assert.fail,
-      printOutput: (text: string) => void said.push(text),
-      onFatal: () => {},
-    }
+  const report = async (...options: string[]) => {
     const worker = startJobs()
-    await runReport(context, argumentList).finally(worker.stop)
-    return said.join('')
+    const result = await runCommand(['report', ...options], { environment, now: service.clock.now })
+    await worker.stop()
+    return result
   }
-  return { service, report }
+  /** The output of a command that succeeds. */
+  const print = async (...options: string[]) => {
+    const { code, stdout, stderr } = await report(...options)
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    return stdout
+  }
+  return { service, report, print }
 }
 
-it('says when the report will be made while there is none', async test => {
-  const { service, report } = await place(test)
-  const says = async (day: string) => report(['--date', day])
+it('explains when the report will be made while there is none', async test => {
+  const { service, print } = await startReporting(test)
   assert.equal(
-    await says(DAY),
-    '2026-11-21 has not ended: its report is made at 2026-11-22 06:00 UTC.\n',
+    await print('--date', DAY),
+    '2026-11-21 is not over: its report is made at 2026-11-22 06:00 UTC.\n',
   )
   service.clock.advance(43_200)
-  assert.match(await says(DAY), /is made at 2026-11-22 06:00 UTC; --refresh makes it now/)
-  assert.match(await says('2026-11-20'), /is made within the hour/)
-  assert.match(await says('2026-11-10'), /the last 7 days only/)
+  assert.match(
+    await print('--date', DAY),
+    /is made at 2026-11-22 06:00 UTC; --refresh makes it now/,
+  )
+  assert.match(await print('--date', '2026-11-20'), /makes it within the hour/)
+  assert.match(await print('--date', '2026-11-10'), /keeps counts for 7 days only/)
 })
 
-it('makes it at once when asked to, and shows it from then on', async test => {
-  const { service, report } = await place(test)
+it('makes the report immediately with --refresh, and shows it from then on', async test => {
+  const { service, print } = await startReporting(test)
   service.clock.advance(43_200)
-  const made = await report(['--date', DAY, '--refresh'])
+  const made = await print('--date', DAY, '--refresh')
   assert.match(made, /^Reconciliation of 2026-11-21 \(UTC\)\n/)
   assert.match(made, / {2}Status +matched: /)
   assert.match(made, /\n {2}Purchase +1 +1 +0\n/)
-  assert.equal(await report(['--date', DAY]), made)
+  assert.equal(await print('--date', DAY), made)
 })
 
-it('shows every tracker, or the one that is named', async test => {
-  const { service, report } = await place(test)
+it('shows all trackers, or the one that is named by its ID or its workspace', async test => {
+  const { service, report, print } = await startReporting(test)
   const other = await service.newTracker()
   service.clock.advance(43_200)
-  const all = await report(['--date', DAY, '--refresh'])
+  const all = await print('--date', DAY, '--refresh')
   assert.equal(all.match(/^Reconciliation/gm)?.length, 2)
-  const one = await report(['--date', DAY, '--tracker', other.trackerId])
+  const one = await print('--date', DAY, '--tracker', other.trackerId)
   assert.match(one, new RegExp(`Tracker +${other.trackerId}`))
   assert.equal(one.match(/^Reconciliation/gm)?.length, 1)
+  const workspace = String(service.tracker.workspaceId)
+  const own = await print('--date', DAY, '--tracker', workspace)
+  assert.match(own, new RegExp(`Tracker +${service.tracker.trackerId}`))
+  const { stderr } = await report('--date', DAY, '--tracker', '999')
+  assert.equal(stderr, 'There is no workspace 999 with a tracker here.\n')
 })
 
-it('shows the former report, and why there is no new one', async test => {
-  const { service, report } = await place(test)
+it('shows the previous report, and why the refresh failed', async test => {
+  const { service, print } = await startReporting(test)
   service.clock.advance(43_200)
-  const made = await report(['--date', DAY, '--refresh'])
+  const made = await print('--date', DAY, '--refresh')
   const respond = { status: 400, code: 190, message: 'Session has expired' }
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond }])
-  const again = await report(['--date', DAY, '--refresh'])
+  const again = await print('--date', DAY, '--refresh')
   assert.ok(again.startsWith(made))
   assert.match(
     again.slice(made.length),
-    /^At 2026-11-22 00:00 UTC it could not be made again\. .*refuses the access token/,
+    /^The refresh at 2026-11-22 00:00 UTC failed\. .*refuses the access token/,
   )
 })
 
-it('refuses to make the report of a day that has not ended', async test => {
-  const { report } = await place(test)
-  await assert.rejects(
-    report(['--date', DAY, '--refresh']),
-    error => error instanceof StartError && /^2026-11-21 has not ended/.test(error.message),
-  )
+it('refuses to make the report of a day that is not over', async test => {
+  const { report } = await startReporting(test)
+  const { code, stderr } = await report('--date', DAY, '--refresh')
+  assert.equal(code, 1)
+  assert.match(stderr, /^2026-11-21 is not over/)
 })

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { waitUntil } from '@signalbox/embedded-postgres/postmaster.ts'
+import { Command } from 'commander'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { everyDestination } from '../delivery/credential-store.ts'
@@ -9,28 +9,26 @@ import { findReports } from '../reports/reconciliation-store.ts'
 import { firstDueAt, REPORT_DAYS_MAX } from '../reports/report-schedule.ts'
 import { addHoursToDay, isCalendarDay, toDaySpan } from '../util/calendar-day.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
-import { requireId } from './credential-command.ts'
 import { openStore } from './open-store.ts'
+import { parseTracker, type TrackerReference } from './option-values.ts'
 import { formatReportTable } from './report-table.ts'
+import { requireTracker } from './require-tracker.ts'
 import { type RoleContext, StartError } from './role.ts'
 
-/** Shows the reconciliation of a day in the terminal, and has it made before when asked to. */
-export async function runReport(
-  context: RoleContext,
-  argumentList: readonly string[],
-): Promise<void> {
-  const command = parseReportCommand(argumentList)
-  const { settings, logger, now, printOutput: print } = context
-  if (command.refresh && now() < toDaySpan(command.date).until) {
-    throw new StartError(explainMissingReport(command.date, now()))
+/** Shows the reconciliation reports of a day; with `refresh`, the workers make them first. */
+export async function runReport(context: RoleContext, request: ReportRequest): Promise<void> {
+  const { settings, logger, now, printOutput } = context
+  if (request.refresh && now() < toDaySpan(request.date).until) {
+    throw new StartError(explainMissingReport(request.date, now()))
   }
   const store = await openStore({ settings, logger, role: 'report', embedded: 'join' })
   try {
-    await requireCurrentSchema(store.database)
-    const destinations = await findDestinations(store.database, command)
-    if (command.refresh) await refreshReports(store.database, command, destinations)
-    const shown = await printReports(context, command, { database: store.database, destinations })
-    if (shown === 0) print(`${explainMissingReport(command.date, now())}\n`)
+    const { database } = store
+    await requireCurrentSchema(database)
+    const destinations = await findDestinations(database, request)
+    if (request.refresh) await refreshReports(database, request, destinations)
+    const count = await printReports(context, request, { database, destinations })
+    if (count === 0) printOutput(`${explainMissingReport(request.date, now())}\n`)
   } finally {
     await store.close()
   }
@@ -38,8 +36,9 @@ export async function runReport(
 
 async function findDestinations(
   database: Database,
-  { trackerId }: ReportCommand,
+  { tracker }: ReportRequest,
 ): Promise<Destination[]> {
+  const trackerId = tracker && (await requireTracker(database, tracker)).trackerId
   const all = await Array.fromAsync(everyDestination(database))
   return all.filter(destination => trackerId === null || destination.trackerId === trackerId)
 }
@@ -48,23 +47,23 @@ const REFRESH_JOB = 'refresh-report'
 const REFRESH_TIMEOUT_SECONDS = 60
 const POLL_MILLISECONDS = 100
 
-/** The workers know the platform and its credentials; here nobody has to. */
+/** The workers make reports, since they know the platform and its credentials. */
 async function refreshReports(
   database: Database,
-  { date }: ReportCommand,
+  { date }: ReportRequest,
   destinations: readonly Destination[],
 ): Promise<void> {
   const trackerIds = [...new Set(destinations.map(({ trackerId }) => trackerId))]
   for (const trackerId of trackerIds) await enqueueJob(database, REFRESH_JOB, { trackerId, date })
-  const patience = {
+  const timing = {
     timeoutSeconds: REFRESH_TIMEOUT_SECONDS,
     intervalMilliseconds: POLL_MILLISECONDS,
   }
-  const isMade = async () => !(await hasPendingJob(database, REFRESH_JOB))
-  if (await waitUntil(isMade, patience)) return
+  const isDone = async () => !(await hasPendingJob(database, REFRESH_JOB))
+  if (await waitUntil(isDone, timing)) return
   throw new StartError(
-    'No worker has made the report within a minute: start "npm start" or the role deliver, with ' +
-      'SIGNALBOX_JOBS on; it is made as soon as one runs.',
+    'No worker made the report within a minute: start "npm start" or "deliver" with ' +
+      'SIGNALBOX_JOBS on; the report is made as soon as a worker runs.',
   )
 }
 
@@ -73,76 +72,60 @@ interface ReportSource {
   destinations: readonly Destination[]
 }
 
-/** Returns how many reports it showed. */
+/** Returns the number of reports. */
 async function printReports(
-  { printOutput: print }: RoleContext,
-  { date }: ReportCommand,
+  { printOutput }: RoleContext,
+  { date }: ReportRequest,
   { database, destinations }: ReportSource,
 ): Promise<number> {
-  let shown = 0
+  let count = 0
   for (const destination of destinations) {
     const reports = await findReports(database, destination.trackerId, date)
     const report = reports.find(({ destinationId }) => destinationId === destination.id)
     if (!report) continue
-    print(`${shown > 0 ? '\n' : ''}${formatReportTable(report, destination)}`)
+    printOutput(`${count > 0 ? '\n' : ''}${formatReportTable(report, destination)}`)
     if (report.trouble !== null) {
-      print(
-        `At ${formatIsoMinute(report.triedAt)} UTC it could not be made again. ${report.trouble}\n`,
-      )
+      const at = formatIsoMinute(report.triedAt)
+      printOutput(`The refresh at ${at} UTC failed. ${report.trouble}\n`)
     }
-    shown += 1
+    count += 1
   }
-  return shown
+  return count
 }
 
-/** Why there is nothing to show, and when there will be. */
+/** Why there is no report, and when there will be one. */
 function explainMissingReport(day: string, now: Date): string {
   const dueAt = firstDueAt(day)
   const due = `${formatIsoMinute(dueAt)} UTC`
-  if (now < toDaySpan(day).until) return `${day} has not ended: its report is made at ${due}.`
+  if (now < toDaySpan(day).until) return `${day} is not over: its report is made at ${due}.`
   if (now < dueAt) return `The report of ${day} is made at ${due}; --refresh makes it now.`
   if (now < addHoursToDay(day, 24 * REPORT_DAYS_MAX)) {
     return (
-      `There is no report of ${day}: it is made within the hour where anything was sent in the ` +
-      'last days and a worker runs; --refresh makes it now.'
+      `There is no report of ${day}: a running worker makes it within the hour if events were ` +
+      'sent in the last days; --refresh makes it now.'
     )
   }
-  return `There is no report of ${day}, and the platform shows counts of the last 7 days only.`
+  return `There is no report of ${day}, and the platform keeps counts for 7 days only.`
 }
 
-/** What `report` is asked to show. */
-export interface ReportCommand {
+export interface ReportRequest {
   /** UTC day, YYYY-MM-DD. */
   date: string
-  /** Null: every tracker of the store. */
-  trackerId: string | null
-  /** Ask the platform now, and keep what it says. */
+  /** Null: all trackers of the store. */
+  tracker: TrackerReference | null
+  /** Get the counts of the platform now, and store the new report. */
   refresh: boolean
 }
 
-const USAGE = 'Usage: npm run report -- --date YYYY-MM-DD [--tracker ID] [--refresh]'
-
-/** Throws a StartError: how the command is used, or which option is wrong. */
-export function parseReportCommand(argumentList: readonly string[]): ReportCommand {
-  const { date, tracker, refresh = false } = parseOptions(argumentList)
-  if (date === undefined) throw new StartError(USAGE)
-  if (!isCalendarDay(date))
-    throw new StartError(`--date takes a day such as 2026-11-20, not ${date}.`)
-  const trackerId = tracker === undefined ? null : requireId('--tracker', tracker)
-  return { date, trackerId, refresh }
+export function defineReportCommand(handle: (request: ReportRequest) => Promise<void>): Command {
+  return new Command()
+    .requiredOption('--date <day>', 'UTC day, YYYY-MM-DD', parseDay)
+    .option('--tracker <id>', 'ID of a tracker or of its workspace; all by default', parseTracker)
+    .option('--refresh', 'make the report now', false)
+    .action(({ date, tracker = null, refresh }) => handle({ date, tracker, refresh }))
 }
 
-function parseOptions(argumentList: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argumentList],
-      options: {
-        date: { type: 'string' },
-        tracker: { type: 'string' },
-        refresh: { type: 'boolean' },
-      },
-    }).values
-  } catch (cause) {
-    throw new StartError(USAGE, { cause })
-  }
+function parseDay(text: string): string {
+  if (isCalendarDay(text)) return text
+  throw new StartError(`--date takes a day such as 2026-11-20, not ${text}.`)
 }

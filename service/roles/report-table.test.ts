@@ -46,7 +46,7 @@ function compared(changes: Partial<ReconciliationInput> = {}): string {
   )
 }
 
-it('shows both sides, what explains the gap and what is left', () => {
+it('shows both counts, the explanations of the gap and the rest', () => {
   assert.equal(
     compared(),
     `Reconciliation of 2026-11-21 (UTC)
@@ -54,8 +54,8 @@ it('shows both sides, what explains the gap and what is left', () => {
   Destination  0190bbbb-0000-7000-8000-000000000001
   Target       1234567890123456
   Made         2026-11-22 06:00 UTC
-  Status       unexplained: something is left that nothing explains; see "Not
-               explained".
+  Status       unexplained: a difference remains without an explanation; see
+               "Not explained".
 
   EVENT                                     ACCEPTED      PLATFORM           GAP
   Purchase                                     1,240         1,241            -1
@@ -83,7 +83,7 @@ it('shows both sides, what explains the gap and what is left', () => {
   )
 })
 
-it('shows no count that the platform did not tell', () => {
+it('shows no platform counts when the platform returned none', () => {
   const own = { sent: [{ eventName: 'Purchase', ...SENT }], waiting: QUIET }
   const text = table(describeUnavailableDay(own, 'The platform refuses the access token.'))
   assert.match(text, /Purchase +1,240 +- +-\n/)
@@ -91,7 +91,7 @@ it('shows no count that the platform did not tell', () => {
   assert.doesNotMatch(text, /EXPLAINED BY/)
 })
 
-it('stays within 80 columns and plain text, whatever the names are', () => {
+it('stays within 80 columns of plain text for any name', () => {
   const long = 'n'.repeat(100)
   const counts = Object.fromEntries(
     Array.from({ length: 60 }, (_, index) => [`\u001b[2J${index}\n${long}`, 20_000_000]),

@@ -3,22 +3,24 @@ import { formatTarget } from '../delivery/destination-resource.ts'
 import type { Destination } from '../delivery/destination-store.ts'
 import type { StoredReport } from '../reports/reconciliation-store.ts'
 import { formatIsoMinute } from '../util/date-text.ts'
+import { formatTable, stripControlCharacters, type TableColumn } from './terminal-table.ts'
 
 const LINE_WIDTH = 80
 const NAME_WIDTH = 36
-/** -2,147,483,647 */
-const COUNT_WIDTH = 14
+/** As wide as -2,147,483,647. */
+const COUNT_COLUMN: TableColumn = { align: 'right', width: 14 }
+const COLUMNS = [{ width: NAME_WIDTH }, COUNT_COLUMN, COUNT_COLUMN, COUNT_COLUMN]
 const NAMES_SHOWN_MAX = 40
 
 const STATUS_SENTENCES: Record<ReportStatus, string> = {
   matched: 'both sides count the same.',
   explained: 'they differ, and every difference has an explanation.',
-  unexplained: 'something is left that nothing explains; see "Not explained".',
-  pending: 'some events of the day still wait to be sent; it is made again.',
-  unavailable: 'the platform told no counts, so nothing was compared.',
+  unexplained: 'a difference remains without an explanation; see "Not explained".',
+  pending: 'some events of the day still wait to be sent; the report will be updated.',
+  unavailable: 'the platform returned no counts, so nothing was compared.',
 }
 
-/** One reconciliation as text for a terminal, at most 80 columns wide and without colour. */
+/** One report as text for a terminal, at most 80 columns wide and without color. */
 export function formatReportTable(report: StoredReport, destination: Destination): string {
   const status = report.status as ReportStatus
   const isCompared = status !== 'unavailable'
@@ -69,27 +71,27 @@ function formatBuckets({ buckets, unexplainedResidual }: StoredReport): string[]
   return [...lines, formatRow('Not explained', [formatSignedCount(unexplainedResidual)])]
 }
 
-/** Every bucket says the same: why there are no counts. */
+/** Every bucket has the same explanation: why there are no counts. */
 function formatUnavailable({ buckets }: StoredReport): string[] {
   const [bucket] = Object.values(buckets)
   return wrapText('  ', bucket?.explanation ?? 'The day was not compared.')
 }
 
 function formatRow(name: string, cells: readonly string[]): string {
-  const counts = cells.map(cell => cell.padStart(COUNT_WIDTH))
-  return `  ${truncateName(name).padEnd(NAME_WIDTH)}${counts.join('')}`
+  const columns = COLUMNS.slice(0, cells.length + 1)
+  return formatTable([[truncateName(name), ...cells]], { columns, indent: '  ', gap: '' }).trimEnd()
 }
 
-/** Names come from callers and from the platform: none may break the line or steer the terminal. */
+/** Names come from callers and from the platform. */
 function truncateName(name: string): string {
-  const plain = name.replaceAll(/\p{C}+/gu, ' ')
+  const plain = stripControlCharacters(name)
   return plain.length > NAME_WIDTH ? `${plain.slice(0, NAME_WIDTH - 3)}...` : plain
 }
 
-/** Breaks at spaces; the lines after the first stand below its text. */
+/** Breaks at spaces; further lines are indented to the text of the first. */
 function wrapText(head: string, text: string): string[] {
   const lines = [head]
-  for (const word of text.replaceAll(/\p{C}+/gu, ' ').split(/ +/)) {
+  for (const word of stripControlCharacters(text).split(/ +/)) {
     const line = lines.at(-1) ?? ''
     const isFirst = line.length === head.length
     const joined = isFirst ? `${line}${word}` : `${line} ${word}`

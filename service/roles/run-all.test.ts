@@ -15,13 +15,12 @@ import type { Credentials } from '../provisioning/credentials-file.ts'
 // A shell would take this name apart if it were not quoted.
 const FOLDER_NAME = "jane's $HOME data"
 
-it('the first start on an empty folder needs nothing else', async test => {
+it('the first start on an empty folder needs no settings', async test => {
   const place = createInstallation(test, FOLDER_NAME)
   const program = await place.startReady({ environment: { SIGNALBOX_DATADIR: '/elsewhere' } })
-  const part = (promise: string, run: (part: TestContext) => Promise<void>) =>
-    test.test(promise, run)
+  const part = (title: string, run: (part: TestContext) => Promise<void>) => test.test(title, run)
 
-  await part('200 from /livez and /readyz', async () => {
+  await part('/livez and /readyz return 200', async () => {
     const livez = await fetch(`${program.url}/livez`)
     assert.deepEqual([livez.status, await livez.json()], [200, { status: 'ok' }])
     const readyz = await fetch(`${program.url}/readyz`)
@@ -30,12 +29,12 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.deepEqual([readyz.status, await readyz.json()], [200, ready])
   })
 
-  await part('it works below a folder that only its owner may enter, root or not', async () => {
+  await part('PostgreSQL runs in a folder that only its owner may enter, root or not', async () => {
     assert.equal(statSync(dirname(place.dataFolder)).mode & 0o777, 0o700)
     assert.notEqual(place.postgresProcessId(), null)
   })
 
-  await part('credentials.json is for its owner alone and has exactly twelve members', async () => {
+  await part('credentials.json is private and has exactly twelve members', async () => {
     const path = join(place.dataFolder, 'credentials.json')
     assert.equal(statSync(path).mode & 0o777, 0o600)
     const credentials = place.credentials()
@@ -58,7 +57,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.equal((await fetch(`${credentials.simulator_url}/_simulator/health`)).status, 200)
   })
 
-  await part('the owner of the demo signs in, and a mail becomes a file', async () => {
+  await part('the demo owner signs in, and an email is written to a file', async () => {
     const { owner_email: email, owner_password: password, workspace_id } = place.credentials()
     const browser = new BrowserClient(program.url)
     const fields = { email: email ?? '', password: password ?? '' }
@@ -72,30 +71,38 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.equal(statSync(outbox).mode & 0o777, 0o700)
   })
 
-  await part('neither the terminal nor the log holds a secret', async () => {
-    const said = program.stderr() + program.stdout()
+  await part('the printed address opens a page in a browser', async () => {
+    const response = await fetch(program.url, { headers: { accept: 'text/html' } })
+    assert.equal(response.status, 200)
+    assert.match(await response.text(), /href="\/sign-in"/)
+    const [, signIn = ''] = /^ {2}sign in +(\S+)$/m.exec(program.stderr()) ?? []
+    assert.equal((await fetch(signIn)).status, 200)
+  })
+
+  await part('neither the terminal nor the log shows a secret', async () => {
+    const printed = program.stderr() + program.stdout()
     for (const name of ['postgres.password', 'credential-key']) {
       const secret = readFileSync(join(place.dataFolder, name), 'utf8').trim()
       assert.ok(secret.length > 30)
-      assert.ok(!said.includes(secret), name)
+      assert.ok(!printed.includes(secret), name)
     }
     const { tracker_secret, forwarding_secret, execution_token } = place.credentials()
     for (const secret of [tracker_secret, forwarding_secret, execution_token]) {
-      assert.ok(secret && !said.includes(secret))
+      assert.ok(secret && !printed.includes(secret))
     }
-    assert.ok(said.includes(join(place.dataFolder, 'credentials.json')))
+    assert.ok(printed.includes(join(place.dataFolder, 'credentials.json')))
   })
 
   await part('the printed curl commands work, and the purchase reaches the simulator', async () => {
-    const [send = '', ask = ''] = curlCommands(program)
-    const answer = await bash(send)
-    assert.match(answer, /^HTTP\/1.1 202 Accepted\r\n/)
-    const [, body = ''] = answer.split('\r\n\r\n')
+    const [send = '', read = ''] = curlCommands(program)
+    const response = await bash(send)
+    assert.match(response, /^HTTP\/1.1 202 Accepted\r\n/)
+    const [, body = ''] = response.split('\r\n\r\n')
     const accepted = { event_id: 'order-1001', duplicate: false, warnings: [] }
     assert.deepEqual(JSON.parse(body), accepted)
 
     await eventually('the purchase is accepted', async () => {
-      const { deliveries } = JSON.parse(await bash(ask))
+      const { deliveries } = JSON.parse(await bash(read))
       return deliveries[0].status === 'accepted'
     })
     const { simulator_url } = place.credentials()
@@ -109,7 +116,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     })
   })
 
-  await part('a variable that nobody reads is warned of, with the nearest name', async () => {
+  await part('the log warns of an unknown variable, and names the nearest setting', async () => {
     const warnings = logLines(program).filter(({ level }) => level === 'warn')
     assert.deepEqual(
       warnings.map(({ msg }) => msg),
@@ -117,7 +124,7 @@ it('the first start on an empty folder needs nothing else', async test => {
     )
   })
 
-  await part('provision makes a further tracker beside it, for the same simulator', async () => {
+  await part('provision creates another tracker for the same simulator', async () => {
     const path = join(place.dataFolder, 'shop.json')
     const provision = place.start({ role: 'provision', arguments: ['--out', path] })
     assert.deepEqual(await provision.exited, { code: 0, signal: null })
@@ -132,19 +139,22 @@ it('the first start on an empty folder needs nothing else', async test => {
     assert.equal(foreign.status, 404)
   })
 
-  await part('a second one on the same folder is refused, and the first goes on', async () => {
-    const second = place.start()
-    assert.deepEqual(await second.exited, { code: 1, signal: null })
-    assert.equal(
-      second.stderr(),
-      `Another Signalbox (process ${program.process.pid}) is already using ` +
-        `${place.dataFolder}: stop that one, or give this one a SIGNALBOX_DATA_DIR of its own.\n`,
-    )
-    assert.equal((await fetch(`${program.url}/readyz`)).status, 200)
-    assert.equal(place.credentials().base_url, `${program.url}/api/v1`)
-  })
+  await part(
+    'a second start on the same folder is refused, and the first one continues',
+    async () => {
+      const second = place.start()
+      assert.deepEqual(await second.exited, { code: 1, signal: null })
+      assert.equal(
+        second.stderr(),
+        `Another Signalbox (process ${program.process.pid}) is already using ` +
+          `${place.dataFolder}: stop that one, or give this one a SIGNALBOX_DATA_DIR of its own.\n`,
+      )
+      assert.equal((await fetch(`${program.url}/readyz`)).status, 200)
+      assert.equal(place.credentials().base_url, `${program.url}/api/v1`)
+    },
+  )
 
-  await part('at its end it leaves its data and no mark of a running service', async () => {
+  await part('shutdown leaves the data and no lock file', async () => {
     assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
     assert.ok(existsSync(join(place.dataFolder, 'credentials.json')))
     assert.ok(!existsSync(join(place.dataFolder, 'owner.json')))
@@ -152,7 +162,7 @@ it('the first start on an empty folder needs nothing else', async test => {
   })
 })
 
-/** The commands as somebody would copy them: from `curl` to the last line without a `\`. */
+/** The commands as an operator copies them: from `curl` to the last line without a `\`. */
 function curlCommands(program: ReadyProgram): string[] {
   const commands = program.stderr().matchAll(/^ {2}(curl(?:.*\\\n)*.*)$/gm)
   return [...commands].map(([, command = '']) => command)

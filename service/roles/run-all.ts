@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { BASE_PATH } from '@signalbox/contract/operations.ts'
 import type { CredentialKeys } from '../delivery/sealed-credential.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
+import { outboxFolder } from '../people/mail/client.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
@@ -23,8 +24,8 @@ import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 import { formatStartSummary } from './start-summary.ts'
 
 /**
- * `npm start`: the store, its migrations, the service, a delivery worker and, unless
- * SIGNALBOX_PLATFORM_URL names a platform, the simulator; with a demo tracker on an empty store.
+ * `npm start`: the store and its migrations, the HTTP service, a delivery worker, the jobs and,
+ * unless SIGNALBOX_PLATFORM_URL is set, the simulator. An empty store gets a demo tracker.
  */
 export async function runAll(context: RoleContext): Promise<RunningRole> {
   const { settings, logger, now } = context
@@ -47,8 +48,8 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     const platforms = withPlatformMetrics(metrics.registry, platformsOf(context, platformUrl))
     const keys = loadCredentialKeys(settings)
 
-    const parts = { platforms, platformUrl, credentialKeys: keys, metrics, workers, closers }
-    const service = await startServiceAndWorker(context, store, parts)
+    const dependencies = { platforms, platformUrl, credentialKeys: keys, metrics, workers, closers }
+    const service = await startServiceAndWorker(context, store, dependencies)
     const credentialsPath = join(settings.dataDirectory, 'credentials.json')
     const hasCredentials = await provisionDemo(store.database, {
       path: credentialsPath,
@@ -58,13 +59,14 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
       credentialKeys: keys,
       isOwnDatabase: store.embedded !== null,
     })
-    service.markReady()
+    await service.markReady()
     context.printStatus(
       formatStartSummary({
         origin: service.origin,
         store: formatStore(settings, store),
         metricsUrl: metrics.url,
         platform: simulator ? `simulator at ${simulator.url}` : platformUrl,
+        outboxFolder: findOutboxFolder(settings),
         credentialsPath: hasCredentials ? credentialsPath : null,
         at: now(),
         given: settings.given,
@@ -82,12 +84,12 @@ interface ServiceDependencies {
   platformUrl: string
   credentialKeys: CredentialKeys
   metrics: RunningMetrics
-  /** Null where this thread does everything. */
+  /** Null where the main thread serves HTTP. */
   workers: HttpWorkers | null
   closers: (() => Promise<void>)[]
 }
 
-/** The worker first: the service wakes it, and shows how its lanes are. */
+/** The delivery worker first: the service wakes it, and shows the state of its circuits. */
 async function startServiceAndWorker(
   context: RoleContext,
   store: Store,
@@ -108,20 +110,33 @@ async function startServiceAndWorker(
   }
   const { database, nodes } = store
   const { startHttp } = await import('./start-http.ts')
-  const parts = { database, nodes, platforms, delivery, credentialKeys, onPlanned }
-  const service = await startHttp(context, { ...parts, circuits, registry })
+  const service = await startHttp(context, {
+    database,
+    nodes,
+    platforms,
+    delivery,
+    credentialKeys,
+    onPlanned,
+    circuits,
+    registry,
+  })
   closers.push(service.close)
   return service
 }
 
 async function startSimulator({ settings, logger }: RoleContext) {
   if (settings.platformUrl !== undefined) return null
-  const beside = settings.port === 0 ? 0 : settings.port + 1
-  return startSimulatorProcess(settings.simulatorPort || beside, logger)
+  const nextPort = settings.port === 0 ? 0 : settings.port + 1
+  return startSimulatorProcess(settings.simulatorPort || nextPort, logger)
 }
 
 function formatStore(settings: Settings, { embedded }: Store): string {
   if (!embedded) return 'PostgreSQL at DATABASE_URL'
-  const how = embedded.isAdopted ? 'adopted from an earlier run' : 'started'
-  return `embedded PostgreSQL in ${settings.dataDirectory} (${how})`
+  const origin = embedded.isAdopted ? 'adopted from an earlier run' : 'started'
+  return `embedded PostgreSQL in ${settings.dataDirectory} (${origin})`
+}
+
+/** Null where a mail server sends emails. */
+function findOutboxFolder({ mailUrl, dataDirectory }: Settings): string | null {
+  return mailUrl === undefined ? outboxFolder(dataDirectory) : null
 }

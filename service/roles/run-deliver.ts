@@ -12,13 +12,14 @@ import {
 import { startJobs } from './start-jobs.ts'
 import { startMetrics } from './start-metrics.ts'
 
-/** A delivery worker alone; any number of them may share a store. */
+/** A delivery worker and the jobs; any number of these processes may share a store. */
 export async function runDeliver(context: RoleContext): Promise<RunningRole> {
   const { settings, logger } = context
   const { platformUrl } = settings
   if (platformUrl === undefined) {
     throw new StartError(
-      'Set SIGNALBOX_PLATFORM_URL for the role deliver (Meta: https://graph.facebook.com).',
+      'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
+        'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
     )
   }
   const store = await openStore({ settings, logger, role: 'deliver', embedded: 'join' })

@@ -9,7 +9,7 @@ import { createDeliveryContext, platformsOf, preparePartitions } from './start-d
 import type { HttpService } from './start-http.ts'
 import { type RunningMetrics, startMetrics } from './start-metrics.ts'
 
-/** The HTTP service alone; any number of them may share a store. Deliveries wait for a worker. */
+/** The HTTP service; any number of these processes may share a store. A worker has to deliver. */
 export async function runServe(context: RoleContext): Promise<RunningRole> {
   const { settings, logger } = context
   const closers: (() => Promise<void>)[] = []
@@ -23,12 +23,12 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
     const keys = loadCredentialKeys(settings)
-    const parts = { store, credentialKeys: keys, metrics }
+    const dependencies = { store, credentialKeys: keys, metrics }
     const service = workers
-      ? await serveInWorkers(context, workers, parts)
-      : await serveInProcess(context, parts)
+      ? await serveInWorkers(context, workers, dependencies)
+      : await serveInProcess(context, dependencies)
     closers.push(service.close)
-    service.markReady()
+    await service.markReady()
     context.printStatus(
       `Signalbox serves at ${service.origin}\nIts metrics are at ${metrics.url}\n`,
     )
@@ -62,13 +62,13 @@ async function serveInProcess(
   const { startHttp } = await import('./start-http.ts')
   const { platformUrl } = context.settings
   const platforms = withPlatformMetrics(registry, platformsOf(context, platformUrl))
-  // Test purchases are sent by the process that is asked for them.
-  const sending = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
+  // Test purchases are sent by the process that gets the request.
+  const options = { platforms, credentialKeys, onMoved: registerDestinationMetrics(registry) }
   return startHttp(context, {
     database: store.database,
     nodes: store.nodes,
     platforms,
-    delivery: platformUrl ? createDeliveryContext(context, store, sending) : null,
+    delivery: platformUrl ? createDeliveryContext(context, store, options) : null,
     credentialKeys,
     onPlanned: () => {},
     registry,

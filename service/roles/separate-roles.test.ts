@@ -16,12 +16,12 @@ const SIMULATOR = new URL(import.meta.resolve('@signalbox/graph-simulator/main.t
 const EVENTS_A_TRACKER = 100
 const UNIX_SUCCESS = { code: 0, signal: null }
 
-it('the roles share a PostgreSQL of somebody else as processes of their own', async test => {
+it('serve, deliver and the commands share an external PostgreSQL as separate processes', async test => {
   const place = createInstallation(test)
   const environment = { DATABASE_URL: await createDatabaseFromTemplate(test, 'template0') }
-  const part = (promise: string, run: () => Promise<void>) => test.test(promise, run)
+  const part = (title: string, run: () => Promise<void>) => test.test(title, run)
 
-  await part('serve refuses a database that was never migrated, in one sentence', async () => {
+  await part('serve refuses a database without the schema', async () => {
     const program = place.start({ role: 'serve', environment })
     assert.deepEqual(await program.exited, { code: 1, signal: null })
     assert.match(
@@ -30,17 +30,17 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
     )
   })
 
-  await part('migrate may run from two places at once, and again', async () => {
+  await part('migrate can run twice at the same time, and again', async () => {
     const both = [1, 2].map(() => place.start({ role: 'migrate', environment }))
     for (const program of both) assert.deepEqual(await program.exited, UNIX_SUCCESS)
-    const said = both.map(program => program.stderr()).sort()
-    assert.match(said[0] ?? '', /^Migrated: 0001-ledger-and-deliveries\b.*\n$/)
-    assert.equal(said[1], 'The schema is up to date.\n')
+    const printed = both.map(program => program.stderr()).sort()
+    assert.match(printed[0] ?? '', /^Migrated: 0001-ledger-and-deliveries\b.*\n$/)
+    assert.equal(printed[1], 'The schema is up to date.\n')
   })
 
   const serve = place.start({ role: 'serve', environment })
   const [, url = ''] = await serve.waitForOutput(/^Signalbox serves at (\S+)$/m)
-  await part('200 from /readyz of serve, which has no lanes to tell of', async () => {
+  await part('/readyz of serve returns 200 without circuits', async () => {
     const readyz = await fetch(`${url}/readyz`)
     assert.deepEqual([readyz.status, await readyz.json()], [200, { status: 'ok', failed: [] }])
   })
@@ -48,7 +48,7 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
   const trackers = await provisionTwo(place, { ...environment, SIGNALBOX_PUBLIC_ORIGIN: url })
 
   await part(
-    "provision writes the same members as npm start, readable by the file's owner alone",
+    'provision writes the same members as npm start, readable only by the owner of the file',
     async () => {
       for (const { path, credentials } of trackers) {
         assert.equal(statSync(path).mode & 0o777, 0o600)
@@ -72,16 +72,19 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
     },
   )
 
-  await part('provision does not write over a file, which may hold the only secret', async () => {
-    const [{ path }] = trackers
-    const before = readFileSync(path, 'utf8')
-    const program = place.start({ role: 'provision', arguments: ['--out', path], environment })
-    assert.deepEqual(await program.exited, { code: 1, signal: null })
-    assert.equal(program.stderr(), `${path} already exists: name a new file.\n`)
-    assert.equal(readFileSync(path, 'utf8'), before)
-  })
+  await part(
+    'provision does not overwrite a file, which may hold the only copy of a secret',
+    async () => {
+      const [{ path }] = trackers
+      const before = readFileSync(path, 'utf8')
+      const program = place.start({ role: 'provision', arguments: ['--out', path], environment })
+      assert.deepEqual(await program.exited, { code: 1, signal: null })
+      assert.equal(program.stderr(), `${path} already exists: name a new file.\n`)
+      assert.equal(readFileSync(path, 'utf8'), before)
+    },
+  )
 
-  await part('404 to a tracker that asks for an event of another one', async () => {
+  await part('returns 404 for an event of another tracker', async () => {
     const [ours, theirs] = trackers
     assert.equal(await submit(ours.credentials, 'private'), 202)
     assert.equal((await read(theirs.credentials, 'private')).status, 404)
@@ -112,10 +115,10 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
     for (const worker of workers) assert.deepEqual(await worker.kill('SIGTERM'), UNIX_SUCCESS)
   })
 
-  await part('all joins them and leaves the secrets of their trackers alone', async () => {
+  await part('all joins them and does not write credentials of their trackers', async () => {
     const all = await place.startReady({ environment })
-    assert.match(all.stderr(), /^ {2}store {6}PostgreSQL at DATABASE_URL\n/m)
-    assert.match(all.stderr(), /^ {2}keys {7}not here; make a further tracker /m)
+    assert.match(all.stderr(), /^ {2}store {8}PostgreSQL at DATABASE_URL\n/m)
+    assert.match(all.stderr(), /^ {2}credentials {2}elsewhere; /m)
     assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
     const base_url = `${all.url}/api/v1`
     for (const { credentials } of trackers) {
@@ -124,7 +127,7 @@ it('the roles share a PostgreSQL of somebody else as processes of their own', as
     assert.deepEqual(await all.kill('SIGTERM'), UNIX_SUCCESS)
   })
 
-  await part('serve ends with code 0 and leaves the PostgreSQL alone', async () => {
+  await part('serve exits with 0 and PostgreSQL continues', async () => {
     assert.deepEqual(await serve.kill('SIGTERM'), UNIX_SUCCESS)
     const again = place.start({ role: 'migrate', environment })
     assert.deepEqual(await again.exited, UNIX_SUCCESS)
@@ -149,7 +152,7 @@ async function provisionTwo(
       environment,
     })
     assert.deepEqual(await program.exited, UNIX_SUCCESS)
-    assert.match(program.stderr(), /^Credentials of workspace \d+ are in \S+\.json\n$/)
+    assert.match(program.stderr(), /^The credentials of workspace \d+ are in \S+\.json\n$/)
     const credentials: Credentials = JSON.parse(readFileSync(path, 'utf8'))
     const { tracker_secret, publishable_key, forwarding_secret } = credentials
     for (const key of [tracker_secret, publishable_key, forwarding_secret]) {

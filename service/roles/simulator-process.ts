@@ -8,15 +8,14 @@ const PROGRAM = fileURLToPath(import.meta.resolve('@signalbox/graph-simulator/ma
 
 export interface SimulatorProcess {
   url: string
-  /** Resolves with a sentence when the simulator ends without `stop`. */
+  /** Resolves with a sentence when the simulator exits without `stop`. */
   exited: Promise<string>
   stop(): Promise<void>
 }
 
 /**
- * Starts the bundled Graph API simulator as a program of its own, as it would be across a network.
- * It ends with us, however we end: its standard input closes. When the preferred port is taken, it
- * takes any free one.
+ * Starts the bundled Graph API simulator as a separate process. It exits when this process ends in
+ * any way, since its standard input closes. When the preferred port is taken, it uses any free one.
  */
 export async function startSimulatorProcess(
   preferredPort: number,
@@ -26,7 +25,7 @@ export async function startSimulatorProcess(
     return await spawnSimulator(preferredPort)
   } catch (error) {
     if (preferredPort === 0 || !(error instanceof StartError)) throw error
-    logger.warn({ port: preferredPort }, 'the simulator takes another port; this one is taken')
+    logger.warn({ port: preferredPort }, 'the port for the simulator is taken; it uses another one')
     return spawnSimulator(0)
   }
 }
@@ -38,21 +37,21 @@ async function spawnSimulator(port: number): Promise<SimulatorProcess> {
     detached: true,
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  let complaint = ''
+  let errorOutput = ''
   child.stderr.on('data', chunk => {
-    complaint = `${complaint}${chunk}`.slice(-500)
+    errorOutput = `${errorOutput}${chunk}`.slice(-500)
   })
   let isStopping = false
   const url = await readAddress(child.stdout)
   if (url === null) {
     await ended
-    throw new StartError(`The simulator did not start: ${complaint.trim()}`)
+    throw new StartError(`The simulator did not start: ${errorOutput.trim()}`)
   }
   return {
     url,
     exited: new Promise(resolve => {
       ended.then(() => {
-        if (!isStopping) resolve(`The simulator ended: ${complaint.trim() || 'no reason given'}`)
+        if (!isStopping) resolve(`The simulator exited: ${errorOutput.trim() || 'no error output'}`)
       })
     }),
     stop: async () => {
@@ -63,7 +62,7 @@ async function spawnSimulator(port: number): Promise<SimulatorProcess> {
   }
 }
 
-/** The address that the simulator prints when it is ready; null when it ends before. */
+/** The address that the simulator prints when it is ready; null when it exits before that. */
 async function readAddress(output: NodeJS.ReadableStream): Promise<string | null> {
   for await (const line of createInterface({ input: output })) {
     return (JSON.parse(line) as { listening: string }).listening

@@ -22,7 +22,7 @@ import type { RoleContext } from './role.ts'
 const PLATFORM_MILLISECONDS_MAX = 10_000
 const PARTITION_DAYS_AHEAD = 14
 
-/** Without an address, for a process that sends nothing. */
+/** Without an address: for a process that sends nothing. */
 export function platformsOf(
   { settings, now }: RoleContext,
   platformUrl: string | undefined,
@@ -36,7 +36,7 @@ export function platformsOf(
   })
 }
 
-/** Partitions for the next two weeks: made at every start, and hourly by a job. */
+/** Creates partitions for the next two weeks: at every start, and hourly by a job. */
 export async function preparePartitions(store: Store, { now }: RoleContext): Promise<void> {
   await ensurePartitions(store.database, now(), PARTITION_DAYS_AHEAD)
 }
@@ -44,11 +44,11 @@ export async function preparePartitions(store: Store, { now }: RoleContext): Pro
 export interface DeliveryOptions {
   platforms: PlatformRegistry
   credentialKeys: CredentialKeys
-  /** For counting. */
+  /** For metrics. */
   onMoved: (status: DestinationStatusChange['status']) => void
 }
 
-/** What delivering needs, for a worker and for requests that send at once. */
+/** What delivery needs, for a worker and for requests that send a test purchase immediately. */
 export function createDeliveryContext(
   { settings, logger, now }: RoleContext,
   { database, nodes }: Pick<Store, 'database'> & Partial<Pick<Store, 'nodes'>>,
@@ -63,22 +63,22 @@ export function createDeliveryContext(
     leaseSeconds: settings.deliveryLeaseSeconds,
     now,
     random: Math.random,
-    onDestinationStatusChanged: move => {
-      onMoved(move.status)
-      if (move.status === 'active') logger.info(move, 'a destination works again')
-      else logger.error(move, 'a destination is paused: the platform refuses it')
+    onDestinationStatusChanged: change => {
+      onMoved(change.status)
+      if (change.status === 'active') logger.info(change, 'a destination works again')
+      else logger.error(change, 'a destination is paused: the platform rejects its credential')
     },
   }
 }
 
-/** Starts a worker, and wakes it whenever any process announces new deliveries. */
+/** Starts a worker, and wakes it when a process announces new deliveries. */
 export async function startDelivery(
   context: RoleContext,
   store: Store,
   { registry, ...options }: DeliveryOptions & { registry: MetricsRegistry },
 ): Promise<DeliveryWorker> {
   const { settings, logger } = context
-  const ears = new DeliveryNotifications(context, store)
+  const notifications = new DeliveryNotifications(context, store)
   const meter = registerDeliveryMetrics(registry)
   const worker = startDeliveryWorker({
     context: { ...createDeliveryContext(context, store, options), ...pickMeterCallbacks(meter) },
@@ -89,18 +89,18 @@ export async function startDelivery(
     },
     onError: err => {
       meter.onError()
-      logger.error({ err }, 'delivery stumbled; it goes on')
+      logger.error({ err }, 'the delivery worker failed; it continues')
     },
     onQueuesChecked: meter.onQueuesChecked,
     onCircuitChanged: change => logCircuitChange(context, change),
-    onPoll: () => ears.listen(() => worker.wake()),
+    onPoll: () => notifications.listen(() => worker.wake()),
   })
   registerWorkerMetrics(registry, worker, settings.deliveryRequestsMax)
   return {
     ...worker,
     stop: async () => {
       await worker.stop()
-      await ears.close()
+      await notifications.close()
     },
   }
 }
@@ -109,33 +109,33 @@ function pickMeterCallbacks({ onClaimed, onSettled, onSettleRetry }: DeliveryMet
   return { onClaimed, onSettled, onSettleRetry }
 }
 
-/** Which platform is away, and since when: the figures name no destination. */
+/** Names the destination, which the metrics do not. */
 function logCircuitChange({ logger }: RoleContext, { state, ...destination }: CircuitChange): void {
   if (state === 'closed')
     logger.info(destination, 'a circuit is closed: the platform answers again')
   else logger.warn(destination, 'a circuit is open: the platform cannot be reached')
 }
 
-/** The listening connection, made again at the next poll after it broke. */
+/** The listening connection, which is opened again at the next poll after it failed. */
 class DeliveryNotifications {
   readonly #context: RoleContext
   readonly #store: Store
-  #notices: NotificationListener | null = null
+  #listener: NotificationListener | null = null
 
   constructor(context: RoleContext, store: Store) {
     this.#context = context
     this.#store = store
   }
 
-  async listen(onNotice: () => void): Promise<void> {
-    if (this.#notices) return
+  async listen(onNotification: () => void): Promise<void> {
+    if (this.#listener) return
     try {
-      this.#notices = await listenForNotifications({
+      this.#listener = await listenForNotifications({
         connectionString: this.#store.connectionString,
         channel: DELIVERY_CHANNEL,
-        onNotification: onNotice,
+        onNotification,
         onLost: () => {
-          this.#notices = null
+          this.#listener = null
         },
       })
     } catch (err) {
@@ -144,6 +144,6 @@ class DeliveryNotifications {
   }
 
   async close(): Promise<void> {
-    await this.#notices?.close()
+    await this.#listener?.close()
   }
 }

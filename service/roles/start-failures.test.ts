@@ -4,191 +4,144 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { runCommand } from '../../testing/fixtures/command-line.ts'
+import { createDataFolder } from '../../testing/fixtures/data-folder.ts'
 import { createDatabaseFromTemplate, databaseUrl } from '../../testing/fixtures/database.ts'
-import { createInstallation, type StartOptions } from '../../testing/fixtures/program.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
 
-interface Refusal extends StartOptions {
-  sentence: string | RegExp
+interface Refusal {
+  line: string
+  environment?: Record<string, string>
+  message: string | RegExp
 }
 
-const ROLES =
-  'all, serve, deliver, migrate, provision, credential, key, client, people, report, audit, ' +
+const COMMANDS =
+  'all, serve, deliver, migrate, provision, credential, key, people, client, report, audit, ' +
   'campaigns'
-const PROVISION_USAGE =
-  'Usage: npm run provision -- --out FILE [--name WORKSPACE] [--owner ADDRESS] ' +
-  '[--origin ORIGIN]... [--dataset DIGITS --token-from FILE|-]\n'
+const NO_STORE = /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.$/
 
 const REFUSALS: Record<string, Refusal> = {
-  'a role that does not exist': {
-    role: 'server',
-    sentence: `There is no role server; use one of ${ROLES}.\n`,
+  'an unknown command': {
+    line: 'server',
+    message: `There is no command server; use one of ${COMMANDS}.`,
   },
-  'a role named like a member that every object has': {
-    role: 'constructor',
-    sentence: `There is no role constructor; use one of ${ROLES}.\n`,
+  'a command named like a member of every object': {
+    line: 'constructor',
+    message: `There is no command constructor; use one of ${COMMANDS}.`,
   },
-  'an argument that nobody would read': {
-    role: 'all',
-    arguments: ['--port=80'],
-    sentence:
-      'The role all takes no arguments, not --port=80: settings are environment variables, ' +
-      'such as PORT=8080.\n',
+  'an unknown option': {
+    line: 'all --port=80',
+    message:
+      'all takes no arguments, not --port=80: settings are environment variables, such as ' +
+      'PORT=8080.',
   },
-  'an argument of a role that runs once': {
-    role: 'migrate',
-    arguments: ['down'],
-    sentence: /^The role migrate takes no arguments, not down: [^\n]+\n$/,
+  'an unknown argument': {
+    line: 'migrate down',
+    message: /^migrate takes no arguments, not down: /,
   },
-  'a wrong setting': {
+  'an unknown subcommand': {
+    line: 'key show',
+    message: 'There is no command show of key; use one of list, issue, revoke.',
+  },
+  'an unknown option of a subcommand': {
+    line: 'key list --tracker 1 --all',
+    message: 'key list takes --tracker <id>, not --all.',
+  },
+  'an invalid setting': {
+    line: 'all',
     environment: { PORT: 'http' },
-    sentence: 'PORT must be a whole number from 0 to 65535, not "http".\n',
+    message: 'PORT must be a whole number from 0 to 65535, not "http".',
   },
-  'a proxy that is no address': {
+  'a proxy that is not an address': {
+    line: 'all',
     environment: { SIGNALBOX_TRUSTED_PROXIES: 'proxy.internal' },
-    sentence:
+    message:
       'SIGNALBOX_TRUSTED_PROXIES must be addresses or ranges such as 10.0.0.0/8, 192.0.2.7, ' +
-      'not "proxy.internal".\n',
+      'not "proxy.internal".',
   },
-  'a worker that does not know where to deliver': {
-    role: 'deliver',
-    sentence:
-      'Set SIGNALBOX_PLATFORM_URL for the role deliver (Meta: https://graph.facebook.com).\n',
+  'deliver without a platform': {
+    line: 'deliver',
+    message:
+      'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
+      'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
   },
-  'a service without a store to join': {
-    role: 'serve',
-    sentence: /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.\n$/,
-  },
-  'a tracker without a store to keep it': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/credentials.json'],
-    sentence: /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.\n$/,
-  },
-  'a tracker without a file for its secret': {
-    role: 'provision',
-    arguments: ['--name', 'Shop'],
-    sentence: PROVISION_USAGE,
-  },
-  'a dataset without its token': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/credentials.json', '--dataset', '123'],
-    sentence: PROVISION_USAGE,
-  },
-  'a token without its dataset': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/credentials.json', '--token-from', '-'],
-    sentence: PROVISION_USAGE,
-  },
-  'a token file that is not there, before anything is made': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/x.json', '--dataset', '123', '--token-from', '/nowhere/token'],
-    sentence: 'The token cannot be read from /nowhere/token (ENOENT).\n',
+  'serve without a store': { line: 'serve', message: NO_STORE },
+  'provision without a store': { line: 'provision --out /nowhere/x.json', message: NO_STORE },
+  'credential without a store': { line: 'credential list', message: NO_STORE },
+  'a token file that does not exist, before anything is created': {
+    line: 'provision --out /nowhere/x.json --dataset 123 --token-from /nowhere/token',
+    message: 'The token cannot be read from /nowhere/token (ENOENT).',
   },
   'a token among the arguments': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/x.json', '--dataset', '123', '--token=hidden'],
-    sentence: /^A token is never an argument, because [^\n]+: put it into a file, [^\n]+\.\n$/,
-  },
-  'an origin that no browser sends, before anything is made': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/x.json', '--origin', 'https://shop.example/cart'],
-    sentence: /^--origin takes what browsers send, such as [^\n]+, not https:\S+\.\n$/,
-  },
-  'a people command that says nothing of whom': {
-    role: 'people',
-    arguments: ['disable'],
-    sentence: 'Usage: npm run people -- disable|enable --address ADDRESS | --workspace ID\n',
+    line: 'provision --out /nowhere/x.json --dataset 123 --token=hidden',
+    message: /^Do not pass a token as an argument, because [^\n]+: put it into a file, [^\n]+\.$/,
   },
   'half of a social client': {
+    line: 'all',
     environment: { SIGNALBOX_GOOGLE_CLIENT_ID: 'id' },
-    sentence: 'Set SIGNALBOX_GOOGLE_CLIENT_ID and SIGNALBOX_GOOGLE_CLIENT_SECRET, both or none.\n',
+    message: 'Set both SIGNALBOX_GOOGLE_CLIENT_ID and SIGNALBOX_GOOGLE_CLIENT_SECRET, or neither.',
   },
-  'a mail server that is none, without showing its password': {
+  'an invalid mail server, without its password': {
+    line: 'all',
     environment: { SIGNALBOX_MAIL_URL: 'https://user:hidden@mail.example' },
-    sentence:
+    message:
       'SIGNALBOX_MAIL_URL must be an smtp:// or smtps:// address such as ' +
-      'smtps://user:password@mail.example.\n',
+      'smtps://user:password@mail.example.',
   },
-  'an owner that is no address, before anything is made': {
-    role: 'provision',
-    arguments: ['--out', '/nowhere/x.json', '--owner', 'Ada'],
-    sentence: PROVISION_USAGE,
-  },
-  'a key command that does not exist': {
-    role: 'key',
-    arguments: ['show'],
-    sentence: /^Usage: npm run key -- list --tracker ID \| issue [^\n]+\n$/,
-  },
-  'an audit command that does not exist': {
-    role: 'audit',
-    arguments: ['show'],
-    sentence:
-      'Usage: npm run audit -- verify [--workspace ID] [--head FILE] | ' +
-      'export --workspace ID [--out FILE] | sign --workspace ID\n',
-  },
-  'a campaigns command that does not exist': {
-    role: 'campaigns',
-    arguments: ['show', '--account', '1'],
-    sentence: /^Usage: npm run campaigns -- list --account ID \| set [^\n]+\n$/,
-  },
-  'a credential command that does not exist': {
-    role: 'credential',
-    arguments: ['show'],
-    sentence:
-      'Usage: npm run credential -- list | reseal | ' +
-      'set --destination ID [--tracker ID] [--dataset DIGITS] --from FILE|-\n',
-  },
-  'a credential without a store': {
-    role: 'credential',
-    arguments: ['list'],
-    sentence: /^No PostgreSQL runs on \S+: start "npm start" first, or set DATABASE_URL\.\n$/,
-  },
-  'a store that nobody serves, without showing the password': {
-    role: 'serve',
+  'a store that does not run, without its password': {
+    line: 'serve',
     environment: { DATABASE_URL: 'postgres://jane:hidden@127.0.0.1:9/signalbox' },
-    sentence: 'No PostgreSQL listens where DATABASE_URL points, at 127.0.0.1:9 (ECONNREFUSED).\n',
+    message: 'No PostgreSQL listens where DATABASE_URL points, at 127.0.0.1:9 (ECONNREFUSED).',
   },
 }
 
 describe('a start that cannot succeed', { concurrency: true }, () => {
-  it('what cannot start says why in one sentence, ends with code 1 and leaves nothing', async test => {
-    const place = createInstallation(test)
-    const refusals = Object.entries(REFUSALS).map(async ([what, { sentence, ...options }]) => {
-      const program = place.start(options)
-      assert.deepEqual(await program.exited, { code: 1, signal: null }, what)
-      if (typeof sentence === 'string') assert.equal(program.stderr(), sentence, what)
-      else assert.match(program.stderr(), sentence, what)
+  for (const [title, { line, environment, message }] of Object.entries(REFUSALS)) {
+    it(`explains in one sentence and leaves nothing behind: ${title}`, async test => {
+      const { dataFolder } = createDataFolder(test)
+      const { code, stdout, stderr } = await runCommand(line.split(' '), {
+        environment: {
+          SIGNALBOX_DATA_DIR: dataFolder,
+          SIGNALBOX_HTTP_WORKERS: '0',
+          ...environment,
+        },
+      })
+      assert.deepEqual([code, stdout], [1, ''])
+      if (typeof message === 'string') assert.equal(stderr, `${message}\n`)
+      else assert.match(stderr.slice(0, -1), message)
+      assert.equal(existsSync(dataFolder), false)
     })
-    await Promise.all(refusals)
-    assert.equal(existsSync(place.dataFolder), false)
+  }
+
+  it('exits with 1 and prints the sentence to standard error', async test => {
+    const program = createInstallation(test).start({ role: 'deliver' })
+    assert.deepEqual(await program.exited, { code: 1, signal: null })
+    assert.match(program.stderr(), /^Set SIGNALBOX_PLATFORM_URL for deliver: [^\n]+\.\n$/)
+    assert.equal(program.stdout(), '')
   })
 
-  it('a store that refuses us is told apart from one that is not there', async test => {
-    const place = createInstallation(test)
+  it('tells a store that refuses the login from one that has no such database', async test => {
     const known = await createDatabaseFromTemplate(test, 'template0')
     const wrongPassword = new URL(known)
     wrongPassword.password = 'hidden'
     const server = `at 127.0.0.1:${wrongPassword.port}`
-    const stranger = place.start({
-      role: 'serve',
-      environment: { DATABASE_URL: wrongPassword.href },
-    })
-    const lost = place.start({
-      role: 'serve',
-      environment: { DATABASE_URL: databaseUrl('nowhere') },
-    })
-    assert.deepEqual(await stranger.exited, { code: 1, signal: null })
+    const serve = async (url: string) => {
+      const environment = { DATABASE_URL: url, SIGNALBOX_HTTP_WORKERS: '0' }
+      const { code, stderr } = await runCommand(['serve'], { environment })
+      assert.equal(code, 1)
+      return stderr
+    }
     assert.equal(
-      stranger.stderr(),
+      await serve(wrongPassword.href),
       `The user or the password in DATABASE_URL is refused by the PostgreSQL ${server} (28P01).\n`,
     )
-    assert.deepEqual(await lost.exited, { code: 1, signal: null })
     assert.equal(
-      lost.stderr(),
+      await serve(databaseUrl('nowhere')),
       `The database in DATABASE_URL does not exist in the PostgreSQL ${server} (3D000).\n`,
     )
   })
 
-  it('a port that is taken ends the start, and the store that was started for it', async test => {
+  it('ends the store that it started when the port is taken', async test => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0 })
     test.after(() => other.close())
     await once(other, 'listening')
@@ -205,7 +158,7 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     assert.equal(existsSync(join(place.dataFolder, 'credentials.json')), false)
   })
 
-  it('a port for the metrics that was asked for and is taken ends the start as well', async test => {
+  it('refuses a configured metrics port that is taken', async test => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0 })
     test.after(() => other.close())
     await once(other, 'listening')
@@ -222,7 +175,7 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     assert.equal(place.postgresProcessId(), null)
   })
 
-  it('a key file that was cut short is refused, not replaced', async test => {
+  it('refuses a truncated key file and does not replace it', async test => {
     const place = createInstallation(test)
     const path = join(place.dataFolder, 'credential-key')
     mkdirSync(place.dataFolder, { mode: 0o755 })

@@ -24,12 +24,13 @@ import type { RoleContext } from './role.ts'
 
 export interface HttpService {
   origin: string
-  markReady(): void
-  /** Answers what was asked and commits what was accepted; a client that stalls is cut off. */
+  /** Resolves when `/readyz` answers 200. */
+  markReady(): Promise<void>
+  /** Answers open requests and commits accepted events; stalled clients are disconnected. */
   close(): Promise<void>
 }
 
-/** A body has at most 64 KiB, so one that takes longer is not coming. */
+/** A body has at most 64 KiB, so one that takes longer will not arrive. */
 const DRAIN_TIMEOUT_MILLISECONDS = 5_000
 
 export interface HttpOptions {
@@ -41,11 +42,11 @@ export interface HttpOptions {
   credentialKeys: CredentialKeys
   onPlanned: () => void
   registry: MetricsRegistry
-  /** Left out where this process delivers nothing. */
+  /** The state of the circuits; left out where this process delivers nothing. */
   circuits?: () => CircuitCounts | Promise<CircuitCounts>
   /** Other threads of this process listen on the same port. */
   reusePort?: boolean
-  /** What they have in common. */
+  /** Memory that they share. */
   shared?: NonNullable<ServerOptions['shared']>
 }
 
@@ -81,22 +82,22 @@ export async function startHttp(
   registerCommitQueueMetrics(registry, server.commitQueue, settings.ingestQueueMax)
   registerCommitFailureMetrics(registry, server.commitHealth)
   const { host } = settings
+  const address = { host, port: settings.port, reusePort }
   try {
-    const place = { host, port: settings.port, reusePort }
-    await server.app.listen(place)
+    await server.app.listen(address)
   } catch (cause) {
-    const place = { host, port: settings.port, variables: { host: 'HOST', port: 'PORT' } } as const
-    throw createListenError(cause, place)
+    const variables = { host: 'HOST', port: 'PORT' } as const
+    throw createListenError(cause, { host, port: settings.port, variables })
   }
   const { port } = server.app.server.address() as AddressInfo
   origin ||= `http://${formatUrlHost(host)}:${port}`
   const close = async () => {
-    const impatience = AbortSignal.timeout(DRAIN_TIMEOUT_MILLISECONDS)
-    impatience.addEventListener('abort', () => server.app.server.closeAllConnections())
+    const timeout = AbortSignal.timeout(DRAIN_TIMEOUT_MILLISECONDS)
+    timeout.addEventListener('abort', () => server.app.server.closeAllConnections())
     await server.close()
     await mails.drain()
   }
-  return { origin, markReady: server.markReady, close }
+  return { origin, markReady: async () => server.markReady(), close }
 }
 
 function pickLimits(settings: Settings): ServerOptions['limits'] {
@@ -130,20 +131,18 @@ function socialClients(settings: Settings): ServerOptions['social'] {
   }
 }
 
-/**
- * Mails to people: by the mail server of the settings, or into a folder, which the log then says.
- */
-export function createEmailQueue({ settings, logger, now }: RoleContext): MailQueue {
+/** Sends emails through the mail server of the settings; without one, writes them to a folder. */
+function createEmailQueue({ settings, logger, now }: RoleContext): MailQueue {
   const { mailUrl, mailFrom, dataDirectory } = settings
-  const onFailure = (code: string) => logger.error({ code }, 'a mail was not sent')
+  const onFailure = (code: string) => logger.error({ code }, 'an email was not sent')
   if (mailUrl !== undefined) {
     return new MailQueue({
       transport: createSmtpTransport({ url: mailUrl, from: mailFrom }),
       onFailure,
     })
   }
-  const folder = outboxFolder(dataDirectory)
-  const intoFolder = createOutboxTransport(folder, now)
-  logger.info({ folder }, 'there is no mail server: mails are written into a folder')
-  return new MailQueue({ transport: intoFolder, onFailure })
+  return new MailQueue({
+    transport: createOutboxTransport(outboxFolder(dataDirectory), now),
+    onFailure,
+  })
 }

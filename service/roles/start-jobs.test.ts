@@ -28,7 +28,7 @@ function logged(program: TestProgram, sentence: string): Record<string, unknown>
   return lines.map(line => JSON.parse(line)).filter(({ msg }) => msg === sentence)
 }
 
-it('deliver does each of its jobs, and says so in the log and the store', async test => {
+it('deliver runs every job, and records each run in the log and the store', async test => {
   const { database, start } = await deliverOn(test, { LOG_LEVEL: 'debug' })
   const program = await start()
   const periodic = [
@@ -46,9 +46,9 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
   await enqueueJob(database, 'refresh-report', day)
   await eventually(
     'all are done',
-    () => logged(program, 'a job is done').length === periodic.length + 1,
+    () => logged(program, 'a job succeeded').length === periodic.length + 1,
   )
-  const done = logged(program, 'a job is done').map(({ task }) => task)
+  const done = logged(program, 'a job succeeded').map(({ task }) => task)
   assert.deepEqual(done.toSorted(), [...periodic, 'refresh-report'].toSorted())
   await eventually('nothing is left', async () => {
     const { counts } = await readJobStatistics(database, periodic)
@@ -57,10 +57,10 @@ it('deliver does each of its jobs, and says so in the log and the store', async 
   const { successAgeSeconds } = await readJobStatistics(database, periodic)
   assert.deepEqual([...successAgeSeconds.keys()].sort(), periodic.toSorted())
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
-  assert.equal(logged(program, 'the jobs stumbled; they go on').length, 0)
+  assert.equal(logged(program, 'the job worker failed; it continues').length, 0)
 })
 
-it('a log that was changed is an error in the log of the program, and no failed job', async test => {
+it('logs an error for a changed audit log without failing the job', async test => {
   const { database, start } = await deliverOn(test)
   const workspaceId = await insertWorkspace(database, { name: 'Shop', createdAt: new Date() })
   await database.pool.query('insert into audit_heads values ($1, 7, $2, $2)', [
@@ -75,15 +75,15 @@ it('a log that was changed is an error in the log of the program, and no failed 
   assert.deepEqual([level, workspace, sequence], ['error', workspaceId, 1])
   assert.match(String(finding), /^The head of the log is not signed by a key of this installation/)
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
-  assert.equal(logged(program, 'a job failed; it is tried again').length, 0)
+  assert.equal(logged(program, 'a job failed; it is retried').length, 0)
 })
 
-it('a job that fails is logged with its name and without its payload', async test => {
+it('logs a failed job with its name and without its payload', async test => {
   const { database, start } = await deliverOn(test)
   const program = await start()
   await database.pool.query('alter table send_attempts rename to send_attempts_away')
   await enqueueJob(database, 'expire-attempts', { note: 'nobody-should-read-this' })
-  const failures = () => logged(program, 'a job failed; it is tried again')
+  const failures = () => logged(program, 'a job failed; it is retried')
   await eventually('it failed', () => failures().length === 1)
   assert.equal(failures()[0]?.task, 'expire-attempts')
   assert.doesNotMatch(program.stdout(), /nobody-should-read-this/)

@@ -13,16 +13,18 @@ import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 import { preparePartitions } from './start-delivery.ts'
 
-/** Jobs that one process works on at once. Two, so that a long one does not hold up the others. */
+/**
+ * Jobs that one process runs at the same time. Two, so that a long one does not block the others.
+ */
 const CONCURRENCY = 2
-/** One that listens, and one for each job that is taken up or settled. */
+/** One that listens, and one for each job that is claimed or completed. */
 const CONNECTIONS_MAX = 1 + CONCURRENCY
 
 export interface RunningJobs {
   stop(): Promise<void>
 }
 
-/** Works on the jobs, unless SIGNALBOX_JOBS is off. They read and write with the role's store. */
+/** Runs the jobs, unless SIGNALBOX_JOBS is off. They use the database pool of the role. */
 export function startJobs(
   context: RoleContext,
   store: Store,
@@ -48,7 +50,7 @@ export function startJobs(
     connectionString: store.connectionString,
     connectionsMax: CONNECTIONS_MAX,
     applicationName: 'signalbox jobs',
-    onIdleError: err => logger.warn({ err }, 'a connection of the jobs broke'),
+    onIdleError: err => logger.warn({ err }, 'a database connection of the jobs failed'),
   })
   const worker = startJobWorker({
     database,
@@ -57,7 +59,7 @@ export function startJobs(
     concurrency: CONCURRENCY,
     onError: err => {
       meter.onError()
-      logger.error({ err }, 'the jobs stumbled; they go on')
+      logger.error({ err }, 'the job worker failed; it continues')
     },
     onDone: run => {
       meter.onDone(run)
@@ -85,26 +87,26 @@ function createAlertHandler({ logger }: RoleContext, registry: MetricsRegistry) 
 
 function createAuditHandlers({
   logger,
-}: RoleContext): Pick<JobDependencies, 'onBrokenLog' | 'onForgottenHeads'> {
+}: RoleContext): Pick<JobDependencies, 'onTamperedLog' | 'onCheckpointError'> {
   return {
-    onBrokenLog: ({ workspaceId, broken_at: sequence, finding }) =>
+    onTamperedLog: ({ workspaceId, broken_at: sequence, finding }) =>
       logger.error({ workspace: workspaceId, sequence, finding }, 'an audit log was changed'),
-    onForgottenHeads: err =>
-      logger.warn({ err }, 'where the audit logs end was not remembered beside the store'),
+    onCheckpointError: err =>
+      logger.warn({ err }, 'the heads of the audit logs were not written to the data folder'),
   }
 }
 
-/** Never with its payload. */
+/** Without the payload, which may hold personal data. */
 function logJobRun({ logger }: RoleContext, { name, outcome, seconds, error: err }: JobRun): void {
   switch (outcome) {
     case 'succeeded':
-      logger.debug({ task: name, seconds }, 'a job is done')
+      logger.debug({ task: name, seconds }, 'a job succeeded')
       break
     case 'failed':
-      logger.error({ task: name, seconds, err }, 'a job failed; it is tried again')
+      logger.error({ task: name, seconds, err }, 'a job failed; it is retried')
       break
     case 'interrupted':
-      logger.info({ task: name, seconds }, 'a job is left for later: the process ends')
+      logger.info({ task: name, seconds }, 'a job is postponed: the process shuts down')
       break
   }
 }

@@ -12,7 +12,7 @@ import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 
 /** Where the start-up summary says that the figures are. */
 function metricsUrl(program: ReadyProgram): string {
-  return /^ {2}metrics {4}(\S+)$/m.exec(program.stderr())?.[1] ?? ''
+  return /^ {2}metrics {6}(\S+)$/m.exec(program.stderr())?.[1] ?? ''
 }
 
 /** What `/metrics` shows now: each series with its value. */
@@ -41,7 +41,7 @@ async function portBelowATakenOne(test: TestContext): Promise<number> {
   }
 }
 
-it('the figures of npm start follow an event from its request to the platform', async test => {
+it('the metrics of npm start follow an event from its request to the platform', async test => {
   const place = createInstallation(test)
   const program = await place.startReady()
   const { base_url, tracker_secret } = place.credentials()
@@ -84,11 +84,11 @@ it('the figures of npm start follow an event from its request to the platform', 
   })
 })
 
-it('a port beside the service that is taken is no reason not to start', async test => {
+it('starts although the default port of the metrics is taken', async test => {
   const place = createInstallation(test)
   const port = await portBelowATakenOne(test)
   const program = await place.startReady({ environment: { PORT: String(port) } })
   assert.notEqual(new URL(metricsUrl(program)).port, String(port + 2))
   assert.equal((await scrape(metricsUrl(program))).get('signalbox_store_up'), 1)
-  assert.match(program.stdout(), /the metrics take another port; this one is taken/)
+  assert.match(program.stdout(), /the port for the metrics is taken; they use another one/)
 })

@@ -25,10 +25,10 @@ import type { Store } from './open-store.ts'
 import type { RoleContext } from './role.ts'
 
 export interface RunningMetrics {
-  /** Where the parts of the process register what they count. */
+  /** The modules of the process register their metrics here. */
   registry: MetricsRegistry
   url: string
-  /** Adds what other threads of this process count to the page. */
+  /** Adds the metrics of other threads of this process to the page. */
   addWorkerSnapshots(snapshots: () => Promise<MetricsSnapshot[]>): void
   close(): Promise<void>
 }
@@ -36,8 +36,8 @@ export interface RunningMetrics {
 const PORT_MAX = 65_535
 
 /**
- * Starts to answer scrapes, with the figures of the process and of the store; each part that
- * starts later adds its own. Throws a StartError when the address cannot be had.
+ * Starts the metrics server with the metrics of the process and of the store; modules that start
+ * later add their own. Throws a StartError when it cannot listen.
  */
 export async function startMetrics(
   context: RoleContext,
@@ -78,11 +78,11 @@ async function listen(
     if (!isTaken || settings.metricsPort > 0 || port === 0)
       throw toListenError(cause, settings, port)
   }
-  logger.warn({ port }, 'the metrics take another port; this one is taken')
+  logger.warn({ port }, 'the port for the metrics is taken; they use another one')
   return startMetricsServer({ host, port: 0, page })
 }
 
-/** Two above the service, since the simulator is one above it. 0 takes any free one. */
+/** Two above the HTTP port, since the simulator is one above it. 0 takes any free port. */
 function chooseDefaultPort({ port }: Settings): number {
   return port === 0 || port + 2 > PORT_MAX ? 0 : port + 2
 }

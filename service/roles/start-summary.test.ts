@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { formatStartSummary, type StartSummary } from './start-summary.ts'
 
-const FACTS: StartSummary = {
+const SUMMARY: StartSummary = {
   origin: 'http://127.0.0.1:8080',
   store: 'PostgreSQL at DATABASE_URL',
   platform: 'simulator at http://127.0.0.1:8081',
   metricsUrl: 'http://127.0.0.1:8082/metrics',
+  outboxFolder: '/srv/outbox',
   credentialsPath: '/srv/credentials.json',
   at: new Date('2026-11-21T12:00:00Z'),
   given: [
@@ -15,29 +16,43 @@ const FACTS: StartSummary = {
   ],
 }
 
-it('the settings that were given are named, secrets only as set', () => {
-  const text = formatStartSummary(FACTS)
-  assert.ok(text.includes('settings   PORT=8080 DATABASE_URL=(set)\n'))
+it('shows where to sign in, where the password is, and where emails go', () => {
+  const text = formatStartSummary(SUMMARY)
+  assert.match(text, /^Signalbox is ready at http:\/\/127\.0\.0\.1:8080\n/)
+  assert.match(text, /^ {2}sign in {6}http:\/\/127\.0\.0\.1:8080\/sign-in$/m)
+  assert.match(text, /^ {2}credentials {2}\/srv\/credentials\.json$/m)
+  assert.match(
+    text,
+    /^Sign in as the owner with owner_email and owner_password of the credentials/m,
+  )
+  assert.match(text, /^ {2}emails {7}written to \/srv\/outbox$/m)
+  const sent = formatStartSummary({ ...SUMMARY, outboxFolder: null })
+  assert.match(sent, /^ {2}emails {7}sent by SIGNALBOX_MAIL_URL$/m)
 })
 
-it('without given settings there is no line about them', () => {
-  assert.ok(!formatStartSummary({ ...FACTS, given: [] }).includes('settings'))
+it('names the given settings, and of a secret only that it is set', () => {
+  const text = formatStartSummary(SUMMARY)
+  assert.ok(text.includes('settings     PORT=8080 DATABASE_URL=(set)\n'))
 })
 
-it('the first purchase was consented to before it is sent', () => {
-  const text = formatStartSummary(FACTS)
+it('has no line about settings when none is given', () => {
+  assert.ok(!formatStartSummary({ ...SUMMARY, given: [] }).includes('settings '))
+})
+
+it('the example purchase has its consent before it is sent', () => {
+  const text = formatStartSummary(SUMMARY)
   const [, body = ''] = /-d '(.*)'\n/.exec(text) ?? []
   const { consent } = JSON.parse(body)
   assert.deepEqual(consent, { advertising: 'granted', captured_at: '2026-11-21T12:00:00.000Z' })
 })
 
-it('a path is quoted for a shell, with whatever is in it', () => {
-  const text = formatStartSummary({ ...FACTS, credentialsPath: "/a b/$HOME/jane's.json" })
+it('quotes a path for a shell', () => {
+  const text = formatStartSummary({ ...SUMMARY, credentialsPath: "/a b/$HOME/jane's.json" })
   assert.ok(text.includes(`p' '/a b/$HOME/jane'\\''s.json')"`))
 })
 
-it('without keys of this store there is no command that would need them', () => {
-  const text = formatStartSummary({ ...FACTS, credentialsPath: null })
-  assert.ok(text.includes('keys       not here; make a further tracker by "npm run provision'))
+it('prints no example requests without a credentials file', () => {
+  const text = formatStartSummary({ ...SUMMARY, credentialsPath: null })
+  assert.ok(text.includes('credentials  elsewhere; "npm run provision'))
   assert.ok(!text.includes('curl'))
 })

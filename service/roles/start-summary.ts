@@ -5,36 +5,46 @@ export interface StartSummary {
   store: string
   platform: string
   metricsUrl: string
-  /** Null when the store has trackers whose secrets are kept elsewhere. */
+  /** Null where a mail server sends emails. */
+  outboxFolder: string | null
+  /** Null when the store has trackers whose secrets are stored elsewhere. */
   credentialsPath: string | null
-  /** When the service was ready, as the first purchase's moment of consent. */
+  /** The consent time of the example purchase. */
   at: Date
   given: readonly GivenVariable[]
 }
 
-/** What a person wants to know once the service runs. Secrets are shown only as "set". */
-export function formatStartSummary(facts: StartSummary): string {
-  const { credentialsPath } = facts
+/** The banner of a service that is ready. Of a secret it shows only that it is set. */
+export function formatStartSummary(summary: StartSummary): string {
+  const { origin, credentialsPath, outboxFolder, given } = summary
+  const emails = outboxFolder ? `written to ${outboxFolder}` : 'sent by SIGNALBOX_MAIL_URL'
   const lines = [
-    `Signalbox is ready at ${facts.origin}`,
+    `Signalbox is ready at ${origin}`,
     '',
-    `  store      ${facts.store}`,
-    `  platform   ${facts.platform}`,
-    `  metrics    ${facts.metricsUrl}`,
-    `  keys       ${credentialsPath ?? NO_CREDENTIALS}`,
-    ...(facts.given.length > 0 ? [`  settings   ${formatSettings(facts)}`] : []),
-    ...(credentialsPath === null ? [] : ['', ...formatExampleRequests(facts, credentialsPath)]),
+    `  sign in      ${origin}/sign-in`,
+    `  credentials  ${credentialsPath ?? NO_CREDENTIALS}`,
+    `  store        ${summary.store}`,
+    `  platform     ${summary.platform}`,
+    `  metrics      ${summary.metricsUrl}`,
+    `  emails       ${emails}`,
   ]
+  if (given.length > 0) lines.push(`  settings     ${formatSettings(given)}`)
+  if (credentialsPath !== null) {
+    lines.push('', OWNER_HINT, '', ...formatExampleRequests(summary, credentialsPath))
+  }
   return `${lines.join('\n')}\n`
 }
 
-const NO_CREDENTIALS = 'not here; make a further tracker by "npm run provision -- --out FILE"'
+const NO_CREDENTIALS = 'elsewhere; "npm run provision -- --out FILE" creates another tracker'
 
-function formatSettings({ given }: StartSummary): string {
+const OWNER_HINT =
+  'Sign in as the owner with owner_email and owner_password of the credentials file.'
+
+function formatSettings(given: readonly GivenVariable[]): string {
   return given.map(({ variable, value }) => `${variable}=${value ?? '(set)'}`).join(' ')
 }
 
-/** Copy and paste: the secret is read from the file, so it never stands in a shell's history. */
+/** To copy and paste: the secret is read from the file, so the shell's history does not show it. */
 function formatExampleRequests({ origin, at }: StartSummary, credentialsPath: string): string[] {
   return [
     'Send a first purchase:',
@@ -44,7 +54,7 @@ function formatExampleRequests({ origin, at }: StartSummary, credentialsPath: st
     `    -H 'Content-Type: application/json' \\`,
     `    -d ${quoteForShell(JSON.stringify(buildExamplePurchase(at)))}`,
     '',
-    'and ask what became of it:',
+    'Then read its deliveries:',
     '',
     `  curl -s ${quoteForShell(`${origin}/api/v1/events/order-1001`)} \\`,
     `    -H "Authorization: Bearer $(${formatSecretCommand(credentialsPath)})"`,
@@ -62,12 +72,12 @@ function buildExamplePurchase(at: Date) {
   }
 }
 
-/** sed is everywhere; jq is not. */
+/** sed is installed everywhere; jq is not. */
 function formatSecretCommand(path: string): string {
   return `sed -n 's/.*"tracker_secret": "\\(.*\\)".*/\\1/p' ${quoteForShell(path)}`
 }
 
-/** Quoted for a shell, whatever is in it: a folder's name may hold spaces, `$` or a quote. */
+/** A folder name may contain spaces, `$` or a quote. */
 function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -8,3 +8,10 @@ export function generateUuidV7(at: Date): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** In either case; ours are stored in lower case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { runCommand } from '../../testing/fixtures/command-line.ts'
+import { createInstallation } from '../../testing/fixtures/program.ts'
+
+// The help does not need valid settings.
+const environment = { PORT: 'http' }
+
+it('prints the commands for --help and exits with 0, whatever the settings are', async () => {
+  for (const list of [['--help'], ['-h'], ['help']]) {
+    const { code, stdout, stderr } = await runCommand(list, { environment })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^Usage: signalbox-server \[options\] \[command\]\n/)
+    for (const name of ['all', 'serve', 'deliver', 'migrate', 'provision', 'key', 'people']) {
+      assert.match(stdout, new RegExp(`^  ${name}\\b.* \\w+`, 'm'))
+    }
+    assert.match(stdout, /Settings are environment variables/)
+  }
+})
+
+it('prints the help to standard error without a command, and exits with 1', async () => {
+  const { code, stdout, stderr } = await runCommand([], { environment })
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^Usage: signalbox-server /)
+})
+
+it('prints the options of a command', async () => {
+  for (const list of [
+    ['key', 'issue', '--help'],
+    ['key', 'help', 'issue'],
+  ]) {
+    const { code, stdout } = await runCommand(list, { environment })
+    assert.equal(code, 0)
+    assert.match(stdout, /^Usage: signalbox-server key issue \[options\]\n/)
+    assert.match(stdout, /--kind <kind> +publishable, forwarding or secret/)
+  }
+  const { stdout } = await runCommand(['help', 'people'], { environment })
+  assert.match(stdout, /disable \[options\] \[address\]/)
+})
+
+it('is the program that npm installs as signalbox-server', async test => {
+  const program = createInstallation(test).start({ role: '--help', environment })
+  assert.deepEqual(await program.exited, { code: 0, signal: null })
+  assert.match(program.stdout(), /^Usage: signalbox-server /)
+  assert.equal(program.stderr(), '')
+})

@@ -1,0 +1,70 @@
+import { normalizeOriginPattern, ORIGINS_MAX } from '../access/origin-pattern.ts'
+import type { TargetConfig } from '../platforms/platform.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
+import { parseRowId } from '../util/row-id.ts'
+import { isUuid } from '../util/uuid.ts'
+import { StartError } from './role.ts'
+
+/** A tracker by its ID, or by its workspace, whose ID single-event reads show as the tracker's. */
+export type TrackerReference = { trackerId: string } | { workspaceId: number }
+
+/** Throws a StartError for what is neither a UUID nor the ID of a workspace. */
+export function parseTracker(text: string): TrackerReference {
+  if (isUuid(text)) return { trackerId: text.toLowerCase() }
+  const workspaceId = parseRowId(text)
+  if (workspaceId !== null) return { workspaceId }
+  throw new StartError(
+    `--tracker takes the ID of a tracker, as "npm run credential -- list" shows it, or of its ` +
+      `workspace, not ${text}.`,
+  )
+}
+
+export function parseDestination(text: string): string {
+  if (isUuid(text)) return text.toLowerCase()
+  throw new StartError(
+    `--destination takes an ID as "npm run credential -- list" shows it, not ${text}.`,
+  )
+}
+
+/** Where a destination of the default platform sends. */
+export function parseDataset(text: string): TargetConfig {
+  const config = { dataset_id: text }
+  if (createOfflinePlatforms().default.parseTarget(config) !== null) return config
+  throw new StartError(`--dataset takes the digits of a dataset ID, not ${text}.`)
+}
+
+/** Adds one origin, in the form in which it is stored, to those before it. */
+export function collectOrigin(text: string, origins: string[]): string[] {
+  const pattern = normalizeOriginPattern(text)
+  if (pattern === null) {
+    throw new StartError(
+      '--origin takes what browsers send, such as https://shop.example, or one of the wildcards ' +
+        `https://*.shop.example and http://127.0.0.1:*, not ${text}.`,
+    )
+  }
+  if (origins.length === ORIGINS_MAX) {
+    throw new StartError(`A publishable key has at most ${ORIGINS_MAX} origins.`)
+  }
+  return [...origins, pattern]
+}
+
+/** For an option that takes the ID of a row. */
+export function parseRowIdOf(option: string): (text: string) => number {
+  return text => {
+    const id = parseRowId(text)
+    if (id !== null) return id
+    throw new StartError(`${option} takes an ID, a whole number such as 1, not ${text}.`)
+  }
+}
+
+/** For an option that takes one of a few values. */
+export function parseChoiceOf<Choice extends string>(
+  option: string,
+  choices: readonly Choice[],
+): (text: string) => Choice {
+  return text => {
+    const choice = choices.find(each => each === text)
+    if (choice !== undefined) return choice
+    throw new StartError(`${option} takes one of ${choices.join(', ')}, not ${text}.`)
+  }
+}
