@@ -72,7 +72,9 @@ export async function measureOutageRound(
   }
 }
 
-/** The longest pause between two attempts at a lane (service/delivery/circuit-breaker.ts), and some. */
+/**
+ * The longest pause between two attempts at a lane (service/delivery/circuit-breaker.ts), and some.
+ */
 const PAUSE_SECONDS_MAX = 75
 
 /** Ends when a request has just failed and its events are settled. */

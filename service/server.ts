@@ -60,21 +60,21 @@ export interface ServerOptions {
   /** Where trackers live; left out, in the database. */
   nodes?: StoreNodes
   platforms: PlatformRegistry
-  /** For a test purchase, which is sent at once; null where the platform is not known. */
+  /** For test purchases, which are sent immediately; null where the platform is not known. */
   delivery: DeliveryContext | null
   testModeSeconds: number
   /** What is sealed is opened with them, and sandbox keys come from the current one. */
   credentialKeys: CredentialKeys
   /** What the served contract is signed with. */
   contractKeys: ContractKeys
-  /** Where holes are reported, as a URI; without it there is no security.txt. */
+  /** Where vulnerabilities are reported, as a URI; without it there is no security.txt. */
   securityContact: string | undefined
   logger: ServiceLogger
   now: () => Date
   publicOrigin: () => string
-  /** Proxies that are believed when they say which browser they speak for. */
+  /** Proxies whose forwarding headers are trusted. */
   trustedProxies: readonly Network[]
-  /** Where mails to people are handed in. */
+  /** Sends emails to users. */
   mails: Mailer
   /** Providers that people may sign in with. */
   social: SocialClients
@@ -84,36 +84,36 @@ export interface ServerOptions {
   mcpOrigins: readonly string[]
   ingestQueueMax: number
   commitEventsMax: number
-  /** What is let in; each limit may be 0, for none. */
+  /** Rate limits; 0 means no limit. */
   limits: RequestRates & { eventLoopDelayMillisecondsMax: number }
   /** Tests give a clock that stands still, and a delay of their own. */
   monotonicSeconds?: () => number
   readDelaySeconds?: () => number
   /** Deliveries were planned in this process. */
   onPlanned: () => void
-  /** For counting. */
+  /** For metrics. */
   onAnswered?: (answered: CompletedRequest) => void
   onCommitted?: (group: CommittedGroup) => void
   onLimited?: (name: LimitName) => void
   onShed?: () => void
-  /** How the lanes of this process are; left out where it delivers nothing. */
+  /** The state of the circuits of this process; left out where it delivers nothing. */
   circuits?: () => CircuitCounts | Promise<CircuitCounts>
-  /** What the HTTP workers of one process have in common; left out, it serves alone. */
+  /** Memory that the HTTP workers of one process share; left out, it serves alone. */
   shared?: { limits: LimitMemory; destinationChanges: SharedArrayBuffer }
 }
 
 export interface Server {
   app: ServiceApp
-  /** Everything around the service is there: `/readyz` may say so. */
+  /** The start is complete: `/readyz` may return 200. */
   markReady(): void
-  /** What waits for a commit at this moment. */
+  /** Events that wait for a commit now. */
   commitQueue(): CommitQueue
   commitHealth: CommitHealth
-  /** Stops accepting, answers what was accepted, and commits it. */
+  /** Stops accepting requests, answers open ones, and commits their events. */
   close(): Promise<void>
 }
 
-/** Answers, commits and their limits, around the register of rooms below. */
+/** Assembles the HTTP service: requests, group commits, limits, and the routes of all modules. */
 export function createServer(options: ServerOptions): Server {
   const { database, logger, now } = options
   const app = createServiceApp(logger, options.onAnswered)
@@ -143,7 +143,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const keys = deriveAuditKeys(credentialKeys)
   const written = { auditKeys: keys, audit: createAuditTrail(keys) }
-  registerRooms(app, options, { ...parts, commits, limits, ...written })
+  registerRoutes(app, options, { ...parts, commits, limits, ...written })
 
   const close = async () => {
     pause = 'shutdown'
@@ -157,15 +157,15 @@ export function createServer(options: ServerOptions): Server {
   return { app, markReady, commitQueue, commitHealth, close }
 }
 
-interface RoomParts extends CommitParts {
+interface RouteDependencies extends CommitDependencies {
   commits: ReturnType<typeof createEventCommitQueue>
   limits: RequestLimits
   auditKeys: AuditKeys
   audit: AuditTrail
 }
 
-/** The register: every room that speaks HTTP, one line each. */
-function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts): void {
+/** Registers the routes of every module. */
+function registerRoutes(app: ServiceApp, options: ServerOptions, parts: RouteDependencies): void {
   const { database, now, publicOrigin, contractKeys, securityContact } = options
   const { routes, announce, erasureKey, commits, limits, audit } = parts
   const stopWaiting = (visitor: WithdrawnVisitor) => skipWaitingOfVisitor(database, visitor)
@@ -197,27 +197,30 @@ function registerRooms(app: ServiceApp, options: ServerOptions, parts: RoomParts
   )
 }
 
-/** Every ad account has simulated campaigns from the beginning. */
+/** Every new ad account gets simulated campaigns. */
 const withCampaigns: AdAccountListener = (transaction, account) => {
   const { id: adAccountId, platformAccountId, name, createdAt: at } = account
   return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
 }
 
-/** Requests do not wait for the time of last use to be written, so its failure is logged here. */
-function touchErrorTeller(logger: ServiceLogger) {
-  return (err: unknown) => logger.warn({ err }, 'the time of last use was not kept')
+/** Requests do not wait until the time of last use is stored, so a failure is logged here. */
+function createTouchErrorHandler(logger: ServiceLogger) {
+  return (err: unknown) => logger.warn({ err }, 'the time of last use was not stored')
 }
 
-function agentsContext(options: ServerOptions, { commits, limits, audit, auditKeys }: RoomParts) {
+function agentsContext(
+  options: ServerOptions,
+  { commits, limits, audit, auditKeys }: RouteDependencies,
+) {
   const { database, now, publicOrigin, logger, mcpOrigins, platforms } = options
-  const onTouchError = touchErrorTeller(logger)
+  const onTouchError = createTouchErrorHandler(logger)
   const verifyTracker = (trackerId: string) =>
     verifyIngestion({ commits, platforms }, { trackerId }, now())
   const parts = { logger, limits, audit, auditKeys, onTouchError, verifyTracker }
   return { database, now, publicOrigin, mcpOrigins, platform: simulatedPlatform, ...parts }
 }
 
-function oauthContext(options: ServerOptions, { limits, audit }: RoomParts) {
+function oauthContext(options: ServerOptions, { limits, audit }: RouteDependencies) {
   const { database, now, publicOrigin, credentialKeys, nativeSchemes, logger } = options
   const provider = lazyAuthorizationServer({
     database,
@@ -227,14 +230,14 @@ function oauthContext(options: ServerOptions, { limits, audit }: RoomParts) {
     credentialKeys,
     logger,
   })
-  const onTouchError = touchErrorTeller(logger)
+  const onTouchError = createTouchErrorHandler(logger)
   return { database, now, publicOrigin, audit, provider, nativeSchemes, limits, onTouchError }
 }
 
-/** Who is let in: not more than this process can do, nor more than a caller's share. */
+/** Limits requests to what this process can serve, and to each caller's share. */
 function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
   const { database, logger, now } = options
-  const onTouchError = touchErrorTeller(logger)
+  const onTouchError = createTouchErrorHandler(logger)
   const proxies = createTrustedProxies(options.trustedProxies)
   return limitRequests(app, {
     ...options.limits,
@@ -253,7 +256,7 @@ function limitAndGuard(app: ServiceApp, options: ServerOptions): RequestLimits {
   })
 }
 
-interface CommitParts {
+interface CommitDependencies {
   nodes: StoreNodes
   routes: DestinationRouteCache
   announce: () => void
@@ -262,7 +265,7 @@ interface CommitParts {
 
 const ANNOUNCEMENT_MILLISECONDS = 100
 
-/** Under load one notice in a tenth of a second is enough: a woken worker looks at everything. */
+/** Under load ten notifications a second are enough: a worker that wakes checks all queues. */
 function limitedAnnouncements({ database, logger, onPlanned }: ServerOptions): () => void {
   let last = Number.NEGATIVE_INFINITY
   return () => {
@@ -270,6 +273,8 @@ function limitedAnnouncements({ database, logger, onPlanned }: ServerOptions): (
     const moment = performance.now()
     if (moment - last < ANNOUNCEMENT_MILLISECONDS) return
     last = moment
-    announceDeliveries(database).catch(err => logger.warn({ err }, 'workers were not woken'))
+    announceDeliveries(database).catch(err =>
+      logger.warn({ err }, 'the delivery workers were not notified'),
+    )
   }
 }
