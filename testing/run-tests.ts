@@ -111,7 +111,8 @@ function progress(): Transform {
         const elapsed = Math.round((performance.now() - startedAt) / 1_000)
         process.stdout.write(`${testCount} tests, ${elapsed} s\n`)
       }
-      if (type === 'test:diagnostic' && data.nesting === 0 && !hasNamedSlowest) {
+      const isSummary = type === 'test:diagnostic' && /^tests \d+$/.test(data.message)
+      if (isSummary && !hasNamedSlowest) {
         hasNamedSlowest = true
         process.stdout.write(slowestFiles())
       }
