@@ -10,7 +10,7 @@ const GZIPPED_BYTES_MAX = 3_072
 const read = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
 const committed = read('dist/tag.generated.js')
 
-it('the committed tag and its integrity are those of the source: npm run browser:build', async () => {
+it('the committed tag and its integrity are up to date (otherwise run npm run browser:build)', async () => {
   const { script, integrity } = await buildTag()
   assert.equal(committed, script)
   assert.deepEqual(JSON.parse(read('dist/integrity.json')), integrity)
@@ -20,7 +20,7 @@ it(`the tag is at most ${GZIPPED_BYTES_MAX} bytes gzipped`, () => {
   assert.ok(gzipSync(committed, { level: 9 }).byteLength <= GZIPPED_BYTES_MAX)
 })
 
-it('the integrity is the SHA-384 of the committed tag, and the one that the README names', () => {
+it('the integrity is the SHA-384 of the committed tag and the hash in the README', () => {
   const { sha384, file } = JSON.parse(read('dist/integrity.json'))
   const digest = createHash('sha384')
     .update(read(`dist/${file}`))
@@ -31,7 +31,7 @@ it('the integrity is the SHA-384 of the committed tag, and the one that the READ
   assert.deepEqual([...new Set(named)], [sha384])
 })
 
-it('the tag keeps nothing but its cookie, and knows no other way out than its endpoint', () => {
+it('the tag stores only its cookie and sends only to its endpoint', () => {
   const uses = (pattern: RegExp) => committed.match(pattern)?.length ?? 0
   assert.equal(uses(/localStorage|sessionStorage|indexedDB|XMLHttpRequest|https?:\/\//g), 0)
   assert.equal(uses(/\bfetch\(/g), 1)

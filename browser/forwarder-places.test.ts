@@ -16,7 +16,7 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 const POST = { method: 'POST', headers: JSON_HEADERS, body: BODY }
 const CLIENT_IP = 'x-signalbox-client-ip'
 
-it('cloudflare-worker: on a route that is too wide, other paths go on to the shop', async test => {
+it('cloudflare-worker: on a route that is too wide, passes other paths on to the shop', async test => {
   const shop = await recordingEndpoint(test)
   shop.serve('/checkout', { body: 'Pay here', headers: {} })
   const worker = await startWorker(test, { baseUrl: 'http://127.0.0.1', shopUrl: shop.url })
@@ -27,7 +27,7 @@ it('cloudflare-worker: on a route that is too wide, other paths go on to the sho
   assert.equal(request?.headers['x-signalbox-forwarding-signature'], undefined)
 })
 
-it('next-route: knows no address unless a header is named, and none of a list', async test => {
+it('next-route: sends no address without a configured header, and none of a list', async test => {
   const service = await recordingEndpoint(test)
   const named = await startNext(test, { baseUrl: service.url, clientIp: '203.0.113.7' })
   await named.send('/sb/events', POST)
@@ -41,7 +41,7 @@ it('next-route: knows no address unless a header is named, and none of a list', 
   for (const request of requests) assertSigned(request, SECRET)
 })
 
-it('express: takes the address of the socket, whatever a header says', async test => {
+it('express: uses the address of the socket and ignores headers', async test => {
   const service = await recordingEndpoint(test)
   const app = express().set('trust proxy', true)
   app.use('/sb', await expressForwarder(test, { baseUrl: service.url }))
@@ -52,7 +52,7 @@ it('express: takes the address of the socket, whatever a header says', async tes
   assert.match(String(request?.headers[CLIENT_IP]), /^(::ffff:)?127\.0\.0\.1$/)
 })
 
-it('express: leaves the other paths below its own to the shop', async test => {
+it('express: leaves other paths below its own to the shop', async test => {
   const app = express()
   app.use('/sb', await expressForwarder(test, { baseUrl: 'http://127.0.0.1' }))
   app.get('/sb/sale', (_request: unknown, response: { send(text: string): void }) =>
@@ -63,7 +63,7 @@ it('express: leaves the other paths below its own to the shop', async test => {
 })
 
 for (const parser of ['json', 'text', 'raw']) {
-  it(`express: still forwards and signs what express.${parser}() has read before it`, async test => {
+  it(`express: forwards and signs a body already parsed by express.${parser}()`, async test => {
     const service = await recordingEndpoint(test)
     const app = express()
     app.use(express[parser]({ type: '*/*' }))
@@ -77,7 +77,7 @@ for (const parser of ['json', 'text', 'raw']) {
   })
 }
 
-it('express: a browser that goes away while it sends harms nobody', async test => {
+it('express: survives a browser that disconnects while sending', async test => {
   const service = await recordingEndpoint(test)
   const app = express()
   app.use('/sb', await expressForwarder(test, { baseUrl: service.url }))

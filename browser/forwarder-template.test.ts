@@ -11,7 +11,7 @@ const PRINT = join(import.meta.dirname, 'print-forwarder.ts')
 
 describe('forwarderTemplate', () => {
   for (const kind of FORWARDER_KINDS) {
-    it(`${kind}: names the place, holds no secret and leaves nothing to be filled in`, () => {
+    it(`${kind}: contains the options, no secret and no placeholder`, () => {
       const text = renderForwarder(kind, { ...PLACE, tagPath: '/tag.js' })
       assert.match(text, /https:\/\/signalbox\.example\/api\/v1/)
       assert.match(text, /https:\/\/signalbox\.example\/tag\.js/)
@@ -22,11 +22,11 @@ describe('forwarderTemplate', () => {
     })
   }
 
-  it('nginx: has no place for the tag without its path', () => {
+  it('nginx: has no location for the tag without its path', () => {
     assert.doesNotMatch(renderForwarder('nginx', PLACE), /tag\.js|end tag/)
   })
 
-  it('takes a slash at the end as none', () => {
+  it('ignores a trailing slash', () => {
     const sloppy = { baseUrl: `${PLACE.baseUrl}/`, path: '/sb/' }
     assert.equal(renderForwarder('express', sloppy), renderForwarder('express', PLACE))
   })
@@ -54,7 +54,7 @@ describe('forwarderTemplate', () => {
   }
 })
 
-it('print-forwarder prints the text, or says in one sentence what is wrong', () => {
+it('print-forwarder prints the text, or one sentence for an invalid argument', () => {
   const place = ['--base-url', PLACE.baseUrl, '--path', '/sb']
   const printed = execFileSync(process.execPath, [PRINT, 'nginx', ...place], { encoding: 'utf8' })
   assert.equal(printed, renderForwarder('nginx', PLACE))
@@ -63,7 +63,7 @@ it('print-forwarder prints the text, or says in one sentence what is wrong', () 
   assert.equal(wrong.stderr, 'Name one of: cloudflare-worker, nginx, next-route, express.\n')
 })
 
-it('the templates are whole programs that the compiler accepts by themselves', test => {
+it('the templates are complete programs that compile on their own', test => {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-templates-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   const files = FORWARDER_KINDS.filter(kind => kind !== 'nginx').map(kind => {

@@ -41,7 +41,7 @@ const KINDS: Record<string, Kind> = {
 
 for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
   describe(name, { skip }, () => {
-    it('202 passes on the body byte for byte, the key, and who the browser is', async test => {
+    it("202 forwards the body byte for byte, the key, and the browser's address and user agent", async test => {
       const service = await recordingEndpoint(test)
       const clientIp = isSigning ? '203.0.113.7' : '127.0.0.1'
       const forwarder = await start(test, { baseUrl: `${service.url}/api/v1`, clientIp })
@@ -60,7 +60,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       if (isSigning) assertSigned(request ?? assert.fail(), SECRET)
     })
 
-    it('202 passes on a beacon, whose key is in the URL, and nothing else of the URL', async test => {
+    it('202 forwards a beacon with its key from the URL, and nothing else of the URL', async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })
       const headers = { 'content-type': 'text/plain;charset=UTF-8' }
@@ -74,7 +74,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.equal(other?.url, '/events')
     })
 
-    it('202 keeps cookies, other credentials and forged headers to itself', async test => {
+    it('202 drops cookies, other credentials and forged headers', async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })
       const forged = {
@@ -97,7 +97,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.doesNotMatch(JSON.stringify(headers), /198\.51\.100\.1|forged|evil/)
     })
 
-    it("passes on the service's answer with its headers, and none of its cookies", async test => {
+    it("returns the service's response with its headers and without its cookies", async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })
       const body = '{"message":"Wait.","errors":{}}'
@@ -118,7 +118,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.equal(response.headers.get('set-cookie'), null)
     })
 
-    it('413 refuses more than 64 KiB, with a length or without, and takes 64 KiB', async test => {
+    it('413 for more than 64 KiB, with or without a content-length, and accepts 64 KiB', async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })
       const full = ' '.repeat(65_536)
@@ -143,7 +143,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.equal(service.requests.length, 0)
     })
 
-    it('502 when the service is not there, and when it does not answer in time', async test => {
+    it('502 when the service is unreachable or times out', async test => {
       const message = 'Signalbox cannot be reached: send the event again under the same event_id.'
       const nowhere = await start(test, { baseUrl: `http://127.0.0.1:${await freePort()}` })
       const refused = await nowhere.send('/sb/events', POST)
@@ -159,7 +159,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.deepEqual(await late.json(), { message })
     })
 
-    it('200 passes on the tag, without telling who asks, where it is told to', async test => {
+    it('200 serves the tag without identifying the browser, when configured', async test => {
       const service = await recordingEndpoint(test)
       const javascript = { 'content-type': 'text/javascript; charset=utf-8' }
       service.serve('/tag.js', { body: 'window.tag = 1', headers: javascript })
@@ -178,7 +178,7 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
 for (const [name, { start, isSigning }] of Object.entries(KINDS)) {
   if (!isSigning) continue
   describe(name, () => {
-    it('cleans and cuts the user agent before it signs and sends it', async test => {
+    it('sanitizes and truncates the user agent before signing and sending it', async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })
       const agents = ['  Agent\t/1 é ', 'A'.repeat(2_000), `${'A'.repeat(1_023)} B`]
@@ -199,7 +199,7 @@ for (const [name, { start, isSigning }] of Object.entries(KINDS)) {
       assert.equal(service.requests.length, 1)
     })
 
-    it('500 says which secret is missing', async test => {
+    it('500 names the missing secret', async test => {
       const forwarder = await start(test, { baseUrl: 'http://127.0.0.1', secret: undefined })
       const response = await forwarder.send('/sb/events', POST)
       assert.equal(response.status, 500)

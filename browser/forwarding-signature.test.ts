@@ -7,7 +7,7 @@ import vectors from './vectors/forwarding-signature.json' with { type: 'json' }
 for (const vector of vectors) {
   const { forwarding_secret, forwarded_at, client_ip, client_user_agent, body } = vector
 
-  it(`vector "${vector.name}" is what node:crypto makes of its members`, () => {
+  it(`vector "${vector.name}" matches node:crypto`, () => {
     const text = `${forwarded_at}\n${client_ip}\n${client_user_agent}\n`
     const signature = forwardingSignature(forwarding_secret, text, Buffer.from(body))
     assert.equal(signature, vector.signature)
@@ -19,7 +19,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
   for (const vector of vectors) {
     // Node's HTTP client names itself where there is no user agent, and Express has an address.
     if (kind === 'express' && vector.client_user_agent === '') continue
-    it(`${kind}: signs the vector "${vector.name}" as written down`, async test => {
+    it(`${kind}: signs the vector "${vector.name}" as recorded`, async test => {
       const { forwarded_at, client_ip, client_user_agent, body } = vector
       const service = await recordingEndpoint(test)
       const secret = vector.forwarding_secret

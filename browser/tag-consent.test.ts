@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => chromium.close())
 
-it('sends nothing and sets no cookie before a basis is known', async test => {
+it('sends nothing and sets no cookie before consent is known', async test => {
   const shop = await shopUnderTest(test, chromium, { script: EVENT })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
@@ -31,7 +31,7 @@ it('sends nothing and sets no cookie before a basis is known', async test => {
   assert.deepEqual(shop.consoleMessages, [])
 })
 
-it("hands on the page's consent as it is, on the basis of consent", async test => {
+it("sends the page's consent unchanged, on the basis of consent", async test => {
   const captured = '2026-11-21T12:00:00Z'
   const consent = `{ advertising: 'granted', captured_at: '${captured}' }`
   const script = `signalbox('consent', { basis: 'consent', consent: ${consent} }); ${EVENT}`
@@ -41,7 +41,7 @@ it("hands on the page's consent as it is, on the basis of consent", async test =
   assert.deepEqual(request?.event.consent, { advertising: 'granted', captured_at: captured })
 })
 
-it('drops what waits when the answer is no, and sends what comes after a later yes', async test => {
+it('drops waiting events on denial, and sends events after a later grant', async test => {
   const script = `window.results = [];
     signalbox('event', 'Search', { event_id: 'before' }, result => results.push(result));`
   const shop = await shopUnderTest(test, chromium, { script })
@@ -61,7 +61,7 @@ it('drops what waits when the answer is no, and sends what comes after a later y
   )
 })
 
-it('Consent Mode: a denied default waits, and a granted update lets go', async test => {
+it('Consent Mode: a denied default waits, and a granted update sends', async test => {
   const script = `${GTAG} gtag('consent', 'default', ${DENIED}); ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.run(`gtag('consent', 'update', { analytics_storage: 'granted' })`)
@@ -77,7 +77,7 @@ it('Consent Mode: a denied default waits, and a granted update lets go', async t
   })
 })
 
-it('Consent Mode: a denied update drops what waits and removes the cookie', async test => {
+it('Consent Mode: a denied update drops waiting events and removes the cookie', async test => {
   const script = `${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.received(1)
@@ -113,7 +113,7 @@ for (const [why, calls] of UNSURE_DEFAULTS) {
   })
 }
 
-it('leaves the dataLayer to its other readers', async test => {
+it('leaves the dataLayer intact for its other readers', async test => {
   const script = `${GTAG} const push = dataLayer.push.bind(dataLayer); window.seen = [];
     dataLayer.push = (...entries) => { seen.push(...entries); return push(...entries) };`
   const shop = await shopUnderTest(test, chromium, { script })
@@ -121,7 +121,7 @@ it('leaves the dataLayer to its other readers', async test => {
   assert.deepEqual(await shop.run('[seen, dataLayer]'), [[{ event: 'view' }], [{ event: 'view' }]])
 })
 
-it('TCF: an open window waits, and a choice lets go with its string and time', async test => {
+it('TCF: an open window waits, and a choice sends with its string and time', async test => {
   const script = `${TCF} ${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.run(`tellTcf({ gdprApplies: true, eventStatus: 'cmpuishown', tcString: '' }, true)`)
@@ -136,7 +136,7 @@ it('TCF: an open window waits, and a choice lets go with its string and time', a
   assert.match(captured_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })
 
-it('TCF: a string that was loaded is sent without a time of capture', async test => {
+it('TCF: a loaded string is sent without captured_at', async test => {
   const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
   const data = `gdprApplies: true, tcString: 'CP-string', purpose: { consents: ${PURPOSES} }`
   await shop.run(`tellTcf({ ${data}, eventStatus: 'tcloaded' }, true)`)
@@ -145,7 +145,7 @@ it('TCF: a string that was loaded is sent without a time of capture', async test
 })
 
 for (const purpose of [1, 3, 4, 7]) {
-  it(`TCF: without consent to purpose ${purpose} it drops what waits`, async test => {
+  it(`TCF: drops waiting events without consent to purpose ${purpose}`, async test => {
     const script = `${TCF} ${GTAG} gtag('consent', 'default', ${GRANTED}); ${EVENT}`
     const shop = await shopUnderTest(test, chromium, { script })
     const consents = PURPOSES.replace(`${purpose}: true`, `${purpose}: false`)
@@ -158,7 +158,7 @@ for (const purpose of [1, 3, 4, 7]) {
   })
 }
 
-it('TCF: purpose 1 is not asked for where the string says that it was not', async test => {
+it('TCF: does not require purpose 1 with purposeOneTreatment', async test => {
   const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
   const consents = PURPOSES.replace('1: true, ', '')
   const data = `gdprApplies: true, tcString: 'CP', purposeOneTreatment: true`
@@ -167,7 +167,7 @@ it('TCF: purpose 1 is not asked for where the string says that it was not', asyn
   await shop.received(1)
 })
 
-it('TCF: an error of the platform is no basis; where the GDPR does not apply is one', async test => {
+it('TCF: an error is no basis, and gdprApplies false is one', async test => {
   const shop = await shopUnderTest(test, chromium, { script: TCF + EVENT })
   await shop.run('tellTcf(null, false)')
   await shop.settled()
@@ -177,14 +177,14 @@ it('TCF: an error of the platform is no basis; where the GDPR does not apply is 
   assert.equal(request?.event.tcf, undefined)
 })
 
-it('TCF: finds a platform that comes after the tag', async test => {
+it('TCF: finds a platform that loads after the tag', async test => {
   const shop = await shopUnderTest(test, chromium)
   await shop.run(TCF + EVENT)
   await shop.run(`tellTcf({ gdprApplies: false, eventStatus: 'tcloaded' }, true)`)
   await shop.received(1)
 })
 
-it('Global Privacy Control is a no, whatever the others say', async test => {
+it('Global Privacy Control denies regardless of other signals', async test => {
   const browserScript =
     'Object.defineProperty(Navigator.prototype, "globalPrivacyControl", { get: () => true })'
   const script = `${GTAG} gtag('consent', 'update', ${GRANTED}); ${CONSENT} ${EVENT}`
@@ -194,14 +194,14 @@ it('Global Privacy Control is a no, whatever the others say', async test => {
   assert.deepEqual(await shop.cookies(), [])
 })
 
-it('one denial outweighs the word of the page', async test => {
+it('one denial overrides the consent of the page', async test => {
   const script = `${GTAG} ${CONSENT} gtag('consent', 'update', ${DENIED}); ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
 })
 
-it('a basis that it does not know is an error on the console and no basis', async test => {
+it('an unknown basis is a console error and no basis', async test => {
   const shop = await shopUnderTest(test, chromium, { script: EVENT })
   await shop.run(`signalbox('consent', { basis: 'granted' })`)
   await shop.settled()
@@ -209,7 +209,7 @@ it('a basis that it does not know is an error on the console and no basis', asyn
   assert.match(shop.consoleMessages.join(), /signalbox Error: basis is consent or none/)
 })
 
-it('withdrawing removes the cookie and tells the service which visitor it was', async test => {
+it('withdrawal removes the cookie and reports the visitor to the service', async test => {
   const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
   const [purchase] = await shop.received(1)
   await shop.run(`signalbox('withdraw'); ${EVENT}`)
@@ -232,7 +232,7 @@ it('withdrawing removes the cookie and tells the service which visitor it was', 
   assert.notEqual(again?.event.visitor_id, purchase?.event.visitor_id)
 })
 
-it('withdrawing works after the platform has said no, and for nobody says nothing', async test => {
+it('withdrawal works after a denial, and sends nothing without a visitor', async test => {
   const script = `${GTAG} gtag('consent', 'update', ${GRANTED});`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.run(`signalbox('withdraw')`)

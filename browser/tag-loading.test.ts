@@ -21,7 +21,7 @@ before(async () => {
 })
 after(() => chromium.close())
 
-it('the snippet of the README works as it stands there, with a key and the tag in place', async test => {
+it('the README snippet works with a key and the tag filled in', async test => {
   const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
   const snippet = /```html\n([\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail()
   const html = snippet.replace('sbx_pk_...', KEY).replace(/src="[^"]+"/, 'src="/tag.js"')
@@ -42,7 +42,7 @@ it('runs under a strict content security policy with its integrity attribute', a
   )
 })
 
-it('a tag that was tampered with does not run, and the page lives on with the stub', async test => {
+it('a modified tag does not run, and the page works with the stub', async test => {
   const shop = await shopUnderTest(test, chromium, { tag: `${TAG} `, script: CONSENT + EVENT })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
@@ -50,14 +50,14 @@ it('a tag that was tampered with does not run, and the page lives on with the st
   assert.match(shop.consoleMessages.join(), /integrity/)
 })
 
-it('runs what the stub has kept in the order of the calls, whatever it is', async test => {
+it('runs the calls queued by the stub in order', async test => {
   const beginning = `${STUB} ${EVENT} ${CONSENT} ${INIT}`
   const shop = await shopUnderTest(test, chromium, { initialScript: beginning })
   await shop.received(1)
   assert.equal(await shop.run('signalbox.version'), INTEGRITY.version)
 })
 
-it('loaded twice, it stays the first', async test => {
+it('keeps the first instance when loaded twice', async test => {
   const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
   await shop.received(1)
   await shop.run('window.first = signalbox')
@@ -67,7 +67,7 @@ it('loaded twice, it stays the first', async test => {
   assert.equal(shop.startedRequests.length, 1)
 })
 
-it('refuses a secret key, which does not belong in a page, without repeating it', async test => {
+it('rejects a secret key without repeating it', async test => {
   const secret = 'sbx_sk_example-of-the-documents'
   const beginning = `${STUB} signalbox('init', { key: '${secret}', endpoint: '/sb' });`
   const shop = await shopUnderTest(test, chromium, {
@@ -80,7 +80,7 @@ it('refuses a secret key, which does not belong in a page, without repeating it'
   assert.doesNotMatch(shop.consoleMessages.join(), /sbx_sk/)
 })
 
-it('breaks no page: mistakes and callbacks that throw are warnings on the console', async test => {
+it('logs errors and throwing callbacks as console warnings', async test => {
   const script = `signalbox(); signalbox('track', 'x'); signalbox('init'); signalbox('consent');
     signalbox('event', 'Search', { event_id: 'first' }, () => {
       window.isCalled = true; throw Error('mine') });
@@ -101,7 +101,7 @@ it('breaks no page: mistakes and callbacks that throw are warnings on the consol
   )
 })
 
-it('sends an event as it was when the page spoke of it, and the others beside a bad one', async test => {
+it('sends a snapshot of each event, and valid events beside an invalid one', async test => {
   const script = `const cart = { value: '1.00' };
     signalbox('event', 'AddToCart', { event_source: 'no URL', event_id: 'bad' });
     signalbox('event', 'AddToCart', { value_data: cart, event_id: 'good' }); cart.value = '9.99';
@@ -113,7 +113,7 @@ it('sends an event as it was when the page spoke of it, and the others beside a 
   assert.deepEqual(request?.event.value_data, { value: '1.00' })
 })
 
-it('asks nothing of a page that forbids cookies', async test => {
+it('works on a page that forbids cookies', async test => {
   const browserScript = `Object.defineProperty(Document.prototype, 'cookie', {
     get() { throw new DOMException('no', 'SecurityError') },
     set() { throw new DOMException('no', 'SecurityError') },

@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => chromium.close())
 
-it('sends an event with the publishable key, its page and its members, and no cookies', async test => {
+it('sends an event with the publishable key, page URL and members, without cookies', async test => {
   const script = `document.cookie = 'session=private'; ${CONSENT}
     signalbox('event', 'Purchase', {
       value_data: { value: '19.95', currency: 'EUR', order_id: '1001' },
@@ -58,7 +58,7 @@ it('sends to a service of another origin without credentials', async test => {
   ])
 })
 
-it("takes over the Pixel's cookies and the click id of the landing page, after consent", async test => {
+it("sends the Pixel's cookies and the landing page's click ID after consent", async test => {
   const script = `document.cookie = '_fbp=fb.1.1795262400000.1234567890';
     document.cookie = '_fbc=fb.1.1795262400000.IwAR0';
     history.replaceState({}, '', '/thanks'); ${EVENT}`
@@ -75,7 +75,7 @@ it("takes over the Pixel's cookies and the click id of the landing page, after c
   })
 })
 
-it('keeps one visitor id over pages, in a first-party cookie of at most 13 months', async test => {
+it('keeps one visitor ID across pages in a first-party cookie of at most 13 months', async test => {
   const shop = await shopUnderTest(test, chromium, { script: CONSENT + EVENT })
   await shop.received(1)
   const [cookie] = await shop.page.context().cookies()
@@ -92,7 +92,7 @@ it('keeps one visitor id over pages, in a first-party cookie of at most 13 month
   assert.equal(later?.expires, cookie?.expires)
 })
 
-it('makes ids on plain HTTP too, where browsers have no randomUUID', async test => {
+it('generates IDs on plain HTTP, where browsers lack randomUUID', async test => {
   const script = `${CONSENT} signalbox('event', 'Search');`
   const shop = await shopUnderTest(test, chromium, { host: SHOP_HOST, script })
   assert.equal(await shop.run('isSecureContext'), false)
@@ -100,7 +100,7 @@ it('makes ids on plain HTTP too, where browsers have no randomUUID', async test 
   assert.match(request?.event.event_id, /^[\da-f]{32}$/)
 })
 
-it('tells the Pixel of the same event under the same id, once and after consent', async test => {
+it('tracks the event with the Pixel under the same ID, once and after consent', async test => {
   const beginning = `${STUB} signalbox('init', { key: '${KEY}', endpoint: '/sb', pixel: true });
     window.pixel = []; window.fbq = (...call) => pixel.push(call);`
   const script = `signalbox('event', 'Purchase', { value_data: { value: '19.95', currency: 'EUR' } })`
@@ -114,7 +114,7 @@ it('tells the Pixel of the same event under the same id, once and after consent'
   assert.deepEqual(await shop.run('pixel'), calls)
 })
 
-it('leaves the Pixel alone unless init says so', async test => {
+it('does not call the Pixel unless init enables it', async test => {
   const script = `window.pixel = []; window.fbq = (...call) => pixel.push(call); ${CONSENT} ${EVENT}`
   const shop = await shopUnderTest(test, chromium, { script })
   await shop.received(1)
@@ -133,7 +133,7 @@ it('sends the last event of a page as a beacon, with the key in the URL', async 
   assert.equal(request?.event.event_id, 'order-1')
 })
 
-it('sends beacons where fetch would die with the page', async test => {
+it('sends beacons where fetch does not support keepalive', async test => {
   const browserScript = 'delete Request.prototype.keepalive'
   const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + REPORTED })
   const [request] = await shop.received(1)
@@ -143,7 +143,7 @@ it('sends beacons where fetch would die with the page', async test => {
   ])
 })
 
-it('tries once more after Retry-After, under the same id', async test => {
+it('retries once after Retry-After, under the same ID', async test => {
   const shop = await shopUnderTest(test, chromium)
   await shop.page.clock.install()
   shop.answerNext({ status: 503, headers: { 'retry-after': '120' } })
@@ -178,7 +178,7 @@ for (const [what, status, outcome] of FAILURES) {
   })
 }
 
-it('does not repeat what was refused for its content, and says so on the console', async test => {
+it('does not retry a rejected event, and warns on the console', async test => {
   const shop = await shopUnderTest(test, chromium)
   shop.answerNext({ status: 422, headers: { 'retry-after': '1' } })
   await shop.run(CONSENT + REPORTED)
@@ -189,7 +189,7 @@ it('does not repeat what was refused for its content, and says so on the console
   assert.match(shop.consoleMessages.join(), /signalbox order-1 refused 422/)
 })
 
-it('tries once more after a lost answer, and reports that it failed', async test => {
+it('retries once after a network error, and reports the failure', async test => {
   const shop = await shopUnderTest(test, chromium)
   await shop.page.route('**/sb/events', route => route.abort())
   await shop.run(CONSENT + REPORTED)
@@ -199,7 +199,7 @@ it('tries once more after a lost answer, and reports that it failed', async test
   assert.equal(shop.startedRequests.length, 2)
 })
 
-it('sends what waits for its second attempt when the page goes away', async test => {
+it('sends a pending retry when the page is left', async test => {
   const shop = await shopUnderTest(test, chromium)
   shop.answerNext({ status: 503, headers: { 'retry-after': '120' } })
   const answered = shop.page.waitForResponse('**/sb/events')
@@ -214,7 +214,7 @@ it('sends what waits for its second attempt when the page goes away', async test
   assert.notDeepEqual(second?.bytes, first?.bytes)
 })
 
-it('keeps the last 50 events, and reports those before them as dropped', async test => {
+it('keeps the last 50 events and reports older ones as dropped', async test => {
   const script = `window.results = [];
     for (let n = 1; n < 53; n++) {
       signalbox('event', 'Search', { event_id: 'n' + n }, result => results.push(result));
@@ -231,7 +231,7 @@ it('keeps the last 50 events, and reports those before them as dropped', async t
   assert.equal(ids.has('n2'), false)
 })
 
-it('does nothing on a page that is rendered ahead, until somebody looks at it', async test => {
+it('does nothing on a prerendered page until it is activated', async test => {
   const browserScript = `window.isAhead = true;
     Object.defineProperty(Document.prototype, 'prerendering', { get: () => isAhead })`
   const shop = await shopUnderTest(test, chromium, { browserScript, script: CONSENT + EVENT })

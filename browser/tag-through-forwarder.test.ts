@@ -21,7 +21,7 @@ before(async () => {
 })
 after(() => chromium.close())
 
-it('through Express, the service gets the event with the browser under a signature', async test => {
+it('through Express, the service gets the event with the signed browser data', async test => {
   const service = await recordingEndpoint(test)
   const front = (pagesUrl: string) => startExpressShop(test, service, pagesUrl)
   const agent = await visit(test, service, front)
@@ -36,7 +36,7 @@ it('through Express, the service gets the event with the browser under a signatu
   assert.equal(leave?.url, `/api/v1/events?key=${KEY}`)
 })
 
-it('through nginx, the service gets the event with its address', {
+it("through nginx, the service gets the event with the browser's address", {
   skip: nginxMissing,
 }, async test => {
   const service = await recordingEndpoint(test)

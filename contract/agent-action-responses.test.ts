@@ -35,7 +35,7 @@ const BATCH: Address = [`${BASE}/action-batches/{batch}`, 'get']
 const POSTS = [DRY_RUN, PROPOSE]
 const ALL = [...POSTS, LIST, POLICY, ACTION, RECEIPT, BATCH]
 
-it('describes what only these operations say', () => {
+it('describes the responses that only these operations have', () => {
   for (const { config, schema } of AGENT_ACTION_OPERATIONS) {
     const described = AGENT_ACTION_RESPONSE_DESCRIPTIONS[config.operationId]
     for (const [status, text] of Object.entries(described)) {
@@ -45,7 +45,7 @@ it('describes what only these operations say', () => {
   }
 })
 
-it('201 answers each documented proposal as its example says, then 200 with the same', async test => {
+it('201 for each documented proposal as in its example, then 200 with the same body', async test => {
   const under = await exampleWorld(test)
   const requests = requestsOf(PROPOSE)
   assert.equal(requests.length, 2)
@@ -60,7 +60,7 @@ it('201 answers each documented proposal as its example says, then 200 with the 
   }
 })
 
-it('200 answers the documented dry run as its example says, and keeps nothing', async test => {
+it('200 for the documented dry run as in its example, and stores nothing', async test => {
   const under = await exampleWorld(test)
   for (const [name, body] of requestsOf(DRY_RUN)) {
     const reply = await under.send(DRY_RUN, { body })
@@ -70,7 +70,7 @@ it('200 answers the documented dry run as its example says, and keeps nothing', 
   assert.deepEqual((await under.send(LIST)).body.actions, [])
 })
 
-it('200 reads what the documented proposals left, exactly as the examples show it', async test => {
+it('200 returns the documented proposals exactly as in the examples', async test => {
   const under = await exampleWorld(test)
   for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
   for (const [address, name, path] of [
@@ -86,7 +86,7 @@ it('200 reads what the documented proposals left, exactly as the examples show i
   }
 })
 
-it('200 reads the receipt of the example, whose digest is that of its document', async test => {
+it('200 returns the receipt of the example with the digest of its document', async test => {
   const under = await exampleWorld(test)
   for (const [, body] of requestsOf(PROPOSE)) await under.send(PROPOSE, { body })
   const reply = await under.request('GET', '/actions/43/decision-receipt')
@@ -105,7 +105,7 @@ it('200 reads the receipt of the example, whose digest is that of its document',
   assert.equal(rows[0].hash.toString('hex'), linked)
 })
 
-it('401 for no token and for another one, with a challenge that promises no OAuth', async test => {
+it('401 for a missing or unknown token, with a challenge without OAuth metadata', async test => {
   const under = await exampleWorld(test)
   for (const address of ALL) {
     for (const secret of [null, 'garbage', under.service.tracker.trackerSecret]) {
@@ -117,7 +117,7 @@ it('401 for no token and for another one, with a challenge that promises no OAut
   }
 })
 
-it('403 for a token of the tier Read that proposes, and for any token in a browser', async test => {
+it('403 for a proposal with a read-only token, and for any token from a browser', async test => {
   const under = await exampleWorld(test)
   const secret = await under.issueToken({ tier: 'read' })
   for (const address of POSTS) {
@@ -133,7 +133,7 @@ it('403 for a token of the tier Read that proposes, and for any token in a brows
   }
 })
 
-it('404 for the workspace of somebody else, and for what is not there', async test => {
+it('404 for another workspace and for unknown resources', async test => {
   const under = await exampleWorld(test)
   const other = await createAgentActionsFixture(under.service)
   for (const address of ALL) {
@@ -157,7 +157,7 @@ it('404 for the workspace of somebody else, and for what is not there', async te
   assert.deepEqual(waiting.body, findExample(RECEIPT, 404, 'not_ended'))
 })
 
-it('400, 413 and 415 are answered by both operations with a body as documented', async test => {
+it('both operations with a body return 400, 413 and 415 as documented', async test => {
   const under = await exampleWorld(test)
   const csv = { 'content-type': 'text/csv' }
   for (const address of POSTS) {
@@ -175,7 +175,7 @@ it('400, 413 and 415 are answered by both operations with a body as documented',
   }
 })
 
-it('422 names the account or the key that is another one, as documented', async test => {
+it('422 names a wrong ad account or a reused key, as documented', async test => {
   const under = await exampleWorld(test)
   for (const address of POSTS) {
     const [[, body] = []] = requestsOf(address)
@@ -193,7 +193,7 @@ it('422 names the account or the key that is another one, as documented', async 
   assert.deepEqual(other.body, findExample(PROPOSE, 422, 'idempotency_key'))
 })
 
-it('500 on an internal error, and 503 while the store is unavailable', async test => {
+it('500 for an internal error, and 503 while the store is unavailable', async test => {
   const under = await exampleWorld(test)
   const { pool } = under.service.database
   await pool.query(

@@ -14,7 +14,7 @@ import { type Address, assertDocumented, findExample } from './assert-documented
 const CONTEXT: Address = ['/agent/context', 'get']
 const PATH = '/api/v1/agent/context'
 
-it('describes what only agents are told', () => {
+it('describes the responses that only agents get', () => {
   for (const { config, schema } of AGENT_OPERATIONS) {
     const described = AGENT_RESPONSE_DESCRIPTIONS[config.operationId]
     for (const [status, text] of Object.entries(described)) {
@@ -24,7 +24,7 @@ it('describes what only agents are told', () => {
   }
 })
 
-it('200 has the members of its example: connection, client, account, workspace and signals', async test => {
+it('200 returns the members of its example: connection, client, account, workspace and signals', async test => {
   const { under, ask } = await asked(test)
   const reply = await ask()
   assertDocumented(CONTEXT, reply, 200)
@@ -47,7 +47,7 @@ it('200 has the members of its example: connection, client, account, workspace a
   })
 })
 
-it('200 says whether signals arrive, of this workspace and this ad account alone', async test => {
+it('200 reports whether signals arrive for this workspace and this ad account only', async test => {
   const { under, ask } = await asked(test)
   const { service, workspace } = under
   const { pool } = service.database
@@ -63,7 +63,7 @@ it('200 says whether signals arrive, of this workspace and this ad account alone
   assert.deepEqual(await signals(), { tracker_connected: true, dataset_connected: false })
 })
 
-it('401 without a token, with a challenge that leads to the metadata', async test => {
+it('401 without a token, with a challenge that links to the metadata', async test => {
   const { under } = await asked(test)
   for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: 'Basic x' }]) {
     const reply = await under.send(PATH, { headers: headers as Record<string, string> })
@@ -77,7 +77,7 @@ it('401 without a token, with a challenge that leads to the metadata', async tes
   }
 })
 
-it('403 for a connection that lacks the permission', async test => {
+it('403 for a connection without the permission', async test => {
   const { under, ask } = await asked(test)
   await under.service.database.pool.query(`update agent_connections set permissions = '{}'`)
   const reply = await ask()
@@ -85,7 +85,7 @@ it('403 for a connection that lacks the permission', async test => {
   assert.deepEqual(reply.body, findExample(CONTEXT, 403, 'lacking'))
 })
 
-it('500 on an internal error, and 503 while the store is unavailable', async test => {
+it('500 for an internal error, and 503 while the store is unavailable', async test => {
   const { under, ask } = await asked(test)
   const { pool } = under.service.database
   await pool.query('alter table ad_accounts rename to gone')

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { canonicalJson } from './canonical-json.ts'
 
-it('writes the example of RFC 8785, section 3.2.2, as its section 3.2.4 does', () => {
+it('serializes the example of RFC 8785, section 3.2.2, as in section 3.2.4', () => {
   const value = JSON.parse(`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\"\\/",
@@ -17,7 +17,7 @@ it('writes the example of RFC 8785, section 3.2.2, as its section 3.2.4 does', (
   )
 })
 
-it('sorts members by UTF-16 code units, as section 3.2.3 does', () => {
+it('sorts members by UTF-16 code units, as in section 3.2.3', () => {
   const value = JSON.parse(`{
     "\\u20ac": "Euro Sign", "\\r": "Carriage Return", "\\ufb33": "Hebrew Letter Dalet With Dagesh",
     "1": "One", "\\ud83d\\ude00": "Emoji: Grinning Face", "\\u0080": "Control",
@@ -27,7 +27,7 @@ it('sorts members by UTF-16 code units, as section 3.2.3 does', () => {
   assert.deepEqual(words, ['Carriage', 'One', 'Control', 'Latin', 'Euro', 'Emoji', 'Hebrew'])
 })
 
-it('writes numbers as appendix B does', () => {
+it('serializes numbers as in appendix B', () => {
   for (const [value, text] of [
     [-0, '0'],
     [-5e-324, '-5e-324'],
@@ -47,7 +47,7 @@ it('writes numbers as appendix B does', () => {
   }
 })
 
-it('says the same of a value however it was written, and means the same value', () => {
+it('serializes equal values identically, and parses back to the same value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), value => {
       const text = canonicalJson(value)
@@ -59,12 +59,12 @@ it('says the same of a value however it was written, and means the same value', 
   )
 })
 
-it('keeps a member named __proto__, which other code may take for something else', () => {
+it('keeps a member named __proto__', () => {
   const text = '{"__proto__":{"x":1},"a":2}'
   assert.equal(canonicalJson(JSON.parse(text)), text)
 })
 
-it('refuses what JSON cannot say, and half characters', () => {
+it('rejects values that JSON cannot represent, and lone surrogates', () => {
   for (const value of [undefined, Number.NaN, Number.POSITIVE_INFINITY, 1n, () => 1, Array(1)]) {
     assert.throws(() => canonicalJson({ member: [value] }), /^TypeError: JSON cannot say /)
   }

@@ -15,7 +15,7 @@ function forget(service: TestService, options: RequestOptions) {
   return service.request('DELETE', '/api/v1/user-data', options)
 }
 
-it('200 erases as each documented request asks, and then finds nothing left', async test => {
+it('200 erases for each documented request, and then finds nothing to erase', async test => {
   for (const { value: body } of [any, email]) {
     const service = await startTestService(test)
     for (const event_id of ['one', 'two', 'three'])
@@ -33,7 +33,7 @@ it('200 erases as each documented request asks, and then finds nothing left', as
   }
 })
 
-it('400, 401, 403, 413, 415 and 422 are answered as documented', async test => {
+it('returns 400, 401, 403, 413, 415 and 422 as documented', async test => {
   const service = await startTestService(test)
   const refused: [number, string, RequestOptions][] = [
     [400, 'not_json', { rawBody: '{' }],
@@ -50,7 +50,7 @@ it('400, 401, 403, 413, 415 and 422 are answered as documented', async test => {
   }
 })
 
-it('500 on an internal error', async test => {
+it('500 for an internal error', async test => {
   const service = await startTestService(test)
   await service.database.pool.query('drop table erased_identifiers cascade')
   const reply = await forget(service, { body: any.value })

@@ -29,7 +29,7 @@ function requestOf([path, method]: Address, name: string): unknown {
   return jsonContent(document.paths[path][method].requestBody).examples[name].value
 }
 
-it('200 switches test mode as each documented request asks', async test => {
+it('200 changes test mode for each documented request', async test => {
   const service = await startTestService(test)
   const { destinationId, trackerId } = service.tracker
   for (const name of ['on', 'off']) {
@@ -45,7 +45,7 @@ it('200 switches test mode as each documented request asks', async test => {
   }
 })
 
-it('200 sends each documented test purchase, and 502 tells that it was refused', async test => {
+it('200 sends each documented test purchase, and 502 when the platform refuses it', async test => {
   const service = await startTestService(test)
   await send(service, TEST_MODE, { body: { enabled: true } })
   for (const name of ['plain', 'with_value']) {
@@ -60,7 +60,7 @@ it('200 sends each documented test purchase, and 502 tells that it was refused',
   assert.equal(refused.body.status, findExample(TEST_PURCHASE, 502, 'refused').status)
 })
 
-it('200 replays as each documented request asks', async test => {
+it('200 replays deliveries for each documented request', async test => {
   const service = await startTestService(test)
   for (const name of ['everything', 'some']) {
     const reply = await send(service, REPLAY, { body: requestOf(REPLAY, name) })
@@ -84,7 +84,7 @@ it('200 replays as each documented request asks', async test => {
   assert.deepEqual(reply.body, findExample(REPLAY, 200, 'some'))
 })
 
-it('400, 401, 403, 413 and 415 are answered as documented', async test => {
+it('returns 400, 401, 403, 413 and 415 as documented', async test => {
   const service = await startTestService(test)
   for (const address of OPERATIONS) {
     const text = { 'content-type': 'text/csv' }
@@ -102,7 +102,7 @@ it('400, 401, 403, 413 and 415 are answered as documented', async test => {
   }
 })
 
-it('404 for a destination that is not there, as documented', async test => {
+it('404 for an unknown destination, as documented', async test => {
   const service = await startTestService(test)
   for (const address of [TEST_MODE, TEST_PURCHASE] as const) {
     const nobodys = '5b0a64b1-6a04-4c28-9a41-2f0c4a1c7c11'
@@ -112,7 +112,7 @@ it('404 for a destination that is not there, as documented', async test => {
   }
 })
 
-it('422 names what is wrong, as documented', async test => {
+it('422 names every invalid field, as documented', async test => {
   const service = await startTestService(test)
   for (const [address, name, body] of [
     [TEST_MODE, 'no_switch', {}],

@@ -23,7 +23,7 @@ const requests: [string, { value: unknown }][] = Object.entries(
   jsonContent(document.paths['/events'].post.requestBody).examples,
 )
 
-it('202 answers each documented request as its example says, then 200', async test => {
+it('202 for each documented request as in its example, then 200', async test => {
   const service = await startTestService(test)
   assert.equal(requests.length, 3)
   for (const [name, { value }] of requests) {
@@ -37,7 +37,7 @@ it('202 answers each documented request as its example says, then 200', async te
   }
 })
 
-it('200 reads every documented request back in the documented form', async test => {
+it('200 returns every documented request in the documented form', async test => {
   const service = await startTestService(test)
   for (const [, { value }] of requests) await service.submit(value)
   const child = { ...(requests[0]?.[1].value as object), event_id: 'child' }
@@ -48,7 +48,7 @@ it('200 reads every documented request back in the documented form', async test 
   }
 })
 
-it('200 reads the documented purchase exactly as the example shows it', async test => {
+it('200 returns the documented purchase exactly as in the example', async test => {
   const service = await startTestService(test)
   await service.submit(requests[0]?.[1].value)
   assert.equal(await service.deliver(), 1)
@@ -64,7 +64,7 @@ it('200 reads the documented purchase exactly as the example shows it', async te
   assert.deepEqual(JSON.parse(same), example)
 })
 
-it('202 and 200 prove ingestion as documented', async test => {
+it('202 and 200 verify ingestion as documented', async test => {
   const service = await startTestService(test)
   const first = await service.request('POST', `${PREFIX}/verification-events`)
   assertDocumented(VERIFY, first, 202)
@@ -75,7 +75,7 @@ it('202 and 200 prove ingestion as documented', async test => {
   assertDocumented(READ, await service.read('signal-verification'), 200)
 })
 
-it('400, 401, 403, 413 and 415 are answered by both writing operations as documented', async test => {
+it('both write operations return 400, 401, 403, 413 and 415 as documented', async test => {
   const service = await startTestService(test)
   for (const address of [CREATE, VERIFY]) {
     const send = (options: object) => service.request('POST', PREFIX + address[0], options)
@@ -93,7 +93,7 @@ it('400, 401, 403, 413 and 415 are answered by both writing operations as docume
   }
 })
 
-it('422 names every wrong field as documented', async test => {
+it('422 names every invalid field as documented', async test => {
   const service = await startTestService(test)
   const several = await service.submit({ consent_basis: 'consent', value_data: { value: '5,00' } })
   assertDocumented(CREATE, several, 422)
@@ -106,7 +106,7 @@ it('422 names every wrong field as documented', async test => {
   assert.deepEqual(denied.body, findExample(CREATE, 422, 'denied'))
 })
 
-it('400, 401, 403 and 404 are answered by the reading operation as documented', async test => {
+it('the read operation returns 400, 401, 403 and 404 as documented', async test => {
   const service = await startTestService(test)
   const read = (path: string, options: object = {}) =>
     service.request('GET', `${PREFIX}/events/${path}`, options)
@@ -122,7 +122,7 @@ it('400, 401, 403 and 404 are answered by the reading operation as documented', 
   }
 })
 
-it('503 says when to come again while too many events wait', async test => {
+it('503 with Retry-After while too many events wait', async test => {
   const service = await startTestService(test, { ingestQueueMax: 0 })
   const full = await service.submit(requests[0]?.[1].value)
   assertDocumented(CREATE, full, 503)
@@ -130,19 +130,19 @@ it('503 says when to come again while too many events wait', async test => {
   assertDocumented(VERIFY, await service.request('POST', `${PREFIX}/verification-events`), 503)
 })
 
-it('503 while the store is unavailable, on every operation', async test => {
+it('503 from every operation while the store is unavailable', async test => {
   const service = await startTestService(test)
   await loseStore(service)
   await assertEverywhere(service, 503, 'store_away')
 })
 
-it('500 on an internal error, on every operation', async test => {
+it('500 from every operation for an internal error', async test => {
   const service = await startTestService(test)
   await service.database.pool.query('drop table events, destinations')
   await assertEverywhere(service, 500, 'fault')
 })
 
-it('counts a member of an answer that nobody declared as a fault', () => {
+it('reports an undeclared member of a response', () => {
   const answer = { event_id: 'order-1001', duplicate: true }
   const pointer = jsonPointer('components', 'schemas', 'DuplicateEvent')
   assert.deepEqual(check(pointer, answer), [])

@@ -41,7 +41,7 @@ const LIMITS = {
 
 const [seed = OWN_SEED] = chooseSeeds([OWN_SEED])
 
-it(`no request breaks the contract, tells a secret or harms the process (seed ${seed}, ${CASES} requests)`, async test => {
+it(`no request breaks the contract, leaks a secret or crashes the process (seed ${seed}, ${CASES} requests)`, async test => {
   const service = await startTestService(test, { limits: LIMITS, trustedProxies: '127.0.0.0/8' })
   const casts = await Promise.all(
     Array.from({ length: CALLERS }, () => createFuzzAccounts(service)),

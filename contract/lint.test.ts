@@ -5,11 +5,11 @@ import { createOpenapiDocument } from './openapi-document.ts'
 import { formatDocument, printOpenapi } from './print-openapi.ts'
 import { generateSigningKey, readSigningKey, signOpenapi } from './signing-key.ts'
 
-it('the linter finds nothing in the printed document', async () => {
+it('the linter finds no problem in the printed document', async () => {
   assert.deepEqual(await lintOpenapi(printOpenapi()), [])
 })
 
-it('nor in a signed one, with the address of its own server', async () => {
+it('the linter finds no problem in a signed document with its own server URL', async () => {
   const key = await readSigningKey(generateSigningKey(), 'development')
   assert.ok(key)
   const signed = await signOpenapi(
@@ -19,7 +19,7 @@ it('nor in a signed one, with the address of its own server', async () => {
   assert.deepEqual(await lintOpenapi(formatDocument(signed)), [])
 })
 
-it('the linter finds what is wrong: structure, references, examples, headers, names', async () => {
+it('the linter reports errors in structure, references, examples, headers and names', async () => {
   // biome-ignore lint/suspicious/noExplicitAny: a document is broken on purpose
   const document: any = structuredClone(createOpenapiDocument())
   const { post } = document.paths['/events']

@@ -12,17 +12,17 @@ import { printOpenapi } from './print-openapi.ts'
 const document: any = JSON.parse(printOpenapi())
 const check = compileDocument(document)
 
-it('openapi.json is what the code prints now; run npm run contract:print when it is not', () => {
+it('openapi.json is up to date (otherwise run npm run contract:print)', () => {
   const printed = readFileSync(join(import.meta.dirname, 'openapi.json'), 'utf8')
   assert.equal(printed, printOpenapi())
 })
 
-it('prints the same text at every call, in UTF-8 with a newline at the end', () => {
+it('prints the same text at every call, in UTF-8 with a trailing newline', () => {
   assert.equal(printOpenapi(), printOpenapi())
   assert.ok(printOpenapi().endsWith('}\n'))
 })
 
-it('is OpenAPI 3.1.0 of API version 0.5.0 and claims no signature: nobody signed it yet', () => {
+it('is OpenAPI 3.1.0 of API version 0.5.0 without a signature', () => {
   assert.equal(document.openapi, '3.1.0')
   assert.equal(document.info.version, '0.5.0')
   assert.equal(API_VERSION, '0.5.0')
@@ -31,7 +31,7 @@ it('is OpenAPI 3.1.0 of API version 0.5.0 and claims no signature: nobody signed
   assert.equal('x-signature' in document, false)
 })
 
-it('has the ten operations, the sandbox and agents under their paths, and no other', () => {
+it('has exactly the ten operations, the sandbox and the agent operations', () => {
   const found = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as object).map(([method, { operationId }]) => [
       `${method.toUpperCase()} ${path}`,
@@ -67,7 +67,7 @@ it('has the ten operations, the sandbox and agents under their paths, and no oth
   ])
 })
 
-it('declares every status of the operations, each described and with an example', () => {
+it('declares every status of the operations, each with a description and an example', () => {
   for (const { method, url, schema } of DOCUMENTED_OPERATIONS) {
     const path = url.replaceAll(/:(\w+)/g, '{$1}')
     const { responses } = document.paths[path][method.toLowerCase()]
@@ -81,7 +81,7 @@ it('declares every status of the operations, each described and with an example'
   }
 })
 
-it('names one server when its base URL is known, and is the same otherwise', () => {
+it('names one server when its base URL is known, and is otherwise the same', () => {
   const { servers, ...rest } = createOpenapiDocument('https://events.example/api/v1')
   assert.deepEqual(servers, [{ url: 'https://events.example/api/v1' }])
   const { servers: template, ...others } = document
@@ -89,7 +89,7 @@ it('names one server when its base URL is known, and is the same otherwise', () 
   assert.deepEqual(JSON.parse(JSON.stringify(rest)), others)
 })
 
-it('resolves every $ref, and names nothing that no $ref uses', () => {
+it('resolves every $ref and has no unused component', () => {
   const refs = findMembers('$ref', document).map(([, ref]) => String(ref))
   for (const ref of refs) {
     const [root, ...segments] = ref.split('/')
@@ -102,7 +102,7 @@ it('resolves every $ref, and names nothing that no $ref uses', () => {
   assert.deepEqual(idle, [])
 })
 
-it('keeps each named schema once, under its name, and refers to it everywhere else', () => {
+it('keeps each named schema once and references it everywhere else', () => {
   const titled = findMembers('title', document)
     .filter(([path]) => path.join('/') !== 'info')
     .map(([path, title]) => [path.join('/'), title])
@@ -113,7 +113,7 @@ it('keeps each named schema once, under its name, and refers to it everywhere el
   )
 })
 
-it('refuses two different schemas under one name', () => {
+it('rejects two different schemas with one name', () => {
   const register = new SchemaRegister()
   hoistNamedSchemas({ title: 'Amount', type: 'string' }, register)
   hoistNamedSchemas({ title: 'Amount', type: 'string' }, register)
@@ -147,7 +147,7 @@ it('every example fits its schema', () => {
   }
 })
 
-it('the schemas refuse what the service refuses: a denied form must not pass as an example', () => {
+it('the schemas reject what the service rejects: an invalid form cannot be an example', () => {
   const body = jsonPointer('components', 'schemas', 'EventSubmission')
   const valid = { event_name: 'Purchase', consent_basis: 'consent' }
   assert.deepEqual(check(body, valid), [])

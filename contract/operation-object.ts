@@ -1,4 +1,5 @@
-import { type MediaExamples, OPERATION_EXAMPLES } from './examples/operation-examples.ts'
+import type { MediaExamples } from './examples/error-examples.ts'
+import { OPERATION_EXAMPLES } from './examples/operation-examples.ts'
 import type { DocumentedOperation } from './operations.ts'
 import { describeResponse } from './response-description.ts'
 import { responseHeaderNames } from './response-headers.ts'

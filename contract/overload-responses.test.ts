@@ -6,7 +6,7 @@ import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './op
 
 const steadySeconds = () => 0
 
-it('429 is answered by every operation as documented, by those of a tracker in common', async test => {
+it('every operation returns 429 as documented; those of a tracker share one limit', async test => {
   const limits = {
     trackerRatePerSecond: 1,
     sandboxRatePerMinute: 1,
@@ -26,7 +26,7 @@ it('429 is answered by every operation as documented, by those of a tracker in c
   }
 })
 
-it('503 is answered by every operation while the process has too much to do', async test => {
+it('every operation returns 503 while the process is overloaded', async test => {
   const clock = { seconds: 0 }
   const service = await startTestService(test, {
     limits: { eventLoopDelayMillisecondsMax: 1_000 },

@@ -8,7 +8,7 @@ import { BASE_PATH, DOCUMENTED_OPERATIONS, OPERATIONS } from './operations.ts'
 const READING = OPERATIONS.filter(({ method }) => method === 'GET')
 const READING_ANYTHING = DOCUMENTED_OPERATIONS.filter(({ method }) => method === 'GET')
 
-it('400 for a head that can be read in two ways, by everything that is read', async test => {
+it('400 for an ambiguous request, from every read operation', async test => {
   const service = await startTestService(test)
   const headers = { origin: ['https://shop.example', 'https://another.example'] }
   assert.equal(READING_ANYTHING.length, 12)
@@ -19,7 +19,7 @@ it('400 for a head that can be read in two ways, by everything that is read', as
   }
 })
 
-it('401 and 403 are answered by every reading operation as documented', async test => {
+it('every read operation returns 401 and 403 as documented', async test => {
   const service = await startTestService(test)
   const refused: [number, string, RequestOptions][] = [
     [401, 'unauthenticated', { secret: null }],
@@ -34,7 +34,7 @@ it('401 and 403 are answered by every reading operation as documented', async te
   }
 })
 
-it('500 on an internal error, by every reading operation as documented', async test => {
+it('every read operation returns 500 for an internal error as documented', async test => {
   const service = await startTestService(test)
   const { pool } = service.database
   const { rows } = await pool.query(

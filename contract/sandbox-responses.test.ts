@@ -19,7 +19,7 @@ const operations = Object.fromEntries(
 const closed = closeSchemas({ operations, components: { schemas: register.schemas() } })
 const check = compileDocument(closed)
 
-it('every status of every operation has an example that fits it, and nothing else has one', () => {
+it('every status of every operation has a valid example, and nothing else has one', () => {
   for (const { config, schema } of SANDBOX_OPERATIONS) {
     const { operationId } = config
     const { request, responses } = SANDBOX_EXAMPLES[operationId]
@@ -38,7 +38,7 @@ it('every status of every operation has an example that fits it, and nothing els
   }
 })
 
-it('describes what only the sandbox says', () => {
+it('describes the responses that only the sandbox has', () => {
   for (const { config, schema } of SANDBOX_OPERATIONS) {
     const described = SANDBOX_RESPONSE_DESCRIPTIONS[config.operationId]
     for (const [status, text] of Object.entries(described)) {
@@ -50,7 +50,7 @@ it('describes what only the sandbox says', () => {
   }
 })
 
-it('200 and 201 of discovery and of both keys are as their examples say', async test => {
+it('200 and 201 of discovery and of both keys match their examples', async test => {
   const sandbox = await startSandboxFixture(test)
   for (const [operationId, name, method, path, status] of [
     ['sandboxDiscovery', 'discovery', 'GET', '/sandbox', 200],
@@ -66,7 +66,7 @@ it('200 and 201 of discovery and of both keys are as their examples say', async 
   }
 })
 
-it('200 and 422 answer each documented event as its example says', async test => {
+it('200 and 422 for each documented event match its example', async test => {
   const sandbox = await startSandboxFixture(test)
   const requests = Object.entries(SANDBOX_EXAMPLES.validateSandboxEvent.request ?? {})
   assert.equal(requests.length, 3)
@@ -78,7 +78,7 @@ it('200 and 422 answer each documented event as its example says', async test =>
   }
 })
 
-it('400, 401, 413 and 415 are answered as documented', async test => {
+it('returns 400, 401, 413 and 415 as documented', async test => {
   const sandbox = await startSandboxFixture(test)
   const key = await sandbox.newKey()
   const csv = { 'content-type': 'text/csv' }
@@ -101,7 +101,7 @@ it('400, 401, 413 and 415 are answered as documented', async test => {
   assert.deepEqual(stranger.body, exampleOf('validateSandboxEvent', 401, 'unauthenticated'))
 })
 
-it('500 on an internal error is answered as documented', async test => {
+it('returns 500 for an internal error as documented', async test => {
   const broken = () => {
     throw new Error('the clock is gone')
   }
@@ -118,7 +118,7 @@ it('500 on an internal error is answered as documented', async test => {
   }
 })
 
-it('the schema takes a body with and without consent_basis, and no other basis', () => {
+it('the schema accepts a body with or without consent_basis, and no other basis', () => {
   const body = jsonPointer('operations', 'validateSandboxEvent', 'body')
   assert.deepEqual(check(body, { event_name: 'Purchase' }), [])
   assert.deepEqual(check(body, { event_name: 'Purchase', consent_basis: 'consent' }), [])
@@ -129,7 +129,7 @@ it('the schema takes a body with and without consent_basis, and no other basis',
   assert.notDeepEqual(check(body, {}), [])
 })
 
-it('counts a member that is missing or that nobody declared as a fault', () => {
+it('reports a missing and an undeclared member', () => {
   const { key } = SANDBOX_EXAMPLES.readSandboxKey.responses[200] ?? {}
   const whole = key?.value as Record<string, unknown>
   assert.notDeepEqual(faultsOf('readSandboxKey', 200, { ...whole, surprise: 1 }), [])

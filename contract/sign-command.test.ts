@@ -11,7 +11,7 @@ import { verifyCommand } from './verify-command.ts'
 
 const HERE = import.meta.dirname
 
-it('signs a release, which anybody verifies with the key set that comes with it', async test => {
+it('signs a release that verifies with its published key set', async test => {
   const { key, document, jwks } = folder(test)
   const words = await signCommand(['--key-from', key, '--out', document, '--jwks-out', jwks])
   const { kid } = read(jwks).keys[0]
@@ -26,14 +26,14 @@ it('signs a release, which anybody verifies with the key set that comes with it'
   )
 })
 
-it('signs for one server when it is told its base URL', async test => {
+it('signs for one server when its base URL is given', async test => {
   const { key, document } = folder(test)
   const baseUrl = 'https://events.example.com/api/v1'
   await signCommand(['--key-from', key, '--out', document, '--base-url', baseUrl])
   assert.deepEqual(read(document).servers, [{ url: baseUrl }])
 })
 
-it('ends with code 0 or 1 and one sentence, as the npm scripts run it', async test => {
+it('exits with 0 or 1 and one sentence when run by the npm scripts', async test => {
   const { key, document, jwks } = folder(test)
   const sign = await runProgram([
     join(HERE, 'sign-command.ts'),
@@ -50,7 +50,7 @@ it('ends with code 0 or 1 and one sentence, as the npm scripts run it', async te
   assert.equal(terminal, `${document}: The document was changed after it was signed.\n`)
 })
 
-it('says what is wrong with its arguments and files, and writes nothing then', async test => {
+it('reports invalid arguments and files without writing anything', async test => {
   const { key, document, jwks } = folder(test)
   const signUsage = /^Usage: npm run contract:sign -- --key-from FILE --out FILE /
   const verifyUsage = /^Usage: npm run contract:verify -- --document FILE --jwks FILE$/

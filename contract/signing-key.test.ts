@@ -19,7 +19,7 @@ const PUBLIC = {
   use: 'sig',
 }
 
-it('reads the key of RFC 8037 as a JWK and in PEM, and names it by its thumbprint', async () => {
+it('reads the key of RFC 8037 as a JWK and as PEM, with its thumbprint as kid', async () => {
   const pem = createPrivateKey({ key: PRIVATE, format: 'jwk' }).export({
     format: 'pem',
     type: 'pkcs8',
@@ -32,14 +32,14 @@ it('reads the key of RFC 8037 as a JWK and in PEM, and names it by its thumbprin
   assert.deepEqual(own?.publicKey, { ...PUBLIC, 'x-signing-key': 'development' })
 })
 
-it('derives the public half, whatever stands beside the private one', async () => {
+it('derives the public key from the private key alone', async () => {
   const { x: strange } = JSON.parse(generateSigningKey())
   const text = JSON.stringify({ ...PRIVATE, x: strange, kid: 'mine' })
   const key = await readSigningKey(text, 'release')
   assert.deepEqual(key?.publicKey, PUBLIC)
 })
 
-it('makes another key each time', async () => {
+it('generates a new key each time', async () => {
   const [one, two] = await Promise.all(
     [generateSigningKey(), generateSigningKey()].map(text => readSigningKey(text, 'release')),
   )
@@ -47,7 +47,7 @@ it('makes another key each time', async () => {
   assert.notEqual(one.publicKey.kid, two.publicKey.kid)
 })
 
-it('takes no text without an Ed25519 private key', async () => {
+it('returns null for text without an Ed25519 private key', async () => {
   const { d: _, ...publicOnly } = PRIVATE
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   const x25519 = generateKeyPairSync('x25519').privateKey
@@ -67,7 +67,7 @@ it('takes no text without an Ed25519 private key', async () => {
   }
 })
 
-it('reads the public keys of a set, and refuses a set that holds a private one', async () => {
+it('reads the public keys of a set, and rejects a set with a private key', async () => {
   const marked = { ...PUBLIC, 'x-signing-key': 'development' }
   const read = (...keys: unknown[]) => readPublicKeys(JSON.stringify({ keys }))
   assert.deepEqual(await read(), [])
@@ -87,7 +87,7 @@ it('reads the public keys of a set, and refuses a set that holds a private one',
   }
 })
 
-it('publishes every key once, the current one first, and nothing private', async () => {
+it('publishes every key once, the current one first, without private keys', async () => {
   const current = await readSigningKey(JSON.stringify(PRIVATE), 'release')
   const other = await readSigningKey(generateSigningKey(), 'release')
   assert.ok(current && other)

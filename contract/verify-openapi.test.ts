@@ -23,7 +23,7 @@ const jwks = JSON.stringify(publicKeySet({ current: key, others: [] }))
 const signed = await signOpenapi(createOpenapiDocument(), key)
 const text = formatDocument(signed)
 
-it('takes what was signed, in any order and spacing, and says with which key', async () => {
+it('verifies a signed document in any order and spacing, and returns the key ID', async () => {
   const backwards = Object.fromEntries(Object.entries(signed).reverse())
   for (const same of [text, JSON.stringify(signed), `\n${formatDocument(backwards)}`]) {
     const { document, ...verified } = await verifySignedDocument(same, jwks)
@@ -32,7 +32,7 @@ it('takes what was signed, in any order and spacing, and says with which key', a
   }
 })
 
-it('says so when an installation signed with a key that it made for itself', async () => {
+it('reports a development key', async () => {
   const own = await newKey('development')
   const document = await signOpenapi(createOpenapiDocument(), own)
   assert.equal(document['x-signing-key'], 'development')
@@ -42,7 +42,7 @@ it('says so when an installation signed with a key that it made for itself', asy
   await assertRefused(JSON.stringify(unmarked), CHANGED, setOf(own.publicKey))
 })
 
-it('refuses a document without a signature, or whose marker is not true', async () => {
+it('rejects a document without a signature or without x-signed: true', async () => {
   const { 'x-signature': signature, ...unsigned } = signed
   for (const document of [
     createOpenapiDocument(),
@@ -59,7 +59,7 @@ it('refuses a document without a signature, or whose marker is not true', async 
   }
 })
 
-it('refuses the document when any value of it is changed or left out', async () => {
+it('rejects a document with any value changed or removed', async () => {
   const places = valuesIn(createOpenapiDocument())
   assert.ok(places.length > 1_000)
   const tampering = fc.record({
@@ -77,7 +77,7 @@ it('refuses the document when any value of it is changed or left out', async () 
   )
 })
 
-it('refuses the document when a member is changed, left out, added or named anew', async () => {
+it('rejects a document with a member changed, removed, added or renamed', async () => {
   for (const member of Object.keys(createOpenapiDocument())) {
     const { [member]: value, ...others } = signed
     for (const copy of [others, { ...others, [`${member}s`]: value }, { ...signed, [member]: 1 }]) {
@@ -88,17 +88,17 @@ it('refuses the document when a member is changed, left out, added or named anew
   await assertRefused(text.replace('"info"', '"__proto__": {}, "info"'), CHANGED)
 })
 
-it('refuses a member that is there twice, of which other readers may take the first', async () => {
+it('rejects a repeated member, of which other parsers may take the first', async () => {
   const twice = /^The document names a member twice: /
   await assertRefused(text.replace('{', '{"openapi": "2.0",'), twice)
   await assertRefused(text.replace('"info": {', '"info": {"title": "\\": ", '), twice)
 })
 
-it('refuses half a character, which nothing signs', async () => {
+it('rejects a lone surrogate, which cannot be signed', async () => {
   await assertRefused(text.replace('"info"', '"x-\\ud83d": 1, "info"'), /half a character/)
 })
 
-it('refuses a signature of which any character is another one', async () => {
+it('rejects a signature with any character changed', async () => {
   const [header = '', , signature = ''] = String(signed['x-signature']).split('.')
   for (let place = 0; place < signature.length; place += 1) {
     const other = signature[place] === 'A' ? 'B' : 'A'
@@ -110,7 +110,7 @@ it('refuses a signature of which any character is another one', async () => {
   }
 })
 
-it('refuses every other form of a JWS', async () => {
+it('rejects every other form of a JWS', async () => {
   const [header = '', , signature = ''] = String(signed['x-signature']).split('.')
   const payload = Buffer.from(canonicalJson(createOpenapiDocument())).toString('base64url')
   for (const form of [
@@ -130,7 +130,7 @@ it('refuses every other form of a JWS', async () => {
   }
 })
 
-it('refuses another algorithm, no algorithm, and a header that says more than alg and kid', async () => {
+it('rejects another algorithm, no algorithm, and additional header members', async () => {
   const { kid, ...jwk } = key.publicKey
   for (const header of [
     { alg: 'none', kid },
@@ -153,7 +153,7 @@ it('refuses another algorithm, no algorithm, and a header that says more than al
   }
 })
 
-it('refuses a true signature of the key when its payload is not encoded (RFC 7797)', async () => {
+it('rejects a valid signature over an unencoded payload (RFC 7797)', async () => {
   const { 'x-signature': _, ...content } = signed
   const { kid } = key.publicKey
   const jws = await new FlattenedSign(Buffer.from(canonicalJson(content)))
@@ -162,7 +162,7 @@ it('refuses a true signature of the key when its payload is not encoded (RFC 779
   await assertRefused(withSignature(`${jws.protected}..${jws.signature}`), NOT_OURS)
 })
 
-it('refuses a key that the set does not hold, whatever the document brings along', async () => {
+it('rejects a key that is not in the set, even if the document contains it', async () => {
   const stranger = await newKey()
   const { kid } = key.publicKey
   const missing = /^The key set does not hold the key \S+ that signed the document/
@@ -177,7 +177,7 @@ it('refuses a key that the set does not hold, whatever the document brings along
   await assertRefused(text, /^The key set is not a JSON object\.$/, '[]')
 })
 
-it('refuses a signature over the document that stands for another key or another content', async () => {
+it('rejects a signature of another key or over other content', async () => {
   const { 'x-signature': _, ...content } = signed
   const { kid } = key.publicKey
   const stranger = await newKey()

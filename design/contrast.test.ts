@@ -29,7 +29,7 @@ for (const [scheme, text] of [
   ['light', light],
   ['dark', `${light}${dark}`],
 ] as const) {
-  it(`everything that is written can be read, ${scheme}`, () => {
+  it(`every text color has sufficient contrast, ${scheme}`, () => {
     const weak = PAIRS.map(([front, ground, ratio]) => {
       const found = contrast(colour(text, front), colour(text, ground))
       return found < ratio ? `${front} on ${ground}: ${found.toFixed(2)} < ${ratio}` : null
@@ -41,7 +41,7 @@ for (const [scheme, text] of [
   })
 }
 
-it('the dark scheme has a colour of its own for each light one', () => {
+it('the dark scheme overrides every light color', () => {
   const names = (text: string) => [...text.matchAll(/(--color-[\w-]+):/g)].map(([, name]) => name)
   assert.deepEqual(new Set(names(dark)), new Set(names(light)))
 })

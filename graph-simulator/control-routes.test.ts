@@ -5,7 +5,7 @@ import { simulatorUnderTest } from './simulator-under-test.ts'
 
 const HOUR_SECONDS = 3_600
 
-it('200 shows what was received, with the trace id the sender got', async test => {
+it('200 returns received events with the trace ID that the sender got', async test => {
   const simulator = await simulatorUnderTest(test)
   const event = samplePurchase({ opt_out: true })
   const sent = await simulator.send({ data: [event], partner_agent: 'signalbox' })
@@ -35,7 +35,7 @@ it('200 shows what was received, with the trace id the sender got', async test =
   })
 })
 
-it('200 shows null for what an event does not have', async test => {
+it('200 returns null for members that an event lacks', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent({ event_id: undefined })] })
   const [shown] = (await simulator.control('GET', 'received')).body.events
@@ -43,7 +43,7 @@ it('200 shows null for what an event does not have', async test => {
   assert.equal(shown.custom_data, null)
 })
 
-it('200 shows money with exactly the digits it was sent with', async test => {
+it('200 returns money with the exact digits that were sent', async test => {
   const simulator = await simulatorUnderTest(test)
   const body = JSON.stringify({ data: [samplePurchase()] })
   for (const digits of ['19.90', '10.00', '123456789012345.678901', '"5.10"', '1E2']) {
@@ -54,7 +54,7 @@ it('200 shows money with exactly the digits it was sent with', async test => {
   }
 })
 
-it('200 shows texts of any script unchanged, also from a body of many lines', async test => {
+it('200 returns text in any script unchanged, from multi-line bodies too', async test => {
   const simulator = await simulatorUnderTest(test)
   const custom_data = { content_name: 'Čaj "zelený" \\ 緑茶 🍵', value: 1, currency: 'CZK' }
   const data = [sampleEvent({ custom_data }), sampleEvent({ event_id: 'šálek' })]
@@ -65,7 +65,7 @@ it('200 shows texts of any script unchanged, also from a body of many lines', as
   assert.equal(found.body.count, 1)
 })
 
-it('200 finds by dataset and by event_id, and counts all matches beyond the limit', async test => {
+it('200 filters by dataset and event_id, and counts all matches beyond the limit', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = Array.from({ length: 150 }, (_, index) => sampleEvent({ event_id: `e${index}` }))
   await simulator.send({ data }, { dataset: '1' })
@@ -85,7 +85,7 @@ it('200 finds by dataset and by event_id, and counts all matches beyond the limi
   assert.deepEqual(await found('limit=99999'), [170, 170])
 })
 
-it('422 for a limit that is no whole number', async test => {
+it('422 for a limit that is not an integer', async test => {
   const simulator = await simulatorUnderTest(test)
   for (const limit of ['-1', 'many', '1.5', '']) {
     const reply = await simulator.control('GET', `received?limit=${limit}`)
@@ -94,7 +94,7 @@ it('422 for a limit that is no whole number', async test => {
   }
 })
 
-it('200 forgets what it received, the counts and the seen event_ids', async test => {
+it('200 deletes received events, totals and deduplication windows', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [samplePurchase()] })
   const { body } = await simulator.control('DELETE', 'received')
@@ -107,14 +107,14 @@ it('200 forgets what it received, the counts and the seen event_ids', async test
   assert.equal(again.deduplicated, false)
 })
 
-it('422 refuses to forget by a filter, since it would forget everything', async test => {
+it('422 refuses to delete with a filter, because it would delete everything', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent()] })
   assert.equal((await simulator.control('DELETE', 'received?dataset=9')).status, 422)
   assert.equal((await simulator.control('GET', 'received')).body.count, 1)
 })
 
-it('keeps the newest events beyond the limit, and goes on counting', async test => {
+it('keeps the newest events beyond the limit and continues counting', async test => {
   const simulator = await simulatorUnderTest(test, { eventsMax: 2 })
   for (const event_id of ['a', 'b', 'c'])
     await simulator.send({ data: [sampleEvent({ event_id })] })
@@ -127,12 +127,12 @@ it('keeps the newest events beyond the limit, and goes on counting', async test 
   assert.equal((await simulator.control('GET', 'summary')).body.receipts, 3)
 })
 
-it('keeps a repeated event as a receipt and marks it, for 48 hours after the first', async test => {
+it('marks a repeated event as deduplicated for 48 hours after the first', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [samplePurchase(), samplePurchase()] })
-  simulator.forward(48 * HOUR_SECONDS - 1)
+  simulator.advance(48 * HOUR_SECONDS - 1)
   await simulator.send({ data: [samplePurchase()] })
-  simulator.forward(1)
+  simulator.advance(1)
   await simulator.send({ data: [samplePurchase()] })
   const { body } = await simulator.control('GET', 'received?event_id=event-1')
   assert.deepEqual(
@@ -141,7 +141,7 @@ it('keeps a repeated event as a receipt and marks it, for 48 hours after the fir
   )
 })
 
-it('marks a copy only within the same dataset, event_name and kind of traffic', async test => {
+it('deduplicates only within the same dataset, event_name and kind of traffic', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [samplePurchase()] })
   await simulator.send({ data: [samplePurchase()] }, { dataset: '5678' })
@@ -155,7 +155,7 @@ it('marks a copy only within the same dataset, event_name and kind of traffic', 
   )
 })
 
-it('200 sums up unique live Purchases in exact money, copies and tests apart', async test => {
+it('200 sums unique live Purchases exactly, without copies and test events', async test => {
   const simulator = await simulatorUnderTest(test)
   const purchase = (event_id: string, value: unknown, currency: string) =>
     samplePurchase({ event_id, custom_data: { value, currency } })
@@ -204,7 +204,7 @@ it('401 with code 190 and subcode 467 for a revoked token, until it is restored'
   assert.equal((await simulator.send({ data: [sampleEvent()] })).status, 200)
 })
 
-it('422 for revocations that are no list of strings', async test => {
+it('422 for revocations that are not a list of strings', async test => {
   const simulator = await simulatorUnderTest(test)
   const wrong: [unknown, string][] = [
     [{}, 'revoked'],
@@ -219,16 +219,16 @@ it('422 for revocations that are no list of strings', async test => {
   }
 })
 
-it('200 tells its name, version and uptime', async test => {
+it('200 returns name, version and uptime', async test => {
   const simulator = await simulatorUnderTest(test)
-  simulator.forward(90)
+  simulator.advance(90)
   const { body } = await simulator.control('GET', 'health')
   assert.equal(body.simulator, 'signalbox-graph-simulator')
   assert.match(body.version, /^\d+\.\d+\.\d+$/)
   assert.equal(body.uptime, 90)
 })
 
-it('404, 405, 400 and 413 carry a message', async test => {
+it('404, 405, 400 and 413 return a message', async test => {
   const simulator = await simulatorUnderTest(test)
   const replies = [
     await simulator.control('GET', 'nothing'),

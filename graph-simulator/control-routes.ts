@@ -29,7 +29,7 @@ export interface ControlExchange {
 
 interface ControlRequest {
   query: URLSearchParams
-  /** The parsed JSON body; undefined when there was none. */
+  /** The parsed JSON body; undefined when the request has none. */
   body: unknown
 }
 
@@ -49,26 +49,26 @@ const CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/other-events': { POST: addOtherEvents, DELETE: clearOtherEvents },
 }
 
-/** The endpoints under /_simulator, with which a test looks at the simulator and steers it. */
+/** The endpoints under /_simulator, which let a test inspect and control the simulator. */
 export async function answerControl(
   state: SimulatorState,
   { request, response, path, query }: ControlExchange,
 ): Promise<void> {
   const controls = Object.hasOwn(CONTROLS, path) ? CONTROLS[path] : undefined
   const control = controls?.[request.method ?? '']
-  if (!controls) return send(response, messageResponse(404, 'There is no such control.'))
+  if (!controls) return send(response, messageResponse(404, 'This control does not exist.'))
   if (!control) {
-    const answer = messageResponse(405, `Allowed here: ${Object.keys(controls).join(', ')}.`)
+    const answer = messageResponse(405, `Allowed methods: ${Object.keys(controls).join(', ')}.`)
     answer.headers.allow = Object.keys(controls).join(', ')
     return send(response, answer)
   }
   const bytes = await readBody(request, BODY_BYTES_MAX)
   if (bytes === 'gone') return void response.destroy()
   if (bytes === 'too_large')
-    return send(response, messageResponse(413, `A body may hold ${BODY_BYTES_MAX} bytes.`))
+    return send(response, messageResponse(413, `The body is larger than ${BODY_BYTES_MAX} bytes.`))
   const parsed = parseBody(bytes)
   if ('malformed' in parsed)
-    return send(response, messageResponse(400, 'The body is no valid JSON.'))
+    return send(response, messageResponse(400, 'The body is not valid JSON.'))
   send(response, control(state, { query, body: parsed.body }))
 }
 
@@ -87,24 +87,23 @@ function showReceived(state: SimulatorState, { query }: ControlRequest): HttpRes
 }
 
 function clearReceived(state: SimulatorState, { query }: ControlRequest): HttpResponse {
-  // A filter that is ignored would delete more than the caller meant.
-  if (query.size > 0)
-    return messageResponse(422, 'Everything is forgotten at once: send no filter.')
-  const forgotten = state.received.forget()
-  state.totals.forget()
-  state.counts.forget()
-  state.matchKeys.forget()
+  // Ignoring a filter would delete more than the caller meant.
+  if (query.size > 0) return messageResponse(422, 'This deletes everything and takes no filter.')
+  const forgotten = state.received.clear()
+  state.totals.clear()
+  state.counts.clear()
+  state.matchKeys.clear()
   return jsonResponse(200, { forgotten })
 }
 
 function showFaults(state: SimulatorState): HttpResponse {
-  return jsonResponse(200, { rules: state.faults.shown() })
+  return jsonResponse(200, { rules: state.faults.status() })
 }
 
 function replaceFaults(state: SimulatorState, { body }: ControlRequest): HttpResponse {
-  const reading = parseFaultRules(body)
-  if ('errors' in reading) return invalidBodyResponse(reading.errors)
-  state.faults.replace(reading.rules)
+  const parsed = parseFaultRules(body)
+  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
+  state.faults.replace(parsed.rules)
   return showFaults(state)
 }
 
@@ -120,11 +119,11 @@ function revokeTokens(state: SimulatorState, { body }: ControlRequest): HttpResp
   if (Object.keys(errors).length > 0) return invalidBodyResponse(errors)
 
   const { revoked } = body as { revoked: string[] }
-  const together = new Set([...state.revokedTokens, ...revoked])
-  if (together.size > TOKENS_MAX)
+  const union = new Set([...state.revokedTokens, ...revoked])
+  if (union.size > TOKENS_MAX)
     return invalidBodyResponse({ revoked: [`At most ${TOKENS_MAX} tokens can be revoked.`] })
-  state.revokedTokens = together
-  return jsonResponse(200, { revoked: together.size })
+  state.revokedTokens = union
+  return jsonResponse(200, { revoked: union.size })
 }
 
 function restoreTokens(state: SimulatorState): HttpResponse {

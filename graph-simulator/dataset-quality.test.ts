@@ -21,7 +21,7 @@ async function scoreOf(simulator: SimulatorUnderTest, eventName: string): Promis
   return entry.event_match_quality.composite_score
 }
 
-it('200 tells each event name’s score and what more of each key may bring', async test => {
+it('200 returns the score of each event name and the potential gain of each key', async test => {
   const simulator = await simulatorUnderTest(test)
   const user_data = { em: [SAMPLE_DIGEST], client_user_agent: 'Mozilla/5.0' }
   const without = { client_ip_address: '198.51.100.7', client_user_agent: 'Mozilla/5.0' }
@@ -59,7 +59,7 @@ it('200 tells each event name’s score and what more of each key may bring', as
   })
 })
 
-it('200 gives a better score for more keys, and ten points for all of them', async test => {
+it('200 returns a higher score for more keys, and ten points for all keys', async test => {
   const simulator = await simulatorUnderTest(test)
   const given: Record<string, unknown> = {}
   let before = 0
@@ -75,22 +75,22 @@ it('200 gives a better score for more keys, and ten points for all of them', asy
   assert.equal(before, 10)
 })
 
-it('200 moves within the week that keys are added, and forgets what is older', async test => {
+it('200 reflects added keys within the week and excludes older events', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent({ user_data: { em: [SAMPLE_DIGEST] } })] })
   assert.equal(await scoreOf(simulator, 'PageView'), 2.5)
-  simulator.forward(6 * 86_400)
+  simulator.advance(6 * 86_400)
   const event_time = SAMPLE_NOW_SECONDS + 6 * 86_400
   const event = sampleEvent({ event_id: 'b', event_time, user_data: EVERY_KEY })
   await simulator.send({ data: [event] })
   assert.equal(await scoreOf(simulator, 'PageView'), 6.3)
-  simulator.forward(86_400)
+  simulator.advance(86_400)
   assert.equal(await scoreOf(simulator, 'PageView'), 10)
-  simulator.forward(7 * 86_400)
+  simulator.advance(7 * 86_400)
   assert.deepEqual((await quality(simulator)).body, { web: [] })
 })
 
-it('200 looks at website events only, those with a test code among them', async test => {
+it('200 counts website events only, test events included', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent({ event_name: 'Call', action_source: 'phone_call' })] })
   await simulator.send({ data: [sampleEvent()], test_event_code: 'TEST1' })
@@ -99,7 +99,7 @@ it('200 looks at website events only, those with a test code among them', async 
   })
 })
 
-it('200 compares with the browser, and tells how fresh and how complete events are', async test => {
+it('200 returns event coverage, data freshness and diagnostics', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent({ user_data: { external_id: 'x' } })] })
   const fields = 'web{event_coverage,data_freshness{upload_frequency},acr,event_match_quality}'
@@ -118,14 +118,14 @@ it('200 compares with the browser, and tells how fresh and how complete events a
   assert.deepEqual(compared, { event_coverage: { percentage: 25 } })
 })
 
-it('400 with code 100 for a dataset that nobody gave anything', async test => {
+it('400 with code 100 for a dataset without events', async test => {
   const simulator = await simulatorUnderTest(test)
   const { status, body } = await quality(simulator)
   assert.deepEqual([status, body.error.code], [400, 100])
   assert.equal(body.error.message, '(#100) Permission Denied')
 })
 
-it('400 with code 100 for fields that it does not know or cannot read', async test => {
+it('400 with code 100 for unknown or malformed fields', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent()] })
   const unknown = [

@@ -1,14 +1,14 @@
-import { type GraphError, invalidQueryParameter } from './graph-errors.ts'
-import { hourOf } from './hourly-buckets.ts'
+import { invalidQueryParameter } from './graph-errors.ts'
+import { toHour } from './hourly-buckets.ts'
 import { MATCH_KEYS, type MatchKey, type MatchKeyCount } from './match-keys.ts'
-import type { ReportRequest } from './report-requests.ts'
+import type { ReportRequest, ReportResult } from './report-requests.ts'
 import type { SimulatorState } from './simulator-state.ts'
 
 const HOURS_REPORTED = 7 * 24
 
 const SHARE: FieldTree = { percentage: null, description: null }
 
-/** What the edge knows (Meta "Dataset Quality API"); some of it this simulator never has. */
+/** The documented fields (Meta "Dataset Quality API"). The simulator never returns some of them. */
 const KNOWN_FIELDS: FieldTree = {
   web: {
     event_name: null,
@@ -41,45 +41,45 @@ const KNOWN_FIELDS: FieldTree = {
   },
 }
 
-/** GET /{version}/dataset_quality?dataset_id=&fields=web{...}: what the received keys are worth. */
+/** GET /{version}/dataset_quality?dataset_id=&fields=web{...}: match quality by event name. */
 export function readDatasetQuality(
   state: SimulatorState,
   { dataset, query }: ReportRequest,
-): { body: object } | { refusal: GraphError } {
+): ReportResult {
   if (query.has('agent_name')) return queryError('(#100) Entries by agent_name are not simulated.')
-  const asked = parseFieldExpression(query.get('fields') ?? '')
-  if (!asked)
+  const requested = parseFieldExpression(query.get('fields') ?? '')
+  if (!requested)
     return queryError('(#100) The parameter fields must be an expression such as web{...}.')
-  const unknown = findUnknownField(asked, KNOWN_FIELDS)
+  const unknown = findUnknownField(requested, KNOWN_FIELDS)
   if (unknown) return queryError(`(#100) Tried accessing nonexistent field (${unknown})`)
-  if (!state.counts.knows(dataset)) return queryError('(#100) Permission Denied')
-  return { body: selectFields({ web: qualityEntries(state, dataset) }, asked) as object }
+  if (!state.counts.hasDataset(dataset)) return queryError('(#100) Permission Denied')
+  return { body: selectFields({ web: qualityEntries(state, dataset) }, requested) as object }
 }
 
 function qualityEntries(state: SimulatorState, dataset: string): object[] {
   const now = state.now()
-  const until = hourOf(now) + 1
-  const given = state.counts.given(dataset, until - HOURS_REPORTED, until)
-  return [...state.matchKeys.week(dataset, now)].map(([eventName, count]) =>
-    qualityEntry(eventName, count, given.get(eventName) ?? { server: 0, browser: 0 }),
+  const until = toHour(now) + 1
+  const counts = state.counts.countsByName(dataset, until - HOURS_REPORTED, until)
+  return [...state.matchKeys.lastWeek(dataset, now)].map(([eventName, count]) =>
+    qualityEntry(eventName, count, counts.get(eventName) ?? { server: 0, browser: 0 }),
   )
 }
 
-function queryError(message: string) {
-  return { refusal: invalidQueryParameter(message) }
+function queryError(message: string): ReportResult {
+  return { error: invalidQueryParameter(message) }
 }
 
-/** The events of one name that servers and browsers gave in the reported days. */
+/** Server and browser events of one name in the reported days. */
 interface Coverage {
   server: number
   browser: number
 }
 
 const HOUR_SECONDS = 3_600
-/** Meta's goal for the share of events that a server gives ("Dataset Quality API"). */
+/** Meta's goal for the share of events from a server ("Dataset Quality API"). */
 const GOAL_PERCENT = 75
 
-/** One entry of `web`: what the quality edge says of one event name. Wire names throughout. */
+/** One entry of `web`, for one event name. Wire names throughout. */
 function qualityEntry(eventName: string, count: MatchKeyCount, coverage: Coverage) {
   return {
     event_name: eventName,
@@ -95,21 +95,18 @@ function qualityEntry(eventName: string, count: MatchKeyCount, coverage: Coverag
   }
 }
 
-/** Each key's points, as far as events carry it: 0 to 10, with one decimal. */
+/** The points of each key, weighted by the share of events with it: 0 to 10, one decimal. */
 function compositeScore(count: MatchKeyCount): number {
   const points = MATCH_KEYS.map(({ points }, index) => points * keyShare(count, index))
   return roundToTenth(points.reduce((sum, each) => sum + each, 0))
 }
 
-function keyShare({ events, carrying }: MatchKeyCount, index: number): number {
+function keyShare({ events, presentIn: carrying }: MatchKeyCount, index: number): number {
   return (carrying[index] ?? 0) / events
 }
 
-function keyFeedback(
-  { identifier, points, isRecommended: isAdvised }: MatchKey,
-  share: number,
-): object[] {
-  if (share === 0 && !isAdvised) return []
+function keyFeedback({ identifier, points, isRecommended }: MatchKey, share: number): object[] {
+  if (share === 0 && !isRecommended) return []
   const gain = roundToTenth(points * (1 - share) * 10)
   const advice = {
     percentage: gain,
@@ -119,15 +116,15 @@ function keyFeedback(
     {
       identifier,
       coverage: { percentage: roundToTenth(share * 100) },
-      ...(isAdvised && share < 1 && { potential_aly_acr_increase: advice }),
+      ...(isRecommended && share < 1 && { potential_aly_acr_increase: advice }),
     },
   ]
 }
 
-/** There is one diagnostic, for events without an email address; none when all have one. */
+/** One diagnostic for events without an email address; none when all have one. */
 function findDiagnostics(count: MatchKeyCount): object {
   const index = MATCH_KEYS.findIndex(({ key }) => key === 'em')
-  const affected = count.events - (count.carrying[index] ?? 0)
+  const affected = count.events - (count.presentIn[index] ?? 0)
   if (affected === 0) return {}
   const diagnostic = {
     name: 'Email is missing',
@@ -140,7 +137,7 @@ function findDiagnostics(count: MatchKeyCount): object {
   return { diagnostics: [diagnostic] }
 }
 
-/** How much of what browsers gave servers gave too; nothing to compare without a browser. */
+/** The ratio of server to browser events; empty without browser events. */
 function eventCoverage({ server, browser }: Coverage): object {
   if (browser === 0) return {}
   const percentage = roundToTenth(Math.min(100, (server / browser) * 100))
@@ -152,15 +149,15 @@ function dataFreshness({ events, delaySeconds }: MatchKeyCount) {
   const meanSeconds = delaySeconds / events
   const upload_frequency =
     meanSeconds < HOUR_SECONDS ? 'real_time' : meanSeconds < 24 * HOUR_SECONDS ? 'hourly' : 'daily'
-  return { upload_frequency, description: 'How soon after it happened an event is sent.' }
+  return { upload_frequency, description: 'How soon events arrive after event_time.' }
 }
 
-/** Half a tenth goes up, also where the sum of fractions is a hair below it. */
+/** Rounds half a tenth up, even when a floating-point sum is slightly subfields it. */
 function roundToTenth(value: number): number {
   return Math.round(value * 10 + 1e-6) / 10
 }
 
-/** Names asked for, each with what is asked for below it; null: whatever there is. */
+/** Requested fields with their requested subfields; null: all subfields. */
 interface FieldTree {
   [name: string]: FieldTree | null
 }
@@ -171,34 +168,34 @@ const TOKENS = /[A-Za-z0-9_]+|[{},]/g
 const WELL_FORMED = /^[A-Za-z0-9_{},\s]+$/
 
 /**
- * Reads Graph's field expansion, such as `web{event_name,acr{percentage}}` (Graph API "Field
- * Expansion"). Undefined when it is none.
+ * Parses Graph's field expansion, such as `web{event_name,acr{percentage}}` (Graph API "Field
+ * Expansion"). Undefined when it is malformed.
  */
 function parseFieldExpression(text: string): FieldTree | undefined {
   if (text.length > CHARACTERS_MAX || !WELL_FORMED.test(text)) return undefined
   const tokens = text.match(TOKENS) ?? []
-  const reading = { tokens, at: 0 }
-  const tree = parseNames(reading, 0)
-  return reading.at === tokens.length ? tree : undefined
+  const cursor = { tokens, at: 0 }
+  const tree = parseNames(cursor, 0)
+  return cursor.at === tokens.length ? tree : undefined
 }
 
-/** The first name that `known` does not have in that place; undefined when it has them all. */
-function findUnknownField(asked: FieldTree, known: FieldTree): string | undefined {
-  for (const [name, below] of Object.entries(asked)) {
+/** The first requested field that is not in `known`, if any. */
+function findUnknownField(requested: FieldTree, known: FieldTree): string | undefined {
+  for (const [name, subfields] of Object.entries(requested)) {
     if (!Object.hasOwn(known, name)) return name
-    const unknown = below && findUnknownField(below, known[name] ?? {})
+    const unknown = subfields && findUnknownField(subfields, known[name] ?? {})
     if (unknown) return unknown
   }
   return undefined
 }
 
-/** The value with only the members that were asked for; lists are walked through. */
-function selectFields(value: unknown, asked: FieldTree | null): unknown {
-  if (asked === null || typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(item => selectFields(item, asked))
-  const members = Object.entries(value).filter(([name]) => Object.hasOwn(asked, name))
+/** The value with only the requested fields, also within lists. */
+function selectFields(value: unknown, requested: FieldTree | null): unknown {
+  if (requested === null || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(item => selectFields(item, requested))
+  const members = Object.entries(value).filter(([name]) => Object.hasOwn(requested, name))
   return Object.fromEntries(
-    members.map(([name, member]) => [name, selectFields(member, asked[name] ?? null)]),
+    members.map(([name, member]) => [name, selectFields(member, requested[name] ?? null)]),
   )
 }
 
@@ -207,21 +204,21 @@ interface TokenCursor {
   at: number
 }
 
-/** `name`, `name{...}`, with commas between; undefined at the first thing that is out of place. */
-function parseNames(reading: TokenCursor, depth: number): FieldTree | undefined {
+/** `name` or `name{...}`, separated by commas; undefined at the first syntax error. */
+function parseNames(cursor: TokenCursor, depth: number): FieldTree | undefined {
   if (depth > DEPTH_MAX) return undefined
   const tree: FieldTree = Object.create(null)
   while (true) {
-    const name = reading.tokens[reading.at++]
+    const name = cursor.tokens[cursor.at++]
     if (name === undefined || !/^\w+$/.test(name)) return undefined
     tree[name] = null
-    if (reading.tokens[reading.at] === '{') {
-      reading.at++
-      const below = parseNames(reading, depth + 1)
-      if (!below || reading.tokens[reading.at++] !== '}') return undefined
-      tree[name] = below
+    if (cursor.tokens[cursor.at] === '{') {
+      cursor.at++
+      const subfields = parseNames(cursor, depth + 1)
+      if (!subfields || cursor.tokens[cursor.at++] !== '}') return undefined
+      tree[name] = subfields
     }
-    if (reading.tokens[reading.at] !== ',') return tree
-    reading.at++
+    if (cursor.tokens[cursor.at] !== ',') return tree
+    cursor.at++
   }
 }

@@ -20,7 +20,7 @@ function stats(simulator: SimulatorUnderTest, query: Record<string, string> = {}
   return simulator.read('1234/stats', { ...EVENT, ...query })
 }
 
-it('200 counts by the hour in which events happened, the most frequent name first', async test => {
+it('200 counts by the hour of event_time, most frequent name first', async test => {
   const simulator = await simulatorUnderTest(test)
   const at = (hoursAgo: number) => SAMPLE_NOW_SECONDS - hoursAgo * HOUR_SECONDS
   await simulator.send({
@@ -54,17 +54,17 @@ it('200 counts by the hour in which events happened, the most frequent name firs
   })
 })
 
-it('200 counts by arrival when told to, also what came before', async test => {
+it('200 counts by arrival when configured, earlier events included', async test => {
   const simulator = await simulatorUnderTest(test)
   const event_time = SAMPLE_NOW_SECONDS - 5 * HOUR_SECONDS
   await simulator.send({ data: [sampleEvent({ event_time })] })
-  simulator.forward(60)
+  simulator.advance(60)
   assert.deepEqual(rowsOf(await stats(simulator)), ['21T07 PageView 1'])
   await simulator.control('POST', 'stats', { count_by: 'arrival' })
   assert.deepEqual(rowsOf(await stats(simulator)), ['21T12 PageView 1'])
 })
 
-it('200 counts a copy once, unless told to count every copy; test events count too', async test => {
+it('200 counts a copy once unless configured otherwise, test events included', async test => {
   const simulator = await simulatorUnderTest(test)
   for (let copy = 0; copy < 3; copy++) await simulator.send({ data: [sampleEvent()] })
   await simulator.send({ data: [sampleEvent()], test_event_code: 'TEST1' })
@@ -74,18 +74,18 @@ it('200 counts a copy once, unless told to count every copy; test events count t
   assert.deepEqual(rowsOf(await stats(simulator)), ['21T11 PageView 5'])
 })
 
-it('200 counts a copy again when the 48 hours are over', async test => {
+it('200 counts a copy again after 48 hours', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent()] })
-  simulator.forward(48 * HOUR_SECONDS - 1)
+  simulator.advance(48 * HOUR_SECONDS - 1)
   await simulator.send({ data: [sampleEvent()] })
   assert.deepEqual(rowsOf(await stats(simulator)), ['21T11 PageView 1'])
-  simulator.forward(1)
+  simulator.advance(1)
   await simulator.send({ data: [sampleEvent()] })
   assert.deepEqual(rowsOf(await stats(simulator)), ['21T11 PageView 2'])
 })
 
-it('200 shows servers, browsers or both; an event that both gave is the browserâ€™s', async test => {
+it('200 filters by source and counts a duplicate as the browser event', async test => {
   const simulator = await simulatorUnderTest(test)
   const event_time = SAMPLE_NOW_SECONDS - 60
   const give = (source: string, events: object[]) =>
@@ -108,10 +108,10 @@ it('200 shows servers, browsers or both; an event that both gave is the browserâ
   assert.deepEqual(await shown(), ['21T11 PageView 3'])
 })
 
-it('200 leaves an event of a browser alone that came 48 hours later', async test => {
+it('200 does not deduplicate a browser event that arrives 48 hours later', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent()] })
-  simulator.forward(48 * HOUR_SECONDS)
+  simulator.advance(48 * HOUR_SECONDS)
   const event = { event_name: 'PageView', event_time: SAMPLE_NOW_SECONDS, event_id: 'event-1' }
   await simulator.control('POST', 'other-events', {
     dataset: '1234',
@@ -122,7 +122,7 @@ it('200 leaves an event of a browser alone that came 48 hours later', async test
   assert.deepEqual(rowsOf(reply), ['21T11 PageView 1'])
 })
 
-it('200 shows the hours of the span that was asked, in seconds or ISO 8601', async test => {
+it('200 returns the hours of the requested range, in seconds or ISO 8601', async test => {
   const simulator = await simulatorUnderTest(test)
   const at = (hour: number) => Date.UTC(2026, 10, 20, hour) / 1_000
   const data = [9, 10, 11].map(hour => sampleEvent({ event_id: `${hour}`, event_time: at(hour) }))
@@ -140,18 +140,18 @@ it('200 shows the hours of the span that was asked, in seconds or ISO 8601', asy
   assert.equal(rowsOf(day).length, 3)
 })
 
-it('200 shows nothing of hours that began more than 7 days ago', async test => {
+it('200 omits hours that began more than 7 days ago', async test => {
   const simulator = await simulatorUnderTest(test)
   const event_time = SAMPLE_NOW_SECONDS - DAY_SECONDS
   await simulator.send({ data: [sampleEvent({ event_time })] })
   const span = { start_time: `${event_time}`, end_time: `${event_time + DAY_SECONDS}` }
-  simulator.forward(6 * DAY_SECONDS)
+  simulator.advance(6 * DAY_SECONDS)
   assert.deepEqual(rowsOf(await stats(simulator, span)), ['20T12 PageView 1'])
-  simulator.forward(1)
+  simulator.advance(1)
   assert.deepEqual(rowsOf(await stats(simulator, span)), [])
 })
 
-it('500 with code 1 asks for less when the span is longer than 7 days', async test => {
+it('500 with code 1 for a range longer than 7 days', async test => {
   const simulator = await simulatorUnderTest(test)
   const start = SAMPLE_NOW_SECONDS - 7 * DAY_SECONDS
   assert.equal((await stats(simulator, { start_time: `${start}` })).status, 200)
@@ -160,7 +160,7 @@ it('500 with code 1 asks for less when the span is longer than 7 days', async te
   assert.match(body.error.message, /reduce the amount of data/)
 })
 
-it('200 divides the rows into pages, each with the address of the next', async test => {
+it('200 paginates rows, and each page links to the next', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = [1, 2, 3, 4, 5].map(hours =>
     sampleEvent({ event_id: `${hours}`, event_time: SAMPLE_NOW_SECONDS - hours * HOUR_SECONDS }),
@@ -183,7 +183,7 @@ it('200 divides the rows into pages, each with the address of the next', async t
   ])
 })
 
-it('200 lists the 100 most frequent names of an hour, and counts as text when told to', async test => {
+it('200 lists the 100 most frequent names of an hour, with text counts when configured', async test => {
   const simulator = await simulatorUnderTest(test)
   const event_time = SAMPLE_NOW_SECONDS - 1
   const events = Array.from({ length: 101 }, (_, index) => ({
@@ -199,7 +199,7 @@ it('200 lists the 100 most frequent names of an hour, and counts as text when to
   assert.deepEqual(row.data[99], { value: 'Name1', count: '2' })
 })
 
-it('200 adds up the whole span with event_total_counts', async test => {
+it('200 sums the whole range for event_total_counts', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = [1, 2].map(hours =>
     sampleEvent({ event_id: `${hours}`, event_time: SAMPLE_NOW_SECONDS - hours * HOUR_SECONDS }),
@@ -219,12 +219,12 @@ it('200 adds up the whole span with event_total_counts', async test => {
   })
 })
 
-it('200 counts nothing for a dataset that nobody gave anything', async test => {
+it('200 returns no rows for a dataset without events', async test => {
   const simulator = await simulatorUnderTest(test)
   assert.deepEqual((await stats(simulator)).body, { data: [], paging: {} })
 })
 
-it('400 with code 100 for a question that is none', async test => {
+it('400 with code 100 for an invalid query', async test => {
   const simulator = await simulatorUnderTest(test)
   const questions: Record<string, string>[] = [
     { aggregation: 'host' },
@@ -239,7 +239,7 @@ it('400 with code 100 for a question that is none', async test => {
   }
 })
 
-it('forgets the counts with what was received', async test => {
+it('deletes the counts with the received events', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent()] })
   await simulator.control('DELETE', 'received')

@@ -17,23 +17,23 @@ it('counts the 10,001st dataset in the total only', () => {
   assert.equal(tallies.summary(undefined).requests, 10_001)
 })
 
-it('forgets the datasets with the counts', () => {
+it('clears the totals of every dataset', () => {
   const tallies = new TotalsByDataset()
   tallies.countAccepted('1', [{ isTest: false, deduplicated: false }])
-  tallies.forget()
+  tallies.clear()
   assert.equal(tallies.summary('1').receipts, 0)
   assert.equal(tallies.summary(undefined).receipts, 0)
 })
 
-it('adds what a float cannot: 0.1 and 0.2 make 0.3', () => {
+it('adds exactly where floats do not: 0.1 + 0.2 is 0.3', () => {
   assert.equal(sum('0.1', '0.2'), '0.3')
 })
 
-it('keeps more digits than a float has', () => {
+it('keeps more digits than a float', () => {
   assert.equal(sum('123456789012345.678901', '0.000001'), '123456789012345.678902')
 })
 
-it('prints plain digits without trailing zeros, so that equal sums are equal texts', () => {
+it('formats plain digits without trailing zeros, so that equal sums are equal strings', () => {
   assert.equal(sum('10.00'), '10')
   assert.equal(sum('12.50'), '12.5')
   assert.equal(sum('-0.0'), '0')
@@ -41,13 +41,13 @@ it('prints plain digits without trailing zeros, so that equal sums are equal tex
   assert.equal(sum('100'), '100')
 })
 
-it('reads the exponents that JSON allows', () => {
+it('parses the exponents that JSON allows', () => {
   assert.equal(sum('1.5e3'), '1500')
   assert.equal(sum('15E-1'), '1.5')
   assert.equal(sum('1e+2'), '100')
 })
 
-it('agrees with whole-number arithmetic on any list of cents, in any order', () => {
+it('agrees with integer arithmetic on any list of cents in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -1e9, max: 1e9 }), { minLength: 1 }), cents => {
       const texts = cents.map(amount => `${amount < 0 ? '-' : ''}${centsText(Math.abs(amount))}`)
@@ -58,7 +58,7 @@ it('agrees with whole-number arithmetic on any list of cents, in any order', () 
   )
 })
 
-it('refuses what is no number or would cost seconds to add', () => {
+it('rejects text that is not a number or would take seconds to add', () => {
   for (const text of ['', '12,50', '0x10', 'NaN', '1e999999999', '1e-51', '1'.repeat(65), ' 1'])
     assert.equal(parseDecimal(text), undefined, text)
 })

@@ -1,41 +1,41 @@
-/** A dataset that comes after so many others is counted in the total only. */
+/** Datasets beyond this limit are counted in the total only. */
 const DATASETS_MAX = 10_000
 
-/** The counts of every dataset, and of all of them together. */
+/** Totals for each dataset and for all datasets. */
 export class TotalsByDataset {
   #total = new DatasetTotals()
   readonly #byDataset = new Map<string, DatasetTotals>()
 
   countRefused(dataset: string): void {
-    for (const tally of this.#talliesOf(dataset)) tally.countRefused()
+    for (const totals of this.#totalsFor(dataset)) totals.countRefused()
   }
 
   countAccepted(dataset: string, events: CountedEvent[]): void {
-    for (const tally of this.#talliesOf(dataset)) tally.countAccepted(events)
+    for (const totals of this.#totalsFor(dataset)) totals.countAccepted(events)
   }
 
-  /** The counts of one dataset, or of all together when none is named. */
+  /** The totals of one dataset, or of all datasets. */
   summary(dataset: string | undefined): TotalsSummary {
     if (dataset === undefined) return this.#total.summary()
     return (this.#byDataset.get(dataset) ?? new DatasetTotals()).summary()
   }
 
-  forget(): void {
+  clear(): void {
     this.#total = new DatasetTotals()
     this.#byDataset.clear()
   }
 
-  #talliesOf(dataset: string): DatasetTotals[] {
-    const known = this.#byDataset.get(dataset)
-    if (known) return [this.#total, known]
+  #totalsFor(dataset: string): DatasetTotals[] {
+    const existing = this.#byDataset.get(dataset)
+    if (existing) return [this.#total, existing]
     if (this.#byDataset.size >= DATASETS_MAX) return [this.#total]
-    const tally = new DatasetTotals()
-    this.#byDataset.set(dataset, tally)
-    return [this.#total, tally]
+    const totals = new DatasetTotals()
+    this.#byDataset.set(dataset, totals)
+    return [this.#total, totals]
   }
 }
 
-/** What one accepted event adds to the counts. */
+/** What one accepted event adds to the totals. */
 export interface CountedEvent {
   isTest: boolean
   deduplicated: boolean
@@ -43,7 +43,7 @@ export interface CountedEvent {
   purchase?: { value: ExactDecimal; currency: string } | undefined
 }
 
-/** Members as they appear at GET /_simulator/summary. */
+/** The response of GET /_simulator/summary. */
 interface TotalsSummary {
   requests: number
   refused_requests: number
@@ -54,7 +54,7 @@ interface TotalsSummary {
   value_by_currency: Record<string, string>
 }
 
-/** Counts since the last forgetting; dropping old receipts does not lower them. */
+/** Totals since the last clear; dropping old receipts does not lower them. */
 class DatasetTotals {
   #requests = 0
   #refusedRequests = 0
@@ -115,13 +115,13 @@ export interface ExactDecimal {
   scale: number
 }
 
-/** Longer than any amount of money; a limit keeps a hostile number from costing seconds. */
+/** Longer than any amount of money: without a limit, a hostile number would cost seconds. */
 const TEXT_LENGTH_MAX = 64
 const EXPONENT_MAX = 50
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** Reads the text of a JSON number, digit for digit. Undefined when it is no number or too long. */
+/** Parses a JSON number exactly. Undefined when it is not a number or is too long. */
 export function parseDecimal(text: string): ExactDecimal | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined
   const [, sign, whole, fraction = '', exponentText = '0'] = NUMBER.exec(text) ?? []
@@ -137,7 +137,7 @@ export function addDecimals(left: ExactDecimal, right: ExactDecimal): ExactDecim
   return { units: unitsAt(left, scale) + unitsAt(right, scale), scale }
 }
 
-/** Plain digits without trailing zeros ("12.5", "0"), so that equal sums are equal texts. */
+/** Plain digits without trailing zeros ("12.5", "0"), so that equal sums are equal strings. */
 export function formatDecimal({ units, scale }: ExactDecimal): string {
   const sign = units < 0n ? '-' : ''
   const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0')
@@ -146,6 +146,6 @@ export function formatDecimal({ units, scale }: ExactDecimal): string {
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`
 }
 
-function unitsAt({ units, scale }: ExactDecimal, wanted: number): bigint {
-  return units * 10n ** BigInt(wanted - scale)
+function unitsAt({ units, scale }: ExactDecimal, targetScale: number): bigint {
+  return units * 10n ** BigInt(targetScale - scale)
 }

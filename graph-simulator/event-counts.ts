@@ -1,16 +1,16 @@
-import { type BucketKey, HourlyBuckets, hourOf } from './hourly-buckets.ts'
+import { type BucketKey, HourlyBuckets, toHour } from './hourly-buckets.ts'
 import { type SeenEvent, SeenEvents } from './seen-events.ts'
 import type { StatsOptions } from './stats-options.ts'
 
-/** One event, or several without an id, as somebody gave it to the platform. */
+/** One event, or several without an ID, as a sender reported it. */
 export interface PlatformEvent {
   dataset: string
   eventName: string
-  /** Null names nothing, so that nothing can be a copy of it. */
+  /** Null: the event is never deduplicated. */
   eventId: string | null
   eventTime: Date
   isTest: boolean
-  /** How many such events; more than 1 only without an id. */
+  /** Number of such events; more than 1 only without an ID. */
   count: number
 }
 
@@ -19,29 +19,29 @@ export type EventSource = 'server' | 'browser'
 /** Meta's window: 48 hours from the first receipt ("Handling Duplicate Pixel and CAPI Events"). */
 const DEDUPLICATION_MILLISECONDS = 48 * 3_600_000
 
-/** What the servers of one kind gave under one name in one hour. */
+/** Server events of one name in one hour. */
 interface ServerCount {
   copies: number
-  /** Without copies of a server's event. */
+  /** Without copies of a server event. */
   unique: number
-  /** Of the firsts, those that a browser gave too. */
+  /** Unique events that a browser also sent. */
   merged: number
 }
 
-interface CountCell {
-  /** What came to POST /{dataset}/events. */
+interface EventBucket {
+  /** Received at POST /{dataset}/events. */
   received: ServerCount
-  /** What other servers gave. */
+  /** From other servers. */
   others: ServerCount
   browser: number
 }
 
 export interface CountRange {
   dataset: string
-  /** Hours since 1970: the first one, and the first one after the last. */
+  /** Hours since 1970: the first hour, and the first hour after the range. */
   from: number
   until: number
-  /** Undefined: both together. */
+  /** Undefined: both sources. */
   source: EventSource | undefined
 }
 
@@ -49,24 +49,24 @@ export interface CountRange {
 export type HourCounts = [hour: number, counts: Map<string, number>]
 
 /**
- * How many events came, by dataset, hour and name, both by the hour in which they happened and by
- * the hour in which they arrived. Every count is kept in all the ways in which it can be shown.
+ * Event counts by dataset, hour and name, for the hour of event_time and the hour of arrival.
+ * Every variant that StatsOptions can select is counted.
  */
 export class EventCounts {
-  readonly #books = {
-    event_time: new HourlyBuckets(emptyCell),
-    arrival: new HourlyBuckets(emptyCell),
+  readonly #buckets = {
+    event_time: new HourlyBuckets(newBucket),
+    arrival: new HourlyBuckets(newBucket),
   }
-  readonly #sightings: SeenEvents
+  readonly #seenEvents: SeenEvents
 
-  constructor(sightingsMax: number) {
-    this.#sightings = new SeenEvents(sightingsMax)
+  constructor(eventsMax: number) {
+    this.#seenEvents = new SeenEvents(eventsMax)
   }
 
   countServer(event: PlatformEvent, at: Date, isOther = false): void {
-    const { isFirst, isMerged } = this.#seeServer(event, at, isOther)
-    for (const cell of this.#cellsOf(event, at)) {
-      const count = isOther ? cell.others : cell.received
+    const { isFirst, isMerged } = this.#recordServer(event, at, isOther)
+    for (const bucket of this.#bucketsFor(event, at)) {
+      const count = isOther ? bucket.others : bucket.received
       count.copies += event.count
       if (isFirst) count.unique += event.count
       if (isMerged) count.merged += event.count
@@ -74,30 +74,30 @@ export class EventCounts {
   }
 
   countBrowser(event: PlatformEvent, at: Date): void {
-    this.#seeBrowser(event, at)
-    for (const cell of this.#cellsOf(event, at)) cell.browser += event.count
+    this.#recordBrowser(event, at)
+    for (const bucket of this.#bucketsFor(event, at)) bucket.browser += event.count
   }
 
-  /** The hours in which something counts, oldest first. */
+  /** The hours with a count above zero, oldest first. */
   hours({ dataset, from, until, source }: CountRange, options: StatsOptions): HourCounts[] {
-    const book = this.#books[options.count_by]
-    return book.hours(dataset, from, until).flatMap(([hour, names]) => {
+    const buckets = this.#buckets[options.count_by]
+    return buckets.hours(dataset, from, until).flatMap(([hour, names]) => {
       const counts = [...names]
-        .map(([name, cell]): [string, number] => [name, countOf(cell, source, options)])
+        .map(([name, bucket]): [string, number] => [name, countEvents(bucket, source, options)])
         .filter(([, count]) => count > 0)
       return counts.length > 0 ? [[hour, new Map(counts)] as HourCounts] : []
     })
   }
 
-  /** Whether anybody ever gave the dataset an event. */
-  knows(dataset: string): boolean {
-    return this.#books.arrival.knows(dataset)
+  /** Whether the dataset has received any event. */
+  hasDataset(dataset: string): boolean {
+    return this.#buckets.arrival.hasDataset(dataset)
   }
 
-  /** What servers and browsers gave in these hours, by event name. */
-  given(dataset: string, from: number, until: number) {
+  /** Server and browser events in these hours, by event name. */
+  countsByName(dataset: string, from: number, until: number) {
     const sums = new Map<string, { server: number; browser: number }>()
-    for (const [, names] of this.#books.arrival.hours(dataset, from, until)) {
+    for (const [, names] of this.#buckets.arrival.hours(dataset, from, until)) {
       for (const [name, { received, others, browser }] of names) {
         const sum = sums.get(name) ?? { server: 0, browser: 0 }
         sum.server += received.unique + others.unique
@@ -108,75 +108,72 @@ export class EventCounts {
     return sums
   }
 
-  /** Forgets what other senders gave; what they were found to have given twice counts again. */
-  forgetOthers(): void {
-    for (const book of Object.values(this.#books)) {
-      for (const cell of book.cells()) {
-        cell.received.merged = 0
-        cell.others = emptyCount()
-        cell.browser = 0
+  /** Removes the events of other senders; events that they duplicated count again. */
+  clearOtherSenders(): void {
+    for (const buckets of Object.values(this.#buckets)) {
+      for (const bucket of buckets.buckets()) {
+        bucket.received.merged = 0
+        bucket.others = emptyCount()
+        bucket.browser = 0
       }
     }
-    this.#sightings.forgetOthers()
+    this.#seenEvents.clearOtherSenders()
   }
 
-  forget(): void {
-    for (const book of Object.values(this.#books)) book.forget()
-    this.#sightings.forget()
+  clear(): void {
+    for (const buckets of Object.values(this.#buckets)) buckets.clear()
+    this.#seenEvents.clear()
   }
 
-  #seeServer(
+  #recordServer(
     { dataset, eventId, eventName, eventTime, isTest }: PlatformEvent,
     at: Date,
     isOther: boolean,
   ) {
     if (eventId === null) return { isFirst: true, isMerged: false }
-    const sighting = this.#sightings.of({ dataset, eventId, eventName, isTest })
-    if (isWithin(sighting.serverAt, at)) return { isFirst: false, isMerged: false }
-    sighting.serverAt = at.getTime()
-    sighting.eventHour = hourOf(eventTime)
-    sighting.arrivalHour = hourOf(at)
-    sighting.isOther = isOther
-    sighting.isMerged = isWithin(sighting.browserAt, at)
-    return { isFirst: true, isMerged: sighting.isMerged }
+    const seen = this.#seenEvents.findOrCreate({ dataset, eventId, eventName, isTest })
+    if (isWithin(seen.serverAt, at)) return { isFirst: false, isMerged: false }
+    seen.serverAt = at.getTime()
+    seen.eventHour = toHour(eventTime)
+    seen.arrivalHour = toHour(at)
+    seen.isOtherSender = isOther
+    seen.isMerged = isWithin(seen.browserAt, at)
+    return { isFirst: true, isMerged: seen.isMerged }
   }
 
-  #seeBrowser({ dataset, eventId, eventName }: PlatformEvent, at: Date): void {
+  #recordBrowser({ dataset, eventId, eventName }: PlatformEvent, at: Date): void {
     if (eventId === null) return
-    const sighting = this.#sightings.of({ dataset, eventId, eventName, isTest: false })
-    if (!isWithin(sighting.browserAt, at)) sighting.browserAt = at.getTime()
-    if (!isWithin(sighting.serverAt, at) || sighting.isMerged) return
-    sighting.isMerged = true
-    for (const cell of this.#cellsOfSighting(sighting, { dataset, name: eventName })) {
-      const count = sighting.isOther ? cell.others : cell.received
+    const seen = this.#seenEvents.findOrCreate({ dataset, eventId, eventName, isTest: false })
+    if (!isWithin(seen.browserAt, at)) seen.browserAt = at.getTime()
+    if (!isWithin(seen.serverAt, at) || seen.isMerged) return
+    seen.isMerged = true
+    for (const bucket of this.#findBuckets(seen, { dataset, name: eventName })) {
+      const count = seen.isOtherSender ? bucket.others : bucket.received
       count.merged++
     }
   }
 
-  #cellsOf({ dataset, eventName: name, eventTime }: PlatformEvent, at: Date): CountCell[] {
-    const { event_time, arrival } = this.#books
-    const byTime = event_time.cell({ dataset, hour: hourOf(eventTime), name }, at)
-    const byArrival = arrival.cell({ dataset, hour: hourOf(at), name }, at)
-    return [byTime, byArrival].filter(cell => cell !== undefined)
+  #bucketsFor({ dataset, eventName: name, eventTime }: PlatformEvent, at: Date): EventBucket[] {
+    const { event_time, arrival } = this.#buckets
+    const byTime = event_time.bucket({ dataset, hour: toHour(eventTime), name }, at)
+    const byArrival = arrival.bucket({ dataset, hour: toHour(at), name }, at)
+    return [byTime, byArrival].filter(bucket => bucket !== undefined)
   }
 
-  #cellsOfSighting(
-    { eventHour, arrivalHour }: SeenEvent,
-    place: Omit<BucketKey, 'hour'>,
-  ): CountCell[] {
-    const { event_time, arrival } = this.#books
-    const byTime = event_time.find({ ...place, hour: eventHour })
-    const byArrival = arrival.find({ ...place, hour: arrivalHour })
-    return [byTime, byArrival].filter(cell => cell !== undefined)
+  #findBuckets({ eventHour, arrivalHour }: SeenEvent, key: Omit<BucketKey, 'hour'>): EventBucket[] {
+    const { event_time, arrival } = this.#buckets
+    const byTime = event_time.find({ ...key, hour: eventHour })
+    const byArrival = arrival.find({ ...key, hour: arrivalHour })
+    return [byTime, byArrival].filter(bucket => bucket !== undefined)
   }
 }
 
-function countOf(
-  { received, others, browser }: CountCell,
+function countEvents(
+  { received, others, browser }: EventBucket,
   source: EventSource | undefined,
   options: StatsOptions,
 ): number {
-  const servers = serverCountOf(received, options) + serverCountOf(others, options)
+  const servers = countServerEvents(received, options) + countServerEvents(others, options)
   switch (source) {
     case 'server':
       return servers
@@ -187,11 +184,8 @@ function countOf(
   }
 }
 
-function serverCountOf(
-  { copies, unique: firsts, merged }: ServerCount,
-  options: StatsOptions,
-): number {
-  const count = options.deduplicate_servers ? firsts : copies
+function countServerEvents({ copies, unique, merged }: ServerCount, options: StatsOptions): number {
+  const count = options.deduplicate_servers ? unique : copies
   return options.deduplicate ? count - merged : count
 }
 
@@ -199,7 +193,7 @@ function isWithin(since: number | undefined, at: Date): boolean {
   return since !== undefined && at.getTime() - since < DEDUPLICATION_MILLISECONDS
 }
 
-function emptyCell(): CountCell {
+function newBucket(): EventBucket {
   return { received: emptyCount(), others: emptyCount(), browser: 0 }
 }
 

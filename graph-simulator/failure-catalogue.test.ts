@@ -52,7 +52,7 @@ for (const [what, rule, status, text] of TEXTS) {
   })
 }
 
-it('points to another address with every status that does', async test => {
+it('redirects with every redirect status', async test => {
   const simulator = await simulatorUnderTest(test)
   for (const status of [301, 302, 303, 307, 308]) {
     await script(simulator, { respond: { status, headers: { location: `${simulator.url}/else` } } })
@@ -83,7 +83,7 @@ for (const headers of HINTS) {
   })
 }
 
-it('adds headers to a success that is one, and keeps its events', async test => {
+it('adds headers to a successful response and stores its events', async test => {
   const simulator = await simulatorUnderTest(test)
   const headers = {
     'X-App-Usage': '{"call_count":95,"total_time":3,"total_cputime":3}',
@@ -103,7 +103,7 @@ it('adds headers to a success that is one, and keeps its events', async test => 
   assert.equal(next.headers.get('x-app-usage'), null)
 })
 
-it('adds headers to a refusal, and to a scripted answer over its own', async test => {
+it('adds headers to an error, and overrides those of a scripted response', async test => {
   const simulator = await simulatorUnderTest(test)
   const headers = { 'retry-after': '7' }
   await script(simulator, { headers })
@@ -117,7 +117,7 @@ it('adds headers to a refusal, and to a scripted answer over its own', async tes
   assert.equal(scripted.headers.get('x-own'), '1')
 })
 
-it('keeps the first of the events and says how many', async test => {
+it('stores the first events and returns how many', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = ['a', 'b', 'c'].map(event_id => samplePurchase({ event_id }))
   await script(simulator, { times: 1, keep_events: 2 })
@@ -132,7 +132,7 @@ it('keeps the first of the events and says how many', async test => {
   assert.deepEqual(value_by_currency, { USD: '59.85' })
 })
 
-it('receives 0 events with HTTP 200 and keeps none', async test => {
+it('returns 200 with 0 events received and stores none', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { keep_events: 0 })
   const reply = await simulator.send({ data: [sampleEvent()] })
@@ -142,7 +142,7 @@ it('receives 0 events with HTTP 200 and keeps none', async test => {
   assert.deepEqual([requests, refused_requests], [1, 1])
 })
 
-it('keeps all events where there are fewer, and still refuses a bad one', async test => {
+it('stores all events of a shorter request, and still refuses an invalid one', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { keep_events: 1 })
   assert.equal((await simulator.send({ data: [sampleEvent()] })).body.events_received, 1)
@@ -150,7 +150,7 @@ it('keeps all events where there are fewer, and still refuses a bad one', async 
   assert.equal((await simulator.send({ data })).status, 400)
 })
 
-it('fails one event name of one dataset while all others go through', async test => {
+it('fails one event name of one dataset and accepts all others', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, {
     match: { dataset: '1234', event_name: 'Purchase' },

@@ -5,7 +5,7 @@ import type { FaultRule } from './fault-rules.ts'
 import { SAMPLE_NOW, sampleEvent, samplePurchase } from './sample-event.ts'
 import { type SimulatorUnderTest, simulatorUnderTest } from './simulator-under-test.ts'
 
-it('answers a Graph error with exactly the members of the rule, and keeps nothing', async test => {
+it('returns a Graph error with exactly the members of the rule and stores nothing', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, {
     respond: {
@@ -35,7 +35,7 @@ it('answers a Graph error with exactly the members of the rule, and keeps nothin
   assert.equal((await simulator.control('GET', 'summary')).body.refused_requests, 1)
 })
 
-it('leaves out of the error body what the rule leaves out', async test => {
+it('omits from the error body what the rule omits', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { respond: { status: 503 } })
   const { status, body } = await simulator.send({ data: [sampleEvent()] })
@@ -44,7 +44,7 @@ it('leaves out of the error body what the rule leaves out', async test => {
   assert.equal(body.error.code, 1)
 })
 
-it('answers raw text and headers, such as throttling or a page of a proxy', async test => {
+it('returns raw text and headers, such as throttling or a proxy page', async test => {
   const simulator = await simulatorUnderTest(test)
   const usage = '{"call_count":100,"total_time":25,"total_cputime":25}'
   await script(simulator, {
@@ -61,14 +61,14 @@ it('answers raw text and headers, such as throttling or a page of a proxy', asyn
   assert.equal(reply.headers.get('retry-after'), '7')
 })
 
-it('answers a scripted 204 without a body, and the connection goes on', async test => {
+it('returns a scripted 204 without a body and reuses the connection', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { times: 1, respond: { status: 204 } })
   assert.equal((await simulator.send({ data: [sampleEvent()] })).text, '')
   assert.deepEqual(await statuses(simulator, 1), [200])
 })
 
-it('fires so many times as the rule says, and counts it', async test => {
+it('fires as often as the rule allows, and counts', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { times: 2, respond: { status: 500, code: 2 } })
   assert.deepEqual(await statuses(simulator, 4), [500, 500, 200, 200])
@@ -76,7 +76,7 @@ it('fires so many times as the rule says, and counts it', async test => {
   assert.deepEqual(body.rules, [{ times: 2, respond: { status: 500, code: 2 }, fired: 2 }])
 })
 
-it('hits only the dataset, event and kind of traffic that the rule matches', async test => {
+it('fires only for the dataset, event and kind of traffic of the rule', async test => {
   const simulator = await simulatorUnderTest(test)
   const view = { data: [sampleEvent({ event_id: 'v' })] }
   const both = { data: [sampleEvent({ event_id: 'v' }), samplePurchase({ event_id: 'p' })] }
@@ -98,20 +98,20 @@ it('hits only the dataset, event and kind of traffic that the rule matches', asy
   }
 })
 
-it('hits only between from and until by the clock', async test => {
+it('fires only between from and until', async test => {
   const simulator = await simulatorUnderTest(test)
   const from = new Date(SAMPLE_NOW.getTime() + 60_000).toISOString()
   const until = new Date(SAMPLE_NOW.getTime() + 120_000).toISOString()
   await script(simulator, { match: { from, until }, respond: { status: 500 } })
   const found: number[] = []
   for (const seconds of [0, 59, 1, 59, 1]) {
-    simulator.forward(seconds)
+    simulator.advance(seconds)
     found.push(...(await statuses(simulator, 1)))
   }
   assert.deepEqual(found, [200, 200, 500, 500, 200])
 })
 
-it('hits by chance, and the same seed hits the same requests again', async test => {
+it('fires with a probability, and the same seed repeats the same requests', async test => {
   const simulator = await simulatorUnderTest(test)
   const rule = (seed: number) => ({ probability: 0.3, seed, respond: { status: 500 } })
   const runs: number[][] = []
@@ -125,7 +125,7 @@ it('hits by chance, and the same seed hits the same requests again', async test 
   assert.ok(hits > 35 && hits < 85, `${hits} of 200`)
 })
 
-it('never hits with probability 0 and always with 1', async test => {
+it('never fires with probability 0 and always with 1', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { probability: 0, respond: { status: 500 } })
   assert.ok((await statuses(simulator, 50)).every(status => status === 200))
@@ -133,7 +133,7 @@ it('never hits with probability 0 and always with 1', async test => {
   assert.ok((await statuses(simulator, 50)).every(status => status === 500))
 })
 
-it('lets the first fitting rule decide, and the next when its times are used up', async test => {
+it('applies the first matching rule, and the next once its times are used up', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(
     simulator,
@@ -144,7 +144,7 @@ it('lets the first fitting rule decide, and the next when its times are used up'
   assert.deepEqual(await statuses(simulator, 3), [500, 503, 503])
 })
 
-it('keeps a delayed event on arrival and answers it later', async test => {
+it('stores a delayed event on arrival and responds later', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { delay_ms: 1_000 })
   let answered = false
@@ -157,7 +157,7 @@ it('keeps a delayed event on arrival and answers it later', async test => {
   assert.equal((await sending).status, 200)
 })
 
-it('closes the connection before the events are kept', async test => {
+it('closes the connection before the events are stored', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { times: 1, abort: 'before_response' })
   await assert.rejects(simulator.send({ data: [sampleEvent()] }))
@@ -165,7 +165,7 @@ it('closes the connection before the events are kept', async test => {
   assert.deepEqual(await statuses(simulator, 1), [200])
 })
 
-it('closes the connection after the events were kept', async test => {
+it('closes the connection after the events are stored', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { times: 1, abort: 'after_store' })
   await assert.rejects(simulator.send({ data: [sampleEvent()] }))
@@ -173,7 +173,7 @@ it('closes the connection after the events were kept', async test => {
   assert.deepEqual(await statuses(simulator, 1), [200])
 })
 
-it('cuts the answer after so many bytes of the length it announced', async test => {
+it('truncates the response below its content-length', async test => {
   const simulator = await simulatorUnderTest(test)
   for (const truncate of [0, 10]) {
     await script(simulator, { truncate })
@@ -185,20 +185,20 @@ it('cuts the answer after so many bytes of the length it announced', async test 
   assert.equal((await simulator.control('GET', 'received')).body.count, 2)
 })
 
-it('leaves an answer whole that is shorter than the cut', async test => {
+it('does not truncate a shorter response', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { truncate: 100_000 })
   assert.equal((await rawAnswer(simulator)).complete, true)
 })
 
-it('fails before it looks at token and events, as an outage does', async test => {
+it('fires before token and event validation, like an outage', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { respond: { status: 503, code: 2 } })
   const headers = { 'content-type': 'application/json' }
   assert.equal((await simulator.send('{', { headers })).status, 503)
 })
 
-it('replaces the rules at each POST and clears them at DELETE', async test => {
+it('replaces the rules on POST and clears them on DELETE', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { respond: { status: 500 } })
   const replaced = await script(simulator, { respond: { status: 503 } })
@@ -208,7 +208,7 @@ it('replaces the rules at each POST and clears them at DELETE', async test => {
   assert.deepEqual(await statuses(simulator, 1), [200])
 })
 
-it('stops while an answer is being delayed', async test => {
+it('stops while a response is delayed', async test => {
   const simulator = await simulatorUnderTest(test)
   await script(simulator, { delay_ms: 600_000 })
   const sending = assert.rejects(simulator.send({ data: [sampleEvent()] }))

@@ -1,7 +1,7 @@
 import type { FaultEdge, FaultMatch, FaultRule } from './fault-rules.ts'
 import { seededRandom } from './seeded-random.ts'
 
-/** What of a request a rule can look at. */
+/** The parts of a request that a rule can match. */
 export interface FaultCandidate {
   edge: FaultEdge
   dataset: string
@@ -11,7 +11,7 @@ export interface FaultCandidate {
   at: Date
 }
 
-/** A rule as shown, with how often it fired. */
+/** A rule with how often it fired. */
 export type FaultStatus = FaultRule & { fired: number }
 
 interface ActiveFault {
@@ -23,11 +23,11 @@ interface ActiveFault {
 const SEED_DEFAULT = 1
 const EDGE_DEFAULT: FaultEdge = 'events'
 
-/** The scripted failures in force. The first rule that fits, has times left and is drawn, fires. */
+/** The active fault rules. The first rule that matches, has times left and is drawn, fires. */
 export class FaultInjector {
   #faults: ActiveFault[] = []
 
-  /** Puts these rules in place of those before; counts and random sequences begin anew. */
+  /** Replaces all rules and restarts the counts and random sequences. */
   replace(rules: FaultRule[]): void {
     this.#faults = rules.map(rule => ({
       rule,
@@ -36,28 +36,25 @@ export class FaultInjector {
     }))
   }
 
-  shown(): FaultStatus[] {
+  status(): FaultStatus[] {
     return this.#faults.map(({ rule, fired }) => ({ ...rule, fired }))
   }
 
-  /** The rule that hits this request, counted as fired; undefined when the request is spared. */
-  draw(occasion: FaultCandidate): FaultRule | undefined {
-    const fault = this.#faults.find(candidate => shouldFire(candidate, occasion))
+  /** The rule that fires for this request, now counted as fired; undefined when none does. */
+  selectFault(candidate: FaultCandidate): FaultRule | undefined {
+    const fault = this.#faults.find(active => shouldFire(active, candidate))
     if (!fault) return undefined
     fault.fired++
     return fault.rule
   }
 }
 
-function shouldFire(
-  { rule, fired, nextRandom: chance }: ActiveFault,
-  occasion: FaultCandidate,
-): boolean {
-  if ((rule.edge ?? EDGE_DEFAULT) !== occasion.edge) return false
+function shouldFire({ rule, fired, nextRandom }: ActiveFault, candidate: FaultCandidate): boolean {
+  if ((rule.edge ?? EDGE_DEFAULT) !== candidate.edge) return false
   if (rule.times !== undefined && fired >= rule.times) return false
-  if (rule.match && !matchesRequest(rule.match, occasion)) return false
-  // The sequence advances only for requests that fit, so other traffic does not disturb it.
-  return rule.probability === undefined || chance() < rule.probability
+  if (rule.match && !matchesRequest(rule.match, candidate)) return false
+  // The sequence advances only for matching requests, so other traffic does not disturb it.
+  return rule.probability === undefined || nextRandom() < rule.probability
 }
 
 function matchesRequest(

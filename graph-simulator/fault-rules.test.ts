@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { simulatorUnderTest } from './simulator-under-test.ts'
 
-it('422 names every wrong field of every rule by its dotted path', async test => {
+it('422 names every invalid field of every rule by its dotted path', async test => {
   const simulator = await simulatorUnderTest(test)
   const respond = { status: 500 }
   const rules: [unknown, string][] = [
@@ -56,14 +56,14 @@ it('422 names every wrong field of every rule by its dotted path', async test =>
   for (const sentences of Object.values(reply.body.errors)) assert.ok(Array.isArray(sentences))
 })
 
-it('422 for a body without a list of rules, or with too many', async test => {
+it('422 for a body without a list of rules, or with too many rules rules', async test => {
   const simulator = await simulatorUnderTest(test)
   const many = Array.from({ length: 101 }, () => ({ delay_ms: 1 }))
   for (const body of [undefined, [], {}, { rules: {} }, { rules: many }, { rules: [], more: 1 }])
     assert.equal((await simulator.control('POST', 'faults', body)).status, 422)
 })
 
-it('422 leaves the rules in force as they were', async test => {
+it('422 leaves the active rules unchanged', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.control('POST', 'faults', { rules: [{ delay_ms: 1 }] })
   await simulator.control('POST', 'faults', { rules: [{ delay_ms: 2 }, { delay_ms: 'x' }] })
@@ -71,7 +71,7 @@ it('422 leaves the rules in force as they were', async test => {
   assert.deepEqual(body.rules, [{ delay_ms: 1, fired: 0 }])
 })
 
-it('200 takes every member of a rule', async test => {
+it('200 accepts every member of a rule', async test => {
   const simulator = await simulatorUnderTest(test)
   const rule = {
     match: {

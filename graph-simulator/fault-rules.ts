@@ -12,58 +12,58 @@ import {
 } from './field-check.ts'
 import { EVENTS_MAX } from './validate-events.ts'
 
-/** The edges of the Graph API that exist here. */
+/** The simulated edges of the Graph API. */
 export type FaultEdge = 'events' | 'stats' | 'dataset_quality'
 
-/** One scripted failure, as posted to /_simulator/faults. Wire names throughout. */
+/** One fault rule, as posted to /_simulator/faults. Wire names throughout. */
 export interface FaultRule {
-  /** The edge whose requests it hits; `events` when left out. */
+  /** The edge of the requests. Default: `events`. */
   edge?: FaultEdge
-  /** Conditions, all of which must hold; left out, the rule fits every request. */
+  /** Conditions that must all be true. Default: the rule matches every request. */
   match?: FaultMatch
-  /** How often the rule may fire; left out, for ever. */
+  /** How often the rule may fire. Default: no limit. */
   times?: number
-  /** Chance from 0 to 1 that a fitting request is hit; left out, always. */
+  /** Probability from 0 to 1 that the rule fires for a matching request. Default: 1. */
   probability?: number
-  /** Start of the rule's own random sequence, so that a run can be repeated; 1 when left out. */
+  /** Seed of the rule's random sequence, so that a run can be repeated. Default: 1. */
   seed?: number
-  /** Answer this instead of processing the request; nothing is kept. */
+  /** Return this response instead of processing the request; nothing is stored. */
   respond?: FaultResponse
-  /** Added to whatever answer the request gets, an ordinary one too; they win over all others. */
+  /** Added to every response, ordinary ones included; they override all other headers. */
   headers?: Record<string, string>
-  /** Keep only the first so many events of a valid request, and say so in `events_received`. */
+  /** Store only the first events of a valid request, and return this `events_received`. */
   keep_events?: number
-  /** Wait before the answer. What is kept is kept on arrival, before the wait. */
+  /** Delay of the response. Events are stored on arrival, before the delay. */
   delay_ms?: number
-  /** Close the connection without an answer: untouched, or after the events were kept. */
+  /** Close the connection without a response, before or after the events are stored. */
   abort?: 'before_response' | 'after_store'
-  /** Announce the whole answer, send only so many bytes of its body, then close. */
+  /** Send the content-length of the whole response, but only this many bytes of its body. */
   truncate?: number
 }
 
 export interface FaultMatch {
   dataset?: string
-  /** Fits a request in which one event carries the name (and the id, when both are given). */
+  /** Matches a request with an event of this name (and of this ID, when both are given). */
   event_name?: string
   event_id?: string
   /** True: only requests with a test_event_code. False: only those without. */
   test?: boolean
-  /** ISO 8601 with offset: the rule fits from this time on. */
+  /** ISO 8601 with offset: the rule matches from this time on. */
   from?: string
-  /** ISO 8601 with offset: the rule fits before this time. */
+  /** ISO 8601 with offset: the rule matches before this time. */
   until?: string
 }
 
 export interface FaultResponse {
   status: number
-  /** Members of Graph's error body; what is left out is left out there too. */
+  /** Members of Graph's error body; omitted members are omitted there too. */
   code?: number
   subcode?: number
   message?: string
   is_transient?: boolean
   user_title?: string
   user_msg?: string
-  /** Raw text in place of Graph's error body, such as a proxy's HTML page. */
+  /** Raw text instead of Graph's error body, such as a proxy's HTML page. */
   body?: string
   headers?: Record<string, string>
 }
@@ -74,7 +74,7 @@ const BODY_LENGTH_MAX = 512 * 1_024
 const HEADERS_MAX = 50
 const INT32_MAX = 2 ** 31 - 1
 
-/** Node writes these itself; a scripted value would break the framing of the connection. */
+/** Node writes these itself; another value would break the framing of the connection. */
 const FRAMING_HEADERS = ['content-length', 'transfer-encoding', 'trailer']
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/
 const HEADER_VALUE = /^[\t\x20-\x7e]{0,4096}$/
@@ -118,7 +118,7 @@ const EFFECTS = ['respond', 'headers', 'keep_events', 'delay_ms', 'abort', 'trun
 
 const BODY = { rules: list(checkRule, RULES_MAX) }
 
-/** Reads the body of POST /_simulator/faults; names every wrong field by its dotted path. */
+/** Parses the body of POST /_simulator/faults; errors name every invalid field. */
 export function parseFaultRules(body: unknown): { rules: FaultRule[] } | { errors: FieldErrors } {
   const errors: FieldErrors = {}
   checkObject(body, { path: '', members: BODY, required: ['rules'] }, errors)
@@ -129,21 +129,20 @@ export function parseFaultRules(body: unknown): { rules: FaultRule[] } | { error
 function checkRule(value: unknown, path: string, errors: FieldErrors): void {
   checkObject(value, { path, members: RULE, required: [] }, errors)
   if (typeof value !== 'object' || value === null) return
-  const effects = value as FaultRule
-  const { respond, abort, truncate, keep_events } = effects
-  if (EFFECTS.every(name => effects[name] === undefined))
-    errors[path] = [`Say what happens: one of ${EFFECTS.join(', ')}.`]
-  if (abort !== undefined && (respond ?? effects.headers ?? truncate) !== undefined)
+  const rule = value as FaultRule
+  const { respond, abort, truncate, keep_events } = rule
+  if (EFFECTS.every(name => rule[name] === undefined))
+    errors[path] = [`Requires an effect: one of ${EFFECTS.join(', ')}.`]
+  if (abort !== undefined && (respond ?? rule.headers ?? truncate) !== undefined)
     errors[`${path}.abort`] = [
-      'An aborted request has no answer: leave out respond, headers and truncate.',
+      'An aborted request has no response: omit respond, headers and truncate.',
     ]
   if (keep_events !== undefined && (respond !== undefined || abort === 'before_response'))
-    errors[`${path}.keep_events`] = ['Nothing of this request is kept: leave out keep_events.']
-  if (effects.edge !== undefined && effects.edge !== 'events')
-    checkReportRule(effects, path, errors)
+    errors[`${path}.keep_events`] = ['This request stores nothing: omit keep_events.']
+  if (rule.edge !== undefined && rule.edge !== 'events') checkReportRule(rule, path, errors)
 }
 
-/** Requests to the other edges carry no events and leave nothing behind. */
+/** Requests to the read-only edges contain no events and store nothing. */
 function checkReportRule(
   { match, keep_events, abort }: FaultRule,
   path: string,
@@ -151,12 +150,12 @@ function checkReportRule(
 ) {
   for (const name of ['event_name', 'event_id', 'test'] as const) {
     if (match?.[name] !== undefined)
-      errors[`${path}.match.${name}`] = ['Requests to this edge carry no events: leave it out.']
+      errors[`${path}.match.${name}`] = ['Requests to this edge contain no events: omit it.']
   }
   if (keep_events !== undefined)
-    errors[`${path}.keep_events`] = ['Requests to this edge carry no events: leave it out.']
+    errors[`${path}.keep_events`] = ['Requests to this edge contain no events: omit it.']
   if (abort === 'after_store')
-    errors[`${path}.abort`] = ['This edge stores nothing: say before_response.']
+    errors[`${path}.abort`] = ['This edge stores nothing: use before_response.']
 }
 
 function checkHeaders(value: unknown, path: string, errors: FieldErrors): void {
@@ -167,14 +166,14 @@ function checkHeaders(value: unknown, path: string, errors: FieldErrors): void {
   const entries = Object.entries(value)
   if (entries.length > HEADERS_MAX) errors[path] = [`At most ${HEADERS_MAX} headers.`]
   for (const [name, content] of entries.slice(0, HEADERS_MAX)) {
-    const sentence = findHeaderError(name, content)
-    if (sentence) errors[`${path}.${name}`] = [sentence]
+    const message = findHeaderError(name, content)
+    if (message) errors[`${path}.${name}`] = [message]
   }
 }
 
 function findHeaderError(name: string, content: unknown): string | undefined {
-  if (!HEADER_NAME.test(name)) return 'Is no header name.'
-  if (FRAMING_HEADERS.includes(name.toLowerCase())) return 'Is written by the simulator itself.'
+  if (!HEADER_NAME.test(name)) return 'Is not a header name.'
+  if (FRAMING_HEADERS.includes(name.toLowerCase())) return 'Is set by the simulator.'
   if (typeof content !== 'string' || !HEADER_VALUE.test(content))
     return 'Must be a string of printable ASCII, at most 4096 characters.'
   return undefined

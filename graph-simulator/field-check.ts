@@ -1,7 +1,7 @@
-/** Sentences about wrong fields, by dotted path ("rules.0.respond.status"). */
+/** Error messages by dotted field path ("rules.0.respond.status"). */
 export type FieldErrors = Record<string, string[]>
 
-/** Looks at one value and writes what is wrong with it into `errors` under `path`. */
+/** Checks one value and adds its errors under `path`. */
 export type FieldCheck = (value: unknown, path: string, errors: FieldErrors) => void
 
 export interface ObjectShape {
@@ -10,7 +10,7 @@ export interface ObjectShape {
   required: string[]
 }
 
-/** Checks an object's members; an unknown member is an error, since it is mostly a typing error. */
+/** Checks the members of an object. An unknown member is an error: it is usually a typo. */
 export function checkObject(value: unknown, shape: ObjectShape, errors: FieldErrors): void {
   const { path, members, required } = shape
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -23,7 +23,10 @@ export function checkObject(value: unknown, shape: ObjectShape, errors: FieldErr
   for (const [name, member] of Object.entries(value)) {
     const check = Object.hasOwn(members, name) ? members[name] : undefined
     if (check) check(member, joinPath(path, name), errors)
-    else errors[joinPath(path, name)] = [`Unknown; known are ${Object.keys(members).join(', ')}.`]
+    else
+      errors[joinPath(path, name)] = [
+        `Unknown field. Known fields: ${Object.keys(members).join(', ')}.`,
+      ]
   }
 }
 
@@ -53,13 +56,15 @@ export function number(min: number, max: number): FieldCheck {
 }
 
 export function integer(min: number, max: number): FieldCheck {
-  return checkWith(`Must be a whole number from ${min} to ${max}.`, value => {
+  return checkWith(`Must be an integer from ${min} to ${max}.`, value => {
     return Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
   })
 }
 
-export function oneOf(...words: string[]): FieldCheck {
-  return checkWith(`Must be one of ${words.join(', ')}.`, value => words.includes(value as string))
+export function oneOf(...values: string[]): FieldCheck {
+  return checkWith(`Must be one of ${values.join(', ')}.`, value =>
+    values.includes(value as string),
+  )
 }
 
 export const flag = checkWith('Must be true or false.', value => typeof value === 'boolean')
@@ -70,9 +75,9 @@ export const timestamp = checkWith('Must be an ISO 8601 time with an offset.', v
   return typeof value === 'string' && ISO_8601.test(value) && !Number.isNaN(Date.parse(value))
 })
 
-function checkWith(complaint: string, holds: (value: unknown) => boolean): FieldCheck {
+function checkWith(message: string, isValid: (value: unknown) => boolean): FieldCheck {
   return (value, path, errors) => {
-    if (!holds(value)) errors[path] = [complaint]
+    if (!isValid(value)) errors[path] = [message]
   }
 }
 

@@ -1,6 +1,6 @@
-/** What Meta's Graph API says when it refuses a request, before it is printed as JSON. */
+/** An error of Meta's Graph API, before it is serialized as JSON. */
 export interface GraphError {
-  /** HTTP status; Meta answers 400 to almost everything. */
+  /** HTTP status; Meta returns 400 for almost every error. */
   status: number
   type: 'OAuthException' | 'GraphMethodException'
   message: string
@@ -9,13 +9,13 @@ export interface GraphError {
   isTransient?: boolean
   userTitle?: string
   userMessage?: string
-  /** Path of the guilty field, as in `error_data.blame_field_specs`. */
+  /** Path of the invalid field, as in `error_data.blame_field_specs`. */
   fieldPath?: string[]
 }
 
 /**
- * Subcodes of code 100 on the events edge. 2804003, 2804009 and 2804050 are Meta's as seen in the
- * wild; the meaning of the others is our choice, since Meta publishes none (see README.md).
+ * Subcodes of code 100 on the events edge. 2804003, 2804009 and 2804050 were observed at Meta. Meta
+ * publishes no meaning for the others, so it is our choice (see README.md).
  */
 export const EVENT_SUBCODES = {
   malformed: 2804001,
@@ -28,18 +28,9 @@ export const EVENT_SUBCODES = {
   customerInformation: 2804050,
 } as const
 
-/** The JSON body of a refusal, without the members it lacks (Graph API "Handling Errors"). */
-export function graphErrorBody(refusal: GraphError, traceId: string): string {
-  const {
-    message,
-    type,
-    code,
-    subcode,
-    isTransient,
-    userTitle,
-    userMessage,
-    fieldPath: blame,
-  } = refusal
+/** The JSON body of an error, without missing members (Graph API "Handling Errors"). */
+export function graphErrorBody(error: GraphError, traceId: string): string {
+  const { message, type, code, subcode, isTransient, userTitle, userMessage, fieldPath } = error
   return JSON.stringify({
     error: {
       message,
@@ -50,15 +41,15 @@ export function graphErrorBody(refusal: GraphError, traceId: string): string {
       ...(userTitle !== undefined && { error_user_title: userTitle }),
       ...(userMessage !== undefined && { error_user_msg: userMessage }),
       fbtrace_id: traceId,
-      ...(blame && { error_data: { blame_field_specs: [blame] } }),
+      ...(fieldPath && { error_data: { blame_field_specs: [fieldPath] } }),
     },
   })
 }
 
-/** Code 100 about one field of the payload. Texts never repeat what was sent. */
+/** Code 100 for one field of the payload. Messages never repeat the request. */
 export function invalidParameter(
   subcode: number,
-  blame: string[],
+  fieldPath: string[],
   user: { title: string; message: string },
 ): GraphError {
   return {
@@ -70,11 +61,11 @@ export function invalidParameter(
     isTransient: false,
     userTitle: user.title,
     userMessage: user.message,
-    fieldPath: blame,
+    fieldPath,
   }
 }
 
-/** Code 190: no token, or one that was never a token. PROBE saw 401 for an unparseable token. */
+/** Code 190: the token is missing or malformed. Meta was observed to return 401 for it. */
 function invalidToken(): GraphError {
   return {
     status: 401,
@@ -84,7 +75,7 @@ function invalidToken(): GraphError {
   }
 }
 
-/** Code 190 with subcode 467: a token that once worked and was taken back. */
+/** Code 190 with subcode 467: the token was valid and has been revoked. */
 function revokedToken(): GraphError {
   return {
     status: 401,
@@ -95,7 +86,7 @@ function revokedToken(): GraphError {
   }
 }
 
-/** Code 100 with subcode 33: no such object, no right to it, or not this operation on it. */
+/** Code 100 with subcode 33: the object, the permission or the operation does not exist. */
 export function unsupportedRequest(method: string): GraphError {
   return {
     status: 400,
@@ -108,12 +99,12 @@ export function unsupportedRequest(method: string): GraphError {
   }
 }
 
-/** Code 100 about the question itself, on the edges that only show something. */
+/** Code 100 for the query, on the read-only edges. */
 export function invalidQueryParameter(message: string): GraphError {
   return { status: 400, type: 'OAuthException', message, code: 100 }
 }
 
-/** Code 1 with a status of the server's: how Graph is known to say that a span is too long. */
+/** Code 1 with HTTP 500: what Graph is known to return for a range that is too long. */
 export function rangeTooLong(): GraphError {
   return {
     status: 500,
@@ -141,7 +132,7 @@ export function unknownPath(): GraphError {
   }
 }
 
-/** Meta documents no body limit; ours carries code 100 so that a sender makes its batch smaller. */
+/** Meta documents no body limit. Ours has code 100, so that a sender reduces its batch. */
 export function bodyTooLarge(bytesMax: number): GraphError {
   return {
     ...invalidParameter(EVENT_SUBCODES.malformed, ['data'], {
@@ -152,11 +143,18 @@ export function bodyTooLarge(bytesMax: number): GraphError {
   }
 }
 
-/** Any token opens every dataset until a test takes it back at /_simulator/tokens. */
+/** Every token is valid for every dataset until a test revokes it at /_simulator/tokens. */
 export function checkAccessToken(
   revokedTokens: Set<string>,
-  token: string | undefined,
+  token: string | null | undefined,
 ): GraphError | undefined {
-  if (token === undefined || token === '') return invalidToken()
+  if (!token) return invalidToken()
   return revokedTokens.has(token) ? revokedToken() : undefined
+}
+
+const BEARER = /^Bearer\s+(\S+)\s*$/i
+
+/** The token of an Authorization header. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return BEARER.exec(authorization ?? '')?.[1]
 }

@@ -1,43 +1,49 @@
 import { randomBytes } from 'node:crypto'
-import type { FaultResponse } from './fault-rules.ts'
+import type { FaultResponse, FaultRule } from './fault-rules.ts'
 import { type GraphError, graphErrorBody } from './graph-errors.ts'
 import { type HttpResponse, jsonTextResponse } from './http-messages.ts'
 
-/** The version that answers, whatever version was asked: the newest known of Meta's. */
+/** A response and the fault rule that fired: the rule may delay, truncate or drop the response. */
+export interface GraphReply {
+  response: HttpResponse
+  fault: FaultRule | undefined
+}
+
+/** The version in every response, whatever version the request names: Meta's newest. */
 const GRAPH_VERSION = 'v26.0'
 
 /** Graph's code for "unknown, possibly downtime". */
 const CODE_UNKNOWN = 1
 
-/** An answer with the headers that every answer of the Graph API carries. */
+/** A response with the headers of every Graph API response. */
 export function graphResponse(status: number, body: string, traceId: string): HttpResponse {
-  const answer = jsonTextResponse(status, body)
-  answer.headers['x-fb-trace-id'] = traceId
-  answer.headers['facebook-api-version'] = GRAPH_VERSION
-  return answer
+  const httpResponse = jsonTextResponse(status, body)
+  httpResponse.headers['x-fb-trace-id'] = traceId
+  httpResponse.headers['facebook-api-version'] = GRAPH_VERSION
+  return httpResponse
 }
 
-export function graphErrorResponse(refusal: GraphError, traceId: string): HttpResponse {
-  return graphResponse(refusal.status, graphErrorBody(refusal, traceId), traceId)
+export function graphErrorResponse(error: GraphError, traceId: string): HttpResponse {
+  return graphResponse(error.status, graphErrorBody(error, traceId), traceId)
 }
 
-/** What a fault rule makes the simulator say. Its own headers win over ours. */
+/** The response of a fault rule. Its headers override ours. */
 export function scriptedResponse(response: FaultResponse, traceId: string): HttpResponse {
-  const answer =
+  const httpResponse =
     response.body === undefined
       ? graphErrorResponse(scriptedError(response), traceId)
       : graphResponse(response.status, response.body, traceId)
-  return withHeaders(answer, response.headers)
+  return withHeaders(httpResponse, response.headers)
 }
 
-/** The same answer with these headers, which win over those that it has. */
+/** The same response with these headers, which override its own. */
 export function withHeaders(
-  answer: HttpResponse,
+  httpResponse: HttpResponse,
   added: Record<string, string> = {},
 ): HttpResponse {
-  const headers = { ...answer.headers }
+  const headers = { ...httpResponse.headers }
   for (const [name, value] of Object.entries(added)) headers[name.toLowerCase()] = value
-  return { ...answer, headers }
+  return { ...httpResponse, headers }
 }
 
 function scriptedError(response: FaultResponse): GraphError {
@@ -56,7 +62,7 @@ function scriptedError(response: FaultResponse): GraphError {
 
 const TRACE_BYTES = 16
 
-/** A new name for one request. Meta's begin with "A" and look like base64url. */
+/** A new request ID. Meta's begin with "A" and look like base64url. */
 export function newTraceId(): string {
   return `A${randomBytes(TRACE_BYTES).toString('base64url')}`
 }

@@ -10,9 +10,9 @@ import {
   unknownVersion,
   unsupportedRequest,
 } from './graph-errors.ts'
-import { graphErrorResponse, newTraceId } from './graph-response.ts'
+import { type GraphReply, graphErrorResponse, newTraceId } from './graph-response.ts'
 import { readBody, writeResponse } from './http-messages.ts'
-import { type GraphReply, receiveEvents } from './receive-events.ts'
+import { receiveEvents } from './receive-events.ts'
 import { answerReportRequest, type ReportReader } from './report-requests.ts'
 import type { SimulatorState } from './simulator-state.ts'
 
@@ -23,23 +23,23 @@ export interface GraphExchange {
   response: ServerResponse
   path: string
   query: URLSearchParams
-  /** Ends waits when the simulator stops. */
+  /** Aborts delays when the simulator stops. */
   stopping: AbortSignal
 }
 
 const VERSION = /^v\d+\.\d+$/
 const DATASET = /^\d{1,32}$/
 
-/** Everything that is not /_simulator: the Graph API, of which three edges exist. */
+/** Every path outside /_simulator: the Graph API with its three edges. */
 export async function answerGraph(state: SimulatorState, exchange: GraphExchange): Promise<void> {
   const { request, response } = exchange
   const { edge, version, dataset } = parsePath(exchange)
   if (edge === undefined) return sendError(response, unknownPath())
-  const misdirected = findPathError(request.method ?? '', { edge, version, dataset })
-  if (misdirected) return sendError(response, misdirected)
+  const pathError = findPathError(request.method ?? '', { edge, version, dataset })
+  if (pathError) return sendError(response, pathError)
   if (edge === 'events') return handleEvents(state, exchange, dataset)
   const { path, query } = exchange
-  const reaction = answerReportRequest(
+  const reply = answerReportRequest(
     state,
     {
       edge,
@@ -50,7 +50,7 @@ export async function answerGraph(state: SimulatorState, exchange: GraphExchange
     },
     REPORT_READERS[edge],
   )
-  await sendResponse(exchange, reaction)
+  await sendResponse(exchange, reply)
 }
 
 const REPORT_READERS: Record<Exclude<FaultEdge, 'events'>, ReportReader> = {
@@ -61,11 +61,11 @@ const REPORT_READERS: Record<Exclude<FaultEdge, 'events'>, ReportReader> = {
 interface GraphPath {
   version: string
   dataset: string
-  /** Undefined when there is no such edge. */
+  /** Undefined when the edge does not exist. */
   edge: FaultEdge | undefined
 }
 
-/** The quality edge stands beside the datasets and not under one of them. */
+/** The quality edge takes the dataset from the query and not from the path. */
 function parsePath({ path, query }: GraphExchange): GraphPath {
   const [version = '', dataset = '', ...rest] = path.slice(1).split('/')
   if (dataset === 'dataset_quality' && rest.length === 0)
@@ -86,14 +86,14 @@ async function handleEvents(
     state.totals.countRefused(dataset)
     return sendError(response, bodyTooLarge(EVENTS_BODY_BYTES_MAX))
   }
-  const reaction = receiveEvents(state, {
+  const reply = receiveEvents(state, {
     dataset,
     authorization: request.headers.authorization,
     queryToken: query.get('access_token') ?? undefined,
     contentType: request.headers['content-type'] ?? '',
     body,
   })
-  await sendResponse(exchange, reaction)
+  await sendResponse(exchange, reply)
 }
 
 function findPathError(
@@ -107,21 +107,21 @@ function findPathError(
 
 async function sendResponse(
   exchange: GraphExchange,
-  { response: answer, fault }: GraphReply,
+  { response, fault }: GraphReply,
 ): Promise<void> {
-  const { response, stopping } = exchange
+  const { response: stream, stopping } = exchange
   if (fault?.delay_ms !== undefined) {
     try {
       await wait(fault.delay_ms, undefined, { signal: stopping })
     } catch {
-      // The simulator stops: the connection is being closed, nobody waits for the answer.
+      // The simulator is stopping and closes the connection.
       return
     }
   }
-  if (fault?.abort) return void response.destroy()
-  writeResponse(response, answer, fault?.truncate)
+  if (fault?.abort) return void stream.destroy()
+  writeResponse(stream, response, fault?.truncate)
 }
 
-function sendError(response: ServerResponse, refusal: GraphError): void {
-  writeResponse(response, graphErrorResponse(refusal, newTraceId()), undefined)
+function sendError(response: ServerResponse, error: GraphError): void {
+  writeResponse(response, graphErrorResponse(error, newTraceId()), undefined)
 }

@@ -1,94 +1,94 @@
-/** Meta's reports reach back 7 days; one day more, so that the oldest hour is whole. */
+/** Meta's reports reach back 7 days; one day more keeps the oldest hour complete. */
 const HOURS_KEPT = 8 * 24
-/** A dataset that comes after so many others is not counted by the hour. */
+/** Datasets beyond this limit are not counted by the hour. */
 const DATASETS_MAX = 10_000
-/** Cells of all hours together; a name that comes after so many others is not counted. */
-const CELLS_MAX = 1_000_000
+/** Buckets of all hours; event names beyond this limit are not counted. */
+const BUCKETS_MAX = 1_000_000
 const NAME_CHARACTERS_MAX = 1_000
 const HOUR_MILLISECONDS = 3_600_000
 
 export interface BucketKey {
   dataset: string
-  /** Whole hours since 1970, as `hourOf` gives them. */
+  /** Hours since 1970, as returned by `toHour`. */
   hour: number
   name: string
 }
 
-/** The hour that a time falls into, in whole hours since 1970. */
-export function hourOf(at: Date): number {
+/** The hour of a time, in whole hours since 1970. */
+export function toHour(at: Date): number {
   return Math.floor(at.getTime() / HOUR_MILLISECONDS)
 }
 
-type Names<Cell> = Map<string, Cell>
+type Names<Bucket> = Map<string, Bucket>
 
 /**
- * One cell for each dataset, hour and event name of the last 8 days. Older hours are forgotten, so
- * that memory is bounded however long the simulator runs.
+ * One bucket for each dataset, hour and event name of the last 8 days. Older hours are dropped, so
+ * memory stays bounded however long the simulator runs.
  */
-export class HourlyBuckets<Cell> {
-  readonly #newCell: () => Cell
-  readonly #hours = new Map<number, Map<string, Names<Cell>>>()
+export class HourlyBuckets<Bucket> {
+  readonly #newBucket: () => Bucket
+  readonly #hours = new Map<number, Map<string, Names<Bucket>>>()
   readonly #datasets = new Set<string>()
   #size = 0
 
-  constructor(newCell: () => Cell) {
-    this.#newCell = newCell
+  constructor(newBucket: () => Bucket) {
+    this.#newBucket = newBucket
   }
 
-  /** The cell to count in, made when it is missing; undefined when nothing more may be kept. */
-  cell({ dataset, hour, name }: BucketKey, now: Date): Cell | undefined {
-    const known = this.find({ dataset, hour, name })
-    if (known) return known
-    if (hour <= hourOf(now) - HOURS_KEPT || name.length > NAME_CHARACTERS_MAX) return undefined
-    this.#dropOld(hourOf(now) - HOURS_KEPT)
-    if (this.#size >= CELLS_MAX || !this.#admits(dataset)) return undefined
-    const cell = this.#newCell()
-    this.#namesOf(dataset, hour).set(name, cell)
+  /** The bucket of a key, created when missing; undefined beyond a limit. */
+  bucket({ dataset, hour, name }: BucketKey, now: Date): Bucket | undefined {
+    const existing = this.find({ dataset, hour, name })
+    if (existing) return existing
+    if (hour <= toHour(now) - HOURS_KEPT || name.length > NAME_CHARACTERS_MAX) return undefined
+    this.#dropOld(toHour(now) - HOURS_KEPT)
+    if (this.#size >= BUCKETS_MAX || !this.#admitDataset(dataset)) return undefined
+    const bucket = this.#newBucket()
+    this.#findOrCreateNames(dataset, hour).set(name, bucket)
     this.#size++
-    return cell
+    return bucket
   }
 
-  find({ dataset, hour, name }: BucketKey): Cell | undefined {
+  find({ dataset, hour, name }: BucketKey): Bucket | undefined {
     return this.#hours.get(hour)?.get(dataset)?.get(name)
   }
 
-  /** The dataset's hours from `from` until before `until`, oldest first, where there is one. */
-  hours(dataset: string, from: number, until: number): [hour: number, names: Names<Cell>][] {
+  /** The non-empty hours of a dataset from `from` to before `until`, oldest first. */
+  hours(dataset: string, from: number, until: number): [hour: number, names: Names<Bucket>][] {
     return [...this.#hours]
       .filter(([hour]) => hour >= from && hour < until)
       .sort(([left], [right]) => left - right)
       .flatMap(([hour, datasets]) => {
         const names = datasets.get(dataset)
-        return names ? [[hour, names] as [number, Names<Cell>]] : []
+        return names ? [[hour, names] as [number, Names<Bucket>]] : []
       })
   }
 
-  /** Whether the dataset was ever counted here. */
-  knows(dataset: string): boolean {
+  /** Whether any event of the dataset was counted. */
+  hasDataset(dataset: string): boolean {
     return this.#datasets.has(dataset)
   }
 
-  *cells(): Iterable<Cell> {
+  *buckets(): Iterable<Bucket> {
     for (const datasets of this.#hours.values())
       for (const names of datasets.values()) yield* names.values()
   }
 
-  forget(): void {
+  clear(): void {
     this.#hours.clear()
     this.#datasets.clear()
     this.#size = 0
   }
 
-  #admits(dataset: string): boolean {
+  #admitDataset(dataset: string): boolean {
     if (!this.#datasets.has(dataset) && this.#datasets.size >= DATASETS_MAX) return false
     this.#datasets.add(dataset)
     return true
   }
 
-  #namesOf(dataset: string, hour: number): Names<Cell> {
-    const datasets = this.#hours.get(hour) ?? new Map<string, Names<Cell>>()
+  #findOrCreateNames(dataset: string, hour: number): Names<Bucket> {
+    const datasets = this.#hours.get(hour) ?? new Map<string, Names<Bucket>>()
     this.#hours.set(hour, datasets)
-    const names = datasets.get(dataset) ?? new Map<string, Cell>()
+    const names = datasets.get(dataset) ?? new Map<string, Bucket>()
     datasets.set(dataset, names)
     return names
   }

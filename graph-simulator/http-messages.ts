@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FieldErrors } from './field-check.ts'
 
-/** An answer before it is written to a connection. */
+/** A response before it is written to a connection. */
 export interface HttpResponse {
   status: number
   headers: Record<string, string>
@@ -12,44 +12,44 @@ export function jsonResponse(status: number, body: unknown): HttpResponse {
   return jsonTextResponse(status, JSON.stringify(body))
 }
 
-/** For a body that is JSON text already, so that its numbers keep their digits. */
+/** For a body that is already JSON text, so that its numbers keep their digits. */
 export function jsonTextResponse(status: number, body: string): HttpResponse {
   return { status, headers: { 'content-type': 'application/json; charset=UTF-8' }, body }
 }
 
-/** Statuses that never have a body; announcing a length for them confuses clients. */
+/** Statuses without a body: a content-length would confuse clients. */
 const BODILESS_STATUSES = [204, 205, 304]
 
 /**
- * Writes an answer. With `truncateBytes` the whole length is announced, only so many bytes of the
- * body are sent, and then the connection is closed.
+ * Writes a response. With `truncateBytes`, the content-length is that of the whole body, but only
+ * the first bytes are sent before the connection is closed.
  */
 export function writeResponse(
-  response: ServerResponse,
-  answer: HttpResponse,
+  stream: ServerResponse,
+  { status, headers, body: text }: HttpResponse,
   truncateBytes: number | undefined,
 ): void {
-  if (BODILESS_STATUSES.includes(answer.status)) {
-    response.writeHead(answer.status, answer.headers).end()
+  if (BODILESS_STATUSES.includes(status)) {
+    stream.writeHead(status, headers).end()
     return
   }
-  const body = Buffer.from(answer.body)
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length })
+  const body = Buffer.from(text)
+  stream.writeHead(status, { ...headers, 'content-length': body.length })
   if (truncateBytes === undefined || truncateBytes >= body.length) {
-    response.end(body)
+    stream.end(body)
     return
   }
-  response.flushHeaders()
-  if (truncateBytes > 0) response.write(body.subarray(0, truncateBytes))
-  response.socket?.destroySoon()
+  stream.flushHeaders()
+  if (truncateBytes > 0) stream.write(body.subarray(0, truncateBytes))
+  stream.socket?.destroySoon()
 }
 
-/** A sender that goes on this far beyond the limit is cut off instead of being answered. */
+/** A body of this many times the limit closes the connection without a response. */
 const OVERRUN_FACTOR = 4
 
 /**
  * The whole body of a request. A body over the limit is read to its end but not kept, so that the
- * sender gets to see the answer; 'gone' means that the sender has left or was cut off.
+ * client can read the response. 'gone' means that the client disconnected or was disconnected.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -70,7 +70,7 @@ export async function readBody(
   return bytes > bytesMax ? 'too_large' : Buffer.concat(chunks, bytes)
 }
 
-/** 422, with what is wrong under each field's dotted path. */
+/** 422 with the errors of each field under its dotted path. */
 export function invalidBodyResponse(errors: FieldErrors): HttpResponse {
   return jsonResponse(422, { message: 'The given body is not valid.', errors })
 }

@@ -31,18 +31,18 @@ it('finds every member of any object where JSON.parse finds it', () => {
   )
 })
 
-it('hands out the digits of a number as they were written', () => {
+it('returns the digits of a number as written', () => {
   const bytes = Buffer.from('{"value": 19.90 ,"big":123456789012345.678900}')
   assert.equal(textAt(bytes, 'value'), '19.90')
   assert.equal(textAt(bytes, 'big'), '123456789012345.678900')
 })
 
-it('takes the last of equal names, as JSON.parse does, escaped names included', () => {
+it('returns the last of repeated names, escaped names included, like JSON.parse', () => {
   const bytes = Buffer.from('{"value":1,"other":{"value":9},"value":2,"v\\u0061lue":3}')
   assert.equal(textAt(bytes, 'value'), '3')
 })
 
-it('is not misled by brackets, commas and escaped quotes inside strings', () => {
+it('ignores brackets, commas and escaped quotes inside strings', () => {
   const bytes = Buffer.from('["a]b,\\"}{", "\\\\", [], {}, [[1,2],{"x":"]"}]]')
   assert.deepEqual(slicesOf(bytes), ['"a]b,\\"}{"', '"\\\\"', '[]', '{}', '[[1,2],{"x":"]"}]'])
 })

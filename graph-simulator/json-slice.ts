@@ -1,14 +1,14 @@
 /**
- * Finds where the parts of a JSON text lie, without parsing them, so that what was received can be
- * shown byte for byte: a value of 19.90 stays 19.90 and no money passes through a float.
- * A JSON.parse reviver that reads `context.source` would give the digits too, but on one request of
+ * Finds the positions of the parts of a JSON text without parsing them, so that received values can
+ * be shown byte for byte: 19.90 stays 19.90, and no amount of money passes through a float.
+ * A JSON.parse reviver that reads `context.source` also provides the digits, but on one request of
  * 1,000 events of 737 bytes it made parsing take 10.6 ms instead of 2.5 ms; one walk here takes
  * 0.6 ms (to measure again, time the three on one such text; measure-receiving.ts times the whole).
- * The text must have passed JSON.parse before: these functions trust it and check nothing.
+ * The text must be valid JSON (it has passed JSON.parse): these functions do not check it.
  */
 export interface JsonSlice {
   start: number
-  /** The byte after the last one. */
+  /** The offset after the last byte. */
   end: number
 }
 
@@ -21,7 +21,7 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const SPACE = 0x20
 
-/** The elements of the array that begins at or after `start`, as [start, end, start, end, ...]. */
+/** The bounds of each element of the array at `start`, as [start, end, start, end, ...]. */
 export function elementBounds(bytes: Buffer, start: number): number[] {
   const bounds: number[] = []
   let at = skipSpace(bytes, skipSpace(bytes, start) + 1)
@@ -34,11 +34,11 @@ export function elementBounds(bytes: Buffer, start: number): number[] {
   return bounds
 }
 
-/** The value of one member of the object at `start`; like JSON.parse, the last of equal names. */
+/** The value of a member of the object at `start`; of repeated names the last, like JSON.parse. */
 export function memberSlice(bytes: Buffer, start: number, name: string): JsonSlice | undefined {
   let found: JsonSlice | undefined
   eachMember(bytes, start, (key, value) => {
-    if (keyIs(bytes, key, name)) found = value
+    if (isKey(bytes, key, name)) found = value
   })
   return found
 }
@@ -70,13 +70,13 @@ function eachMember(
 function valueEnd(bytes: Buffer, start: number): number {
   const first = bytes[start]
   if (first === QUOTE) return stringEnd(bytes, start)
-  if (first === OPEN_OBJECT || first === OPEN_ARRAY) return nestEnd(bytes, start)
+  if (first === OPEN_OBJECT || first === OPEN_ARRAY) return containerEnd(bytes, start)
   let at = start
   while (at < bytes.length && !endsLiteral(bytes[at] as number)) at++
   return at
 }
 
-function nestEnd(bytes: Buffer, start: number): number {
+function containerEnd(bytes: Buffer, start: number): number {
   let depth = 0
   for (let at = start; at < bytes.length; at++) {
     const byte = bytes[at]
@@ -109,10 +109,10 @@ function skipSpace(bytes: Buffer, start: number): number {
   return at
 }
 
-function keyIs(bytes: Buffer, key: JsonSlice, name: string): boolean {
+function isKey(bytes: Buffer, key: JsonSlice, name: string): boolean {
   const length = key.end - key.start - 2
   if (length < name.length) return false
-  // An escape makes a key longer than its name, so only equal lengths can be equal byte by byte.
+  // Escapes make a key longer than its name, so only keys of equal length are compared by byte.
   if (length > name.length) return hasEscape(bytes, key) && keyText(bytes, key) === name
   for (let index = 0; index < length; index++) {
     if (bytes[key.start + 1 + index] !== name.charCodeAt(index)) return false

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 const MAIN = join(import.meta.dirname, 'main.ts')
 const ENDING_MS_MAX = 10_000
 
-it('prints one JSON line with its address when it listens, and answers there', async test => {
+it('prints one JSON line with its address and responds there', async test => {
   const program = start(test, {})
   const { listening } = JSON.parse(await firstLine(program))
   assert.match(listening, /^http:\/\/127\.0\.0\.1:\d+$/)
@@ -25,36 +25,39 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-it('says in one sentence that the port is taken, with exit code 1', async test => {
+it('exits with 1 and one sentence when the port is in use', async test => {
   const { listening } = JSON.parse(await firstLine(start(test, {})))
   const { port } = new URL(listening)
   const second = start(test, { SIMULATOR_PORT: port })
   const complaint = await allText(second)
-  assert.match(complaint, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken; .+\\.\n$`))
+  assert.match(
+    complaint,
+    new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. .+\\.\n$`),
+  )
   assert.equal(second.exitCode, 1)
 })
 
-it('says in one sentence that the host is none of this machine, with exit code 1', async test => {
+it('exits with 1 and one sentence when the host is not of this machine', async test => {
   const program = start(test, { SIMULATOR_HOST: '192.0.2.1' })
   const complaint = await allText(program)
-  assert.match(complaint, /^SIMULATOR_HOST 192\.0\.2\.1 is no address of this machine\.\n$/)
+  assert.match(complaint, /^SIMULATOR_HOST 192\.0\.2\.1 is not an address of this machine\.\n$/)
   assert.equal(program.exitCode, 1)
 })
 
-it('says in one sentence which setting is wrong, with exit code 1', async test => {
+it('exits with 1 and one sentence for an invalid setting', async test => {
   const program = start(test, { SIMULATOR_EVENTS_MAX: 'many' })
-  assert.match(await allText(program), /^SIMULATOR_EVENTS_MAX must be a whole number .+\.\n$/)
+  assert.match(await allText(program), /^SIMULATOR_EVENTS_MAX must be an integer .+\.\n$/)
   assert.equal(program.exitCode, 1)
 })
 
-it('ends when its standard input ends, if asked to', async test => {
+it('exits when its standard input ends, with --exit-with-parent', async test => {
   const program = start(test, {}, ['--exit-with-parent'])
   await firstLine(program)
   program.stdin?.end()
   assert.deepEqual(await once(program, 'exit'), [0, null])
 })
 
-it('goes on when its standard input ends, if not asked to end', async test => {
+it('keeps running when its standard input ends, without --exit-with-parent', async test => {
   const program = start(test, {})
   const { listening } = JSON.parse(await firstLine(program))
   program.stdin?.end()
@@ -62,7 +65,7 @@ it('goes on when its standard input ends, if not asked to end', async test => {
   assert.equal((await fetch(`${listening}/_simulator/health`)).status, 200)
 })
 
-it('leaves no orphan behind when its parent is killed', async test => {
+it('leaves no orphan when its parent is killed', async test => {
   const parent = spawn(process.execPath, ['--eval', PARENT, MAIN], {
     env: { ...process.env, SIMULATOR_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],

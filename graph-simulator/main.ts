@@ -19,25 +19,25 @@ function stop(): void {
   void simulator.close().then(() => process.exit(0))
 }
 
-function fail(sentence: string): never {
-  process.stderr.write(`${sentence}\n`)
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`)
   process.exit(1)
 }
 
-/** One sentence for an address that cannot be listened on; undefined for any other error. */
+/** A message for an address that cannot be bound; undefined for any other error. */
 function describeListenError(
   error: unknown,
   { host, port }: { host: string; port: number },
 ): string | undefined {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is taken; set SIMULATOR_PORT to another, or to 0 for any.`
+      return `Port ${port} on ${host} is already in use. Set SIMULATOR_PORT to another, or to 0.`
     case 'EACCES':
-      return `Port ${port} on ${host} needs more rights; set SIMULATOR_PORT to one above 1023.`
+      return `Port ${port} on ${host} needs more privileges. Set SIMULATOR_PORT to one above 1023.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `SIMULATOR_HOST ${host} is no address of this machine.`
+      return `SIMULATOR_HOST ${host} is not an address of this machine.`
     default:
       return undefined
   }

@@ -1,19 +1,19 @@
-import { HourlyBuckets, hourOf } from './hourly-buckets.ts'
+import { HourlyBuckets, toHour } from './hourly-buckets.ts'
 
-/** One key of `user_data` that takes part in the score. */
+/** One key of `user_data` that contributes to the score. */
 export interface MatchKey {
   key: string
-  /** What Meta calls it in `match_key_feedback`. */
+  /** Its name in `match_key_feedback`. */
   identifier: string
-  /** Points of the ten that an event name gets when all its events carry the key. */
+  /** Points, of ten in total, when all events of a name contain the key. */
   points: number
-  /** Shown also when no event carries it, with what it would bring. */
+  /** Listed with its potential gain even when no event contains it. */
   isRecommended: boolean
 }
 
 /**
- * What each key is worth. Meta publishes no weights; these are ours, in the order in which Meta's
- * "Customer Information Parameters" recommends the keys. Together they make the ten points.
+ * The weight of each key. Meta publishes no weights; these are ours, in the order in which Meta's
+ * "Customer Information Parameters" recommends the keys. They add up to ten points.
  */
 export const MATCH_KEYS: readonly MatchKey[] = [
   { key: 'em', identifier: 'email', points: 2.5, isRecommended: true },
@@ -33,25 +33,25 @@ export const MATCH_KEYS: readonly MatchKey[] = [
   { key: 'ge', identifier: 'ge', points: 0.05, isRecommended: false },
 ]
 
-/** The places in MATCH_KEYS of the keys that a valid event carries. */
+/** The indexes in MATCH_KEYS of the keys that a valid event contains. */
 export function findMatchKeys(userData: Record<string, unknown>): number[] {
-  const places: number[] = []
+  const indexes: number[] = []
   for (const [index, { key }] of MATCH_KEYS.entries())
-    if (isGiven(userData[key])) places.push(index)
-  return places
+    if (hasValue(userData[key])) indexes.push(index)
+  return indexes
 }
 
-function isGiven(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(isGiven)
+function hasValue(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasValue)
   return value !== undefined && value !== null && value !== ''
 }
 
-/** What the quality edge knows of the events of one name. */
+/** The counts of one event name for the quality edge. */
 export interface MatchKeyCount {
   events: number
-  /** Events that carry each of MATCH_KEYS, in their order. */
-  carrying: number[]
-  /** From when they happened to when they came, all events together. */
+  /** How many events contain each of MATCH_KEYS, in that order. */
+  presentIn: number[]
+  /** Sum over all events of the time from event_time to arrival. */
   delaySeconds: number
 }
 
@@ -59,47 +59,47 @@ interface MatchableEvent {
   dataset: string
   eventName: string
   eventTime: Date
-  /** Places in MATCH_KEYS. */
+  /** Indexes in MATCH_KEYS. */
   keys: number[]
 }
 
 const HOURS_REPORTED = 7 * 24
 
-/** Which keys the events of the last 7 days carried, by dataset and event name. */
+/** Which keys the events of the last 7 days contain, by dataset and event name. */
 export class MatchKeyCounts {
-  readonly #book = new HourlyBuckets(emptyCount)
+  readonly #buckets = new HourlyBuckets(emptyCount)
 
   count({ dataset, eventName, eventTime, keys }: MatchableEvent, at: Date): void {
-    const cell = this.#book.cell({ dataset, hour: hourOf(at), name: eventName }, at)
-    if (!cell) return
-    cell.events++
-    cell.delaySeconds += Math.max(0, (at.getTime() - eventTime.getTime()) / 1_000)
-    for (const key of keys) cell.carrying[key] = (cell.carrying[key] ?? 0) + 1
+    const bucket = this.#buckets.bucket({ dataset, hour: toHour(at), name: eventName }, at)
+    if (!bucket) return
+    bucket.events++
+    bucket.delaySeconds += Math.max(0, (at.getTime() - eventTime.getTime()) / 1_000)
+    for (const key of keys) bucket.presentIn[key] = (bucket.presentIn[key] ?? 0) + 1
   }
 
   /** The counts of the last 7 days, by event name. */
-  week(dataset: string, now: Date): Map<string, MatchKeyCount> {
-    const until = hourOf(now) + 1
+  lastWeek(dataset: string, now: Date): Map<string, MatchKeyCount> {
+    const until = toHour(now) + 1
     const sums = new Map<string, MatchKeyCount>()
-    for (const [, names] of this.#book.hours(dataset, until - HOURS_REPORTED, until)) {
-      for (const [name, count] of names) sums.set(name, sumOf(sums.get(name), count))
+    for (const [, names] of this.#buckets.hours(dataset, until - HOURS_REPORTED, until)) {
+      for (const [name, count] of names) sums.set(name, addCounts(sums.get(name), count))
     }
     return sums
   }
 
-  forget(): void {
-    this.#book.forget()
+  clear(): void {
+    this.#buckets.clear()
   }
 }
 
-function sumOf(sum = emptyCount(), count: MatchKeyCount): MatchKeyCount {
+function addCounts(sum = emptyCount(), count: MatchKeyCount): MatchKeyCount {
   return {
     events: sum.events + count.events,
-    carrying: sum.carrying.map((carrying, index) => carrying + (count.carrying[index] ?? 0)),
+    presentIn: sum.presentIn.map((present, index) => present + (count.presentIn[index] ?? 0)),
     delaySeconds: sum.delaySeconds + count.delaySeconds,
   }
 }
 
 function emptyCount(): MatchKeyCount {
-  return { events: 0, carrying: MATCH_KEYS.map(() => 0), delaySeconds: 0 }
+  return { events: 0, presentIn: MATCH_KEYS.map(() => 0), delaySeconds: 0 }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { samplePurchase } from './sample-event.ts'
 
-/** Prints what receiving costs, over HTTP from another process: node measure-receiving.ts */
+/** Measures receiving over HTTP from another process: node measure-receiving.ts */
 const REQUESTS = 600
 
 const program = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {
@@ -27,12 +27,12 @@ program.kill()
 async function measure(
   name: string,
   events: number,
-  idOf: (request: number, index: number) => string,
+  eventIdOf: (request: number, index: number) => string,
 ): Promise<void> {
   const tookMs: number[] = []
   const cpuBefore = cpuMs()
   for (let request = 0; request < REQUESTS; request++) {
-    const body = bodyOf(events, index => idOf(request, index))
+    const body = createBody(events, index => eventIdOf(request, index))
     const start = performance.now()
     const response = await fetch(url, { method: 'POST', headers, body })
     await response.text()
@@ -41,16 +41,16 @@ async function measure(
   }
   const cpu = (cpuMs() - cpuBefore) / REQUESTS
   const median = tookMs.sort((left, right) => left - right)[REQUESTS / 2] ?? Number.NaN
-  console.log(`${name}: median ${median.toFixed(2)} ms, ${cpu.toFixed(2)} ms of processor time`)
+  console.log(`${name}: median ${median.toFixed(2)} ms, ${cpu.toFixed(2)} ms of CPU time`)
 }
 
-function bodyOf(events: number, idOf: (index: number) => string): string {
+function createBody(events: number, eventIdOf: (index: number) => string): string {
   const event_time = Math.floor(Date.now() / 1_000)
-  const event = (index: number) => samplePurchase({ event_time, event_id: idOf(index) })
+  const event = (index: number) => samplePurchase({ event_time, event_id: eventIdOf(index) })
   return JSON.stringify({ data: Array.from({ length: events }, (_, index) => event(index)) })
 }
 
-/** Processor time of the simulator so far, from Linux's count of 10 ms ticks. */
+/** CPU time of the simulator so far, from Linux's count of 10 ms ticks. */
 function cpuMs(): number {
   const fields = readFileSync(`/proc/${program.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * 10

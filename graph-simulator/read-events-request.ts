@@ -3,49 +3,49 @@ import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-error
 import { memberSlice } from './json-slice.ts'
 
 export interface EventsRequest {
-  /** The token sent inside the body, if any. */
+  /** The token in the body, if any. */
   accessToken: string | undefined
   testEventCode: string | null
   partnerAgent: string | null
-  /** The parsed elements of `data`; empty when the request could not be read. */
+  /** The parsed elements of `data`; empty when the body is malformed. */
   events: unknown[]
   /** The JSON text in which the array `data` begins at `dataStart`, byte for byte as received. */
   bytes: Buffer
   dataStart: number
-  /** Why the body could not be read. */
+  /** Why the body is malformed. */
   error?: GraphError
 }
 
 /**
- * Reads a request body as Meta does: JSON with `data` as an array, or form fields (or JSON) with
- * `data` as a JSON string. Never throws; what cannot be read is a refusal.
+ * Parses a request body as Meta does: JSON with `data` as an array, or form fields (or JSON) with
+ * `data` as a JSON string. Never throws: a malformed body is an `error`.
  */
 export function parseEventsRequest(body: Buffer, contentType: string): EventsRequest {
   const fields = parseFields(body, contentType)
-  if (!fields) return unreadable({}, 'The request body is not valid JSON.')
+  if (!fields) return malformedRequest({}, 'The request body is not valid JSON.')
 
   const { data, test_event_code, partner_agent } = fields
-  if (!isTextOrAbsent(test_event_code))
-    return unreadable(fields, 'The parameter test_event_code must be a string.')
-  if (!isTextOrAbsent(partner_agent))
-    return unreadable(fields, 'The parameter partner_agent must be a string.')
+  if (!isStringOrMissing(test_event_code))
+    return malformedRequest(fields, 'The parameter test_event_code must be a string.')
+  if (!isStringOrMissing(partner_agent))
+    return malformedRequest(fields, 'The parameter partner_agent must be a string.')
   if (Array.isArray(data))
-    return readable(fields, data, {
+    return parsedRequest(fields, data, {
       bytes: body,
       dataStart: memberSlice(body, 0, 'data')?.start ?? 0,
     })
   if (typeof data === 'string') {
     const events = parseJson(data)
     if (Array.isArray(events))
-      return readable(fields, events, { bytes: Buffer.from(data), dataStart: 0 })
+      return parsedRequest(fields, events, { bytes: Buffer.from(data), dataStart: 0 })
   }
-  return unreadable(fields, 'The parameter data must be an array of events.')
+  return malformedRequest(fields, 'The parameter data must be an array of events.')
 }
 
 type Fields = Record<string, unknown>
 
 function parseFields(body: Buffer, contentType: string): Fields | undefined {
-  // Bytes that are no UTF-8 would be shown otherwise than they came.
+  // Bytes that are not UTF-8 could not be shown as received.
   if (!isUtf8(body)) return undefined
   const text = body.toString('utf8')
   if (contentType.toLowerCase().includes('application/x-www-form-urlencoded'))
@@ -59,39 +59,45 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's message quotes the text, which may hold a token or a person's data.
+    // The parser's message quotes the text, which may contain a token or personal data.
     return undefined
   }
 }
 
-function readable(
+function parsedRequest(
   fields: Fields,
   events: unknown[],
-  place: { bytes: Buffer; dataStart: number },
+  source: { bytes: Buffer; dataStart: number },
 ): EventsRequest {
-  return { ...envelope(fields), events, ...place }
+  return { ...requestFields(fields), events, ...source }
 }
 
-function unreadable(fields: Fields, message: string): EventsRequest {
-  const refusal = invalidParameter(EVENT_SUBCODES.malformed, ['data'], {
+function malformedRequest(fields: Fields, message: string): EventsRequest {
+  const error = invalidParameter(EVENT_SUBCODES.malformed, ['data'], {
     title: 'Malformed Request',
     message,
   })
-  return { ...envelope(fields), events: [], bytes: Buffer.alloc(0), dataStart: 0, error: refusal }
-}
-
-function envelope({ access_token, test_event_code, partner_agent }: Fields) {
   return {
-    accessToken: typeof access_token === 'string' ? access_token : undefined,
-    testEventCode: textOrNull(test_event_code),
-    partnerAgent: textOrNull(partner_agent),
+    ...requestFields(fields),
+    events: [],
+    bytes: Buffer.alloc(0),
+    dataStart: 0,
+    error: error,
   }
 }
 
-function isTextOrAbsent(member: unknown): boolean {
+function requestFields({ access_token, test_event_code, partner_agent }: Fields) {
+  return {
+    accessToken: typeof access_token === 'string' ? access_token : undefined,
+    testEventCode: stringOrNull(test_event_code),
+    partnerAgent: stringOrNull(partner_agent),
+  }
+}
+
+function isStringOrMissing(member: unknown): boolean {
   return member === undefined || member === null || typeof member === 'string'
 }
 
-function textOrNull(member: unknown): string | null {
+function stringOrNull(member: unknown): string | null {
   return typeof member === 'string' && member !== '' ? member : null
 }

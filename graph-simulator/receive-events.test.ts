@@ -6,7 +6,7 @@ import { simulatorUnderTest } from './simulator-under-test.ts'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' }
 
-it('200 says how many events came, with a trace id in body and header', async test => {
+it('200 returns the number of events, with a trace ID in body and header', async test => {
   const simulator = await simulatorUnderTest(test)
   const reply = await simulator.send({ data: [sampleEvent(), sampleEvent({ event_id: 'b' })] })
   assert.equal(reply.status, 200)
@@ -18,7 +18,7 @@ it('200 says how many events came, with a trace id in body and header', async te
   assert.match(reply.headers.get('facebook-api-version') ?? '', /^v\d+\.\d+$/)
 })
 
-it('401 with code 190 when no token comes, and nothing is kept', async test => {
+it('401 with code 190 without a token, and stores nothing', async test => {
   const simulator = await simulatorUnderTest(test)
   const empty = [JSON_TYPE, { ...JSON_TYPE, authorization: 'Bearer ' }]
   for (const headers of empty) {
@@ -32,7 +32,7 @@ it('401 with code 190 when no token comes, and nothing is kept', async test => {
   assert.equal((await simulator.control('GET', 'received')).body.count, 0)
 })
 
-it('200 takes the token from the header, the query, the JSON body and a form', async test => {
+it('200 accepts the token from the header, the query, the JSON body and a form', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = [sampleEvent()]
   const form = new URLSearchParams({ access_token: 'token-a', data: JSON.stringify(data) })
@@ -49,7 +49,7 @@ it('200 takes the token from the header, the query, the JSON body and a form', a
   )
 })
 
-it('200 reads form fields with data as JSON text, and keeps their digits too', async test => {
+it('200 accepts form fields with data as JSON text and keeps their digits', async test => {
   const simulator = await simulatorUnderTest(test)
   const event = JSON.stringify(samplePurchase()).replace('19.95', '19.950')
   const form = new URLSearchParams({
@@ -66,7 +66,7 @@ it('200 reads form fields with data as JSON text, and keeps their digits too', a
   assert.equal(received.body.events[0].partner_agent, 'signalbox')
 })
 
-it('200 reads data as JSON text inside a JSON body', async test => {
+it('200 accepts data as JSON text inside a JSON body', async test => {
   const simulator = await simulatorUnderTest(test)
   const reply = await simulator.send({ data: JSON.stringify([sampleEvent()]) })
   assert.equal(reply.status, 200)
@@ -74,7 +74,7 @@ it('200 reads data as JSON text inside a JSON body', async test => {
   assert.equal(received.body.events[0].event_id, 'event-1')
 })
 
-it('400 with code 100 for bodies that cannot be read, without quoting them', async test => {
+it('400 with code 100 for malformed bodies, without quoting them', async test => {
   const simulator = await simulatorUnderTest(test)
   const bodies = ['{"data":[{"secret":"s3cret"', '', '[]', '"text"', 'null', '{}', '{"data":{}}']
   for (const body of [...bodies, '{"data":"not json"}', '{"data":"{}"}']) {
@@ -86,7 +86,7 @@ it('400 with code 100 for bodies that cannot be read, without quoting them', asy
   }
 })
 
-it('400 with code 100 for bytes that are no UTF-8', async test => {
+it('400 with code 100 for bytes that are not UTF-8', async test => {
   const { url } = await simulatorUnderTest(test)
   const body = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
   const headers = { authorization: 'Bearer a', ...JSON_TYPE }
@@ -94,7 +94,7 @@ it('400 with code 100 for bytes that are no UTF-8', async test => {
   assert.equal(reply.status, 400)
 })
 
-it('400 with code 100 when test_event_code or partner_agent is no string', async test => {
+it('400 with code 100 when test_event_code or partner_agent is not a string', async test => {
   const simulator = await simulatorUnderTest(test)
   for (const member of ['test_event_code', 'partner_agent']) {
     const reply = await simulator.send({ data: [sampleEvent()], [member]: 7 })
@@ -102,7 +102,7 @@ it('400 with code 100 when test_event_code or partner_agent is no string', async
   }
 })
 
-it('413 with code 100 for a body over 16 MiB, and the next request is served', async test => {
+it('413 with code 100 for a body over 16 MiB, and serves the next request', async test => {
   const simulator = await simulatorUnderTest(test)
   const padding = 'x'.repeat(16 * 1_024 * 1_024)
   const reply = await simulator.send({ data: [sampleEvent({ padding })] })
@@ -120,7 +120,7 @@ it('400 with code 2635 for a path without a version such as v26.0', async test =
   }
 })
 
-it('400 with code 100 and subcode 33 for a dataset that is no number, and for GET', async test => {
+it('400 with code 100 and subcode 33 for a dataset that is not a number, and for GET', async test => {
   const simulator = await simulatorUnderTest(test)
   const replies = [
     await simulator.send({ data: [] }, { dataset: 'mine' }),
@@ -151,7 +151,7 @@ it('400 with code 2500 for any other path', async test => {
   }
 })
 
-it('serves many requests over one connection, refused ones among them', async test => {
+it('serves many requests over one connection, refused ones included', async test => {
   const { url } = await simulatorUnderTest(test)
   const { Agent, request } = await import('node:http')
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -1,7 +1,8 @@
 import { type CountedEvent, type ExactDecimal, parseDecimal } from './dataset-totals.ts'
 import type { FaultRule } from './fault-rules.ts'
-import { checkAccessToken, type GraphError } from './graph-errors.ts'
+import { bearerToken, checkAccessToken, type GraphError } from './graph-errors.ts'
 import {
+  type GraphReply,
   graphErrorResponse,
   graphResponse,
   newTraceId,
@@ -17,7 +18,7 @@ import type { SimulatorState } from './simulator-state.ts'
 import { invalidNumber } from './validate-custom-data.ts'
 import { validateEvents } from './validate-events.ts'
 
-/** A POST to the events edge whose body has arrived. */
+/** A POST to the events edge with its complete body. */
 interface EventsPost {
   dataset: string
   authorization: string | undefined
@@ -25,12 +26,6 @@ interface EventsPost {
   queryToken: string | undefined
   contentType: string
   body: Buffer
-}
-
-/** The answer, and the rule that hit the request: it may delay, cut or drop that answer. */
-export interface GraphReply {
-  response: HttpResponse
-  fault: FaultRule | undefined
 }
 
 interface ParsedPost {
@@ -41,45 +36,46 @@ interface ParsedPost {
 }
 
 /**
- * POST /{version}/{dataset}/events: first the scripted failures (an outage knows no token), then
- * the token, the shape and the events; what passes is kept and counted.
+ * POST /{version}/{dataset}/events: fault injection first (an outage does not check tokens), then
+ * the token, the shape of the request and the events. Valid events are stored and counted.
  */
-export function receiveEvents(state: SimulatorState, arrival: EventsPost): GraphReply {
-  const request = parseEventsRequest(arrival.body, arrival.contentType)
+export function receiveEvents(state: SimulatorState, post: EventsPost): GraphReply {
+  const request = parseEventsRequest(post.body, post.contentType)
   const at = state.now()
-  const fault = state.faults.draw({
+  const fault = state.faults.selectFault({
     edge: 'events',
-    dataset: arrival.dataset,
+    dataset: post.dataset,
     isTest: request.testEventCode !== null,
     events: request.events,
     at,
   })
-  const answer = respondTo(state, arrival, { request, fault, at, traceId: newTraceId() })
-  return { response: withHeaders(answer, fault?.headers), fault }
+  const response = respondTo(state, post, { request, fault, at, traceId: newTraceId() })
+  return { response: withHeaders(response, fault?.headers), fault }
 }
 
 function respondTo(
   state: SimulatorState,
-  arrival: EventsPost,
+  post: EventsPost,
   { request, fault, at, traceId }: ParsedPost,
 ): HttpResponse {
-  const { dataset } = arrival
+  const { dataset } = post
   if (fault?.respond || fault?.abort === 'before_response') {
     state.totals.countRefused(dataset)
-    // An aborted request is never answered; the rule in the reaction says so.
+    // An aborted request gets no response: sendResponse of graph-routes.ts looks at the rule.
     return scriptedResponse(fault.respond ?? { status: 500 }, traceId)
   }
 
   const events = request.events.slice(0, fault?.keep_events)
-  const keeping = { dataset, request: { ...request, events }, requestId: traceId, receivedAt: at }
-  const refusal =
-    checkAccessToken(state.revokedTokens, readAccessToken(arrival, request)) ??
+  const accepted = { dataset, request: { ...request, events }, requestId: traceId, receivedAt: at }
+  const token = bearerToken(post.authorization) ?? post.queryToken ?? request.accessToken
+  const error =
+    checkAccessToken(state.revokedTokens, token) ??
     request.error ??
     validateEvents(request.events, at) ??
-    storeEvents(state, keeping)
-  if (!refusal) return successResponse(events.length, traceId)
+    storeEvents(state, accepted)
+  if (!error) return successResponse(events.length, traceId)
   state.totals.countRefused(dataset)
-  return graphErrorResponse(refusal, traceId)
+  return graphErrorResponse(error, traceId)
 }
 
 function successResponse(eventsReceived: number, traceId: string): HttpResponse {
@@ -87,16 +83,9 @@ function successResponse(eventsReceived: number, traceId: string): HttpResponse 
   return graphResponse(200, JSON.stringify(body), traceId)
 }
 
-const BEARER = /^Bearer\s+(\S+)\s*$/i
-
-function readAccessToken(arrival: EventsPost, request: EventsRequest): string | undefined {
-  const [, bearer] = BEARER.exec(arrival.authorization ?? '') ?? []
-  return bearer ?? arrival.queryToken ?? request.accessToken
-}
-
 interface ValidRequest {
   dataset: string
-  /** Its events have passed validateEvents; of those in its bytes, the first may be all. */
+  /** Its events have passed validateEvents; its bytes may contain more events than these. */
   request: EventsRequest
   requestId: string
   receivedAt: Date
@@ -114,20 +103,20 @@ type ValidEvent = {
 type Purchase = { value: ExactDecimal; currency: string }
 
 /**
- * Keeps a valid request and counts it. Refuses, before anything is kept, a Purchase whose value has
- * more digits than can be summed exactly; that shows only in the text, not in the parsed number.
+ * Stores and counts a valid request. Before it stores anything, it refuses a Purchase whose value
+ * has too many digits for an exact sum; only the JSON text shows them, the parsed number does not.
  */
-function storeEvents(state: SimulatorState, keeping: ValidRequest): GraphError | undefined {
-  const { dataset, request, requestId, receivedAt } = keeping
+function storeEvents(state: SimulatorState, accepted: ValidRequest): GraphError | undefined {
+  const { dataset, request, requestId, receivedAt } = accepted
   const events = request.events as ValidEvent[]
   const bounds = elementBounds(request.bytes, request.dataStart)
   const start = bounds[0] ?? 0
-  // Only the events are kept: around them stands the access token.
+  // Only the events are stored: the rest of the body contains the access token.
   const end = bounds[events.length * 2 - 1] ?? start
   const bytes = Buffer.from(request.bytes.subarray(start, end))
-  const places = events.map(
+  const receivedEvents = events.map(
     (event, index): ReceivedEvent => ({
-      // An empty event_id names nothing; it is shown, but finds and deduplicates nothing.
+      // An empty event_id is shown, but it is not indexed and never deduplicates.
       eventId: event.event_id || null,
       eventName: event.event_name,
       start: (bounds[index * 2] ?? 0) - start,
@@ -136,15 +125,15 @@ function storeEvents(state: SimulatorState, keeping: ValidRequest): GraphError |
 
   const purchases: (Purchase | undefined)[] = []
   for (const [index, event] of events.entries()) {
-    const purchase = readPurchase(event, bytes, places[index]?.start ?? 0)
+    const purchase = readPurchase(event, bytes, receivedEvents[index]?.start ?? 0)
     if (purchase === 'unreadable') return invalidNumber()
     purchases.push(purchase)
   }
 
   const { testEventCode, partnerAgent } = request
-  const receipts = state.received.keep(
+  const receipts = state.received.add(
     { dataset, testEventCode, partnerAgent, requestId, receivedAt, bytes },
-    places,
+    receivedEvents,
   )
   const isTest = testEventCode !== null
   state.totals.countAccepted(
@@ -167,17 +156,17 @@ interface EventReceipt {
   receivedAt: Date
 }
 
-/** For the stats edge, and, of what happened on a website, for the quality edge. */
+/** Counts an event for the stats edge, and a website event for the quality edge too. */
 function countForReports(
   { counts, matchKeys }: SimulatorState,
   { event_name: eventName, event_id, event_time, action_source, user_data }: ValidEvent,
   { dataset, isTest, receivedAt }: EventReceipt,
 ): void {
   const eventTime = new Date(event_time * 1_000)
-  const named = { dataset, eventName, eventTime }
-  counts.countServer({ ...named, eventId: event_id || null, isTest, count: 1 }, receivedAt)
+  const key = { dataset, eventName, eventTime }
+  counts.countServer({ ...key, eventId: event_id || null, isTest, count: 1 }, receivedAt)
   if (action_source === 'website')
-    matchKeys.count({ ...named, keys: findMatchKeys(user_data) }, receivedAt)
+    matchKeys.count({ ...key, keys: findMatchKeys(user_data) }, receivedAt)
 }
 
 function readPurchase(
@@ -192,7 +181,7 @@ function readPurchase(
   return value ? { value, currency: custom_data.currency } : 'unreadable'
 }
 
-/** A numeric string stands in quotes, and JSON may have written its digits as escapes. */
+/** The value may be a quoted numeric string, whose digits JSON may have escaped. */
 function numberText(json: string): string {
   return json.startsWith('"') ? (JSON.parse(json) as string) : json
 }

@@ -7,7 +7,7 @@ const EVERYTHING = { dataset: undefined, eventId: undefined, limit: 1_000 }
 
 it('drops the oldest receipts when there are more than the limit', () => {
   const received = new ReceivedEvents({ eventsMax: 3, bytesMax: 1_000 })
-  for (const id of ['a', 'b', 'c', 'd', 'e']) received.keep(batch(), [event(id)])
+  for (const id of ['a', 'b', 'c', 'd', 'e']) received.add(batch(), [event(id)])
   const { count, receipts } = received.find(EVERYTHING)
   assert.equal(count, 3)
   assert.deepEqual(
@@ -20,15 +20,15 @@ it('drops the oldest receipts when there are more than the limit', () => {
 
 it('drops only the oldest receipts of an event_id that repeats', () => {
   const received = new ReceivedEvents({ eventsMax: 2, bytesMax: 1_000 })
-  for (let copy = 0; copy < 5; copy++) received.keep(batch(), [event('a')])
+  for (let copy = 0; copy < 5; copy++) received.add(batch(), [event('a')])
   assert.equal(received.find({ ...EVERYTHING, eventId: 'a' }).count, 2)
   assert.equal(received.find(EVERYTHING).count, 2)
 })
 
-it('drops the oldest receipts when their texts take more bytes than the limit', () => {
+it('drops the oldest receipts when their text exceeds the byte limit', () => {
   const received = new ReceivedEvents({ eventsMax: 1_000, bytesMax: 100 })
   const bytes = Buffer.alloc(40)
-  for (const id of ['a', 'b', 'c']) received.keep({ ...batch(), bytes }, [event(id), event(id)])
+  for (const id of ['a', 'b', 'c']) received.add({ ...batch(), bytes }, [event(id), event(id)])
   const { receipts } = received.find(EVERYTHING)
   assert.deepEqual(
     receipts.map(receipt => receipt.eventId),
@@ -36,40 +36,40 @@ it('drops the oldest receipts when their texts take more bytes than the limit', 
   )
 })
 
-it('keeps nothing of a request that is larger than the limit by itself, and goes on', () => {
+it('keeps nothing of a request above the limit and accepts the next one', () => {
   const received = new ReceivedEvents({ eventsMax: 10, bytesMax: 100 })
-  received.keep({ ...batch(), bytes: Buffer.alloc(101) }, [event('a')])
+  received.add({ ...batch(), bytes: Buffer.alloc(101) }, [event('a')])
   assert.equal(received.find(EVERYTHING).count, 0)
-  received.keep(batch(), [event('b')])
+  received.add(batch(), [event('b')])
   assert.equal(received.find(EVERYTHING).count, 1)
 })
 
-it('forgets with a dropped receipt that its event_id was seen', () => {
+it('drops the deduplication window with its receipt', () => {
   const received = new ReceivedEvents({ eventsMax: 1, bytesMax: 1_000 })
-  received.keep(batch(), [event('a')])
-  received.keep(batch(), [event('b')])
-  const [again] = received.keep(batch(), [event('a')])
+  received.add(batch(), [event('a')])
+  received.add(batch(), [event('b')])
+  const [again] = received.add(batch(), [event('a')])
   assert.equal(again?.deduplicated, false)
 })
 
-it('opens a new window 48 hours after the first receipt, whatever came between', () => {
+it('opens a new window 48 hours after the first receipt, regardless of copies', () => {
   const received = new ReceivedEvents({ eventsMax: 10, bytesMax: 1_000 })
   const copies = [0, 47, 47.99, 48, 95.99].map(
-    hours => received.keep(batch(hours), [event('a')])[0]?.deduplicated,
+    hours => received.add(batch(hours), [event('a')])[0]?.deduplicated,
   )
   assert.deepEqual(copies, [false, true, true, false, true])
 })
 
-it('does not mistake one pair of name and id for another that reads alike', () => {
+it('distinguishes pairs of name and ID with the same concatenation', () => {
   const received = new ReceivedEvents({ eventsMax: 10, bytesMax: 1_000 })
-  received.keep(batch(), [{ eventName: 'a', eventId: 'b c', start: 0 }])
-  const [other] = received.keep(batch(), [{ eventName: 'a b', eventId: 'c', start: 0 }])
+  received.add(batch(), [{ eventName: 'a', eventId: 'b c', start: 0 }])
+  const [other] = received.add(batch(), [{ eventName: 'a b', eventId: 'c', start: 0 }])
   assert.equal(other?.deduplicated, false)
 })
 
-it('never takes events without an event_id for copies of each other', () => {
+it('never deduplicates events without an event_id', () => {
   const received = new ReceivedEvents({ eventsMax: 10, bytesMax: 1_000 })
-  const receipts = received.keep(batch(), [event(null), event(null)])
+  const receipts = received.add(batch(), [event(null), event(null)])
   assert.deepEqual(
     receipts.map(receipt => receipt.deduplicated),
     [false, false],

@@ -1,18 +1,18 @@
-/** One request that was accepted, as far as its events share it. */
+/** What the events of one accepted request share. */
 export interface ReceivedBatch {
   dataset: string
   testEventCode: string | null
   partnerAgent: string | null
   requestId: string
   receivedAt: Date
-  /** The JSON array `data`, byte for byte as it came. */
+  /** The JSON array `data`, byte for byte as received. */
   bytes: Buffer
 }
 
 export interface ReceivedEvent {
   eventId: string | null
   eventName: string
-  /** Where the event's object begins in the batch's bytes. */
+  /** Offset of the event's object in the batch's bytes. */
   start: number
 }
 
@@ -20,7 +20,7 @@ export interface Receipt {
   readonly batch: ReceivedBatch
   readonly start: number
   readonly eventId: string | null
-  /** True when the same event came to the same dataset less than 48 hours before. */
+  /** True when the dataset received the same event less than 48 hours before. */
   readonly deduplicated: boolean
 }
 
@@ -32,42 +32,42 @@ export interface ReceiptSearch {
 
 export interface ReceivedEventsLimits {
   eventsMax: number
-  /** Bytes of request text kept, all batches together. */
+  /** Bytes of request text kept for all batches. */
   bytesMax: number
 }
 
 /** Meta's window: 48 hours from the first receipt ("Handling Duplicate Pixel and CAPI Events"). */
 const DEDUPLICATION_SECONDS = 48 * 3_600
 
-interface KeptBatch extends ReceivedBatch {
+interface StoredBatch extends ReceivedBatch {
   receiptsLeft: number
 }
 
-interface KeptReceipt extends Receipt {
-  batch: KeptBatch
-  /** Set on the receipt that opened a deduplication window: the key of that window. */
+interface StoredReceipt extends Receipt {
+  batch: StoredBatch
+  /** The key of the deduplication window that this receipt opened, if it did. */
   windowKey: string | null
-  next: KeptReceipt | undefined
-  nextOfId: KeptReceipt | undefined
+  next: StoredReceipt | undefined
+  nextOfId: StoredReceipt | undefined
 }
 
 /** The receipts that share one event_id, oldest first. */
 interface ReceiptChain {
-  oldest: KeptReceipt
-  newest: KeptReceipt
+  oldest: StoredReceipt
+  newest: StoredReceipt
 }
 
 /**
- * Everything received, oldest first, within limits: when they are passed, the oldest receipts are
- * dropped, and with them the memory that their event_id was seen. Two linked lists (all receipts;
- * receipts of one event_id) make keeping and dropping O(1) even when one event_id repeats for ever.
+ * Everything received, oldest first, within limits: beyond them, the oldest receipts are dropped
+ * together with their deduplication windows. Two linked lists (all receipts, and the receipts of
+ * one event_id) make adding and dropping O(1) even when one event_id repeats without end.
  */
 export class ReceivedEvents {
   readonly #limits: ReceivedEventsLimits
-  readonly #threads = new Map<string, ReceiptChain>()
-  readonly #windows = new Map<string, KeptReceipt>()
-  #oldest: KeptReceipt | undefined
-  #newest: KeptReceipt | undefined
+  readonly #chains = new Map<string, ReceiptChain>()
+  readonly #windows = new Map<string, StoredReceipt>()
+  #oldest: StoredReceipt | undefined
+  #newest: StoredReceipt | undefined
   #size = 0
   #bytes = 0
 
@@ -75,11 +75,11 @@ export class ReceivedEvents {
     this.#limits = limits
   }
 
-  /** Keeps one accepted request; answers its receipts in the order of the events. */
-  keep(batch: ReceivedBatch, events: ReceivedEvent[]): Receipt[] {
-    const kept: KeptBatch = { ...batch, receiptsLeft: events.length }
+  /** Adds one accepted request; returns its receipts in the order of the events. */
+  add(batch: ReceivedBatch, events: ReceivedEvent[]): Receipt[] {
+    const stored: StoredBatch = { ...batch, receiptsLeft: events.length }
     this.#bytes += batch.bytes.length
-    const receipts = events.map(event => this.#append(kept, event))
+    const receipts = events.map(event => this.#append(stored, event))
     while (this.#size > this.#limits.eventsMax || this.#bytes > this.#limits.bytesMax)
       this.#dropOldest()
     return receipts
@@ -89,7 +89,7 @@ export class ReceivedEvents {
   find({ dataset, eventId, limit }: ReceiptSearch): { count: number; receipts: Receipt[] } {
     const receipts: Receipt[] = []
     let count = 0
-    let receipt = eventId === undefined ? this.#oldest : this.#threads.get(eventId)?.oldest
+    let receipt = eventId === undefined ? this.#oldest : this.#chains.get(eventId)?.oldest
     while (receipt) {
       if (dataset === undefined || receipt.batch.dataset === dataset) {
         if (count < limit) receipts.push(receipt)
@@ -100,22 +100,22 @@ export class ReceivedEvents {
     return { count, receipts }
   }
 
-  /** Forgets everything; answers how many receipts there were. */
-  forget(): number {
-    const forgotten = this.#size
-    this.#threads.clear()
+  /** Removes everything; returns the number of removed receipts. */
+  clear(): number {
+    const removed = this.#size
+    this.#chains.clear()
     this.#windows.clear()
     this.#oldest = undefined
     this.#newest = undefined
     this.#size = 0
     this.#bytes = 0
-    return forgotten
+    return removed
   }
 
-  #append(batch: KeptBatch, { eventId, eventName, start }: ReceivedEvent): KeptReceipt {
-    const windowKey = eventId === null ? null : keyOf(batch, eventId, eventName)
+  #append(batch: StoredBatch, { eventId, eventName, start }: ReceivedEvent): StoredReceipt {
+    const windowKey = eventId === null ? null : deduplicationKey(batch, eventId, eventName)
     const deduplicated = windowKey !== null && this.#isInWindow(windowKey, batch.receivedAt)
-    const receipt: KeptReceipt = {
+    const receipt: StoredReceipt = {
       batch,
       start,
       eventId,
@@ -129,16 +129,16 @@ export class ReceivedEvents {
     else this.#oldest = receipt
     this.#newest = receipt
     this.#size++
-    if (eventId !== null) this.#appendToThread(eventId, receipt)
+    if (eventId !== null) this.#appendToChain(eventId, receipt)
     return receipt
   }
 
-  #appendToThread(eventId: string, receipt: KeptReceipt): void {
-    const thread = this.#threads.get(eventId)
-    if (!thread) this.#threads.set(eventId, { oldest: receipt, newest: receipt })
+  #appendToChain(eventId: string, receipt: StoredReceipt): void {
+    const chain = this.#chains.get(eventId)
+    if (!chain) this.#chains.set(eventId, { oldest: receipt, newest: receipt })
     else {
-      thread.newest.nextOfId = receipt
-      thread.newest = receipt
+      chain.newest.nextOfId = receipt
+      chain.newest = receipt
     }
   }
 
@@ -157,23 +157,23 @@ export class ReceivedEvents {
     this.#size--
     receipt.batch.receiptsLeft--
     if (receipt.batch.receiptsLeft === 0) this.#bytes -= receipt.batch.bytes.length
-    if (receipt.eventId !== null) this.#dropFromThread(receipt.eventId, receipt)
+    if (receipt.eventId !== null) this.#dropFromChain(receipt.eventId, receipt)
     const { windowKey } = receipt
     if (windowKey !== null && this.#windows.get(windowKey) === receipt)
       this.#windows.delete(windowKey)
   }
 
-  #dropFromThread(eventId: string, receipt: KeptReceipt): void {
-    const thread = this.#threads.get(eventId)
-    if (!thread) return
-    if (receipt.nextOfId) thread.oldest = receipt.nextOfId
-    else this.#threads.delete(eventId)
+  #dropFromChain(eventId: string, receipt: StoredReceipt): void {
+    const chain = this.#chains.get(eventId)
+    if (!chain) return
+    if (receipt.nextOfId) chain.oldest = receipt.nextOfId
+    else this.#chains.delete(eventId)
   }
 }
 
-/** Test events are kept apart: they make no live event a duplicate, nor the other way round. */
-function keyOf(batch: ReceivedBatch, eventId: string, eventName: string): string {
+/** Test events and live events never deduplicate each other. */
+function deduplicationKey(batch: ReceivedBatch, eventId: string, eventName: string): string {
   const kind = batch.testEventCode === null ? 'live' : 'test'
-  // The name's length keeps ("a", "b c") and ("a b", "c") apart whatever the texts contain.
+  // The length of the name distinguishes ("a", "b c") from ("a b", "c").
   return `${kind} ${batch.dataset} ${eventName.length} ${eventName} ${eventId}`
 }

@@ -14,7 +14,7 @@ async function known(simulator: SimulatorUnderTest): Promise<void> {
 }
 
 for (const [edge, path, query] of EDGES) {
-  it(`401 on ${edge} without a token, and with one that was taken back`, async test => {
+  it(`401 on ${edge} without a token and with a revoked one`, async test => {
     const simulator = await simulatorUnderTest(test)
     await known(simulator)
     const place = `${simulator.url}/v26.0/${path}?${new URLSearchParams(query)}`
@@ -26,7 +26,7 @@ for (const [edge, path, query] of EDGES) {
     assert.deepEqual([status, body.error.code, body.error.error_subcode], [401, 190, 467])
   })
 
-  it(`fails on ${edge} as told, and there alone`, async test => {
+  it(`fails on ${edge} only`, async test => {
     const simulator = await simulatorUnderTest(test)
     await known(simulator)
     for (const [status, code] of [
@@ -49,7 +49,7 @@ for (const [edge, path, query] of EDGES) {
     }
   })
 
-  it(`cuts ${edge} off, delays and truncates it like any answer`, async test => {
+  it(`aborts, delays and truncates responses of ${edge}`, async test => {
     const simulator = await simulatorUnderTest(test)
     await known(simulator)
     for (const effect of [{ abort: 'before_response' }, { truncate: 3 }]) {
@@ -60,7 +60,7 @@ for (const [edge, path, query] of EDGES) {
     assert.equal((await simulator.read(path, query)).status, 200)
   })
 
-  it(`400 with code 100 and subcode 33 for a POST to ${edge}, or no dataset`, async test => {
+  it(`400 with code 100 and subcode 33 for a POST to ${edge} or without a dataset`, async test => {
     const simulator = await simulatorUnderTest(test)
     await known(simulator)
     const posted = await simulator.send('{}', { path: `/v26.0/${path}?dataset_id=1234` })
@@ -70,7 +70,7 @@ for (const [edge, path, query] of EDGES) {
   })
 }
 
-it('a rule that names no edge spares those that only show something', async test => {
+it('a rule without an edge does not match the read-only edges', async test => {
   const simulator = await simulatorUnderTest(test)
   await known(simulator)
   await simulator.control('POST', 'faults', { rules: [{ respond: { status: 503, code: 2 } }] })
@@ -78,7 +78,7 @@ it('a rule that names no edge spares those that only show something', async test
   assert.equal((await simulator.send({ data: [sampleEvent()] })).status, 503)
 })
 
-it('422 for a rule on such an edge that speaks of events', async test => {
+it('422 for a rule on a read-only edge with event conditions', async test => {
   const simulator = await simulatorUnderTest(test)
   const effect = { delay_ms: 1 }
   const rules: [object, string[]][] = [

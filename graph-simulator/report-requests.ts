@@ -1,6 +1,7 @@
 import type { FaultEdge, FaultRule } from './fault-rules.ts'
-import { checkAccessToken, type GraphError } from './graph-errors.ts'
+import { bearerToken, checkAccessToken, type GraphError } from './graph-errors.ts'
 import {
+  type GraphReply,
   graphErrorResponse,
   graphResponse,
   newTraceId,
@@ -8,33 +9,36 @@ import {
   withHeaders,
 } from './graph-response.ts'
 import type { HttpResponse } from './http-messages.ts'
-import type { GraphReply } from './receive-events.ts'
 import type { SimulatorState } from './simulator-state.ts'
 
-/** A GET on one of the edges that only show something. */
+/** A GET on one of the read-only edges. */
 export interface ReportRequest {
   edge: Exclude<FaultEdge, 'events'>
   dataset: string
   authorization: string | undefined
   query: URLSearchParams
-  /** The address under which the request came, without the query. */
+  /** The URL of the request without its query. */
   url: string
 }
 
-/** What is asked for: a body, or a refusal. */
-export type ReportReader = (
-  state: SimulatorState,
-  request: ReportRequest,
-) => { body: object } | { refusal: GraphError }
+export type ReportReader = (state: SimulatorState, request: ReportRequest) => ReportResult
 
-/** As on the events edge: first the scripted failures, then the token, then the request itself. */
+export type ReportResult = { body: object } | { error: GraphError }
+
+/** Like the events edge: fault injection first, then the token, then the request itself. */
 export function answerReportRequest(
   state: SimulatorState,
   request: ReportRequest,
   read: ReportReader,
 ): GraphReply {
   const { edge, dataset } = request
-  const fault = state.faults.draw({ edge, dataset, isTest: false, events: [], at: state.now() })
+  const fault = state.faults.selectFault({
+    edge,
+    dataset,
+    isTest: false,
+    events: [],
+    at: state.now(),
+  })
   return {
     response: withHeaders(respondTo(state, { request, read, fault }), fault?.headers),
     fault,
@@ -50,16 +54,10 @@ interface ReportCall {
 function respondTo(state: SimulatorState, { request, read, fault }: ReportCall): HttpResponse {
   const traceId = newTraceId()
   if (fault?.respond) return scriptedResponse(fault.respond, traceId)
-  const refusal = checkAccessToken(state.revokedTokens, readAccessToken(request))
-  if (refusal) return graphErrorResponse(refusal, traceId)
-  const reading = read(state, request)
-  if ('refusal' in reading) return graphErrorResponse(reading.refusal, traceId)
-  return graphResponse(200, JSON.stringify(reading.body), traceId)
-}
-
-const BEARER = /^Bearer\s+(\S+)\s*$/i
-
-function readAccessToken({ authorization, query }: ReportRequest): string | undefined {
-  const [, bearer] = BEARER.exec(authorization ?? '') ?? []
-  return bearer ?? query.get('access_token') ?? undefined
+  const token = bearerToken(request.authorization) ?? request.query.get('access_token')
+  const error = checkAccessToken(state.revokedTokens, token)
+  if (error) return graphErrorResponse(error, traceId)
+  const result = read(state, request)
+  if ('error' in result) return graphErrorResponse(result.error, traceId)
+  return graphResponse(200, JSON.stringify(result.body), traceId)
 }

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 
 export type SampleEvent = Record<string, unknown>
 
-/** The time at which the tests' simulators begin. */
+/** The initial time of the simulators in tests. */
 export const SAMPLE_NOW = new Date('2026-11-21T12:00:00.000Z')
 
 export const SAMPLE_NOW_SECONDS = SAMPLE_NOW.getTime() / 1_000
 
 export const SAMPLE_DIGEST = createHash('sha256').update('ada@example.com').digest('hex')
 
-/** An event that Meta would accept, with the given members in place of its own. */
+/** An event that Meta would accept, with the given members replacing its own. */
 export function sampleEvent(members: SampleEvent = {}): SampleEvent {
   return {
     event_name: 'PageView',

@@ -1,7 +1,7 @@
 /**
- * A repeatable sequence of numbers in [0, 1): the same seed gives the same failures in every run.
+ * A repeatable sequence of numbers in [0, 1): the same seed gives the same faults in every run.
  * A 32-bit counter stepped by the golden ratio, its bits mixed by multiplication (MurmurHash3's
- * finaliser): even enough for scripted failures, and not for anything secret.
+ * finalizer): uniform enough for fault injection, but not cryptographically secure.
  */
 export function seededRandom(seed: number): () => number {
   let counter = seed >>> 0

@@ -1,15 +1,15 @@
-/** When an event was first seen, and where it was counted. */
+/** When an event was first received, and in which hours it was counted. */
 export interface SeenEvent {
-  /** Milliseconds since 1970 of the first receipt from a server; undefined when none came. */
+  /** Milliseconds since 1970 of the first server event; undefined before one. */
   serverAt: number | undefined
-  /** The same for the Pixel in a browser. */
+  /** Milliseconds since 1970 of the first browser event (the Pixel). */
   browserAt: number | undefined
-  /** Hours in which the server's copy is counted, by event_time and by arrival. */
+  /** Hours in which the server event is counted, by event_time and by arrival. */
   eventHour: number
   arrivalHour: number
-  /** Whose server's copy is the one that counts. */
-  isOther: boolean
-  /** The server's copy was found to be the browser's event. */
+  /** Whether the counted server event is from another sender. */
+  isOtherSender: boolean
+  /** Whether the server event duplicates a browser event. */
   isMerged: boolean
 }
 
@@ -21,51 +21,51 @@ export interface SeenEventKey {
 }
 
 /**
- * What was seen under which event_id, within a limit: two generations, of which the older one is
- * forgotten whole when the younger one is full. That needs no order and costs nothing per event.
+ * The events seen under each event_id, within a limit. Two generations: when the current one is
+ * full, the previous one is dropped as a whole. That needs no order and costs nothing per event.
  */
 export class SeenEvents {
   readonly #generationMax: number
-  #young = new Map<string, SeenEvent>()
-  #old = new Map<string, SeenEvent>()
+  #current = new Map<string, SeenEvent>()
+  #previous = new Map<string, SeenEvent>()
 
-  /** Remembers at least half of `sightingsMax`, at most all of it. */
-  constructor(sightingsMax: number) {
-    this.#generationMax = Math.ceil(sightingsMax / 2)
+  /** Remembers at least half of `eventsMax` events and at most all of them. */
+  constructor(eventsMax: number) {
+    this.#generationMax = Math.ceil(eventsMax / 2)
   }
 
-  find(name: SeenEventKey): SeenEvent | undefined {
-    const key = keyOf(name)
-    return this.#young.get(key) ?? this.#old.get(key)
+  find(event: SeenEventKey): SeenEvent | undefined {
+    const key = toKey(event)
+    return this.#current.get(key) ?? this.#previous.get(key)
   }
 
-  /** The event's sighting, a new and empty one when it has none. */
-  of(name: SeenEventKey): SeenEvent {
-    const known = this.find(name)
+  /** The record of an event; creates an empty one for an unknown event. */
+  findOrCreate(event: SeenEventKey): SeenEvent {
+    const known = this.find(event)
     if (known) return known
-    if (this.#young.size >= this.#generationMax) {
-      this.#old = this.#young
-      this.#young = new Map()
+    if (this.#current.size >= this.#generationMax) {
+      this.#previous = this.#current
+      this.#current = new Map()
     }
-    const sighting = newSeenEvent()
-    this.#young.set(keyOf(name), sighting)
-    return sighting
+    const seen = newSeenEvent()
+    this.#current.set(toKey(event), seen)
+    return seen
   }
 
-  /** Forgets what other senders were seen to give. */
-  forgetOthers(): void {
-    for (const generation of [this.#young, this.#old]) {
-      for (const [key, sighting] of generation) {
-        sighting.browserAt = undefined
-        sighting.isMerged = false
-        if (sighting.isOther || sighting.serverAt === undefined) generation.delete(key)
+  /** Removes the events of other senders. */
+  clearOtherSenders(): void {
+    for (const generation of [this.#current, this.#previous]) {
+      for (const [key, seen] of generation) {
+        seen.browserAt = undefined
+        seen.isMerged = false
+        if (seen.isOtherSender || seen.serverAt === undefined) generation.delete(key)
       }
     }
   }
 
-  forget(): void {
-    this.#young.clear()
-    this.#old.clear()
+  clear(): void {
+    this.#current.clear()
+    this.#previous.clear()
   }
 }
 
@@ -75,13 +75,13 @@ function newSeenEvent(): SeenEvent {
     browserAt: undefined,
     eventHour: 0,
     arrivalHour: 0,
-    isOther: false,
+    isOtherSender: false,
     isMerged: false,
   }
 }
 
-/** Test events are kept apart, as in ReceivedEvents: they make no live event a duplicate. */
-function keyOf({ dataset, eventId, eventName, isTest }: SeenEventKey): string {
-  // The name's length keeps ("a", "b c") and ("a b", "c") apart whatever the texts contain.
+/** Test events and live events never deduplicate each other, as in ReceivedEvents. */
+function toKey({ dataset, eventId, eventName, isTest }: SeenEventKey): string {
+  // The length of the name distinguishes ("a", "b c") from ("a b", "c").
   return `${isTest ? 'test' : 'live'} ${dataset} ${eventName.length} ${eventName} ${eventId}`
 }

@@ -14,45 +14,45 @@ export interface SimulatorOptions {
   host: string
   /** 0 takes any free port. */
   port: number
-  /** The clock for the 7-day rule, the 48-hour window and received_at; the system's by default. */
+  /** The clock of the 7-day rule, the 48-hour window and received_at. Default: the system clock. */
   now?: () => Date
-  /** How many events are kept; the oldest are dropped. Default 500,000. */
+  /** How many events are kept; beyond that, the oldest are dropped. Default: 500,000. */
   eventsMax?: number
 }
 
 export interface RunningSimulator {
   url: string
-  /** Stops listening and closes every connection; answers that are being delayed never come. */
+  /** Stops listening and closes every connection; delayed responses are never sent. */
   close(): Promise<void>
 }
 
 export const EVENTS_MAX_DEFAULT = 500_000
 
-/** Request text kept at most, whatever the number of events: hostile bodies are 16 MiB each. */
+/** Limits the request text kept, in addition to the events: hostile bodies are 16 MiB each. */
 const RECEIVED_BYTES_MAX = 1_024 * 1_024 * 1_024
-/** Longer than the pools of the usual clients, so that it is never us who close an idle one. */
+/** Longer than common client pools, so that the simulator never closes an idle connection. */
 const KEEP_ALIVE_MS = 75_000
 
-/** Starts a stand-in for Meta's Graph API. Rejects when the address cannot be listened on. */
+/** Starts a simulator of Meta's Graph API. Rejects when the address cannot be bound. */
 export async function startSimulator({
   host,
   port,
   now = () => new Date(),
   eventsMax = EVENTS_MAX_DEFAULT,
 }: SimulatorOptions): Promise<RunningSimulator> {
-  const state = emptyState(now, eventsMax)
+  const state = createState(now, eventsMax)
   const stopping = new AbortController()
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    // A rejection here is a bug of ours; left unhandled it ends the process, loudly.
+    // A rejection is a bug: unhandled, it ends the process.
     void handleRequest(state, { request, response, stopping: stopping.signal })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: portTaken } = server.address() as AddressInfo
+  const { port: boundPort } = server.address() as AddressInfo
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${portTaken}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     async close() {
       stopping.abort()
       const closed = new Promise(resolve => server.close(resolve))
@@ -70,16 +70,16 @@ interface HttpExchange {
 
 function handleRequest(state: SimulatorState, exchange: HttpExchange): Promise<void> {
   const url = exchange.request.url ?? '/'
-  const mark = url.indexOf('?')
-  const path = mark < 0 ? url : url.slice(0, mark)
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1))
+  const queryStart = url.indexOf('?')
+  const path = queryStart < 0 ? url : url.slice(0, queryStart)
+  const query = new URLSearchParams(queryStart < 0 ? '' : url.slice(queryStart + 1))
   const isControl = path === '/_simulator' || path.startsWith('/_simulator/')
   return isControl
     ? answerControl(state, { ...exchange, path, query })
     : answerGraph(state, { ...exchange, path, query })
 }
 
-function emptyState(now: () => Date, eventsMax: number): SimulatorState {
+function createState(now: () => Date, eventsMax: number): SimulatorState {
   return {
     received: new ReceivedEvents({ eventsMax, bytesMax: RECEIVED_BYTES_MAX }),
     totals: new TotalsByDataset(),

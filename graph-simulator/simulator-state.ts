@@ -5,14 +5,14 @@ import type { MatchKeyCounts } from './match-keys.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
 
-/** All that one running simulator remembers. It lives in memory and ends with the process. */
+/** The state of one running simulator, in memory only. */
 export interface SimulatorState {
   received: ReceivedEvents
   totals: TotalsByDataset
-  /** What the stats edge shows, and how. */
+  /** What the stats edge returns, and how it counts. */
   counts: EventCounts
   stats: StatsOptions
-  /** What the dataset_quality edge shows. */
+  /** What the dataset_quality edge returns. */
   matchKeys: MatchKeyCounts
   faults: FaultInjector
   revokedTokens: Set<string>

@@ -2,15 +2,15 @@ import type { TestContext } from 'node:test'
 import { SAMPLE_NOW } from './sample-event.ts'
 import { startSimulator } from './simulator-server.ts'
 
-/** A simulator on a free port with a clock that stands still until the test moves it. */
+/** A simulator on a free port with a clock that only the test advances. */
 export interface SimulatorUnderTest {
   url: string
-  /** Sends events with a token to dataset 1234 (unless told otherwise) and reads the answer. */
+  /** Sends events with a token, to dataset 1234 by default, and reads the response. */
   send(body: unknown, options?: SendOptions): Promise<Reply>
   /** GET /v26.0/{path} with a token. */
   read(path: string, query?: Record<string, string>): Promise<Reply>
   control(method: string, path: string, body?: unknown): Promise<Reply>
-  forward(seconds: number): void
+  advance(seconds: number): void
   close(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export interface Reply {
   body: any
 }
 
-/** Starts one and stops it when the test ends. */
+/** Starts a simulator and stops it when the test ends. */
 export async function simulatorUnderTest(
   test: TestContext,
   options: { eventsMax?: number } = {},
@@ -42,14 +42,14 @@ export async function simulatorUnderTest(
     url: simulator.url,
     send: (body, sendOptions) => sendEvents(simulator.url, body, sendOptions),
     read: async (path, query) => {
-      const place = `${simulator.url}/v26.0/${path}?${new URLSearchParams(query)}`
-      return replyOf(await fetch(place, { headers: { authorization: 'Bearer token-a' } }))
+      const url = `${simulator.url}/v26.0/${path}?${new URLSearchParams(query)}`
+      return toReply(await fetch(url, { headers: { authorization: 'Bearer token-a' } }))
     },
     control: async (method, path, body) => {
       const init = body === undefined ? { method } : { method, body: textOf(body) }
-      return replyOf(await fetch(`${simulator.url}/_simulator/${path}`, init))
+      return toReply(await fetch(`${simulator.url}/_simulator/${path}`, init))
     },
-    forward: seconds => {
+    advance: seconds => {
       at += seconds * 1_000
     },
     close: simulator.close,
@@ -71,12 +71,12 @@ async function sendEvents(
     headers: headers ?? { authorization: 'Bearer token-a', 'content-type': 'application/json' },
     ...(method !== 'GET' && { body: textOf(body) }),
   })
-  return replyOf(response)
+  return toReply(response)
 }
 
-async function replyOf(response: Response): Promise<Reply> {
+async function toReply(response: Response): Promise<Reply> {
   const text = await response.text()
-  // A body that is cut off on purpose is no JSON any more.
+  // A truncated body is not JSON.
   const isJson = text.startsWith('{') && text.endsWith('}')
   const { status, headers } = response
   return { status, headers, text, body: isJson ? JSON.parse(text) : undefined }

@@ -11,7 +11,7 @@ const DEFAULTS = {
   page_rows: 200,
 }
 
-it('200 shows how it counts, changes it, and goes back', async test => {
+it('200 returns, changes and restores the counting options', async test => {
   const simulator = await simulatorUnderTest(test)
   assert.deepEqual((await simulator.control('GET', 'stats')).body, DEFAULTS)
   const changed = await simulator.control('POST', 'stats', { page_rows: 3, deduplicate: false })
@@ -21,7 +21,7 @@ it('200 shows how it counts, changes it, and goes back', async test => {
   assert.deepEqual((await simulator.control('DELETE', 'stats')).body, DEFAULTS)
 })
 
-it('422 names every wrong option', async test => {
+it('422 names every invalid option', async test => {
   const simulator = await simulatorUnderTest(test)
   const wrong = {
     count_by: 'name',
@@ -37,7 +37,7 @@ it('422 names every wrong option', async test => {
   assert.deepEqual((await simulator.control('GET', 'stats')).body, DEFAULTS)
 })
 
-it('200 says how many events of others it was given, and leaves the summary as it was', async test => {
+it('200 returns the number of other events and leaves the summary unchanged', async test => {
   const simulator = await simulatorUnderTest(test)
   await simulator.send({ data: [sampleEvent()] })
   const before = (await simulator.control('GET', 'summary')).body
@@ -51,7 +51,7 @@ it('200 says how many events of others it was given, and leaves the summary as i
   assert.equal((await simulator.control('GET', 'received')).body.count, 1)
 })
 
-it('422 names every wrong field of other events, and takes none of them', async test => {
+it('422 names every invalid field of other events and adds none', async test => {
   const simulator = await simulatorUnderTest(test)
   const event = { event_name: 'PageView', event_time: SAMPLE_NOW_SECONDS }
   const add = async (body: object) => {

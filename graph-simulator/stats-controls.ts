@@ -9,26 +9,26 @@ export function showStats(state: SimulatorState): HttpResponse {
   return jsonResponse(200, state.stats)
 }
 
-/** POST /_simulator/stats: counts in another way from now on, also what came before. */
+/** POST /_simulator/stats: changes how events are counted, earlier events included. */
 export function replaceStats(state: SimulatorState, { body }: { body: unknown }): HttpResponse {
-  const reading = parseStatsOptions(body)
-  if ('errors' in reading) return invalidBodyResponse(reading.errors)
-  state.stats = reading.options
+  const parsed = parseStatsOptions(body)
+  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
+  state.stats = parsed.options
   return showStats(state)
 }
 
-/** DELETE /_simulator/stats: counts as at the start. */
+/** DELETE /_simulator/stats: restores the defaults. */
 export function resetStats(state: SimulatorState): HttpResponse {
   state.stats = STATS_OPTIONS_DEFAULT
   return showStats(state)
 }
 
-/** POST /_simulator/other-events: the platform gets events from somebody else. */
+/** POST /_simulator/other-events: adds events of other senders. */
 export function addOtherEvents(state: SimulatorState, { body }: { body: unknown }): HttpResponse {
   const now = state.now()
-  const reading = parseOtherEvents(body, now)
-  if ('errors' in reading) return invalidBodyResponse(reading.errors)
-  const { source, events } = reading.others
+  const parsed = parseOtherEvents(body, now)
+  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
+  const { source, events } = parsed.others
   let added = 0
   for (const event of events) {
     if (source === 'server') state.counts.countServer(event, now, true)
@@ -38,13 +38,13 @@ export function addOtherEvents(state: SimulatorState, { body }: { body: unknown 
   return jsonResponse(200, { added })
 }
 
-/** DELETE /_simulator/other-events: as if nobody else had given anything. */
+/** DELETE /_simulator/other-events: removes the events of other senders. */
 export function clearOtherEvents(state: SimulatorState): HttpResponse {
-  state.counts.forgetOthers()
+  state.counts.clearOtherSenders()
   return jsonResponse(200, { added: 0 })
 }
 
-/** Events that somebody else gave the platform. */
+/** Events of another sender. */
 interface OtherEvents {
   source: EventSource
   events: PlatformEvent[]
@@ -54,7 +54,7 @@ const EVENTS_MAX = 1_000
 const COUNT_MAX = 1_000_000
 const TEXT_LENGTH_MAX = 1_000
 const SECONDS_MAX = 2 ** 33
-/** What the platform takes: as far back as its reports reach, and what clock skew can explain. */
+/** As far back as the reports reach, and as far ahead as clock skew explains. */
 const AGE_SECONDS_MAX = 7 * 86_400
 const AHEAD_SECONDS_MAX = 300
 
@@ -77,7 +77,7 @@ interface Body {
   events: { event_name: string; event_time: number; event_id?: string; count?: number }[]
 }
 
-/** Reads the body of POST /_simulator/other-events; names every wrong field by its dotted path. */
+/** Parses the body of POST /_simulator/other-events; errors name every invalid field. */
 function parseOtherEvents(
   body: unknown,
   now: Date,
@@ -89,7 +89,7 @@ function parseOtherEvents(
   const { dataset, source, events } = body as Body
   for (const [index, event] of events.entries()) checkEvent(event, { index, now, errors })
   if (Object.keys(errors).length > 0) return { errors }
-  const given = events.map(({ event_name, event_time, event_id, count = 1 }) => ({
+  const platformEvents = events.map(({ event_name, event_time, event_id, count = 1 }) => ({
     dataset,
     eventName: event_name,
     eventId: event_id ?? null,
@@ -97,7 +97,7 @@ function parseOtherEvents(
     isTest: false,
     count,
   }))
-  return { others: { source, events: given } }
+  return { others: { source, events: platformEvents } }
 }
 
 function checkEvent(
@@ -106,9 +106,9 @@ function checkEvent(
 ): void {
   const ageSeconds = Math.floor(now.getTime() / 1_000) - event_time
   if (ageSeconds > AGE_SECONDS_MAX || ageSeconds < -AHEAD_SECONDS_MAX)
-    errors[`events.${index}.event_time`] = ['Must lie in the last 7 days.']
+    errors[`events.${index}.event_time`] = ['Must be within the last 7 days.']
   if (event_id !== undefined && count !== undefined && count > 1)
-    errors[`events.${index}.count`] = ['An event_id names one event: leave out count.']
+    errors[`events.${index}.count`] = ['An event_id identifies one event: omit count.']
 }
 
 function checkDatasetId(value: unknown, path: string, errors: FieldErrors): void {

@@ -1,23 +1,23 @@
 import { checkObject, type FieldErrors, flag, integer, oneOf } from './field-check.ts'
 
 /**
- * How the stats edge counts. Meta does not publish it, so a test can have it either way; wire
- * names, as at /_simulator/stats.
+ * How the stats edge counts. Meta does not publish its rules, so a test can set them. Wire names,
+ * as at /_simulator/stats.
  */
 export interface StatsOptions {
-  /** Into which hour an event falls. */
+  /** Which time assigns an event to an hour. */
   count_by: 'event_time' | 'arrival'
-  /** A server's copy of an event that a browser gave too does not count. */
+  /** A server event that a browser also sent does not count. */
   deduplicate: boolean
-  /** A server's second copy of a server's event does not count. */
+  /** A second copy of a server event does not count. */
   deduplicate_servers: boolean
-  /** Counts are written as strings, as some have seen Meta do. */
+  /** Counts are strings, as some have observed at Meta. */
   counts_as_text: boolean
-  /** Rows, that is hours, on one page. */
+  /** Rows per page; each row is an hour. */
   page_rows: number
 }
 
-/** Seven days of hours stand on one page, as they were seen to. */
+/** One page holds the hours of seven days, as observed at Meta. */
 export const STATS_OPTIONS_DEFAULT: StatsOptions = {
   count_by: 'event_time',
   deduplicate: true,
@@ -36,7 +36,7 @@ const MEMBERS = {
   page_rows: integer(1, PAGE_ROWS_MAX),
 }
 
-/** Reads the body of POST /_simulator/stats; what it leaves out goes back to the default. */
+/** Parses the body of POST /_simulator/stats; missing members get their defaults. */
 export function parseStatsOptions(
   body: unknown,
 ): { options: StatsOptions } | { errors: FieldErrors } {

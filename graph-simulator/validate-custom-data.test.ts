@@ -5,7 +5,7 @@ import { simulatorUnderTest } from './simulator-under-test.ts'
 
 const MONEY = { value: 19.95, currency: 'USD' }
 
-it('400 for contents that are no list of objects, and ids that are no list of ids', async test => {
+it('400 for contents that are not a list of objects, and for content_ids that are not a list of IDs', async test => {
   const simulator = await simulatorUnderTest(test)
   const wrong: [string, unknown][] = [
     ['contents', '[{"id":"a"}]'],
@@ -26,7 +26,7 @@ it('400 for contents that are no list of objects, and ids that are no list of id
   }
 })
 
-it('200 for contents and ids of any kind within their shapes, and without them', async test => {
+it('200 for contents and content_ids of valid shape, and without them', async test => {
   const simulator = await simulatorUnderTest(test)
   const right = [
     { contents: [{ id: 'a', quantity: 2, item_price: 9.95 }, {}], content_ids: ['a', 7] },

@@ -4,8 +4,8 @@ const NUMERIC_TEXT = /^-?\d+(\.\d+)?$/
 const CURRENCY = /^[A-Za-z]{3}$/
 
 /**
- * Looks at `custom_data.value` and `custom_data.currency`: a Purchase needs both, and wherever they
- * appear they must be a number (Meta tolerates a numeric string) and three letters.
+ * Validates `custom_data.value` and `custom_data.currency`: a Purchase requires both. In any event
+ * they must be a number (Meta accepts a numeric string) and three letters.
  * Source: Meta "Standard Parameters".
  */
 export function validateValue({
@@ -19,12 +19,12 @@ export function validateValue({
     return malformedValue(['custom_data'], 'The parameter custom_data must be an object.')
 
   const { value, currency } = custom_data as Record<string, unknown>
-  if (isPurchase && isAbsent(value)) return missingPurchaseField('value')
-  if (isPurchase && isAbsent(currency)) return missingPurchaseField('currency')
-  if (!isAbsent(value) && !isNumeric(value)) return invalidNumber()
+  if (isPurchase && isEmpty(value)) return missingPurchaseField('value')
+  if (isPurchase && isEmpty(currency)) return missingPurchaseField('currency')
+  if (!isEmpty(value) && !isNumeric(value)) return invalidNumber()
   if (isPurchase && Number(value) < 0)
     return malformedValue(['custom_data', 'value'], 'The value of a Purchase cannot be negative.')
-  if (!isAbsent(currency) && !(typeof currency === 'string' && CURRENCY.test(currency)))
+  if (!isEmpty(currency) && !(typeof currency === 'string' && CURRENCY.test(currency)))
     return malformedValue(
       ['custom_data', 'currency'],
       'The parameter currency must be three letters.',
@@ -36,7 +36,7 @@ export function invalidNumber(): GraphError {
   return malformedValue(['custom_data', 'value'], 'The parameter value must be a number.')
 }
 
-function isAbsent(member: unknown): boolean {
+function isEmpty(member: unknown): boolean {
   return member === undefined || member === null || member === ''
 }
 
@@ -48,20 +48,20 @@ function isNumeric(value: unknown): boolean {
 function missingPurchaseField(member: 'value' | 'currency'): GraphError {
   return invalidParameter(EVENT_SUBCODES.purchaseValueMissing, ['custom_data', member], {
     title: 'Purchase Without Value Or Currency',
-    message: `A Purchase needs the parameter ${member} in custom_data.`,
+    message: `A Purchase requires the parameter ${member} in custom_data.`,
   })
 }
 
-function malformedValue(blame: string[], message: string): GraphError {
-  return invalidParameter(EVENT_SUBCODES.badValue, blame, { title: 'Malformed Value', message })
+function malformedValue(fieldPath: string[], message: string): GraphError {
+  return invalidParameter(EVENT_SUBCODES.badValue, fieldPath, { title: 'Malformed Value', message })
 }
 
 /**
- * Looks at the shapes of `custom_data.contents` (a list of objects) and `custom_data.content_ids`
- * (a list of strings or numbers), not at what stands in them. Source: Meta "Standard Parameters".
+ * Validates that `custom_data.contents` lists objects and `custom_data.content_ids` lists
+ * strings or numbers. Source: Meta "Standard Parameters".
  */
 export function validateContents(customData: unknown): GraphError | undefined {
-  // That custom_data is an object is looked at together with the value.
+  // validateValue has checked that custom_data is an object.
   const { contents, content_ids } = (customData ?? {}) as Record<string, unknown>
   if (!isMissing(contents) && !isListOf(contents, isObject))
     return malformedContents('contents', 'The parameter contents must be a list of objects.')
@@ -77,8 +77,8 @@ function isMissing(member: unknown): boolean {
   return member === undefined || member === null
 }
 
-function isListOf(member: unknown, holds: (item: unknown) => boolean): boolean {
-  return Array.isArray(member) && member.every(holds)
+function isListOf(member: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(member) && member.every(isItem)
 }
 
 function isObject(item: unknown): boolean {
@@ -90,6 +90,9 @@ function isId(item: unknown): boolean {
 }
 
 function malformedContents(member: string, message: string): GraphError {
-  const blame = ['custom_data', member]
-  return invalidParameter(EVENT_SUBCODES.malformed, blame, { title: 'Malformed Contents', message })
+  const fieldPath = ['custom_data', member]
+  return invalidParameter(EVENT_SUBCODES.malformed, fieldPath, {
+    title: 'Malformed Contents',
+    message,
+  })
 }

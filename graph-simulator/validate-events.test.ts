@@ -11,7 +11,7 @@ import { type SimulatorUnderTest, simulatorUnderTest } from './simulator-under-t
 
 const DAY_SECONDS = 86_400
 
-it('400 refuses the whole request for one bad event, and keeps none of it', async test => {
+it('400 refuses the whole request for one invalid event and stores nothing', async test => {
   const simulator = await simulatorUnderTest(test)
   const data = [sampleEvent(), sampleEvent({ event_name: undefined }), sampleEvent()]
   const reply = await simulator.send({ data })
@@ -40,7 +40,7 @@ it('400 for no event and for more than 1,000; 200 for 1,000', async test => {
   assert.equal((await simulator.send({ data: events.slice(1) })).body.events_received, 1_000)
 })
 
-it('400 names the field that is missing or has the wrong type', async test => {
+it('400 names a field that is missing or has the wrong type', async test => {
   const simulator = await simulatorUnderTest(test)
   const cases: [SampleEvent, string[]][] = [
     [{ event_name: undefined }, ['event_name']],
@@ -67,7 +67,7 @@ it('400 names the field that is missing or has the wrong type', async test => {
     assert.deepEqual(blameOf(await simulator.send({ data: [event] })), ['data'])
 })
 
-it('200 knows every action_source', async test => {
+it('200 accepts every action_source', async test => {
   const simulator = await simulatorUnderTest(test)
   const sources =
     'email website app phone_call chat physical_store system_generated business_messaging other'
@@ -87,7 +87,7 @@ it('400 with subcode 2804003 for a physical_store event older than 62 days', asy
   assert.equal(await subcodeAtAge(simulator, 62 * DAY_SECONDS + 1, 'physical_store'), 2804003)
 })
 
-it('400 for an event more than five minutes ahead, such as one in milliseconds', async test => {
+it('400 for an event more than five minutes in the future, such as one in milliseconds', async test => {
   const simulator = await simulatorUnderTest(test)
   assert.equal(await subcodeAtAge(simulator, -300, 'website'), undefined)
   assert.equal(await subcodeAtAge(simulator, -301, 'website'), 2804004)
@@ -95,7 +95,7 @@ it('400 for an event more than five minutes ahead, such as one in milliseconds',
   assert.equal(subcodeOf(await simulator.send({ data: [milliseconds] })), 2804004)
 })
 
-it('400 with subcode 2804050 for customer information that is missing or too broad', async test => {
+it('400 with subcode 2804050 for missing or too broad customer information', async test => {
   const simulator = await simulatorUnderTest(test)
   const digest = SAMPLE_DIGEST
   const tooBroad: unknown[] = [
@@ -118,7 +118,7 @@ it('400 with subcode 2804050 for customer information that is missing or too bro
   }
 })
 
-it('200 for customer information just above the floor', async test => {
+it('200 for the minimum customer information', async test => {
   const simulator = await simulatorUnderTest(test)
   const digest = SAMPLE_DIGEST
   const enough = [
@@ -136,7 +136,7 @@ it('200 for customer information just above the floor', async test => {
   }
 })
 
-it('400 for a hashable key that is not hashed, without quoting it', async test => {
+it('400 for an identifier that is not hashed, without quoting it', async test => {
   const simulator = await simulatorUnderTest(test)
   const md5 = 'd'.repeat(32)
   for (const key of ['em', 'ph', 'fn', 'ln', 'ge', 'db', 'ct', 'st', 'zp', 'country']) {
@@ -150,7 +150,7 @@ it('400 for a hashable key that is not hashed, without quoting it', async test =
   }
 })
 
-it('200 for digests in either case, single or listed, also with a suffix', async test => {
+it('200 for digests in either case, single or listed, with or without a suffix', async test => {
   const simulator = await simulatorUnderTest(test)
   const upper = SAMPLE_DIGEST.toUpperCase()
   const suffixed = [`${SAMPLE_DIGEST}.AQ`, `${SAMPLE_DIGEST}.AQICAwQF`]
@@ -171,7 +171,7 @@ it('400 with subcode 2804009 for a Purchase without value or currency', async te
   }
 })
 
-it('400 for a value that is no number and a currency that is not three letters', async test => {
+it('400 for a value that is not a number and a currency that is not three letters', async test => {
   const simulator = await simulatorUnderTest(test)
   const cases: [SampleEvent, string][] = [
     [{ value: '12,50', currency: 'USD' }, 'value'],
@@ -198,7 +198,7 @@ it('400 for a Purchase with a negative value, and 200 for other events with one'
   }
 })
 
-it('400 for a Purchase whose number is too long to be summed exactly', async test => {
+it('400 for a Purchase value with too many digits for an exact sum', async test => {
   const simulator = await simulatorUnderTest(test)
   const body = JSON.stringify({ data: [samplePurchase()] })
   for (const number of ['1e999', '1e-999999999', '1'.repeat(65)]) {
@@ -208,7 +208,7 @@ it('400 for a Purchase whose number is too long to be summed exactly', async tes
   assert.equal((await simulator.control('GET', 'received')).body.count, 0)
 })
 
-it('200 for a website event without user agent and page address, as Meta answers', async test => {
+it('200 for a website event without user agent and page URL, like Meta', async test => {
   const simulator = await simulatorUnderTest(test)
   const event = sampleEvent({ event_source_url: undefined, user_data: { em: SAMPLE_DIGEST } })
   assert.equal((await simulator.send({ data: [event] })).status, 200)

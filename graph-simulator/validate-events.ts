@@ -7,7 +7,7 @@ export const EVENTS_MAX = 1_000
 const DAY_SECONDS = 86_400
 const AGE_DAYS_MAX = 7
 const PHYSICAL_STORE_AGE_DAYS_MAX = 62
-/** Meta documents no tolerance; five minutes is what clock skew can explain. */
+/** Meta documents no tolerance; clock skew explains up to five minutes. */
 const AHEAD_SECONDS_MAX = 300
 
 const ACTION_SOURCES = new Set([
@@ -23,18 +23,18 @@ const ACTION_SOURCES = new Set([
 ])
 
 /**
- * Looks at one request's events as Meta does: the first offending event refuses the whole request
- * and nothing of it is processed. Sources: Meta "Using the API", "Server Event Parameters".
+ * Validates the events of one request as Meta does: one invalid event refuses the whole request.
+ * Sources: Meta "Using the API", "Server Event Parameters".
  */
 export function validateEvents(events: unknown[], now: Date): GraphError | undefined {
-  if (events.length === 0) return wrongCount('The parameter data must hold at least one event.')
+  if (events.length === 0) return wrongCount('The parameter data must contain at least one event.')
   if (events.length > EVENTS_MAX)
-    return wrongCount(`The parameter data may hold at most ${EVENTS_MAX} events.`)
+    return wrongCount(`The parameter data may contain at most ${EVENTS_MAX} events.`)
 
   const nowSeconds = Math.floor(now.getTime() / 1_000)
   for (const event of events) {
-    const refusal = validateEvent(event, nowSeconds)
-    if (refusal) return refusal
+    const error = validateEvent(event, nowSeconds)
+    if (error) return error
   }
   return undefined
 }
@@ -73,7 +73,7 @@ function validateTime(
   nowSeconds: number,
 ): GraphError | undefined {
   if (!Number.isSafeInteger(event_time))
-    return malformed(['event_time'], 'The parameter event_time must be whole Unix seconds.')
+    return malformed(['event_time'], 'The parameter event_time must be integer Unix seconds.')
   const ageSeconds = nowSeconds - (event_time as number)
   const days = action_source === 'physical_store' ? PHYSICAL_STORE_AGE_DAYS_MAX : AGE_DAYS_MAX
   if (ageSeconds > days * DAY_SECONDS)
@@ -84,7 +84,7 @@ function validateTime(
   if (ageSeconds < -AHEAD_SECONDS_MAX)
     return invalidParameter(EVENT_SUBCODES.inTheFuture, ['event_time'], {
       title: 'Event Timestamp In The Future',
-      message: 'The parameter event_time must be in seconds and may not lie in the future.',
+      message: 'The parameter event_time must be in seconds and must not be in the future.',
     })
   return undefined
 }
@@ -93,6 +93,9 @@ function wrongCount(message: string): GraphError {
   return malformed(['data'], message)
 }
 
-function malformed(blame: string[], message: string): GraphError {
-  return invalidParameter(EVENT_SUBCODES.malformed, blame, { title: 'Malformed Event', message })
+function malformed(fieldPath: string[], message: string): GraphError {
+  return invalidParameter(EVENT_SUBCODES.malformed, fieldPath, {
+    title: 'Malformed Event',
+    message,
+  })
 }

@@ -1,6 +1,6 @@
 import { EVENT_SUBCODES, type GraphError, invalidParameter } from './graph-errors.ts'
 
-/** Keys of `user_data` that must carry a SHA-256 digest ("Customer Information Parameters"). */
+/** Keys of `user_data` that require a SHA-256 digest ("Customer Information Parameters"). */
 const HASHED_KEYS = ['em', 'ph', 'fn', 'ln', 'ge', 'db', 'ct', 'st', 'zp', 'country']
 
 const PLAIN_KEYS = [
@@ -21,7 +21,7 @@ const PLAIN_KEYS = [
   'ig_sid',
 ]
 
-/** Customer information made of nothing but one of these sets is too broad ("Best Practices"). */
+/** Customer information with only keys of one of these sets is too broad ("Best Practices"). */
 const TOO_BROAD_SETS = [
   ['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent'],
   ['db', 'client_user_agent'],
@@ -32,7 +32,7 @@ const TOO_BROAD_SETS = [
 /** 64 hex digits, with the suffix that Meta's own Parameter Builder may append. */
 const DIGEST = /^[0-9a-fA-F]{64}(\.([A-Za-z0-9_-]{8}|AQ|Ag|Aw|BA|BQ|Bg))?$/
 
-/** Refuses `user_data` that is missing, unhashed where it must be, or below the matching floor. */
+/** Refuses `user_data` that is missing, not hashed where required, or too broad to match. */
 export function validateUserData(userData: unknown): GraphError | undefined {
   if (userData === undefined || userData === null) return insufficient()
   if (typeof userData !== 'object' || Array.isArray(userData)) return malformed(['user_data'])
@@ -42,7 +42,7 @@ export function validateUserData(userData: unknown): GraphError | undefined {
   for (const key of HASHED_KEYS) {
     const values = listValues(members[key])
     if (!values) return malformed(['user_data', key])
-    if (!values.every(looksHashed)) return notHashed(key)
+    if (!values.every(isDigest)) return notHashed(key)
     if (values.length > 0) present.push(key)
   }
   for (const key of PLAIN_KEYS) {
@@ -56,16 +56,16 @@ export function validateUserData(userData: unknown): GraphError | undefined {
 
 const NO_VALUES: unknown[] = []
 
-/** The values under a key, empty ones left out; undefined when they are neither text nor number. */
+/** The non-empty values of a key; undefined unless all are strings or numbers. */
 function listValues(member: unknown): unknown[] | undefined {
   if (member === undefined || member === null || member === '') return NO_VALUES
   const values = Array.isArray(member) ? member : [member]
-  const given = values.filter(value => value !== null && value !== '')
-  const allScalar = given.every(value => typeof value === 'string' || typeof value === 'number')
-  return allScalar ? given : undefined
+  const nonEmpty = values.filter(value => value !== null && value !== '')
+  const allScalar = nonEmpty.every(value => typeof value === 'string' || typeof value === 'number')
+  return allScalar ? nonEmpty : undefined
 }
 
-function looksHashed(value: unknown): boolean {
+function isDigest(value: unknown): boolean {
   return typeof value === 'string' && DIGEST.test(value)
 }
 
@@ -85,9 +85,9 @@ function notHashed(key: string): GraphError {
   })
 }
 
-function malformed(blame: string[]): GraphError {
-  return invalidParameter(EVENT_SUBCODES.malformed, blame, {
+function malformed(fieldPath: string[]): GraphError {
+  return invalidParameter(EVENT_SUBCODES.malformed, fieldPath, {
     title: 'Malformed Customer Information',
-    message: `The parameter ${blame.join('.')} has the wrong type.`,
+    message: `The parameter ${fieldPath.join('.')} has the wrong type.`,
   })
 }

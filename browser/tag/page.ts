@@ -1,5 +1,3 @@
-import type { SignalboxCommand } from './signalbox-command.ts'
-
 /**
  * What the tag touches of a browser's window, and nothing else. The repository is checked without
  * the DOM's types, so that a service file cannot speak of `document` by mistake.
@@ -27,6 +25,13 @@ export interface Page {
   __tcfapi?(command: 'addEventListener', version: 2, callback: TcfCallback): void
   /** The Meta Pixel. */
   fbq?(action: 'track', name: string, parameters: object, options: { eventID: string }): void
+}
+
+/** `window.signalbox`: the name of a command, then its arguments. The stub keeps them in `q`. */
+export interface SignalboxCommand {
+  (...call: unknown[]): void
+  q?: unknown[][]
+  version?: string
 }
 
 type Listener = () => void

@@ -1,19 +1,12 @@
 import { watchConsentMode, watchTcf } from './consent-signals.ts'
 import { flushEvents, queueEvent, withdrawConsent } from './event-queue.ts'
-import { type Page, runSafely } from './page.ts'
+import { type Page, runSafely, type SignalboxCommand } from './page.ts'
 import type { Callback, EventParameters, InitOptions, TagState } from './tag-state.ts'
 import { createTransport } from './transport.ts'
 import { createVisitorCookie } from './visitor-cookie.ts'
 
 /** Put in by browser/build-tag.ts. */
 declare const VERSION: string
-
-/** `window.signalbox`: the name of a command, then its arguments. The stub keeps them in `q`. */
-export interface SignalboxCommand {
-  (...call: unknown[]): void
-  q?: unknown[][]
-  version?: string
-}
 
 /** What the page itself knows of the visitor's choice; `consent` goes into each event as it is. */
 export interface PageConsent {

@@ -3,14 +3,14 @@ import { it } from 'node:test'
 import type { Page } from './page.ts'
 import { createVisitorCookie } from './visitor-cookie.ts'
 
-it('is secure on HTTPS, and lives on the domain that it is told', () => {
+it('is Secure on HTTPS and set on the configured domain', () => {
   const jar = cookieJar('https:')
   const id = createVisitorCookie(jar.page, 'shop.example').id()
   const scope = 'Path=/;SameSite=Lax;Max-Age=34128000;Domain=shop.example;Secure'
   assert.deepEqual(jar.written, [`_sbx=${id};${scope}`])
 })
 
-it('is removed on the domain on which it was set', () => {
+it('is removed on its own domain', () => {
   const jar = cookieJar('http:', 'a=b; _sbx=known; c=d')
   const visitor = createVisitorCookie(jar.page, 'shop.example')
   assert.equal(visitor.id(), 'known')
@@ -19,7 +19,7 @@ it('is removed on the domain on which it was set', () => {
   assert.deepEqual(jar.written, [`_sbx=;${scope}`])
 })
 
-it('writes nothing where there is nothing to forget', () => {
+it('writes nothing without a cookie to remove', () => {
   const jar = cookieJar('https:', 'my_sbx=other; _sbxx=other')
   assert.equal(createVisitorCookie(jar.page, undefined).forget(), undefined)
   assert.deepEqual(jar.written, [])

@@ -10,8 +10,8 @@ import {
   PROPOSAL_13,
   RECEIPT_43,
 } from './agent-action-responses.ts'
+import type { MediaExamples, OperationExamples } from './error-examples.ts'
 import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
-import type { MediaExamples, OperationExamples } from './operation-examples.ts'
 
 const { 400: unreadable, 401: unauthenticated, 415: wrongType } = ERROR_EXAMPLES
 const { 500: fault, 503: unavailable } = ERROR_EXAMPLES

@@ -1,6 +1,6 @@
 import type { AgentOperation } from '../agent-operations.ts'
+import type { OperationExamples } from './error-examples.ts'
 import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
-import type { OperationExamples } from './operation-examples.ts'
 
 const { 401: unauthenticated, 429: _, 500: fault, 503: unavailable } = ERROR_EXAMPLES
 

@@ -1,5 +1,5 @@
+import type { OperationExamples } from './error-examples.ts'
 import { ERROR_EXAMPLES } from './error-examples.ts'
-import type { OperationExamples } from './operation-examples.ts'
 
 /** SHA-256 of jane@example.com, as in the events of the other examples. */
 const DIGEST = '8c87b489ce35cf2e2f39f80e282cb2e804932a56a213983eeeb428407d43b52d'

@@ -1,5 +1,5 @@
+import type { OperationExamples } from './error-examples.ts'
 import { ERROR_EXAMPLES } from './error-examples.ts'
-import type { OperationExamples } from './operation-examples.ts'
 
 const NO_SUCH_DESTINATION = {
   no_such_destination: {

@@ -1,4 +1,14 @@
-import type { MediaExamples } from './operation-examples.ts'
+/** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
+export type MediaExamples = Record<string, { summary: string; value: unknown }>
+
+/**
+ * The examples of an operation. A 202 response has the name of the request that it answers:
+ * `event-responses.test.ts` sends the request and expects that response.
+ */
+export interface OperationExamples {
+  request?: MediaExamples
+  responses: Record<number, MediaExamples>
+}
 
 /** What a request without a body can have wrong with it. */
 export const AMBIGUOUS_REQUEST_EXAMPLES: MediaExamples = {

@@ -1,5 +1,5 @@
+import type { OperationExamples } from './error-examples.ts'
 import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
-import type { OperationExamples } from './operation-examples.ts'
 
 const { 401: unauthenticated, 403: fromBrowser, 429: tooFast } = ERROR_EXAMPLES
 const { 500: fault, 503: unavailable } = ERROR_EXAMPLES

@@ -8,22 +8,11 @@ import {
   SEND_TEST_PURCHASE_EXAMPLES,
   SET_DESTINATION_TEST_MODE_EXAMPLES,
 } from './destination-examples.ts'
+import type { OperationExamples } from './error-examples.ts'
 import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
 import { LIST_EVENTS_EXAMPLES } from './list-events-examples.ts'
 import { GET_EMQ_REPORT_EXAMPLES, GET_RECONCILIATION_REPORT_EXAMPLES } from './report-examples.ts'
 import { SANDBOX_EXAMPLES } from './sandbox-examples.ts'
-
-/** The examples of one body, by name (OpenAPI 3.1.0, Example Object). */
-export type MediaExamples = Record<string, { summary: string; value: unknown }>
-
-/**
- * The examples of an operation. A 202 answer bears the name of the request that it answers, and
- * `answers.test.ts` sends the one and expects the other, so no example is made up.
- */
-export interface OperationExamples {
-  request?: MediaExamples
-  responses: Record<number, MediaExamples>
-}
 
 export const OPERATION_EXAMPLES: Record<
   DocumentedOperation['config']['operationId'],

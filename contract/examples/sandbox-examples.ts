@@ -1,6 +1,6 @@
 import type { SandboxOperation } from '../sandbox-operations.ts'
+import type { OperationExamples } from './error-examples.ts'
 import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
-import type { OperationExamples } from './operation-examples.ts'
 
 const BASE_URL = 'https://signalbox.example/api/v1'
 
