@@ -13,40 +13,42 @@ const code = globSync('{service,embedded-postgres}/**/*.ts', {
   .map(read)
   .join('\n')
 
-/** The code with sentences that are written over several lines put together again. */
+/** The code, with strings that span several lines joined. */
 const joined = code.replace(/['`] \+\s*['`]/g, '')
 
-const [, part = ''] = read('docs/operations/running.md').split('## When it does not start')
-const sentences = [...part.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, sentence = '']) => sentence)
+const page = read('docs/operations/troubleshooting.md')
+const sentences = [...page.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, sentence = '']) => sentence)
 
-it('every sentence of the page is one that the program can say', () => {
+it('every sentence of the page is in the code', () => {
   assert.ok(sentences.length > 40)
-  const unsaid = sentences.filter(sentence => !isSaid(sentence))
-  assert.deepEqual(unsaid, [])
+  const missing = sentences.filter(sentence => !isInCode(sentence))
+  assert.deepEqual(missing, [])
 })
 
-it('every sentence that can end the start is on the page', () => {
+it('every error that can prevent the start is on the page', () => {
   const errors =
     'Start|Settings|Schema|EmbeddedPostgres|CredentialsFile|ContractKey|CredentialKey|ErasureKey|PlatformToken'
   const thrown = new RegExp(`new (?:${errors})Error\\(\\s*(['\`])(.*?)\\1`, 'g')
   const fragments = [...code.matchAll(thrown)].map(([, , text = '']) => longestFixedPart(text))
   assert.ok(fragments.length > 20)
-  const missing = fragments.filter(fragment => !part.includes(fragment))
+  const missing = fragments.filter(fragment => !page.includes(fragment))
   assert.deepEqual(missing, [])
 })
 
-/** Each fixed part between two `…` stands somewhere in the code. */
-function isSaid(sentence: string): boolean {
+/** Whether each fixed part between two `…` is in the code. */
+function isInCode(sentence: string): boolean {
   const parts = sentence.split('…').map(text => text.replace(/ \([^()]*$/, '').trim())
-  return parts.every(text => text.length < 12 || joined.includes(text) || isSaidAroundNumbers(text))
+  return parts.every(
+    text => text.length < 12 || joined.includes(text) || isInCodeAroundNumbers(text),
+  )
 }
 
-/** `200 MB` is a constant in the middle of the sentence. */
-function isSaidAroundNumbers(text: string): boolean {
+/** A constant in the middle of a sentence, such as `200 MB`, is interpolated in the code. */
+function isInCodeAroundNumbers(text: string): boolean {
   return /\d/.test(text) && text.split(/\d+/).every(piece => joined.includes(piece.trim()))
 }
 
-/** Of a template or a string, without what is filled in. */
+/** The longest part of a template without interpolations. */
 function longestFixedPart(text: string): string {
   const parts = text.split(/\$\{.*?\}/).map(piece => piece.trim())
   return parts.reduce((longest, piece) => (piece.length > longest.length ? piece : longest), '')
