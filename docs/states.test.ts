@@ -19,53 +19,53 @@ const [, deliveryPart = '', destinationPart = '', circuitPart = '', ...agentPart
   page.split(/^## /m)
 const [actionPart = '', batchPart = ''] = agentParts
 
-const movesInCode = Object.entries(STATUS_TRANSITIONS)
+const transitionsInCode = Object.entries(STATUS_TRANSITIONS)
   .flatMap(([from, nexts]) => nexts.map(next => `${from} -> ${next}`))
   .sort()
-const birthsInCode = INITIAL_STATUSES.map(status => `[*] -> ${status}`)
+const initialInCode = INITIAL_STATUSES.map(status => `[*] -> ${status}`)
 
-it('the table of the page has every move of the code once, and no other', () => {
+it('the table lists exactly the delivery transitions of the code', () => {
   assert.match(deliveryPart, /^Delivery/)
-  const rows = rowsBelow(deliveryPart, '### Every move')
-  assert.deepEqual(rows.map(([from, to]) => `${from} -> ${to}`).sort(), movesInCode)
+  const rows = rowsBelow(deliveryPart, '### Delivery transitions')
+  assert.deepEqual(rows.map(([from, to]) => `${from} -> ${to}`).sort(), transitionsInCode)
 })
 
-it('the picture of the page has every move and every birth of the code, and no other', () => {
-  const picture = picturedMoves(deliveryPart)
-  assert.deepEqual(picture.sort(), [...birthsInCode, ...movesInCode].sort())
+it('the diagram shows exactly the delivery transitions of the code', () => {
+  const diagram = readDiagram(deliveryPart)
+  assert.deepEqual(diagram.sort(), [...initialInCode, ...transitionsInCode].sort())
 })
 
-it('the page says where a delivery may begin', () => {
-  const rows = rowsBelow(deliveryPart, '### Where a delivery begins')
+it('the page lists the initial delivery statuses', () => {
+  const rows = rowsBelow(deliveryPart, '### Initial delivery statuses')
   assert.deepEqual(
     rows.map(([status]) => status),
     INITIAL_STATUSES,
   )
 })
 
-it('the page explains every status of the contract, and no other', () => {
-  const rows = rowsBelow(deliveryPart, '### What each status means')
+it('the page explains exactly the delivery statuses of the contract', () => {
+  const rows = rowsBelow(deliveryPart, '### Delivery statuses')
   const explained = rows.map(([status]) => String(status))
   assert.deepEqual(explained.sort(), [...DELIVERY_STATUSES].sort())
 })
 
-it('the picture and the table of the destination agree', () => {
+it('the diagram and the table of the destination agree', () => {
   assert.match(destinationPart, /^Destination/)
   const rows = rowsBelow(destinationPart, 'Destination')
   const table = rows.map(([from, to]) => `${from} -> ${to}`)
-  assert.deepEqual(picturedMoves(destinationPart), ['[*] -> active', ...table])
+  assert.deepEqual(readDiagram(destinationPart), ['[*] -> active', ...table])
 })
 
-it('the picture and the tables of the circuit have its states and moves, and no other', () => {
+it('the diagram and the tables show exactly the states and transitions of a circuit', () => {
   assert.match(circuitPart, /^Circuit/)
-  const moves = Object.entries(CIRCUIT_TRANSITIONS).flatMap(([from, nexts]) =>
+  const transitions = Object.entries(CIRCUIT_TRANSITIONS).flatMap(([from, nexts]) =>
     nexts.map(next => `${from} -> ${next}`),
   )
-  assert.deepEqual(picturedMoves(circuitPart), ['[*] -> closed', ...moves])
-  const rows = rowsBelow(circuitPart, '### Every move')
+  assert.deepEqual(readDiagram(circuitPart), ['[*] -> closed', ...transitions])
+  const rows = rowsBelow(circuitPart, '### Circuit transitions')
   assert.deepEqual(
     rows.map(([from, to]) => `${from} -> ${to}`),
-    moves,
+    transitions,
   )
   assert.deepEqual(
     rowsBelow(circuitPart, 'Circuit').map(([state]) => state),
@@ -73,35 +73,34 @@ it('the picture and the tables of the circuit have its states and moves, and no 
   )
 })
 
-it('the picture and the tables of the action have its births and moves, and no other', () => {
+it('the diagram and the tables show exactly the transitions of an action', () => {
   assert.match(actionPart, /^Action/)
-  const moves = Object.entries(ACTION_TRANSITIONS).flatMap(([from, nexts]) =>
+  const transitions = Object.entries(ACTION_TRANSITIONS).flatMap(([from, nexts]) =>
     nexts.map(next => `${from} -> ${next}`),
   )
-  const births = INITIAL_ACTION_STATUSES.map(status => `[*] -> ${status}`)
-  assert.deepEqual(picturedMoves(actionPart).sort(), [...births, ...moves].sort())
-  const rows = rowsBelow(actionPart, '### Every move of an action')
-  assert.deepEqual(rows.map(([from, to]) => `${from} -> ${to}`).sort(), moves.sort())
+  const initial = INITIAL_ACTION_STATUSES.map(status => `[*] -> ${status}`)
+  assert.deepEqual(readDiagram(actionPart).sort(), [...initial, ...transitions].sort())
+  const rows = rowsBelow(actionPart, '### Action transitions')
+  assert.deepEqual(rows.map(([from, to]) => `${from} -> ${to}`).sort(), transitions.sort())
   assert.deepEqual(
-    rowsBelow(actionPart, '### Where an action begins').map(([status]) => status),
+    rowsBelow(actionPart, '### Initial action statuses').map(([status]) => status),
     INITIAL_ACTION_STATUSES,
   )
 })
 
-it('the page explains every status and every outcome of an action, and no other', () => {
-  const rows = rowsBelow(actionPart, '### What each status of an action means')
+it('the page explains exactly the statuses and outcomes of an action', () => {
+  const rows = rowsBelow(actionPart, '### Action statuses')
   assert.deepEqual(rows.map(([status]) => status).sort(), [...ACTION_STATUSES].sort())
-  const when = rowsBelow(actionPart, '### Every move of an action').map(([, , text]) => text)
+  const when = rowsBelow(actionPart, '### Action transitions').map(([, , text]) => text)
   const named = ACTION_OUTCOMES.filter(outcome => when.some(text => text?.includes(outcome)))
   assert.deepEqual(named, ACTION_OUTCOMES)
 })
 
-it('the page explains every status of a batch in the order in which they are looked for', () => {
+it('the page explains every batch status in the order of precedence', () => {
   assert.match(batchPart, /^Batch/)
   const explained = rowsBelow(batchPart, 'Batch').map(([status]) => String(status))
   assert.deepEqual([...explained].sort(), [...BATCH_STATUSES].sort())
-  // Beside an action of the same kind, one that belongs to a line further down changes nothing,
-  // but for what was verified, which is complete only alone.
+  // The row further up wins, except that `completed` needs every action to be verified.
   const lineOf = (...statuses: ActionStatus[]) => explained.indexOf(deriveBatchStatus(statuses))
   for (const one of ACTION_STATUSES) {
     for (const other of ACTION_STATUSES) {
@@ -113,7 +112,7 @@ it('the page explains every status of a batch in the order in which they are loo
   }
 })
 
-/** The cells of the first table after a heading, without its head and without backticks. */
+/** The cells of the first table after a heading, without the header row and backticks. */
 function rowsBelow(text: string, heading: string): string[][] {
   const after = text.slice(text.indexOf(heading))
   const table = /(?:^\|.*\|\n)+/m.exec(after)?.[0] ?? ''
@@ -129,13 +128,13 @@ function rowsBelow(text: string, heading: string): string[][] {
     )
 }
 
-/** The arrows of the first Mermaid picture, with the names that its aliases stand for. */
-function picturedMoves(text: string): string[] {
-  const picture = /```mermaid\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
+/** The arrows of the first Mermaid diagram, with aliases resolved. */
+function readDiagram(text: string): string[] {
+  const diagram = /```mermaid\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
   const names = new Map(
-    [...picture.matchAll(/state "([^"]+)" as (\w+)/g)].map(([, name, alias]) => [alias, name]),
+    [...diagram.matchAll(/state "([^"]+)" as (\w+)/g)].map(([, name, alias]) => [alias, name]),
   )
-  return [...picture.matchAll(/^ *(\S+) --> (\S+)$/gm)].map(
+  return [...diagram.matchAll(/^ *(\S+) --> (\S+)$/gm)].map(
     ([, from = '', to = '']) => `${names.get(from) ?? from} -> ${names.get(to) ?? to}`,
   )
 }
