@@ -17,38 +17,38 @@ import { findSentCountErrors } from '../../testing/simulation/delivery/sent-coun
 
 const OWN_SEEDS = Array.from({ length: 25 }, (_, index) => index + 1)
 
-async function playSchedule(test: TestContext, seed: number): Promise<string[]> {
+async function runSchedule(test: TestContext, seed: number): Promise<string[]> {
   const schedule = createFaultSchedule(seed)
   const service = await startTestService(test, { batchMax: schedule.batchMax })
   await recordDeliveryTransitions(service.database)
-  const rehearsal = await simulateDelivery(service, schedule, seed)
-  const story = await readDeliveryHistory(service)
-  const statuses = Object.entries(Object.groupBy(story.deliveries, ({ status }) => status))
+  const result = await simulateDelivery(service, schedule, seed)
+  const history = await readDeliveryHistory(service)
+  const statuses = Object.entries(Object.groupBy(history.deliveries, ({ status }) => status))
   const counts = statuses.map(([status, { length }]) => `${length} ${status}`).join(', ')
   test.diagnostic(`seed ${seed}: ${schedule.steps.length} steps; ${counts}`)
   return [
-    ...lostEvents(schedule, story),
-    ...findInvariantViolations(story, rehearsal),
-    ...rehearsal.sentAfterWithdrawal,
-    ...(await findSentCountErrors(service, story)),
+    ...lostEvents(schedule, history),
+    ...findInvariantViolations(history, result),
+    ...result.sentAfterWithdrawal,
+    ...(await findSentCountErrors(service, history)),
   ]
 }
 
 /** Every event was answered 202, so each has a delivery, and is worth what its tracker said. */
 function lostEvents({ steps }: FaultSchedule, { deliveries }: DeliveryHistory): string[] {
-  const kept = new Map(deliveries.map(({ eventId, valueAmount }) => [eventId, valueAmount]))
+  const actual = new Map(deliveries.map(({ eventId, valueAmount }) => [eventId, valueAmount]))
   return steps
     .flatMap(step => (step.step === 'submit' ? step.events : []))
-    .filter(({ eventId, value }) => kept.get(eventId) !== value)
-    .map(({ eventId, value }) => `${eventId}: worth ${value}, and kept as ${kept.get(eventId)}`)
+    .filter(({ eventId, value }) => actual.get(eventId) !== value)
+    .map(({ eventId, value }) => `${eventId}: worth ${value}, but stored as ${actual.get(eventId)}`)
 }
 
 for (const seed of chooseSeeds(OWN_SEEDS)) {
   it(`every event ends, none is sent again after acceptance, and all are counted, under any faults (seed ${seed})`, async test => {
     const again = `SIGNALBOX_TEST_SEED=${seed} plays this again`
-    const faults = await playSchedule(test, seed).catch(cause => {
+    const violations = await runSchedule(test, seed).catch(cause => {
       throw new Error(again, { cause })
     })
-    assert.equal(faults.length, 0, `${again}:\n${faults.join('\n')}`)
+    assert.equal(violations.length, 0, `${again}:\n${violations.join('\n')}`)
   })
 }

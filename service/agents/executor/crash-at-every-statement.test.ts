@@ -31,22 +31,22 @@ interface Attempt {
 
 /** Crashes before the first statement, then before the second, until all statements ran. */
 async function crashEverywhere(
-  stage: AgentFixture,
+  fixture: AgentFixture,
   connectionString: string,
   begin: (change: { type: 'pause' | 'resume'; entity: 2 }) => Promise<Attempt>,
 ): Promise<number> {
   for (let count = 1; count <= STATEMENTS_MAX; count += 1) {
-    const before = await readCurrentEntity(stage, 2)
+    const before = await readCurrentEntity(fixture, 2)
     const isActive = before.status === 'active'
     const { act, retry } = await begin({ type: isActive ? 'pause' : 'resume', entity: 2 })
-    const death = { at: 'before statement', count } as const
-    const hasCrashed = await runUntilCrash(stage, {
+    const crashPoint = { at: 'before statement', count } as const
+    const hasCrashed = await runUntilCrash(fixture, {
       connectionString,
-      crashPoint: death,
+      crashPoint,
       operation: act,
     })
     if (hasCrashed) await retry()
-    const after = await readCurrentEntity(stage, 2)
+    const after = await readCurrentEntity(fixture, 2)
     const expected = isActive ? 'paused' : 'active'
     const where = `after a crash before statement ${count}`
     assert.deepEqual([after.status, after.version], [expected, before.version + 1], where)
@@ -58,36 +58,36 @@ async function crashEverywhere(
 it('executes a retried proposal once after a crash before any statement', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   await recordActionTransitions(database)
-  const stage = await createAgentFixture(database)
-  await setPolicy(stage, 'auto_with_limits')
-  const principal = await resolvePrincipal(stage)
-  const deaths = await crashEverywhere(stage, connectionString, async change => {
+  const fixture = await createAgentFixture(database)
+  await setPolicy(fixture, 'auto_with_limits')
+  const principal = await resolvePrincipal(fixture)
+  const crashCount = await crashEverywhere(fixture, connectionString, async change => {
     const body = buildProposal(change)
     const act = (context: ProposalContext) => submitProposal(context, principal, body)
-    return { act, retry: () => act(stage.context) }
+    return { act, retry: () => act(fixture.context) }
   })
-  assert.ok(deaths > 40, `${deaths} statements`)
-  assert.deepEqual(await findInvariantViolations(stage, { isOver: true }), [])
+  assert.ok(crashCount > 40, `${crashCount} statements`)
+  assert.deepEqual(await findInvariantViolations(fixture, { isOver: true }), [])
 })
 
 it('executes an approved action once after a crash before any statement', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   await recordActionTransitions(database)
-  const stage = await createAgentFixture(database)
-  await setPolicy(stage, 'ask')
+  const fixture = await createAgentFixture(database)
+  await setPolicy(fixture, 'ask')
   const body = { decision: 'approve', reason: 'It is worth it.' }
-  const deaths = await crashEverywhere(stage, connectionString, async change => {
-    const { batchId } = await propose(stage, change)
-    const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
-    const act = (context: ProposalContext) => decideAndExecute(context, visit, body)
+  const crashCount = await crashEverywhere(fixture, connectionString, async change => {
+    const { batchId } = await propose(fixture, change)
+    const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+    const act = (context: ProposalContext) => decideAndExecute(context, target, body)
     const retry = async () => {
       // 409: the decision was stored.
-      await act(stage.context).catch(({ status }) => assert.equal(status, 409))
-      stage.clock.advance(EXECUTION_LEASE_SECONDS)
-      await resumeExecutions(stage.context)
+      await act(fixture.context).catch(({ status }) => assert.equal(status, 409))
+      fixture.clock.advance(EXECUTION_LEASE_SECONDS)
+      await resumeExecutions(fixture.context)
     }
     return { act, retry }
   })
-  assert.ok(deaths > 40, `${deaths} statements`)
-  assert.deepEqual(await findInvariantViolations(stage, { isOver: true }), [])
+  assert.ok(crashCount > 40, `${crashCount} statements`)
+  assert.deepEqual(await findInvariantViolations(fixture, { isOver: true }), [])
 })

@@ -18,11 +18,11 @@ for (const seed of chooseSeeds(OWN_SEEDS)) {
     await recordActionTransitions(database)
     const reached: Record<string, number> = {}
     const property = fc.asyncProperty(arbitraryAgentSchedule, async steps => {
-      const stage = await createAgentFixture(database)
-      await simulateAgents(stage, connectionString, steps)
-      const faults = await findInvariantViolations(stage, { isOver: true })
-      assert.deepEqual(faults, [])
-      await count(reached, database, stage.workspaceId)
+      const fixture = await createAgentFixture(database)
+      await simulateAgents(fixture, connectionString, steps)
+      const violations = await findInvariantViolations(fixture, { isOver: true })
+      assert.deepEqual(violations, [])
+      await count(reached, database, fixture.workspaceId)
     })
     await fc.assert(property, { seed, numRuns: SCHEDULES })
     const counts = Object.entries(reached).map(([name, times]) => `${times} ${name}`)

@@ -34,35 +34,35 @@ async function runAndKill(test: TestContext, ...options: string[]): Promise<stri
   test.after(() => child.kill('SIGKILL'))
   const exit = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })
-  const [said = 'nothing'] = await Promise.race([once(lines, 'line'), exit.then(() => [])])
-  if (said === 'stopped') child.kill('SIGKILL')
+  const [output = 'nothing'] = await Promise.race([once(lines, 'line'), exit.then(() => [])])
+  if (output === 'stopped') child.kill('SIGKILL')
   const [, signal] = await exit
-  assert.equal(signal, said === 'stopped' ? 'SIGKILL' : null)
-  return said
+  assert.equal(signal, output === 'stopped' ? 'SIGKILL' : null)
+  return output
 }
 
 it('resumes the action of a killed process, once', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   await recordActionTransitions(database)
-  const said: string[] = []
+  const outputs: string[] = []
   for (const statement of KILLED_BEFORE) {
-    const stage = await createAgentFixture(database)
-    await setPolicy(stage, 'ask')
-    const { batchId } = await propose(stage, RAISE)
-    const visit = { person: stage.owner, workspaceId: stage.workspaceId, batchId }
-    await decideActions(stage.context, visit, APPROVE)
-    stage.clock.advance(EXECUTION_LEASE_SECONDS)
-    const finish = (stopBefore: number) => {
-      const moment = stage.clock.now().toISOString()
+    const fixture = await createAgentFixture(database)
+    await setPolicy(fixture, 'ask')
+    const { batchId } = await propose(fixture, RAISE)
+    const target = { person: fixture.owner, workspaceId: fixture.workspaceId, batchId }
+    await decideActions(fixture.context, target, APPROVE)
+    fixture.clock.advance(EXECUTION_LEASE_SECONDS)
+    const resume = (stopBefore: number) => {
+      const moment = fixture.clock.now().toISOString()
       return runAndKill(test, connectionString, moment, String(stopBefore))
     }
-    said.push(await finish(statement))
-    stage.clock.advance(EXECUTION_LEASE_SECONDS)
-    assert.equal(await finish(0), 'done')
+    outputs.push(await resume(statement))
+    fixture.clock.advance(EXECUTION_LEASE_SECONDS)
+    assert.equal(await resume(0), 'done')
     const [action] = await findActionsOfBatch(database, batchId)
     assert.equal(action?.status, 'verified', `killed before statement ${statement}`)
-    assert.equal((await readCurrentEntity(stage, 1)).version, 2)
-    assert.deepEqual(await findInvariantViolations(stage, { isOver: true }), [])
+    assert.equal((await readCurrentEntity(fixture, 1)).version, 2)
+    assert.deepEqual(await findInvariantViolations(fixture, { isOver: true }), [])
   }
-  assert.deepEqual(new Set(said), new Set(['stopped']))
+  assert.deepEqual(new Set(outputs), new Set(['stopped']))
 })

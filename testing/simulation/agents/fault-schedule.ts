@@ -3,41 +3,46 @@ import fc from 'fast-check'
 import type { CrashPoint } from '../../crash/crash-injection.ts'
 import { CREDENTIALS, type Credential, type ProposedChange } from '../../fixtures/agents.ts'
 
-/** What people, agents, the clock and the platform do, one after the other. */
+/** One step of people, agents, the clock or the platform. */
 export type AgentStep =
-  | { step: 'propose'; credential: Credential; changes: ProposedChange[]; death: CrashPoint | null }
-  /** The last proposal once more, as an agent does that heard no answer. */
-  | { step: 'propose again'; death: CrashPoint | null }
-  | ({ step: 'decide'; death: CrashPoint | null } & Decision)
-  /** At the same time as something else. */
-  | ({ step: 'decide and'; other: ConcurrentStep } & Decision)
-  | { step: 'expire'; death: CrashPoint | null }
-  | { step: 'finish'; death: CrashPoint | null }
-  | { step: 'forward'; seconds: number }
+  | {
+      step: 'propose'
+      credential: Credential
+      changes: ProposedChange[]
+      crashPoint: CrashPoint | null
+    }
+  /** Retries the last proposal, as an agent without a response does. */
+  | { step: 'propose again'; crashPoint: CrashPoint | null }
+  | ({ step: 'decide'; crashPoint: CrashPoint | null } & Decision)
+  /** Concurrently with another step. */
+  | ({ step: 'decide concurrently'; other: ConcurrentStep } & Decision)
+  | { step: 'expire'; crashPoint: CrashPoint | null }
+  | { step: 'resume executions'; crashPoint: CrashPoint | null }
+  | { step: 'advance clock'; seconds: number }
   | PolicyStep
   | { step: 'revoke'; credential: Credential }
-  | { step: 'rebind' }
-  | { step: 'switch account'; isActive: boolean }
-  | { step: 'change outside'; entity: Entity; budgetMinor: number }
-  | { step: 'fail next'; entity: Entity; fault: 'ignored' | 'altered' }
+  | { step: 'change ad account' }
+  | { step: 'set account status'; isActive: boolean }
+  | { step: 'change externally'; entity: Entity; budgetMinor: number }
+  | { step: 'set next fault'; entity: Entity; fault: 'ignored' | 'altered' }
 
 export interface Decision {
   decider: 'owner' | 'responsible'
   decision: 'approve' | 'reject'
-  /** Counted from the newest batch that waits. */
+  /** Counted from the newest pending batch. */
   batch: number
-  /** Only the first action of it. */
+  /** Decides only the first action. */
   isPart: boolean
 }
 
 export type ConcurrentStep =
   | 'decide'
-  | 'finish'
+  | 'resume executions'
   | 'expire'
   | 'revoke'
   | 'change policy'
-  | 'switch account'
-  | 'change outside'
+  | 'set account status'
+  | 'change externally'
 
 export interface PolicyStep {
   step: 'change policy'
@@ -49,7 +54,7 @@ export interface PolicyStep {
 type Entity = ProposedChange['entity']
 
 const HOUR_SECONDS = 3_600
-/** Statements of the longest step; a death that comes later does not come. */
+/** Statements of the longest step; a later crash point is never reached. */
 const STATEMENTS_MAX = 45
 
 const entity = fc.constantFrom<Entity>(0, 1, 2, 3)
@@ -61,7 +66,7 @@ const crashPoint: fc.Arbitrary<CrashPoint | null> = fc.option(
   }),
 )
 
-/** Mostly what can be done: campaigns begin with more than 3,500 and less than 11,000. */
+/** Mostly valid changes: campaigns start between 3,500 and 11,000. */
 const budget = fc.constantFrom<Entity>(1, 2)
 const change: fc.Arbitrary<ProposedChange> = fc.oneof(
   fc.record({
@@ -89,8 +94,13 @@ const decision = {
   isPart: fc.boolean(),
 }
 const concurrentStep = fc.constantFrom<ConcurrentStep>(
-  ...(['decide', 'finish', 'expire', 'revoke'] as const),
-  ...(['change policy', 'switch account', 'change outside'] as const),
+  'decide',
+  'resume executions',
+  'expire',
+  'revoke',
+  'change policy',
+  'set account status',
+  'change externally',
 )
 const policy: fc.Arbitrary<PolicyStep> = fc.record({
   step: fc.constant('change policy'),
@@ -103,40 +113,45 @@ const seconds = fc.constantFrom(
   61,
   HOUR_SECONDS,
   25 * HOUR_SECONDS,
-  ...[72 * HOUR_SECONDS, 72 * HOUR_SECONDS],
+  72 * HOUR_SECONDS,
+  72 * HOUR_SECONDS,
 )
 
 const steps: { weight: number; arbitrary: fc.Arbitrary<AgentStep> }[] = [
   {
     weight: 9,
-    arbitrary: fc.record({ step: fc.constant('propose'), credential, changes, death: crashPoint }),
+    arbitrary: fc.record({ step: fc.constant('propose'), credential, changes, crashPoint }),
   },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant('propose again'), death: crashPoint }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant('propose again'), crashPoint }) },
   {
     weight: 7,
-    arbitrary: fc.record({ step: fc.constant('decide'), ...decision, death: crashPoint }),
+    arbitrary: fc.record({ step: fc.constant('decide'), ...decision, crashPoint }),
   },
   {
     weight: 3,
-    arbitrary: fc.record({ step: fc.constant('decide and'), ...decision, other: concurrentStep }),
+    arbitrary: fc.record({
+      step: fc.constant('decide concurrently'),
+      ...decision,
+      other: concurrentStep,
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant('expire'), death: crashPoint }) },
-  { weight: 3, arbitrary: fc.record({ step: fc.constant('finish'), death: crashPoint }) },
-  { weight: 4, arbitrary: fc.record({ step: fc.constant('forward'), seconds }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant('expire'), crashPoint }) },
+  { weight: 3, arbitrary: fc.record({ step: fc.constant('resume executions'), crashPoint }) },
+  { weight: 4, arbitrary: fc.record({ step: fc.constant('advance clock'), seconds }) },
   { weight: 2, arbitrary: policy },
   { weight: 1, arbitrary: fc.record({ step: fc.constant('revoke'), credential }) },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant('rebind') }) },
+  { weight: 1, arbitrary: fc.record({ step: fc.constant('change ad account') }) },
   {
     weight: 1,
     arbitrary: fc.record({
-      step: fc.constant('switch account'),
+      step: fc.constant('set account status'),
       isActive: fc.constantFrom(true, true, false),
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
-      step: fc.constant('change outside'),
+      step: fc.constant('change externally'),
       entity,
       budgetMinor: fc.integer({ min: 1_000, max: 20_000 }),
     }),
@@ -144,14 +159,14 @@ const steps: { weight: number; arbitrary: fc.Arbitrary<AgentStep> }[] = [
   {
     weight: 2,
     arbitrary: fc.record({
-      step: fc.constant('fail next'),
+      step: fc.constant('set next fault'),
       entity,
       fault: fc.constantFrom('ignored', 'altered'),
     }),
   },
 ]
 
-/** A beginning in which agents may do something, and then whatever may come. */
+/** Starts with a policy, then takes arbitrary steps. */
 export const arbitraryAgentSchedule: fc.Arbitrary<AgentStep[]> = fc
   .tuple(policy, fc.array(fc.oneof(...steps), { minLength: 12, maxLength: 30, size: 'max' }))
   .map(([first, others]) => [first, ...others])

@@ -29,69 +29,69 @@ import {
 import type { AgentStep, ConcurrentStep, Decision, PolicyStep } from './fault-schedule.ts'
 
 interface Simulation {
-  stage: AgentFixture
+  fixture: AgentFixture
   connectionString: string
-  /** What was proposed last. */
+  /** The last proposal. */
   last: { credential: Credential; body: ReturnType<typeof buildProposal> } | null
-  /** For the policy that comes next to something else. */
-  turns: number
+  /** Alternates the policy of concurrent policy changes. */
+  policyChanges: number
 }
 
 /**
- * Plays the steps, then lets the jobs do what they do until nothing is open. Refusals belong to it;
- * any other failure is thrown, except of those who die.
+ * Runs the steps, then the jobs until nothing is pending. Refusals are expected; any other error is
+ * thrown unless it is an injected crash.
  */
 export async function simulateAgents(
-  stage: AgentFixture,
+  fixture: AgentFixture,
   connectionString: string,
   steps: readonly AgentStep[],
 ): Promise<void> {
-  const rehearsal: Simulation = { stage, connectionString, last: null, turns: 0 }
+  const simulation: Simulation = { fixture, connectionString, last: null, policyChanges: 0 }
   for (const step of steps) {
-    await runStep(rehearsal, step)
-    // So that no two steps are at the same moment.
-    stage.clock.advance(1)
+    await runStep(simulation, step)
+    // No two steps happen at the same moment.
+    fixture.clock.advance(1)
   }
-  stage.clock.advance(61)
-  await resumeExecutions(stage.context)
-  stage.clock.advance(73 * 3_600)
-  await expireApprovals({ ...stage.context, now: stage.clock.now() })
+  fixture.clock.advance(61)
+  await resumeExecutions(fixture.context)
+  fixture.clock.advance(73 * 3_600)
+  await expireApprovals({ ...fixture.context, now: fixture.clock.now() })
 }
 
-async function runStep(rehearsal: Simulation, step: AgentStep): Promise<void> {
-  const { stage } = rehearsal
+async function runStep(simulation: Simulation, step: AgentStep): Promise<void> {
+  const { fixture } = simulation
   switch (step.step) {
     case 'propose':
-      rehearsal.last = { credential: step.credential, body: buildProposal(...step.changes) }
-      return submit(rehearsal, step.death)
+      simulation.last = { credential: step.credential, body: buildProposal(...step.changes) }
+      return submit(simulation, step.crashPoint)
     case 'propose again':
-      return submit(rehearsal, step.death)
+      return submit(simulation, step.crashPoint)
     case 'decide':
-      return runWithCrash(rehearsal, step.death, context => decide(stage, context, step))
-    case 'decide and':
-      return decideConcurrently(rehearsal, step, step.other)
+      return runWithCrash(simulation, step.crashPoint, context => decide(fixture, context, step))
+    case 'decide concurrently':
+      return decideConcurrently(simulation, step, step.other)
     case 'expire':
-      return runWithCrash(rehearsal, step.death, context =>
+      return runWithCrash(simulation, step.crashPoint, context =>
         expireApprovals({ ...context, now: context.now() }),
       )
-    case 'finish':
-      stage.clock.advance(61)
-      return runWithCrash(rehearsal, step.death, context => resumeExecutions(context))
-    case 'forward':
-      return stage.clock.advance(step.seconds)
+    case 'resume executions':
+      fixture.clock.advance(61)
+      return runWithCrash(simulation, step.crashPoint, context => resumeExecutions(context))
+    case 'advance clock':
+      return fixture.clock.advance(step.seconds)
     case 'change policy':
-      return applyPolicyStep(stage, step)
+      return applyPolicyStep(fixture, step)
     case 'revoke':
-      return ignoreRefusal(revoke(stage, step.credential))
-    case 'rebind':
-      return ignoreRefusal(rebind(stage))
-    case 'switch account':
-      return switchAccount(stage, step.isActive)
-    case 'change outside':
-      return changeEntityExternally(stage, step)
-    case 'fail next': {
-      const place = { adAccountId: stage.adAccountId, ...ENTITIES[step.entity] }
-      await setNextFault(stage.database, place, step.fault)
+      return ignoreRefusal(revoke(fixture, step.credential))
+    case 'change ad account':
+      return ignoreRefusal(changeAdAccount(fixture))
+    case 'set account status':
+      return setAccountStatus(fixture, step.isActive)
+    case 'change externally':
+      return changeEntityExternally(fixture, step)
+    case 'set next fault': {
+      const target = { adAccountId: fixture.adAccountId, ...ENTITIES[step.entity] }
+      await setNextFault(fixture.database, target, step.fault)
     }
   }
 }
@@ -99,73 +99,75 @@ async function runStep(rehearsal: Simulation, step: AgentStep): Promise<void> {
 type Operation = (context: ProposalContext) => Promise<unknown>
 
 async function runWithCrash(
-  rehearsal: Simulation,
-  death: CrashPoint | null,
-  act: Operation,
+  { fixture, connectionString }: Simulation,
+  crashPoint: CrashPoint | null,
+  operation: Operation,
 ): Promise<void> {
-  const { stage, connectionString } = rehearsal
-  const deed = death
-    ? runUntilCrash(stage, { connectionString, crashPoint: death, operation: act })
-    : act(stage.context)
-  await ignoreRefusal(deed)
+  const result = crashPoint
+    ? runUntilCrash(fixture, { connectionString, crashPoint, operation })
+    : operation(fixture.context)
+  await ignoreRefusal(result)
 }
 
-async function ignoreRefusal(deed: Promise<unknown>): Promise<void> {
+async function ignoreRefusal(operation: Promise<unknown>): Promise<void> {
   try {
-    await deed
+    await operation
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
   }
 }
 
-async function submit(rehearsal: Simulation, death: CrashPoint | null): Promise<void> {
-  const { stage, last } = rehearsal
+async function submit(simulation: Simulation, crashPoint: CrashPoint | null): Promise<void> {
+  const { fixture, last } = simulation
   if (!last) return
-  const principal = await resolvePrincipal(stage, last.credential).catch(refused => refused)
+  const principal = await resolvePrincipal(fixture, last.credential).catch(refused => refused)
   if (principal instanceof Error) return ignoreRefusal(Promise.reject(principal))
-  await runWithCrash(rehearsal, death, context => submitProposal(context, principal, last.body))
+  await runWithCrash(simulation, crashPoint, context =>
+    submitProposal(context, principal, last.body),
+  )
 }
 
-async function decide(stage: AgentFixture, context: ProposalContext, choice: Decision) {
-  const { rows } = await stage.database.pool.query(
+async function decide(fixture: AgentFixture, context: ProposalContext, choice: Decision) {
+  const { rows } = await fixture.database.pool.query(
     `select batch_id, min(id) as action_id from agent_actions
      where workspace_id = $1 and status = 'pending' group by batch_id order by batch_id desc`,
-    [stage.workspaceId],
+    [fixture.workspaceId],
   )
-  const waiting = rows[Math.min(choice.batch, rows.length - 1)]
-  if (!waiting) return
-  const visit = { workspaceId: stage.workspaceId, batchId: waiting.batch_id }
+  const pendingBatch = rows[Math.min(choice.batch, rows.length - 1)]
+  if (!pendingBatch) return
+  const target = { workspaceId: fixture.workspaceId, batchId: pendingBatch.batch_id }
   await decideAndExecute(
     context,
-    { ...visit, person: stage[choice.decider] },
+    { ...target, person: fixture[choice.decider] },
     {
       decision: choice.decision,
       reason: 'It is as I want it.',
-      ...(choice.isPart && { action_ids: [waiting.action_id] }),
+      ...(choice.isPart && { action_ids: [pendingBatch.action_id] }),
     },
   )
 }
 
-/** Two at the same time, in the order that the store lets them. */
+/** Runs two operations concurrently, in the order that the store allows. */
 async function decideConcurrently(
-  rehearsal: Simulation,
+  simulation: Simulation,
   choice: Decision,
   other: ConcurrentStep,
 ): Promise<void> {
-  const { stage } = rehearsal
-  rehearsal.turns += 1
-  const deeds: Record<ConcurrentStep, () => Promise<unknown>> = {
-    decide: () => decide(stage, stage.context, { ...choice, decider: 'owner' }),
-    finish: () => resumeExecutions(stage.context),
-    expire: () => expireApprovals({ ...stage.context, now: stage.clock.now() }),
-    revoke: () => revoke(stage, 'connection'),
-    'change policy': () => applyPolicyStep(stage, rehearsal.turns % 2 === 0 ? STRICT : LOOSE),
-    'switch account': () => switchAccount(stage, rehearsal.turns % 2 === 0),
-    'change outside': () => changeEntityExternally(stage, { entity: 1, budgetMinor: 7_000 }),
+  const { fixture } = simulation
+  simulation.policyChanges += 1
+  const operations: Record<ConcurrentStep, () => Promise<unknown>> = {
+    decide: () => decide(fixture, fixture.context, { ...choice, decider: 'owner' }),
+    'resume executions': () => resumeExecutions(fixture.context),
+    expire: () => expireApprovals({ ...fixture.context, now: fixture.clock.now() }),
+    revoke: () => revoke(fixture, 'connection'),
+    'change policy': () =>
+      applyPolicyStep(fixture, simulation.policyChanges % 2 === 0 ? STRICT : LOOSE),
+    'set account status': () => setAccountStatus(fixture, simulation.policyChanges % 2 === 0),
+    'change externally': () => changeEntityExternally(fixture, { entity: 1, budgetMinor: 7_000 }),
   }
   await Promise.all([
-    ignoreRefusal(decide(stage, stage.context, choice)),
-    ignoreRefusal(deeds[other]()),
+    ignoreRefusal(decide(fixture, fixture.context, choice)),
+    ignoreRefusal(operations[other]()),
   ])
 }
 
@@ -177,30 +179,30 @@ const STRICT: PolicyStep = {
 }
 const LOOSE: PolicyStep = { ...STRICT, mode: 'auto_with_limits', mayPause: true }
 
-async function applyPolicyStep(stage: AgentFixture, { mode, mayPause, changeMax }: PolicyStep) {
+async function applyPolicyStep(fixture: AgentFixture, { mode, mayPause, changeMax }: PolicyStep) {
   const budgets = ['increase_budget', 'decrease_budget', 'resume'] as const
-  await setPolicy(stage, mode, {
+  await setPolicy(fixture, mode, {
     allowed_types: [...budgets, ...(mayPause ? (['pause'] as const) : [])],
     change_minor_max: changeMax,
   })
 }
 
-async function revoke(stage: AgentFixture, credential: Credential): Promise<void> {
-  const { context, workspaceId, owner: person } = stage
-  const id = await findCredentialId(stage, credential)
-  const visit = { person, workspaceId }
+async function revoke(fixture: AgentFixture, credential: Credential): Promise<void> {
+  const { context, workspaceId, owner: person } = fixture
+  const id = await findCredentialId(fixture, credential)
+  const target = { person, workspaceId }
   await (credential === 'connection'
-    ? revokeWorkspaceConnection(context, { ...visit, connectionId: id })
-    : revokeWorkspaceToken(context, { ...visit, tokenId: id }))
+    ? revokeWorkspaceConnection(context, { ...target, connectionId: id })
+    : revokeWorkspaceToken(context, { ...target, tokenId: id }))
 }
 
-async function rebind(stage: AgentFixture): Promise<void> {
-  const { context, workspaceId, owner: person, otherAccountId } = stage
-  const connectionId = await findCredentialId(stage, 'connection')
+async function changeAdAccount(fixture: AgentFixture): Promise<void> {
+  const { context, workspaceId, owner: person, otherAccountId } = fixture
+  const connectionId = await findCredentialId(fixture, 'connection')
   await changeConnectionAdAccount(context, { person, workspaceId, connectionId }, otherAccountId)
 }
 
-/** The first of its kind is the one that proposes. */
+/** The first credential of its kind is the one that proposes. */
 async function findCredentialId(
   { database, workspaceId }: AgentFixture,
   credential: Credential,
@@ -213,7 +215,7 @@ async function findCredentialId(
   return rows[0].id
 }
 
-async function switchAccount(
+async function setAccountStatus(
   { database, workspaceId, adAccountId }: AgentFixture,
   isActive: boolean,
 ): Promise<void> {
@@ -221,22 +223,22 @@ async function switchAccount(
   await setAdAccountStatus(database, { workspaceId, adAccountId }, status)
 }
 
-/** In both ad accounts, and noted as the deed of somebody who is no agent. */
+/** Changes the entity in both ad accounts, recording the transactions as external. */
 async function changeEntityExternally(
-  { database, clock, adAccountId, otherAccountId, externalTransactions: noted }: AgentFixture,
+  { database, clock, adAccountId, otherAccountId, externalTransactions }: AgentFixture,
   { entity, budgetMinor }: { entity: ProposedChange['entity']; budgetMinor: number },
 ): Promise<void> {
   for (const account of [adAccountId, otherAccountId]) {
-    const place = { adAccountId: account, ...ENTITIES[entity] }
+    const target = { adAccountId: account, ...ENTITIES[entity] }
     const hasBudget = ENTITIES[entity].daily_budget_minor !== null
     const change = hasBudget ? { dailyBudgetMinor: budgetMinor } : { name: 'Renamed' }
-    const outcome = await applyExternalChange(database, place, { ...change, at: clock.now() })
+    const outcome = await applyExternalChange(database, target, { ...change, at: clock.now() })
     if (typeof outcome === 'string') throw new Error(outcome)
     const { rows } = await database.pool.query(
-      `select transaction from seen_changes
+      `select transaction from recorded_changes
        where ad_account_id = $1 and type = $2 and id = $3 and version_after = $4`,
-      [account, place.type, place.id, outcome.changed.version],
+      [account, target.type, target.id, outcome.changed.version],
     )
-    noted.add(rows[0]?.transaction)
+    externalTransactions.add(rows[0]?.transaction)
   }
 }

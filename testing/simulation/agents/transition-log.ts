@@ -1,15 +1,15 @@
 import type { ActionStatus, EntityState } from '@signalbox/contract/agents/actions.ts'
 import type { Database } from '../../../service/db/database.ts'
 
-/** One move of an action, as the store itself saw it. */
+/** One transition of an action, as recorded by the store. */
 export interface ActionTransition {
-  /** Which transaction of the store made it. */
+  /** The database transaction that made it. */
   transaction: string
   actionId: number
-  /** Null when the action was made. */
+  /** Null when the action was created. */
   from: ActionStatus | null
   to: ActionStatus
-  /** What the move could rest on, read from the tables in that moment. */
+  /** The state that the transition depends on, read in the same transaction. */
   context: TransitionContext
 }
 
@@ -21,7 +21,7 @@ export interface TransitionContext {
   isAnswerable: boolean
   deciderRole: string | null
   otherOwners: number
-  /** The target, as it is after what the transaction did so far. */
+  /** The target entity, including the transaction's own changes. */
   entity: (Pick<EntityState, 'status' | 'version'> & { daily_budget_minor: number | null }) | null
 }
 
@@ -36,42 +36,42 @@ export interface EntityChange {
 }
 
 /**
- * Lets the store write down every move of an action with all that it could rest on, and every
- * change of an entity. What is read at the end cannot tell what happened on the way.
+ * Adds triggers that record every transition of an action with the state it depends on, and every
+ * change of an entity. The final state alone cannot show what happened in between.
  */
 export async function recordActionTransitions({ pool }: Database): Promise<void> {
   await pool.query(CREATE_TABLES)
   await pool.query(CREATE_TRANSITION_TRIGGER)
   await pool.query(CREATE_CHANGE_TRIGGER)
   await pool.query(
-    `create trigger note_action_move after insert or update on agent_actions
-     for each row execute function note_action_move()`,
+    `create trigger record_action_transition after insert or update on agent_actions
+     for each row execute function record_action_transition()`,
   )
   await pool.query(
-    `create trigger note_entity_change after update on ad_entities
-     for each row execute function note_entity_change()`,
+    `create trigger record_entity_change after update on ad_entities
+     for each row execute function record_entity_change()`,
   )
 }
 
 const CREATE_TABLES = `
-  create table seen_moves (
+  create table recorded_transitions (
     position bigint generated always as identity primary key, transaction text not null,
     workspace_id integer not null, action_id integer not null, status_before text,
-    status_after text not null, grounds jsonb not null
+    status_after text not null, context jsonb not null
   );
-  create table seen_changes (
+  create table recorded_changes (
     position bigint generated always as identity primary key, transaction text not null,
     ad_account_id integer not null, type text not null, id text not null,
     version_before integer not null, version_after integer not null
   )`
 
 const CREATE_TRANSITION_TRIGGER = `
-  create function note_action_move() returns trigger language plpgsql as $$
-  declare batch agent_batches; grounds jsonb;
+  create function record_action_transition() returns trigger language plpgsql as $$
+  declare batch agent_batches; context jsonb;
   begin
     if tg_op = 'UPDATE' and new.status = old.status then return null; end if;
     select * into batch from agent_batches where id = new.batch_id;
-    grounds = jsonb_build_object(
+    context = jsonb_build_object(
       'accountStatus', (select status from ad_accounts where id = new.ad_account_id),
       'mode', coalesce((select execution_mode from agent_policies
         where workspace_id = new.workspace_id), 'suggest_only'),
@@ -96,30 +96,30 @@ const CREATE_TRANSITION_TRIGGER = `
           'daily_budget_minor', daily_budget_minor)
         from ad_entities where ad_account_id = new.ad_account_id and type = new.target_type
           and id = new.target_id));
-    insert into seen_moves (transaction, workspace_id, action_id, status_before, status_after,
-      grounds)
+    insert into recorded_transitions (transaction, workspace_id, action_id, status_before, status_after,
+      context)
     values (pg_current_xact_id()::text, new.workspace_id, new.id,
-      case when tg_op = 'UPDATE' then old.status end, new.status, grounds);
+      case when tg_op = 'UPDATE' then old.status end, new.status, context);
     return null;
   end $$`
 
 const CREATE_CHANGE_TRIGGER = `
-  create function note_entity_change() returns trigger language plpgsql as $$
+  create function record_entity_change() returns trigger language plpgsql as $$
   begin
     if new.version = old.version then return null; end if;
-    insert into seen_changes (transaction, ad_account_id, type, id, version_before, version_after)
+    insert into recorded_changes (transaction, ad_account_id, type, id, version_before, version_after)
     values (pg_current_xact_id()::text, new.ad_account_id, new.type, new.id, old.version,
       new.version);
     return null;
   end $$`
 
-/** Every move of a workspace, oldest first. */
+/** Every transition in a workspace, oldest first. */
 export async function readActionTransitions(
   { pool }: Database,
   workspaceId: number,
 ): Promise<ActionTransition[]> {
   const { rows } = await pool.query(
-    'select * from seen_moves where workspace_id = $1 order by position',
+    'select * from recorded_transitions where workspace_id = $1 order by position',
     [workspaceId],
   )
   return rows.map(row => ({
@@ -127,17 +127,17 @@ export async function readActionTransitions(
     actionId: row.action_id,
     from: row.status_before,
     to: row.status_after,
-    context: row.grounds,
+    context: row.context,
   }))
 }
 
-/** Every change of an entity of these ad accounts, oldest first. */
+/** Every entity change in these ad accounts, oldest first. */
 export async function readEntityChanges(
   { pool }: Database,
   adAccountIds: readonly number[],
 ): Promise<EntityChange[]> {
   const { rows } = await pool.query(
-    'select * from seen_changes where ad_account_id = any($1) order by position',
+    'select * from recorded_changes where ad_account_id = any($1) order by position',
     [adAccountIds],
   )
   return rows.map(row => ({

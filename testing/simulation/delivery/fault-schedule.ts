@@ -9,16 +9,16 @@ export type Step =
   | { step: 'withdraw'; tracker: number; visitor: number }
   | { step: 'switch test mode'; tracker: number; enabled: boolean }
   | { step: 'test purchase'; tracker: number }
-  /** The rules name a dataset by the number of its tracker. */
-  | { step: 'fail'; rules: FaultRule[] }
+  /** The rules name a dataset by its tracker's number. */
+  | { step: 'inject faults'; rules: FaultRule[] }
   | { step: 'revoke token'; tracker: number }
   | { step: 'restore tokens' }
   | { step: 'move clock'; seconds: number }
   | { step: 'replay'; tracker: number; body: Record<string, unknown> }
-  /** So many workers at the same time, and when each of them dies. */
+  /** Runs one worker per entry concurrently; a non-null entry is where that worker crashes. */
   | { step: 'work'; crashPoints: (CrashPoint | null)[] }
-  /** A worker does not hear an answer until its leases are over and another has done its work. */
-  | { step: 'freeze a worker' }
+  /** A worker receives no response until its leases have expired and another has done its work. */
+  | { step: 'freeze worker' }
   | { step: 'end leases' }
 
 export interface PlannedEvent {
@@ -30,7 +30,7 @@ export interface PlannedEvent {
   value: string | null
   /** How long ago it happened. */
   ageSeconds: number
-  /** Too little is known of the person, so that the platform would refuse it. */
+  /** It has too little user data for the platform to accept it. */
   isIncomplete: boolean
 }
 
@@ -55,122 +55,125 @@ const OLD_AGES = [WINDOW + 60, WINDOW - 30, WINDOW - 90, WINDOW - 600, WINDOW - 
 const FORWARD = [1, 5, 30, 60, 120, 600, 3_600, 6 * 3_600, DAY, 3 * DAY]
 const BACK = [1, 30, 240, 600]
 
-/** What comes at all and how often; the same for every seed. */
+/** The frequency of each step; the same for every seed. */
 const WEIGHTS = {
   submit: 9,
   withdraw: 2,
   'switch test mode': 3,
   'test purchase': 1,
-  fail: 6,
+  'inject faults': 6,
   'revoke token': 1,
   'restore tokens': 1,
   'move clock': 7,
   replay: 5,
   work: 12,
-  'freeze a worker': 2,
+  'freeze worker': 2,
   'end leases': 4,
   'divide a batch': 2,
 } as const satisfies Record<Step['step'] | 'divide a batch', number>
 
-/** Everything that happens in a run with this seed, before any of it happens. */
+/** Plans everything that happens in a run with this seed. */
 export function createFaultSchedule(seed: number): FaultSchedule {
-  const choices = createSeededRandom(seed)
-  const batchMax = choices.pick([1, 4, 1_000, 1_000])
+  const random = createSeededRandom(seed)
+  const batchMax = random.pick([1, 4, 1_000, 1_000])
   const eventIds: string[] = []
-  const steps: Step[] = [{ step: 'submit', events: randomEvents(choices, eventIds) }]
-  const count = choices.integer(STEP_COUNT.minimum, STEP_COUNT.maximum)
+  const steps: Step[] = [{ step: 'submit', events: randomEvents(random, eventIds) }]
+  const count = random.integer(STEP_COUNT.minimum, STEP_COUNT.maximum)
   while (steps.length < count) {
-    const step = choices.weighted(WEIGHTS)
-    if (step === 'divide a batch') steps.push(...splitBatchSteps(choices, eventIds))
-    else steps.push(randomStep(choices, step, eventIds))
+    const step = random.weighted(WEIGHTS)
+    if (step === 'divide a batch') steps.push(...splitBatchSteps(random, eventIds))
+    else steps.push(randomStep(random, step, eventIds))
   }
   return { batchMax, steps }
 }
 
-/** One event that is refused for its content, and a worker that dies on the way to it. */
-function splitBatchSteps(choices: SeededRandom, eventIds: string[]): Step[] {
-  const events = randomEvents(choices, eventIds)
-  const guilty = choices.pick(events.slice(-3)).eventId
-  const others = choices.random() < 0.7 ? randomFaultRules(choices, eventIds) : []
-  const death: CrashPoint = { at: 'answer', count: choices.integer(2, 6) }
+/** One event that is rejected for its content, and a worker that crashes before reaching it. */
+function splitBatchSteps(random: SeededRandom, eventIds: string[]): Step[] {
+  const events = randomEvents(random, eventIds)
+  const rejectedId = random.pick(events.slice(-3)).eventId
+  const others = random.random() < 0.7 ? randomFaultRules(random, eventIds) : []
+  const crashPoint: CrashPoint = { at: 'answer', count: random.integer(2, 6) }
   return [
     { step: 'submit', events },
-    { step: 'fail', rules: [{ match: { event_id: guilty }, ...CONTENT_REJECTED }, ...others] },
-    { step: 'work', crashPoints: [death] },
+    {
+      step: 'inject faults',
+      rules: [{ match: { event_id: rejectedId }, ...CONTENT_REJECTED }, ...others],
+    },
+    { step: 'work', crashPoints: [crashPoint] },
   ]
 }
 
-function randomStep(choices: SeededRandom, step: Step['step'], eventIds: string[]): Step {
-  const tracker = choices.integer(0, TRACKER_COUNT - 1)
+function randomStep(random: SeededRandom, step: Step['step'], eventIds: string[]): Step {
+  const tracker = random.integer(0, TRACKER_COUNT - 1)
   switch (step) {
     case 'submit':
-      return { step, events: randomEvents(choices, eventIds) }
+      return { step, events: randomEvents(random, eventIds) }
     case 'withdraw':
-      return { step, tracker, visitor: choices.integer(0, VISITOR_COUNT - 1) }
+      return { step, tracker, visitor: random.integer(0, VISITOR_COUNT - 1) }
     case 'switch test mode':
-      return { step, tracker, enabled: choices.random() < 0.6 }
+      return { step, tracker, enabled: random.random() < 0.6 }
     case 'test purchase':
     case 'revoke token':
       return { step, tracker }
-    case 'fail':
-      return { step, rules: choices.random() < 0.2 ? [] : randomFaultRules(choices, eventIds) }
+    case 'inject faults':
+      return { step, rules: random.random() < 0.2 ? [] : randomFaultRules(random, eventIds) }
     case 'restore tokens':
-    case 'freeze a worker':
+    case 'freeze worker':
     case 'end leases':
       return { step }
     case 'move clock':
-      return { step, seconds: randomClockStep(choices) }
+      return { step, seconds: randomClockStep(random) }
     case 'replay':
-      return { step, tracker, body: randomReplayFilters(choices) }
+      return { step, tracker, body: randomReplayFilters(random) }
     case 'work':
-      return { step, crashPoints: randomCrashPoints(choices) }
+      return { step, crashPoints: randomCrashPoints(random) }
   }
 }
 
 /** Of one tracker, so that they go out in one request. */
-function randomEvents(choices: SeededRandom, eventIds: string[]): PlannedEvent[] {
-  const tracker = choices.integer(0, TRACKER_COUNT - 1)
-  return Array.from({ length: choices.integer(1, EVENTS_A_STEP_MAX) }, () => {
+function randomEvents(random: SeededRandom, eventIds: string[]): PlannedEvent[] {
+  const tracker = random.integer(0, TRACKER_COUNT - 1)
+  return Array.from({ length: random.integer(1, EVENTS_A_STEP_MAX) }, () => {
     const eventId = `event-${eventIds.length + 1}`
     eventIds.push(eventId)
-    const eventName = choices.pick(EVENT_NAMES)
-    const isOld = choices.random() < 0.15
+    const eventName = random.pick(EVENT_NAMES)
+    const isOld = random.random() < 0.15
     return {
       eventId,
       tracker,
       eventName,
-      visitor: choices.integer(0, VISITOR_COUNT - 1),
-      value: eventName === 'Purchase' || choices.random() < 0.5 ? choices.pick(VALUES) : null,
-      ageSeconds: isOld ? choices.pick(OLD_AGES) : choices.integer(0, 3_600),
-      isIncomplete: choices.random() < 0.06,
+      visitor: random.integer(0, VISITOR_COUNT - 1),
+      value: eventName === 'Purchase' || random.random() < 0.5 ? random.pick(VALUES) : null,
+      ageSeconds: isOld ? random.pick(OLD_AGES) : random.integer(0, 3_600),
+      isIncomplete: random.random() < 0.06,
     }
   })
 }
 
-function randomFaultRules(choices: SeededRandom, eventIds: readonly string[]): FaultRule[] {
+function randomFaultRules(random: SeededRandom, eventIds: readonly string[]): FaultRule[] {
   const datasetIds = Array.from({ length: TRACKER_COUNT }, (_, tracker) => String(tracker))
   const recent = eventIds.slice(-RECENT_EVENTS)
-  return randomFaults(choices, { datasetIds, eventIds: recent, eventNames: EVENT_NAMES })
+  return randomFaults(random, { datasetIds, eventIds: recent, eventNames: EVENT_NAMES })
 }
 
-function randomClockStep(choices: SeededRandom): number {
-  return choices.random() < 0.25 ? -choices.pick(BACK) : choices.pick(FORWARD)
+function randomClockStep(random: SeededRandom): number {
+  return random.random() < 0.25 ? -random.pick(BACK) : random.pick(FORWARD)
 }
 
-function randomReplayFilters(choices: SeededRandom): Record<string, unknown> {
-  const ids = () => Array.from({ length: 6 }, () => choices.integer(1, 30))
+function randomReplayFilters(random: SeededRandom): Record<string, unknown> {
+  const ids = () => Array.from({ length: 6 }, () => random.integer(1, 30))
   return {
-    ...(choices.random() < 0.3 && { delivery_ids: ids() }),
-    ...(choices.random() < 0.3 && { event_name: choices.pick(EVENT_NAMES) }),
-    ...(choices.random() < 0.3 && { limit: choices.integer(1, 5) }),
+    ...(random.random() < 0.3 && { delivery_ids: ids() }),
+    ...(random.random() < 0.3 && { event_name: random.pick(EVENT_NAMES) }),
+    ...(random.random() < 0.3 && { limit: random.integer(1, 5) }),
   }
 }
 
-/** A lane takes about eight statements, so a death comes anywhere in one of the first lanes. */
-function randomCrashPoints(choices: SeededRandom): (CrashPoint | null)[] {
-  return Array.from({ length: choices.pick([1, 1, 1, 2, 3]) }, () => {
-    if (choices.random() < 0.7) return null
-    const at = choices.pick(['before statement', 'after statement', 'answer'] as const)
-    return { at, count: choices.integer(1, at === 'answer' ? 4 : 20) }
+/** A queue takes about eight statements, so a crash happens anywhere in one of the first queues. */
+function randomCrashPoints(random: SeededRandom): (CrashPoint | null)[] {
+  return Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => {
+    if (random.random() < 0.7) return null
+    const at = random.pick(['before statement', 'after statement', 'answer'] as const)
+    return { at, count: random.integer(1, at === 'answer' ? 4 : 20) }
   })
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../../service/db/database.ts'
 import type { SendOutcome } from '../../../service/platforms/platform.ts'
 import type { TestService } from '../../fixtures/service.ts'
 
-/** What our side says, what the platform says, and what happened in between. */
+/** What our store contains, what the platform received, and what happened in between. */
 export interface DeliveryHistory {
   deliveries: readonly DeliveryRecord[]
   /** By id. */
@@ -25,7 +25,7 @@ export interface DeliveryRecord {
   status: DeliveryStatus
   isTest: boolean
   attemptCount: number
-  /** In the order in which they were answered. */
+  /** In the order of their responses. */
   attemptIds: readonly string[]
   traceId: string | null
   isWaiting: boolean
@@ -37,13 +37,13 @@ interface AttemptRecord {
   isTest: boolean
 }
 
-/** An event that the platform has, once for each time that it came. */
+/** One copy of an event that the platform received. */
 export interface ReceiptRecord {
   datasetId: string
   eventId: string
   eventName: string
   eventTimeSeconds: number
-  /** Digit by digit as it was sent. */
+  /** With exactly the digits that were sent. */
   value: string | null
   currency: string | null
   testEventCode: string | null
@@ -65,7 +65,7 @@ export async function readDeliveryHistory(service: TestService): Promise<Deliver
 async function readDeliveries({ pool }: Database): Promise<DeliveryRecord[]> {
   const { rows } = await pool.query(
     `select delivery.*, destination.config ->> 'dataset_id' as dataset_id, event.event_name,
-       least(event.event_time, event.created_at) as told_time, event.value_amount,
+       least(event.event_time, event.created_at) as reported_time, event.value_amount,
        event.value_currency
      from all_deliveries delivery
      join events event using (tracker_id, event_id)
@@ -80,7 +80,7 @@ async function readDeliveries({ pool }: Database): Promise<DeliveryRecord[]> {
     id: row.id,
     datasetId: row.dataset_id,
     eventName: row.event_name,
-    eventTime: row.told_time,
+    eventTime: row.reported_time,
     valueAmount: row.value_amount,
     valueCurrency: row.value_currency,
     status: row.status,
@@ -125,7 +125,7 @@ interface SimulatorReceipt {
   request_id: string
 }
 
-/** A number would lose the digits that this is about. */
+/** Keeps the digits that a JavaScript number would lose. */
 function preserveDecimals(
   name: string,
   value: unknown,
@@ -134,52 +134,52 @@ function preserveDecimals(
   return name === 'value' && typeof value === 'number' ? context[0]?.source : value
 }
 
-/** One change of a delivery, as the store itself saw it. */
+/** One change of a delivery, as recorded by the store. */
 export interface DeliveryTransition {
   trackerId: string
   eventId: string
   id: number
   /** The `application_name` of the connection that made it. */
   worker: string
-  /** Null when the delivery was made. */
+  /** Null when the delivery was created. */
   from: DeliveryStatus | null
   to: DeliveryStatus
-  /** It was handed to this worker. */
+  /** This worker claimed it. */
   isClaim: boolean
-  /** Claimed although the lease of another claim had not ended. */
+  /** Claimed before the lease of another claim expired. */
   isPremature: boolean
 }
 
 /**
- * Lets the store write down every move of a status and every claim. What is read at the end cannot
- * tell what happened on the way. A delivery that goes from the queue into the history, or back,
- * moves from the status that it had. A lease that a test ends is no move.
+ * Adds triggers that record every status transition and every claim, because the final state cannot
+ * show what happened in between. A delivery that moves between queue and history keeps its previous
+ * status as `from`. A lease that a test ends is not recorded.
  */
 export async function recordDeliveryTransitions({ pool }: Database): Promise<void> {
   await pool.query(
-    `create table delivery_moves (
+    `create table recorded_transitions (
        position bigint generated always as identity primary key,
        tracker_id uuid not null, event_id text not null, id bigint not null,
        worker text not null, status_before text, status_after text not null,
-       is_claim boolean not null, is_too_early boolean not null
+       is_claim boolean not null, is_premature boolean not null
      )`,
   )
-  await pool.query('create index on delivery_moves (tracker_id, event_id, id, position)')
+  await pool.query('create index on recorded_transitions (tracker_id, event_id, id, position)')
   await pool.query(
-    `create function note_delivery_move() returns trigger language plpgsql as $$
+    `create function record_delivery_transition() returns trigger language plpgsql as $$
      begin
        if tg_op = 'INSERT' then
-         insert into delivery_moves (tracker_id, event_id, id, worker, status_before, status_after,
-           is_claim, is_too_early)
+         insert into recorded_transitions (tracker_id, event_id, id, worker, status_before, status_after,
+           is_claim, is_premature)
          values (new.tracker_id, new.event_id, new.id, current_setting('application_name'),
-           (select status_after from delivery_moves move
+           (select status_after from recorded_transitions move
             where move.tracker_id = new.tracker_id and move.event_id = new.event_id
               and move.id = new.id
             order by position desc limit 1),
            new.status, false, false);
        elsif new.status <> old.status or new.attempt_count <> old.attempt_count then
-         insert into delivery_moves (tracker_id, event_id, id, worker, status_before, status_after,
-           is_claim, is_too_early)
+         insert into recorded_transitions (tracker_id, event_id, id, worker, status_before, status_after,
+           is_claim, is_premature)
          values (new.tracker_id, new.event_id, new.id, current_setting('application_name'),
            old.status, new.status, new.attempt_count > old.attempt_count,
            new.attempt_count > old.attempt_count
@@ -190,15 +190,15 @@ export async function recordDeliveryTransitions({ pool }: Database): Promise<voi
   )
   for (const table of ['delivery_queue', 'deliveries']) {
     await pool.query(
-      `create trigger note_delivery_move after insert or update on ${table}
-       for each row execute function note_delivery_move()`,
+      `create trigger record_delivery_transition after insert or update on ${table}
+       for each row execute function record_delivery_transition()`,
     )
   }
 }
 
-/** Everything that was written down, oldest first. */
+/** All recorded transitions, oldest first. */
 async function readDeliveryTransitions({ pool }: Database): Promise<DeliveryTransition[]> {
-  const { rows } = await pool.query('select * from delivery_moves order by position')
+  const { rows } = await pool.query('select * from recorded_transitions order by position')
   return rows.map(row => ({
     trackerId: row.tracker_id,
     eventId: row.event_id,
@@ -207,11 +207,11 @@ async function readDeliveryTransitions({ pool }: Database): Promise<DeliveryTran
     from: row.status_before,
     to: row.status_after,
     isClaim: row.is_claim,
-    isPremature: row.is_too_early,
+    isPremature: row.is_premature,
   }))
 }
 
-/** Ends the leases of these workers and of no others, as if their time were over. */
+/** Expires the leases of these workers only. */
 export async function expireWorkerLeases(
   { pool }: Database,
   workers: readonly string[],
@@ -219,7 +219,7 @@ export async function expireWorkerLeases(
   await pool.query(
     `update delivery_queue set leased_until = statement_timestamp() - interval '1 second'
      where leased_until is not null and (
-       select move.worker from delivery_moves move
+       select move.worker from recorded_transitions move
        where move.tracker_id = delivery_queue.tracker_id
          and move.event_id = delivery_queue.event_id and move.id = delivery_queue.id
        order by move.position desc limit 1

@@ -11,7 +11,7 @@ import type {
   ReceiptRecord,
 } from './history.ts'
 
-/** A request whose answer came back to a worker of the test. */
+/** A response that a worker of the test received. */
 export interface RecordedResponse {
   worker: string
   datasetId: string
@@ -21,52 +21,63 @@ export interface RecordedResponse {
 }
 
 export interface Observations {
-  /** Workers that were killed, or that were away until their leases had ended. */
+  /** Workers that were killed, or frozen until their leases had expired. */
   lostWorkers: ReadonlySet<string>
   responses?: readonly RecordedResponse[]
 }
 
-/** One delivery with all that happened to it. */
+/** One delivery with everything that happened to it. */
 interface DeliveryTimeline {
   delivery: DeliveryRecord
   transitions: DeliveryTransition[]
   receipts: ReceiptRecord[]
-  /** Claims of lost workers that another worker took up. Each may have ended in one receipt. */
+  /** Claims of lost workers that another worker took over. Each may have caused one receipt. */
   leaseTakeovers: number
 }
 
-/** The destination was refused, so the attempt of the event does not count. */
+/** The platform rejected the destination, so the event's attempt does not count. */
 const UNCOUNTED_OUTCOMES: SendOutcome[] = ['auth', 'config']
 
 /**
- * What a story that has come to its end breaks of the promises about deliveries, one sentence
- * each; empty when they are kept. Whatever failed on the way, a repeat is only allowed where
- * nobody could know: a request without a usable answer, or one whose worker was lost before the
- * answer was written down.
+ * Returns one sentence for each invariant of delivery that a finished run violates. After any fault,
+ * an event may be sent again only if its result was unknown: the request had no usable response, or
+ * its worker was lost before storing the response.
  */
-export function findInvariantViolations(story: DeliveryHistory, witnesses: Observations): string[] {
-  const faults: string[] = []
-  for (const thread of buildTimelines(story)) {
-    const { delivery } = thread
-    const add = (fault: string) => faults.push(`${delivery.eventId} (${delivery.status}): ${fault}`)
-    checkTransitions(thread, witnesses, add)
-    checkFinalState(thread, story, add)
-    checkRepeats(thread, story, add)
-    for (const receipt of thread.receipts) checkReceipt(delivery, receipt, add)
+export function findInvariantViolations(
+  history: DeliveryHistory,
+  observations: Observations,
+): string[] {
+  const violations: string[] = []
+  for (const timeline of buildTimelines(history)) {
+    const { delivery } = timeline
+    const add = (fault: string) =>
+      violations.push(`${delivery.eventId} (${delivery.status}): ${fault}`)
+    checkTransitions(timeline, observations, add)
+    checkFinalState(timeline, history, add)
+    checkRepeats(timeline, history, add)
+    for (const receipt of timeline.receipts) checkReceipt(delivery, receipt, add)
   }
-  return [...faults, ...findUnknownReceipts(story), ...findLostResponses(story, witnesses)]
+  return [
+    ...violations,
+    ...findUnknownReceipts(history),
+    ...findLostResponses(history, observations),
+  ]
 }
 
 function buildTimelines({
   deliveries,
-  transitions: moves,
+  transitions,
   receipts,
 }: DeliveryHistory): DeliveryTimeline[] {
-  const movesOf = Map.groupBy(moves, move => `${move.trackerId} ${move.eventId} ${move.id}`)
+  const transitionsOf = Map.groupBy(
+    transitions,
+    move => `${move.trackerId} ${move.eventId} ${move.id}`,
+  )
   const receiptsOf = Map.groupBy(receipts, toPlatformKey)
   return deliveries.map(delivery => ({
     delivery,
-    transitions: movesOf.get(`${delivery.trackerId} ${delivery.eventId} ${delivery.id}`) ?? [],
+    transitions:
+      transitionsOf.get(`${delivery.trackerId} ${delivery.eventId} ${delivery.id}`) ?? [],
     receipts: receiptsOf.get(toPlatformKey(delivery)) ?? [],
     leaseTakeovers: 0,
   }))
@@ -74,30 +85,31 @@ function buildTimelines({
 
 type AddViolation = (fault: string) => void
 
-/** The table of moves, and that a claimed delivery belongs to one worker alone. */
+/** Transitions follow the table, and a claimed delivery belongs to one worker. */
 function checkTransitions(
-  thread: DeliveryTimeline,
+  timeline: DeliveryTimeline,
   { lostWorkers }: Observations,
   add: AddViolation,
 ): void {
-  let holder: string | null = null
-  for (const { from, to, worker, isClaim, isPremature: isTooEarly } of thread.transitions) {
+  let owner: string | null = null
+  for (const { from, to, worker, isClaim, isPremature } of timeline.transitions) {
     const allowed = from === null ? INITIAL_STATUSES : nextStatuses(from)
     if (!allowed.includes(to)) add(`moved from ${from} to ${to}`)
-    if (isTooEarly) add(`${worker} claimed it while the lease of ${holder} was running`)
-    if (isClaim && holder !== null) {
-      thread.leaseTakeovers += 1
-      if (!lostWorkers.has(holder)) add(`${worker} took it from ${holder}, which was not lost`)
+    if (isPremature) add(`${worker} claimed it while the lease of ${owner} was running`)
+    if (isClaim && owner !== null) {
+      timeline.leaseTakeovers += 1
+      if (!lostWorkers.has(owner)) add(`${worker} took it from ${owner}, which was not lost`)
     }
-    if (!isClaim && from === 'sent' && worker !== holder) {
-      add(`${worker} settled what ${holder} held`)
+    if (!isClaim && from === 'sent' && worker !== owner) {
+      add(`${worker} settled a delivery claimed by ${owner}`)
     }
-    if (!isClaim && from !== 'sent' && holder !== null) add(`${worker} moved it under ${holder}`)
-    holder = isClaim ? worker : null
+    if (!isClaim && from !== 'sent' && owner !== null)
+      add(`${worker} changed it while ${owner} had claimed it`)
+    owner = isClaim ? worker : null
   }
 }
 
-/** Nothing is stuck, and what was accepted is what the platform had last. */
+/** No delivery is pending, and an accepted one matches the platform's last receipt. */
 function checkFinalState(
   { delivery, receipts }: DeliveryTimeline,
   { attempts }: DeliveryHistory,
@@ -105,13 +117,16 @@ function checkFinalState(
 ) {
   const { status, isWaiting, attemptIds, attemptCount } = delivery
   const isFinal = nextStatuses(status).length === 0 || FAILED_STATUSES.includes(status)
-  if (!isFinal || isWaiting) add('is stuck')
+  if (!isFinal || isWaiting) add('is not finished')
   const named = attemptIds.map(id => attempts.get(id))
-  const burnt = named.filter(attempt => attempt && !UNCOUNTED_OUTCOMES.includes(attempt.outcome))
-  if (named.includes(undefined)) add('names an attempt that is not kept')
-  if (attemptCount < burnt.length) add(`counts ${attemptCount} of ${burnt.length} attempts`)
+  const countedAttempts = named.filter(
+    attempt => attempt && !UNCOUNTED_OUTCOMES.includes(attempt.outcome),
+  )
+  if (named.includes(undefined)) add('refers to a missing attempt')
+  if (attemptCount < countedAttempts.length)
+    add(`counts ${attemptCount} of ${countedAttempts.length} attempts`)
   const others = named.filter(attempt => attempt && attempt.isTest !== delivery.isTest)
-  if (others.length > 0) add('is named by an attempt of another kind')
+  if (others.length > 0) add('mixes live and test attempts')
 
   if (status !== 'accepted') return
   const last = named.at(-1)
@@ -119,28 +134,28 @@ function checkFinalState(
   const receivedLast = receipts.at(-1)?.requestId
   if (receivedLast === undefined) add('was never received')
   else if (receivedLast !== last?.traceId) add('was received again after it was accepted')
-  if (delivery.traceId !== last?.traceId) add('names another trace than its last attempt')
+  if (delivery.traceId !== last?.traceId) add('has a trace ID other than its last attempt')
 }
 
-/** Every receipt but an accepted one needs a reason why nobody could know of it. */
+/** Every receipt other than the accepted one needs a result that was unknown. */
 function checkRepeats(
-  thread: DeliveryTimeline,
+  timeline: DeliveryTimeline,
   { attempts }: DeliveryHistory,
   add: AddViolation,
 ): void {
-  const { delivery, receipts, leaseTakeovers: takenUp } = thread
+  const { delivery, receipts, leaseTakeovers: takeovers } = timeline
   const unknown = delivery.attemptIds.filter(id => attempts.get(id)?.outcome === 'unknown').length
   const accepted = delivery.status === 'accepted' ? 1 : 0
-  if (receipts.length <= unknown + takenUp + accepted) return
-  add(`received ${receipts.length} times: ${unknown} unknown, ${takenUp} taken up`)
+  if (receipts.length <= unknown + takeovers + accepted) return
+  add(`received ${receipts.length} times: ${unknown} unknown, ${takeovers} taken over`)
 }
 
-/** The same event each time, under the same id and time: that is how the platform knows it. */
+/** Every copy has the same ID and time, by which the platform deduplicates. */
 function checkReceipt(delivery: DeliveryRecord, receipt: ReceiptRecord, add: AddViolation): void {
   const seconds = Math.floor(delivery.eventTime.getTime() / 1_000)
   if (receipt.eventName !== delivery.eventName) add(`was received as ${receipt.eventName}`)
   if (receipt.eventTimeSeconds !== seconds) add('was received with another time')
-  if ((receipt.testEventCode !== null) !== delivery.isTest) add('left in a request of another kind')
+  if ((receipt.testEventCode !== null) !== delivery.isTest) add('mixes live and test requests')
   if (normalizeAmount(receipt.value) !== normalizeAmount(delivery.valueAmount)) {
     add(`is worth ${delivery.valueAmount} and was received with ${receipt.value}`)
   }
@@ -149,39 +164,38 @@ function checkReceipt(delivery: DeliveryRecord, receipt: ReceiptRecord, add: Add
 
 function findUnknownReceipts({ deliveries, receipts }: DeliveryHistory): string[] {
   const known = new Set(deliveries.map(toPlatformKey))
-  const strangers = receipts.filter(receipt => !known.has(toPlatformKey(receipt)))
-  return strangers.map(({ eventId }) => `${eventId}: received, and not in the ledger`)
+  const unknownReceipts = receipts.filter(receipt => !known.has(toPlatformKey(receipt)))
+  return unknownReceipts.map(({ eventId }) => `${eventId}: received, and not in the ledger`)
 }
 
 /**
- * An answer that a living worker heard is written down: all that it accepted is accepted, and by
- * it. Of a lost worker one answer at most may be missing.
+ * Every response that a live worker received is stored. A lost worker may miss at most one.
  */
 function findLostResponses(
-  story: DeliveryHistory,
-  { responses: heard = [], lostWorkers }: Observations,
+  history: DeliveryHistory,
+  { responses = [], lostWorkers }: Observations,
 ): string[] {
-  const deliveries = Map.groupBy(story.deliveries, toPlatformKey)
+  const deliveries = Map.groupBy(history.deliveries, toPlatformKey)
   const isWritten = ({ datasetId, eventIds, traceId }: RecordedResponse) =>
     eventIds.every(eventId => {
       const [delivery] = deliveries.get(toPlatformKey({ datasetId, eventId })) ?? []
       return delivery?.status === 'accepted' && delivery.traceId === traceId
     })
-  const accepted = heard.filter(({ outcome }) => outcome === 'accepted')
+  const accepted = responses.filter(({ outcome }) => outcome === 'accepted')
   const missing = Map.groupBy(
     accepted.filter(answer => !isWritten(answer)),
     ({ worker }) => worker,
   )
   return [...missing]
     .filter(([worker, answers]) => answers.length > (lostWorkers.has(worker) ? 1 : 0))
-    .map(([worker, { length }]) => `${worker}: ${length} accepted answers were not written down`)
+    .map(([worker, { length }]) => `${worker}: ${length} accepted responses were not stored`)
 }
 
 function toPlatformKey({ datasetId, eventId }: { datasetId: string; eventId: string }): string {
   return `${datasetId} ${eventId}`
 }
 
-/** 19.90 and 19.9 are the same money; no digit gets lost on the way to this. */
+/** 19.90 and 19.9 are the same amount; only trailing zeros are dropped. */
 function normalizeAmount(amount: string | null): string | null {
   return amount?.includes('.') ? amount.replace(/\.?0+$/, '') : amount
 }

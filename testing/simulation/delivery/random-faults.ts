@@ -1,33 +1,33 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
 import type { SeededRandom } from '../../fixtures/seeded-random.ts'
 
-/** What there is to aim at. */
+/** What a fault rule can match. */
 export interface FaultTargets {
   datasetIds: readonly string[]
   eventIds: readonly string[]
   eventNames: readonly string[]
 }
 
-/** A few rules that make the platform fail in all the ways that a sender has to live with. */
-export function randomFaults(choices: SeededRandom, targets: FaultTargets): FaultRule[] {
-  return Array.from({ length: choices.integer(1, 4) }, () => {
-    const isRare = choices.random() < 0.5
-    const match = randomMatch(choices, targets)
+/** A few rules that make the platform fail in the ways a sender must handle. */
+export function randomFaults(random: SeededRandom, targets: FaultTargets): FaultRule[] {
+  return Array.from({ length: random.integer(1, 4) }, () => {
+    const isRare = random.random() < 0.5
+    const match = randomMatch(random, targets)
     return {
       ...(match && { match }),
       ...(isRare && {
-        probability: choices.pick([0.2, 0.5, 0.8]),
-        seed: choices.integer(1, 1_000),
+        probability: random.pick([0.2, 0.5, 0.8]),
+        seed: random.integer(1, 1_000),
       }),
-      ...(!isRare && { times: choices.integer(1, 4) }),
-      ...randomFailure(choices, match?.event_id !== undefined),
+      ...(!isRare && { times: random.integer(1, 4) }),
+      ...randomFailure(random, match?.event_id !== undefined),
     }
   })
 }
 
 type Failure = Partial<FaultRule>
 
-/** For the content of the events, of which one may be enough. */
+/** Rejects a request for its content; one matching event is enough. */
 export const CONTENT_REJECTED: Failure = { respond: { status: 400, code: 100, subcode: 2_804_048 } }
 const BROKEN_RESPONSES: readonly Failure[] = [
   { abort: 'before_response' },
@@ -55,48 +55,55 @@ const DESTINATION_ERRORS: readonly Failure[] = [
   { respond: { status: 400, code: 190, subcode: 463 } },
   { respond: { status: 400, code: 10 } },
 ]
-/** Longer than a worker of the tests waits; once is enough, because it does wait. */
+/** Longer than the timeout of the tests' workers. Once, because the worker does wait. */
 const TOO_SLOW: Failure = { delay_ms: 400, times: 1 }
 const HARMLESS_CHANGES: readonly Failure[] = [
   { delay_ms: 5 },
   { headers: { 'x-app-usage': '{"call_count":95}' } },
 ]
 
-function randomFailure(choices: SeededRandom, isAimedAtOne: boolean): Failure {
-  // One event that is refused for its content is what makes a batch fall into halves.
-  if (isAimedAtOne && choices.random() < 0.7) return CONTENT_REJECTED
-  const kind = choices.weighted({ cut: 6, said: 6, destination: 2, refused: 2, slow: 1, well: 1 })
+function randomFailure(random: SeededRandom, isAimedAtOne: boolean): Failure {
+  // A single rejected event makes the service split its batch.
+  if (isAimedAtOne && random.random() < 0.7) return CONTENT_REJECTED
+  const kind = random.weighted({
+    broken: 6,
+    error: 6,
+    destination: 2,
+    content: 2,
+    slow: 1,
+    harmless: 1,
+  })
   switch (kind) {
-    case 'cut':
-      return choices.pick(BROKEN_RESPONSES)
+    case 'broken':
+      return random.pick(BROKEN_RESPONSES)
     case 'slow':
       return TOO_SLOW
-    case 'said':
-      return choices.pick(ERROR_RESPONSES)
-    case 'refused':
+    case 'error':
+      return random.pick(ERROR_RESPONSES)
+    case 'content':
       return CONTENT_REJECTED
     case 'destination':
-      return choices.pick(DESTINATION_ERRORS)
-    case 'well':
-      return choices.pick(HARMLESS_CHANGES)
+      return random.pick(DESTINATION_ERRORS)
+    case 'harmless':
+      return random.pick(HARMLESS_CHANGES)
   }
 }
 
 function randomMatch(
-  choices: SeededRandom,
+  random: SeededRandom,
   { datasetIds, eventIds, eventNames }: FaultTargets,
 ): FaultRule['match'] {
-  const aim = choices.weighted({ all: 4, dataset: 4, event: 4, name: 1, test: 1 })
+  const aim = random.weighted({ all: 4, dataset: 4, event: 4, name: 1, test: 1 })
   switch (aim) {
     case 'all':
       return undefined
     case 'dataset':
-      return { dataset: choices.pick(datasetIds) }
+      return { dataset: random.pick(datasetIds) }
     case 'event':
-      return eventIds.length === 0 ? undefined : { event_id: choices.pick(eventIds) }
+      return eventIds.length === 0 ? undefined : { event_id: random.pick(eventIds) }
     case 'name':
-      return { event_name: choices.pick(eventNames) }
+      return { event_name: random.pick(eventNames) }
     case 'test':
-      return { test: choices.random() < 0.5 }
+      return { test: random.random() < 0.5 }
   }
 }

@@ -19,52 +19,52 @@ import {
 } from './fault-schedule.ts'
 import type { Observations, RecordedResponse } from './invariants.ts'
 
-/** What a rehearsal saw, for the promises and beyond them. */
+/** What a simulation observed. */
 interface SimulationResult extends Observations {
-  /** Requests with an event of somebody who had withdrawn before the step began. */
+  /** Requests with an event of a visitor who had withdrawn before the step began. */
   sentAfterWithdrawal: readonly string[]
 }
 
-/** So short that a platform which is too slow holds nobody up for long. */
+/** Short, so that slow responses do not delay the test. */
 const RESPONSE_TIMEOUT_MILLISECONDS = 200
 
 /**
- * Plays a schedule with workers of this process, then heals everything and delivers until nothing
- * waits. Throws when an operation gives an answer that it should not, or when there is no end.
+ * Runs a schedule with workers of this process, then clears all faults and delivers until nothing is
+ * pending. Throws on an unexpected response or when deliveries never finish.
  */
 export async function simulateDelivery(
   service: TestService,
   { steps }: FaultSchedule,
   seed: number,
 ): Promise<SimulationResult> {
-  const heard: (RecordedResponse & { at: number })[] = []
-  const actors = await createTrackers(service)
+  const responses: (RecordedResponse & { at: number })[] = []
+  const trackers = await createTrackers(service)
   let at = 0
-  const onHeard = (answer: RecordedResponse) => void heard.push({ ...answer, at })
+  const onResponse = (answer: RecordedResponse) => void responses.push({ ...answer, at })
   service.delivery.platforms = service.delivery.platforms.map(platform =>
-    recordPlatformResponses(platform, 'the service', onHeard),
+    recordPlatformResponses(platform, 'the service', onResponse),
   )
-  const crew = new CrashableWorkerPool(service, {
+  const workers = new CrashableWorkerPool(service, {
     seed,
-    trackerIds: actors.map(({ trackerId }) => trackerId),
-    context: { platforms: hastyPlatforms(service) },
-    onResponse: onHeard,
+    trackerIds: trackers.map(({ trackerId }) => trackerId),
+    context: { platforms: impatientPlatforms(service) },
+    onResponse,
   })
-  const stage = { service, actors, crew }
+  const simulation = { service, trackers, workers }
   try {
     for (const step of steps) {
-      await runStep(stage, step)
+      await runStep(simulation, step)
       at += 1
     }
-    await drainDeliveries(service, () => crew.work([null]))
+    await drainDeliveries(service, () => workers.work([null]))
   } finally {
-    await crew.close()
+    await workers.close()
   }
-  const sentAfterWithdrawal = findWithdrawalViolations(steps, actors, heard)
-  return { lostWorkers: crew.lostWorkers, responses: heard, sentAfterWithdrawal }
+  const sentAfterWithdrawal = findWithdrawalViolations(steps, trackers, responses)
+  return { lostWorkers: workers.lostWorkers, responses, sentAfterWithdrawal }
 }
 
-/** A tracker with what its platform knows it by. */
+/** A tracker with its dataset and access token. */
 interface SimulatedTracker extends ProvisionedTracker {
   datasetId: string
   accessToken: string
@@ -72,51 +72,54 @@ interface SimulatedTracker extends ProvisionedTracker {
 
 interface SimulationContext {
   service: TestService
-  actors: readonly SimulatedTracker[]
-  crew: CrashableWorkerPool
+  trackers: readonly SimulatedTracker[]
+  workers: CrashableWorkerPool
 }
 
 async function createTrackers(service: TestService): Promise<SimulatedTracker[]> {
-  const actors: SimulatedTracker[] = []
+  const trackers: SimulatedTracker[] = []
   for (let number = 0; number < TRACKER_COUNT; number += 1) {
     const tracker = number === 0 ? service.tracker : await service.newTracker()
-    actors.push({ ...tracker, ...(await findPlatformTarget(service, tracker)) })
+    trackers.push({ ...tracker, ...(await findPlatformTarget(service, tracker)) })
   }
-  return actors
+  return trackers
 }
 
-function hastyPlatforms({ simulatorUrl: baseUrl }: TestService) {
+function impatientPlatforms({ simulatorUrl: baseUrl }: TestService) {
   const timeoutMilliseconds = RESPONSE_TIMEOUT_MILLISECONDS
   return createPlatforms({ baseUrl, version: 'v26.0', timeoutMilliseconds, now: () => new Date() })
 }
 
-async function runStep({ service, actors, crew }: SimulationContext, step: Step): Promise<void> {
+async function runStep(
+  { service, trackers, workers }: SimulationContext,
+  step: Step,
+): Promise<void> {
   const { simulatorUrl, clock, database } = service
-  const actorOf = ({ tracker }: { tracker: number }) => actors[tracker] as SimulatedTracker
+  const trackerOf = ({ tracker }: { tracker: number }) => trackers[tracker] as SimulatedTracker
   switch (step.step) {
     case 'submit':
-      for (const event of step.events) await submit(service, actorOf(event), event)
+      for (const event of step.events) await submit(service, trackerOf(event), event)
       return
     case 'withdraw':
-      return withdraw(service, actorOf(step), step.visitor)
+      return withdraw(service, trackerOf(step), step.visitor)
     case 'switch test mode':
-      return switchTestMode(service, actorOf(step), step.enabled)
+      return switchTestMode(service, trackerOf(step), step.enabled)
     case 'test purchase':
-      return sendTestPurchase(service, actorOf(step))
+      return sendTestPurchase(service, trackerOf(step))
     case 'replay':
-      return replay(service, actorOf(step), step.body)
-    case 'fail':
-      return scriptFaults(simulatorUrl, step.rules.map(targetDatasets(actors)))
+      return replay(service, trackerOf(step), step.body)
+    case 'inject faults':
+      return scriptFaults(simulatorUrl, step.rules.map(targetDatasets(trackers)))
     case 'revoke token':
-      return revokeToken(simulatorUrl, actorOf(step).accessToken)
+      return revokeToken(simulatorUrl, trackerOf(step).accessToken)
     case 'restore tokens':
       return restoreTokens(simulatorUrl)
     case 'move clock':
       return step.seconds < 0 ? clock.rewind(-step.seconds) : clock.advance(step.seconds)
     case 'work':
-      return crew.work(step.crashPoints)
-    case 'freeze a worker':
-      return crew.freezeOne()
+      return workers.work(step.crashPoints)
+    case 'freeze worker':
+      return workers.freezeOne()
     case 'end leases':
       return expireLeases(database)
   }
@@ -124,13 +127,13 @@ async function runStep({ service, actors, crew }: SimulationContext, step: Step)
 
 /** The event as its tracker sends it at this moment. */
 function buildSubmission(event: PlannedEvent, now: Date): Record<string, unknown> {
-  const { eventId, eventName, visitor, value, ageSeconds, isIncomplete: isUnfit } = event
+  const { eventId, eventName, visitor, value, ageSeconds, isIncomplete } = event
   return samplePurchase({
     event_id: eventId,
     event_name: eventName,
     event_time: Math.floor(now.getTime() / 1_000) - ageSeconds,
-    visitor_id: isUnfit ? undefined : `visitor-${visitor}`,
-    user_data: isUnfit ? { country: 'de' } : { em: `visitor-${visitor}@shop.example` },
+    visitor_id: isIncomplete ? undefined : `visitor-${visitor}`,
+    user_data: isIncomplete ? { country: 'de' } : { em: `visitor-${visitor}@shop.example` },
     value_data: value === null ? undefined : { value, currency: 'EUR' },
   })
 }
@@ -159,16 +162,16 @@ async function withdraw(
   requireStatus(await service.request('POST', '/api/v1/events', { secret, body }), 202)
 }
 
-async function switchTestMode(service: TestService, actor: SimulatedTracker, enabled: boolean) {
-  const path = `/api/v1/destinations/${actor.destinationId}/test-mode`
-  const options = { secret: actor.trackerSecret, body: { enabled } }
+async function switchTestMode(service: TestService, tracker: SimulatedTracker, enabled: boolean) {
+  const path = `/api/v1/destinations/${tracker.destinationId}/test-mode`
+  const options = { secret: tracker.trackerSecret, body: { enabled } }
   requireStatus(await service.request('PATCH', path, options), 200)
 }
 
-/** Refused while test mode is off, and told when the platform did not take it. */
-async function sendTestPurchase(service: TestService, actor: SimulatedTracker) {
-  const path = `/api/v1/destinations/${actor.destinationId}/test-purchase`
-  const options = { secret: actor.trackerSecret }
+/** 422 while test mode is off, 502 when the platform did not accept it. */
+async function sendTestPurchase(service: TestService, tracker: SimulatedTracker) {
+  const path = `/api/v1/destinations/${tracker.destinationId}/test-purchase`
+  const options = { secret: tracker.trackerSecret }
   requireStatus(await service.request('POST', path, options), 200, 422, 502)
 }
 
@@ -184,31 +187,31 @@ function requireStatus({ status, text }: Reply, ...expected: number[]): void {
   if (!expected.includes(status)) throw new Error(`answered ${status}: ${text}`)
 }
 
-function targetDatasets(actors: readonly SimulatedTracker[]) {
+function targetDatasets(trackers: readonly SimulatedTracker[]) {
   return ({ match, ...rule }: FaultRule): FaultRule => {
     if (match?.dataset === undefined) return match ? { match, ...rule } : rule
-    const { datasetId } = actors[Number(match.dataset)] as SimulatedTracker
+    const { datasetId } = trackers[Number(match.dataset)] as SimulatedTracker
     return { match: { ...match, dataset: datasetId }, ...rule }
   }
 }
 
-/** A withdrawal is a step of its own, so every request of a later step knew of it. */
+/** A withdrawal is its own step, so every request of a later step must respect it. */
 function findWithdrawalViolations(
   steps: readonly Step[],
-  actors: readonly SimulatedTracker[],
-  heard: readonly (RecordedResponse & { at: number })[],
+  trackers: readonly SimulatedTracker[],
+  responses: readonly (RecordedResponse & { at: number })[],
 ): string[] {
   const events = steps.flatMap(step => (step.step === 'submit' ? step.events : []))
   return steps.flatMap((step, withdrawnAt) => {
     if (step.step !== 'withdraw') return []
     const { tracker, visitor } = step
-    const ofVisitor = events.filter(event => event.tracker === tracker && event.visitor === visitor)
-    const theirs = new Set(
-      ofVisitor.flatMap(({ eventId, isIncomplete: isUnfit }) => (isUnfit ? [] : eventId)),
+    const submitted = events.filter(event => event.tracker === tracker && event.visitor === visitor)
+    const ofVisitor = new Set(
+      submitted.flatMap(({ eventId, isIncomplete }) => (isIncomplete ? [] : eventId)),
     )
-    return heard
-      .filter(({ at, datasetId }) => at > withdrawnAt && datasetId === actors[tracker]?.datasetId)
-      .flatMap(({ eventIds }) => eventIds.filter(eventId => theirs.has(eventId)))
+    return responses
+      .filter(({ at, datasetId }) => at > withdrawnAt && datasetId === trackers[tracker]?.datasetId)
+      .flatMap(({ eventIds }) => eventIds.filter(eventId => ofVisitor.has(eventId)))
       .map(eventId => `${eventId}: sent after its visitor had withdrawn`)
   })
 }
@@ -216,8 +219,8 @@ function findWithdrawalViolations(
 const ROUNDS_MAX = 500
 
 /**
- * Heals the platform, ends the leases of the dead, and delivers until nothing waits, moving the
- * clock on to what is due next. Throws when that has no end.
+ * Clears all faults, expires the leases of lost workers and delivers until nothing is pending,
+ * advancing the clock to the next due delivery. Throws after too many rounds.
  */
 export async function drainDeliveries(
   service: TestService,
@@ -231,13 +234,13 @@ export async function drainDeliveries(
     const dueAt = await findNextDueTime(service)
     if (dueAt === null) return
     const seconds = (dueAt.getTime() - service.clock.now().getTime()) / 1_000
-    // What is due now and was not delivered will not be by waiting for no time at all.
+    // What is due now and was not delivered needs the clock to move.
     service.clock.advance(Math.max(seconds, 1))
   }
   throw new Error(`deliveries still wait after ${ROUNDS_MAX} rounds`)
 }
 
-/** A paused lane is due at its next probe. Never before the whole millisecond is over. */
+/** A paused queue is due at its next probe. Rounded up to the whole millisecond. */
 async function findNextDueTime({ database: { pool } }: TestService): Promise<Date | null> {
   const { rows } = await pool.query(
     `select min(greatest(delivery.next_attempt_at, destination.next_probe_at))

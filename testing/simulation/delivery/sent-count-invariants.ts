@@ -2,33 +2,32 @@ import type { TestService } from '../../fixtures/service.ts'
 import type { DeliveryHistory } from './history.ts'
 
 /**
- * Where the kept counts of what was sent differ from what truly happened, one line each; empty when
- * they are right. The truth is in the deliveries, in the moves that the store wrote down, and in
- * what the platform received. The story has to have come to its end.
+ * Differences between the stored counts of sent events and the counts computed from deliveries,
+ * recorded transitions and the platform's receipts, one line each. The run must have finished.
  */
 export async function findSentCountErrors(
   service: TestService,
-  story: DeliveryHistory,
+  history: DeliveryHistory,
 ): Promise<string[]> {
   const accepted = differences(
     await readStoredAccepted(service),
     await countExpectedAccepted(service),
   )
-  const unknown = differences(await readStoredUnknown(service), countExpectedUnknown(story))
+  const unknown = differences(await readStoredUnknown(service), countExpectedUnknown(history))
   const keys = differences(
     await readStoredMatchKeys(service),
-    await countExpectedMatchKeys(service, story),
+    await countExpectedMatchKeys(service, history),
   )
   return [...accepted, ...unknown, ...keys]
 }
 
 type Counts = Map<string, number>
 
-function differences(kept: Counts, truth: Counts): string[] {
-  const names = new Set([...kept.keys(), ...truth.keys()])
+function differences(actual: Counts, expected: Counts): string[] {
+  const names = new Set([...actual.keys(), ...expected.keys()])
   return [...names]
-    .filter(name => (kept.get(name) ?? 0) !== (truth.get(name) ?? 0))
-    .map(name => `${name}: counted ${kept.get(name) ?? 0}, truly ${truth.get(name) ?? 0}`)
+    .filter(name => (actual.get(name) ?? 0) !== (expected.get(name) ?? 0))
+    .map(name => `${name}: counted ${actual.get(name) ?? 0}, truly ${expected.get(name) ?? 0}`)
 }
 
 async function queryCounts({ database }: TestService, text: string): Promise<Counts> {
@@ -66,30 +65,29 @@ function readStoredUnknown(service: TestService): Promise<Counts> {
 }
 
 /**
- * Attempts of a delivery without an answer, and workers that died with it. Of several that died in
- * a row one is counted: only the worker that takes a delivery up and settles it writes it down.
+ * Attempts without a response, and workers that crashed with the delivery. Several crashes in a row
+ * count once, because only the worker that takes a delivery over and settles it stores the count.
  */
-function countExpectedUnknown({
-  deliveries,
-  attempts,
-  transitions: moves,
-}: DeliveryHistory): Counts {
+function countExpectedUnknown({ deliveries, attempts, transitions }: DeliveryHistory): Counts {
   const counts: Counts = new Map()
-  const movesOf = Map.groupBy(moves, move => `${move.trackerId} ${move.eventId} ${move.id}`)
+  const transitionsOf = Map.groupBy(
+    transitions,
+    move => `${move.trackerId} ${move.eventId} ${move.id}`,
+  )
   for (const { trackerId, eventId, id, eventTime, eventName, attemptIds } of deliveries) {
     const unanswered = attemptIds.filter(id => attempts.get(id)?.outcome === 'unknown').length
-    let takenUp = 0
-    let isTakenUp = false
-    for (const { from, isClaim } of movesOf.get(`${trackerId} ${eventId} ${id}`) ?? []) {
-      if (isClaim) isTakenUp = from === 'sent'
-      else if (isTakenUp && from === 'sent') {
-        takenUp += 1
-        isTakenUp = false
+    let takeovers = 0
+    let isTakeover = false
+    for (const { from, isClaim } of transitionsOf.get(`${trackerId} ${eventId} ${id}`) ?? []) {
+      if (isClaim) isTakeover = from === 'sent'
+      else if (isTakeover && from === 'sent') {
+        takeovers += 1
+        isTakeover = false
       }
     }
-    if (unanswered + takenUp === 0) continue
+    if (unanswered + takeovers === 0) continue
     const name = `unknown ${trackerId} ${eventTime.toISOString().slice(0, 10)} ${eventName}`
-    counts.set(name, (counts.get(name) ?? 0) + unanswered + takenUp)
+    counts.set(name, (counts.get(name) ?? 0) + unanswered + takeovers)
   }
   return counts
 }
@@ -105,12 +103,12 @@ function readStoredMatchKeys(service: TestService): Promise<Counts> {
 /** The identifiers in the request that brought the acceptance. */
 async function countExpectedMatchKeys(
   service: TestService,
-  story: DeliveryHistory,
+  history: DeliveryHistory,
 ): Promise<Counts> {
   const { events } = await service.received('limit=10000')
   const bodies = new Map(events.map(event => [`${event.request_id} ${event.event_id}`, event]))
   const counts: Counts = new Map()
-  for (const { trackerId, eventId, eventName, traceId, status, isTest } of story.deliveries) {
+  for (const { trackerId, eventId, eventName, traceId, status, isTest } of history.deliveries) {
     if (status !== 'accepted' || isTest) continue
     const userData = bodies.get(`${traceId} ${eventId}`)?.user_data
     for (const key of Object.keys(userData ?? {})) {

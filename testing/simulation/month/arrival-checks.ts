@@ -5,21 +5,21 @@ import { readSimulatorSummary } from '../../fixtures/simulator.ts'
 import { findArrivals } from './expected-day.ts'
 import type { MonthHistory, SubmittedEvent } from './history.ts'
 
-/** What is wrong with how the events reached the platform, a line each. */
-export function findArrivalErrors(story: MonthHistory): string[] {
-  const known = new Set(story.events.map(({ datasetId, eventId }) => `${datasetId} ${eventId}`))
-  const strangers = story.arrivals.filter(
+/** Errors in how events reached the platform, one line each. */
+export function findArrivalErrors(history: MonthHistory): string[] {
+  const known = new Set(history.events.map(({ datasetId, eventId }) => `${datasetId} ${eventId}`))
+  const unknownArrivals = history.arrivals.filter(
     ({ datasetId, eventId }) => !known.has(`${datasetId} ${eventId}`),
   )
   return [
-    ...strangers.map(({ eventId }) => `${eventId}: arrived where nobody submitted it`),
-    ...story.events.flatMap(event => checkArrival(story, event)),
+    ...unknownArrivals.map(({ eventId }) => `${eventId}: arrived without having been submitted`),
+    ...history.events.flatMap(event => checkArrival(history, event)),
   ]
 }
 
-function checkArrival(story: MonthHistory, event: SubmittedEvent): string[] {
+function checkArrival(history: MonthHistory, event: SubmittedEvent): string[] {
   const { eventId, eventName, happensAt, endsAt, isWithheld } = event
-  const arrivals = findArrivals(story, event)
+  const arrivals = findArrivals(history, event)
   const accepted = arrivals.filter(({ isAnswered }) => isAnswered)
   const faults: string[] = []
   if (accepted.length > 1) faults.push(`was accepted ${accepted.length} times`)
@@ -36,16 +36,16 @@ function checkArrival(story: MonthHistory, event: SubmittedEvent): string[] {
   return faults.map(fault => `${eventId}: ${fault}`)
 }
 
-/** The dollars of all live orders that arrived, by both sides: the sample's and the platform's. */
+/** Compares the revenue of all live orders that arrived: the sample's sum and the platform's. */
 export async function findRevenueErrors(
   { simulatorUrl }: TestService,
-  story: MonthHistory,
+  history: MonthHistory,
 ): Promise<string[]> {
   const faults: string[] = []
-  for (const { datasetId } of story.shops) {
-    const arrived = story.events.filter(
+  for (const { datasetId } of history.shops) {
+    const arrived = history.events.filter(
       event =>
-        event.datasetId === datasetId && findArrivals(story, event).some(({ isTest }) => !isTest),
+        event.datasetId === datasetId && findArrivals(history, event).some(({ isTest }) => !isTest),
     )
     const sold = sumCents(arrived.flatMap(({ dollars }) => dollars ?? []))
     const { value_by_currency: values } = await readSimulatorSummary(simulatorUrl, datasetId)
@@ -55,7 +55,7 @@ export async function findRevenueErrors(
   return faults
 }
 
-/** What a month has to have so that its reports prove anything; what is missing, a line each. */
+/** Scenarios without which a month proves nothing, one line for each that is missing. */
 export function findMissingScenarios({ plan, editions, events, shops }: MonthHistory): string[] {
   const statuses = new Set(editions.map(({ report }) => report.status))
   const buckets = BUCKET_NAMES.filter(name =>

@@ -1,55 +1,56 @@
 import type { FaultRule } from '@signalbox/graph-simulator/fault-rules.ts'
+import { formatUtcDay } from '../../../service/util/calendar-day.ts'
 import type { SeededRandom } from '../../fixtures/seeded-random.ts'
 
-/** The days that are looked at, and the days until the last alert has come to its end. */
+/** Days that are checked, and days until the last alert is resolved. */
 export const MONTH_DAYS = 30
 export const SIMULATED_DAYS = 38
 export const MONTH_STARTS_AT = '2026-10-01T00:00:00.000Z'
 
-/** When the shops send, in hours of the UTC day. None of them is an hour of the jobs. */
-export const TRADE_HOURS: readonly number[] = [0.4, 4, 8, 12, 17, 23.5]
+/** When the shops send, in hours of the UTC day. Jobs never run at these hours. */
+export const TRADING_HOURS: readonly number[] = [0.4, 4, 8, 12, 17, 23.5]
 const JOB_HOURS = [6, 9, 15, 21]
 
-/** The platform is always well at this hour of trade, so what must not be lost goes then. */
-export const CALM_TRADE = 2
-/** The hour of trade whose answers get lost on some days. */
-export const LOSSY_TRADE = 3
-/** Hours of trade in test mode, on the days that have it. */
-const TEST_TRADES = { first: 3, last: 4 }
+/** Trading hour at which the platform is always available; events that must not be lost use it. */
+export const RELIABLE_HOUR = 2
+/** Trading hour at which responses are lost on some days. */
+export const LOSSY_HOUR = 3
+/** Trading hours in test mode, on days that have it. */
+const TEST_HOURS = { first: 3, last: 4 }
 
 type DayKind =
   | 'calm'
   | 'noon outage'
   | 'evening outage'
-  | 'night outage'
-  | 'night of lost answers'
-  | 'lost answers'
-  | 'late answers'
+  | 'overnight outage'
+  | 'overnight response loss'
+  | 'response loss'
+  | 'slow responses'
 
 export interface MonthDay {
   /** From 0. */
   number: number
   kind: DayKind
-  /** By hour of trade. */
+  /** By trading hour. */
   platformStates: PlatformState[]
   jobHours: readonly number[]
-  /** The platform shows no counts, and in the morning no quality either. */
+  /** The platform denies access to counts, and in the morning to match quality too. */
   isReportingDenied: boolean
   /** Shop 0 is in test mode for some hours. */
   hasTests: boolean
 }
 
-const KINDS: Record<Exclude<DayKind, 'calm'>, number> = {
-  'night outage': 2,
-  'night of lost answers': 2,
-  'lost answers': 5,
-  'late answers': 2,
+const DAY_COUNTS: Record<Exclude<DayKind, 'calm'>, number> = {
+  'overnight outage': 2,
+  'overnight response loss': 2,
+  'response loss': 5,
+  'slow responses': 2,
   'evening outage': 4,
   'noon outage': 2,
 }
 
-/** What every day is like, before anything happens on it. */
-export function monthCalendar(choices: SeededRandom): MonthDay[] {
+/** Chooses the kind of each day and the platform's state at each trading hour. */
+export function createMonthCalendar(choices: SeededRandom): MonthDay[] {
   const missed = choices.integer(8, 12)
   const denied = choices.integer(17, 20)
   const kinds = chooseDayKinds(choices, { missed, denied })
@@ -59,8 +60,8 @@ export function monthCalendar(choices: SeededRandom): MonthDay[] {
     return {
       number,
       kind,
-      platformStates: TRADE_HOURS.map(() => AVAILABLE),
-      // Nobody calls the jobs on one day, and on the next they begin late.
+      platformStates: TRADING_HOURS.map(() => AVAILABLE),
+      // The jobs do not run on one day and start late on the next.
       jobHours: number === missed ? [] : JOB_HOURS.slice(isAfterMissed ? 1 : 0),
       isReportingDenied: number === denied,
       hasTests: tests.has(number),
@@ -70,13 +71,18 @@ export function monthCalendar(choices: SeededRandom): MonthDay[] {
   return days
 }
 
-export function isTestTrade({ hasTests }: MonthDay, trade: number): boolean {
-  return hasTests && trade >= TEST_TRADES.first && trade <= TEST_TRADES.last
+export function isTestHour({ hasTests }: MonthDay, tradingHour: number): boolean {
+  return hasTests && tradingHour >= TEST_HOURS.first && tradingHour <= TEST_HOURS.last
 }
 
 export function timeAt({ number }: Pick<MonthDay, 'number'>, hours: number): Date {
   const seconds = Math.round((number * 24 + hours) * 3_600)
   return new Date(Date.parse(MONTH_STARTS_AT) + seconds * 1_000)
+}
+
+/** Every UTC day of the month. */
+export function listMonthDates(): string[] {
+  return Array.from({ length: MONTH_DAYS }, (_, number) => formatUtcDay(timeAt({ number }, 0)))
 }
 
 function chooseDayKinds(
@@ -85,13 +91,13 @@ function chooseDayKinds(
 ): DayKind[] {
   const kinds = Array.from({ length: SIMULATED_DAYS }, (): DayKind => 'calm')
   const free = new Set(kinds.keys().filter(day => day > 0 && day < MONTH_DAYS))
-  // Days of which the jobs say nothing in time are told apart best when nothing else is wrong.
+  // Days whose jobs run late get no other fault, so that their effect can be told apart.
   for (const day of [missed, missed + 1, denied]) free.delete(day)
-  for (const [kind, count] of Object.entries(KINDS) as [DayKind, number][]) {
+  for (const [kind, count] of Object.entries(DAY_COUNTS) as [DayKind, number][]) {
     for (let index = 0; index < count; index += 1) {
-      // A night that nobody looks at in the morning would show nothing.
-      const isNight = kind.startsWith('night')
-      const isSeen = (day: number) => !isNight || (day + 1 !== missed && day + 1 !== denied)
+      // An overnight fault is only visible if the jobs run the next morning.
+      const isOvernight = kind.startsWith('overnight')
+      const isSeen = (day: number) => !isOvernight || (day + 1 !== missed && day + 1 !== denied)
       const day = choices.pick([...free].filter(isSeen))
       kinds[day] = kind
       free.delete(day)
@@ -100,77 +106,81 @@ function chooseDayKinds(
   return kinds
 }
 
-/** Some calm days, and two on which test purchases get no answer. */
+/** Some calm days, and two on which test purchases get no response. */
 function chooseTestDays(choices: SeededRandom, kinds: readonly DayKind[]): Set<number> {
   const days = (kind: DayKind) => [...kinds.keys()].filter(day => day > 0 && kinds[day] === kind)
   const inMonth = days('calm').filter(day => day < MONTH_DAYS)
   const calm = Array.from({ length: 4 }, () => choices.pick(inMonth))
-  return new Set([...calm, ...days('lost answers').slice(0, 2), ...days('noon outage').slice(0, 1)])
+  return new Set([
+    ...calm,
+    ...days('response loss').slice(0, 2),
+    ...days('noon outage').slice(0, 1),
+  ])
 }
 
 function setPlatformStates(choices: SeededRandom, day: MonthDay, next: MonthDay | undefined): void {
-  const { platformStates: weather, kind } = day
+  const { platformStates: states, kind } = day
   switch (kind) {
     case 'calm':
       break
     case 'noon outage':
-      setHours(weather, [3], () => createOutage(choices))
+      setHours(states, [3], () => createOutage(choices))
       break
     case 'evening outage':
-      setHours(weather, [4, 5], () => createOutage(choices))
+      setHours(states, [4, 5], () => createOutage(choices))
       break
-    case 'lost answers':
-      setHours(weather, [LOSSY_TRADE], () => createPartialLoss(choices))
+    case 'response loss':
+      setHours(states, [LOSSY_HOUR], () => createPartialLoss(choices))
       break
-    case 'late answers':
-      setHours(weather, [LOSSY_TRADE], () => SLOW)
+    case 'slow responses':
+      setHours(states, [LOSSY_HOUR], () => SLOW)
       break
-    case 'night outage':
+    case 'overnight outage':
       setOvernightState(choices, [day, next], createErrorOutage)
       break
-    case 'night of lost answers':
+    case 'overnight response loss':
       setOvernightState(choices, [day, next], createResponseLoss)
   }
 }
 
 /**
- * From the last hour of trade into the next morning, when the jobs look: what waits then has all
- * arrived, or surely has not, since nobody could tell one from the other. At noon answers get lost.
+ * From the last trading hour until the next morning, when the jobs run: pending events have either
+ * all arrived or all failed, because a report cannot distinguish the two. Responses are lost at noon.
  */
 function setOvernightState(
   choices: SeededRandom,
   [day, next]: [MonthDay, MonthDay | undefined],
   night: (choices: SeededRandom) => PlatformState,
 ): void {
-  setHours(day.platformStates, [LOSSY_TRADE], () => createPartialLoss(choices))
-  setHours(day.platformStates, [TRADE_HOURS.length - 1], () => night(choices))
+  setHours(day.platformStates, [LOSSY_HOUR], () => createPartialLoss(choices))
+  setHours(day.platformStates, [TRADING_HOURS.length - 1], () => night(choices))
   if (next) setHours(next.platformStates, [0, 1], () => night(choices))
 }
 
 function setHours(
-  weather: PlatformState[],
-  trades: readonly number[],
+  states: PlatformState[],
+  tradingHours: readonly number[],
   make: () => PlatformState,
 ): void {
-  for (const trade of trades) weather[trade] = make()
+  for (const tradingHour of tradingHours) states[tradingHour] = make()
 }
 
-/** How the platform takes events at one moment. */
+/** How the platform receives events at one moment. */
 interface PlatformState {
   /**
-   * - fine: it takes them and says so.
-   * - down: it takes nothing.
-   * - unanswered: it takes them, some or all, and nobody hears of it.
+   * - available: it stores events and responds.
+   * - down: it stores nothing.
+   * - unanswered: it stores some or all events, and the sender receives no usable response.
    */
-  availability: 'fine' | 'down' | 'unanswered'
+  availability: 'available' | 'down' | 'unanswered'
   rules: readonly FaultRule[]
-  /** The answer comes, but later than anybody waits for it. */
+  /** The response arrives after the sender's timeout. */
   isSlow?: boolean
 }
 
-const AVAILABLE: PlatformState = { availability: 'fine', rules: [] }
+const AVAILABLE: PlatformState = { availability: 'available', rules: [] }
 
-/** It says so itself: nobody needs to wonder whether it has the events. */
+/** Explicit errors: the sender knows that the events were not stored. */
 const ERROR_RESPONSES: readonly FaultRule[] = [
   { respond: { status: 503, code: 2, is_transient: true } },
   { respond: { status: 500, code: 1 } },
@@ -178,21 +188,21 @@ const ERROR_RESPONSES: readonly FaultRule[] = [
   { respond: { status: 429, body: '', headers: { 'retry-after': '120' } } },
 ]
 
-/** Nothing arrives, and the sender cannot know. */
+/** Nothing is stored, and the sender cannot know. */
 const LOST_REQUESTS: readonly FaultRule[] = [
   { abort: 'before_response' },
   { respond: { status: 502, body: '<html>Bad Gateway</html>' } },
   { respond: { status: 200, body: '{"events_rec' } },
 ]
 
-/** All of it arrives, and the sender cannot know. */
+/** Everything is stored, and the sender cannot know. */
 const LOST_RESPONSES: readonly FaultRule[] = [
   { abort: 'after_store' },
   { truncate: 0 },
   { truncate: 20 },
 ]
 
-/** A part of it arrives, and the sender cannot know. */
+/** Some events are stored, and the sender cannot know. */
 const PARTIAL_WRITES: readonly FaultRule[] = [
   { keep_events: 2, abort: 'after_store' },
   { keep_events: 5, truncate: 10 },
@@ -204,7 +214,7 @@ function createOutage(choices: SeededRandom): PlatformState {
   return { availability: 'down', rules: [choices.pick([...ERROR_RESPONSES, ...LOST_REQUESTS])] }
 }
 
-/** An outage of which the sender knows that nothing arrives. */
+/** An outage with explicit errors. */
 function createErrorOutage(choices: SeededRandom): PlatformState {
   return { availability: 'down', rules: [choices.pick(ERROR_RESPONSES)] }
 }
@@ -220,7 +230,7 @@ function createPartialLoss(choices: SeededRandom): PlatformState {
   }
 }
 
-/** The platform takes everything and answers too late. */
+/** The platform stores everything and responds after the timeout. */
 const SLOW: PlatformState = {
   availability: 'unanswered',
   rules: [{ delay_ms: SLOW_RESPONSE_MILLISECONDS }],

@@ -1,18 +1,19 @@
 import { join } from 'node:path'
 import { type Purchase, readPurchases } from '@signalbox/example-cdnow/purchases.ts'
+import { DAY_MILLISECONDS } from '../../../service/util/calendar-day.ts'
 import { MONTH_DAYS, SIMULATED_DAYS } from './calendar.ts'
 
-/** The shop with all the troubles, and a small one with a destination of its own. */
+/** 0 has all the faults; 1 is a small shop with its own destination. */
 export type ShopNumber = 0 | 1
 
 export type Departure =
-  /** Withdraws consent before anything is sent. */
-  | 'withdraws at once'
-  /** Withdraws, or asks to be forgotten, while nobody knows whether the platform has the event. */
+  /** The customer withdraws consent before anything is sent. */
+  | 'withdraws immediately'
+  /** Withdraws or requests erasure while it is unknown whether the platform stored the event. */
   | 'withdraws'
-  | 'is forgotten'
+  | 'is erased'
 
-/** An event that a shop sends, before it is known when. */
+/** An event that a shop sends, before its trading hour is known. */
 export interface MonthEvent {
   shop: ShopNumber
   eventId: string
@@ -20,9 +21,9 @@ export interface MonthEvent {
   happensAt: Date
   /** Null for what is no real purchase. */
   purchase: Purchase | null
-  /** The same request again: at the same moment, or hours later. */
-  repeat: 'at once' | 'later' | null
-  /** The Pixel tells of it too: before the server does, or after. */
+  /** The same request is sent again: concurrently, or hours later. */
+  repeat: 'immediately' | 'later' | null
+  /** The Pixel reports it too, before or after the server. */
   pixel: 'before' | 'after' | null
   departure: Departure | null
   /** The platform refuses it for its content. */
@@ -30,14 +31,13 @@ export interface MonthEvent {
 }
 
 const SAMPLE = join(import.meta.dirname, '../../../examples/cdnow/CDNOW_sample.txt')
-/** The first of so many days of 1997 in a row on which CDNOW sold some dozens of orders. */
+/** The first of a run of days in 1997 on which CDNOW sold a few dozen orders each. */
 const FIRST_DAY = '1997-02-01'
-const DAY_MILLISECONDS = 86_400_000
 const SMALL_SHOP_SHARE = 4
-/** After the month so much of the orders is enough: every fourth. */
+/** After the month, every fourth order is enough. */
 const LATER_SHARE = 4
 
-/** The real orders of each day of the story. */
+/** The sample's orders for each simulated day. */
 export function groupPurchasesByDay(): Purchase[][] {
   const days = Array.from({ length: SIMULATED_DAYS }, (): Purchase[] => [])
   for (const purchase of readPurchases(SAMPLE)) {
@@ -53,7 +53,7 @@ export function assignShop({ customer }: Purchase): ShopNumber {
   return Number(customer) % SMALL_SHOP_SHARE === 0 ? 1 : 0
 }
 
-/** What a plain event of a shop is, where nothing else is said. */
+/** An event with default values for everything that is not given. */
 export function createMonthEvent(
   event: Pick<MonthEvent, 'shop' | 'eventId' | 'eventName' | 'happensAt'> & Partial<MonthEvent>,
 ): MonthEvent {
@@ -67,13 +67,13 @@ export function createMonthEvent(
   }
 }
 
-/** Which identifiers of its customers the first shop sends on a day of the story. */
+/** Which customer identifiers the first shop sends on a simulated day. */
 export interface SentIdentifiers {
   email: boolean
   click: boolean
 }
 
-/** From day 15 on it sends the e-mail address and the click, from day 24 on the click alone. */
+/** From day 15 it sends email address and click ID, from day 24 only the click ID. */
 export function identifiersOn(day: number): SentIdentifiers {
   return { email: day >= 14 && day < 23, click: day >= 14 }
 }
@@ -114,10 +114,12 @@ function buildCustomerData(
   const email = { em: `customer-${customer}@mail.example.com` }
   const id = { external_id: customer }
   if (shop === 1) return { ...email, ...id }
-  // Without the names a morning of few orders could be below the score that raises an alert.
+  // Without names, a morning with few orders could fall below the alert score.
   return {
     ...id,
-    ...{ fn: 'Kim', ln: 'Miller', zp: '94103' },
+    fn: 'Kim',
+    ln: 'Miller',
+    zp: '94103',
     ...(line % 3 !== 0 && { ph: `+49151${String(10_000_000 + line)}` }),
     ...(identity.email && email),
     ...(identity.click && { fbc: `fb.1.${happensAt.getTime()}.Click${customer}x${line}` }),

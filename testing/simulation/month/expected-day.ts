@@ -1,14 +1,15 @@
 import type { BUCKET_NAMES, ReportStatus } from '@signalbox/contract/reports.ts'
-import { type Arrival, type MonthHistory, type SubmittedEvent, toUtcDay } from './history.ts'
+import { formatUtcDay } from '../../../service/util/calendar-day.ts'
+import type { Arrival, MonthHistory, SubmittedEvent } from './history.ts'
 
-/** What truly was at one moment of one destination's day, as a report should say it. */
+/** The facts about one destination's day at one moment, as a report should state them. */
 export interface ExpectedDay {
-  /** Events by name; a name without any is left out. */
+  /** Events by name; names without events are omitted. */
   accepted: Record<string, number>
   platform: Record<string, number>
-  /** Each cause's part of `accepted` less `platform`. */
+  /** Each cause's share of `accepted` minus `platform`. */
   buckets: Record<(typeof BUCKET_NAMES)[number], number>
-  /** Events of others under a name that the shop sends as well. */
+  /** Events that other senders sent under a name that the shop also uses. */
   foreignEventsOfOwnNames: number
   status: ReportStatus
 }
@@ -20,41 +21,43 @@ export interface DayQuery {
   asOf: Date
 }
 
-/** What became of one event until a moment. */
+/** The state of one event at a moment. */
 interface EventOutcome {
   name: string
-  /** It happened on the day that is asked for. */
+  /** It happened on the day that is queried. */
   isOfDay: boolean
   isTest: boolean
-  /** The UTC day on which the sender heard that it was taken. */
+  /** The UTC day on which the sender received the acceptance. */
   acceptedOn: string | null
-  /** How many of it the platform counts as a server's. */
+  /** Copies that the platform counts as server events. */
   counted: number
-  /** Its Pixel's copy is the one that counts. */
+  /** The platform counts the Pixel's copy instead. */
   isMerged: boolean
   isWaiting: boolean
 }
 
-/** Works out a day from what happened, by nothing that the service says. */
-export function computeExpectedDay(story: MonthHistory, asked: DayQuery): ExpectedDay {
-  const fates = computeOutcomes(story, asked)
-  const others = story.foreignEvents.filter(
+/** Computes a day from the simulated facts alone, without reading the service. */
+export function computeExpectedDay(history: MonthHistory, query: DayQuery): ExpectedDay {
+  const outcomes = computeOutcomes(history, query)
+  const foreignEvents = history.foreignEvents.filter(
     ({ datasetId, at }) =>
-      datasetId === asked.datasetId && at <= asked.asOf && toUtcDay(at) === asked.date,
+      datasetId === query.datasetId && at <= query.asOf && formatUtcDay(at) === query.date,
   )
-  const ofDay = fates.filter(({ isOfDay }) => isOfDay)
-  const live = fates.filter(({ isTest }) => !isTest)
-  const sentOn = (fate: EventOutcome) => fate.acceptedOn === asked.date
+  const ofDay = outcomes.filter(({ isOfDay }) => isOfDay)
+  const live = outcomes.filter(({ isTest }) => !isTest)
+  const sentOn = (outcome: EventOutcome) => outcome.acceptedOn === query.date
   const accepted = live.filter(sentOn)
   const lateOn = accepted.filter(({ isOfDay }) => !isOfDay).length
-  const lateOf = live.filter(fate => fate.isOfDay && fate.acceptedOn !== null && !sentOn(fate))
+  const lateOf = live.filter(
+    outcome => outcome.isOfDay && outcome.acceptedOn !== null && !sentOn(outcome),
+  )
   const pending = ofDay.filter(({ isWaiting, counted }) => isWaiting && counted > 0)
   const surplus = sum(ofDay, ({ counted, acceptedOn }) => counted - (acceptedOn === null ? 0 : 1))
   const day = {
     accepted: countByName(accepted, () => 1),
     platform: countByName(
-      [...ofDay, ...others.map(({ eventName: name, count }) => ({ name, counted: count }))],
-      fate => fate.counted - ('isMerged' in fate && fate.isMerged ? 1 : 0),
+      [...ofDay, ...foreignEvents.map(({ eventName: name, count }) => ({ name, counted: count }))],
+      outcome => outcome.counted - ('isMerged' in outcome && outcome.isMerged ? 1 : 0),
     ),
     buckets: {
       test_events: 0 - ofDay.filter(({ isTest, acceptedOn }) => isTest && acceptedOn).length,
@@ -62,15 +65,15 @@ export function computeExpectedDay(story: MonthHistory, asked: DayQuery): Expect
       late_event_time: lateOn - lateOf.length,
       unknown_outcome: pending.length - surplus,
       platform_deduplicated: ofDay.filter(({ isMerged }) => isMerged).length,
-      other_senders: 0 - sum(others, ({ count }) => count),
+      other_senders: 0 - sum(foreignEvents, ({ count }) => count),
     },
   }
-  const ourNames = new Set(fates.map(({ name }) => name))
-  const ofOurNames = others.filter(({ eventName }) => ourNames.has(eventName))
-  const isWaiting = ofDay.some(fate => fate.isWaiting)
+  const ownNames = new Set(outcomes.map(({ name }) => name))
+  const ofOwnNames = foreignEvents.filter(({ eventName }) => ownNames.has(eventName))
+  const isWaiting = ofDay.some(outcome => outcome.isWaiting)
   return {
     ...day,
-    foreignEventsOfOwnNames: sum(ofOurNames, ({ count }) => count),
+    foreignEventsOfOwnNames: sum(ofOwnNames, ({ count }) => count),
     status: isWaiting ? 'pending' : expectStatus(day),
   }
 }
@@ -83,28 +86,32 @@ function expectStatus({
   return names.every(name => accepted[name] === platform[name]) ? 'matched' : 'explained'
 }
 
-function computeOutcomes(story: MonthHistory, { datasetId, date, asOf }: DayQuery): EventOutcome[] {
-  return story.events
+function computeOutcomes(
+  history: MonthHistory,
+  { datasetId, date, asOf }: DayQuery,
+): EventOutcome[] {
+  return history.events
     .filter(event => event.datasetId === datasetId && event.submittedAt <= asOf)
     .map(event => {
-      const copies = findArrivals(story, event).filter(({ at }) => at <= asOf)
+      const copies = findArrivals(history, event).filter(({ at }) => at <= asOf)
       const [accepted] = copies.filter(({ isAnswered }) => isAnswered)
       const isTest = copies.some(arrival => arrival.isTest)
       const isLeft = event.endsAt !== null && event.endsAt <= asOf
       return {
         name: event.eventName,
-        isOfDay: toUtcDay(event.happensAt) === date,
+        isOfDay: formatUtcDay(event.happensAt) === date,
         isTest,
-        acceptedOn: accepted ? toUtcDay(accepted.at) : null,
-        counted: copies.filter(({ isDuplicate: isCopy }) => story.plan.countsDuplicates || !isCopy)
-          .length,
-        isMerged: !isTest && copies.length > 0 && isReportedByPixel(story, event, asOf),
+        acceptedOn: accepted ? formatUtcDay(accepted.at) : null,
+        counted: copies.filter(
+          ({ isDuplicate: isCopy }) => history.plan.countsDuplicates || !isCopy,
+        ).length,
+        isMerged: !isTest && copies.length > 0 && isReportedByPixel(history, event, asOf),
         isWaiting: !accepted && !isLeft,
       }
     })
 }
 
-/** Far within the 48 hours in which the platform finds the two to be one. */
+/** Well within the 48 hours in which the platform deduplicates. */
 function isReportedByPixel(
   { pixelAt }: MonthHistory,
   { eventId }: SubmittedEvent,
@@ -118,13 +125,13 @@ const arrivalsByEvent = new WeakMap<MonthHistory, Map<string, Arrival[]>>()
 
 /** Every copy of an event that the platform kept, oldest first. */
 export function findArrivals(
-  story: MonthHistory,
+  history: MonthHistory,
   { datasetId, eventId }: Pick<SubmittedEvent, 'datasetId' | 'eventId'>,
 ): readonly Arrival[] {
   const known =
-    arrivalsByEvent.get(story) ??
-    Map.groupBy(story.arrivals, arrival => `${arrival.datasetId} ${arrival.eventId}`)
-  arrivalsByEvent.set(story, known)
+    arrivalsByEvent.get(history) ??
+    Map.groupBy(history.arrivals, arrival => `${arrival.datasetId} ${arrival.eventId}`)
+  arrivalsByEvent.set(history, known)
   return known.get(`${datasetId} ${eventId}`) ?? []
 }
 

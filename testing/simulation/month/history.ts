@@ -4,20 +4,20 @@ import type { Reply, TestService } from '../../fixtures/service.ts'
 import type { MonthEvent } from './events.ts'
 import type { MonthPlan } from './plan.ts'
 
-/** What somebody who was there can tell of the month, without a look at our tables. */
+/** The facts of the simulated month, known without reading our event tables. */
 export interface MonthHistory {
   plan: MonthPlan
   shops: readonly SimulatedShop[]
   events: readonly SubmittedEvent[]
   foreignEvents: readonly SentForeignEvents[]
-  /** When the Pixel told of an event, by its id. */
+  /** When the Pixel reported an event, by event ID. */
   pixelAt: ReadonlyMap<string, Date>
-  /** Everything that the platform kept, oldest first. */
+  /** Everything that the platform stored, oldest first. */
   arrivals: readonly Arrival[]
   jobs: readonly JobCall[]
-  /** Every report as it was each time that it was made, the oldest first. */
+  /** Every version of every report, oldest first. */
   editions: readonly ReportEdition[]
-  /** The reports of the month as they are in the end. */
+  /** The reports at the end of the month. */
   reports: readonly ReadReport[]
   /** By dataset, the newest first. */
   // biome-ignore lint/suspicious/noExplicitAny: snapshots as the interface shows them
@@ -37,11 +37,11 @@ export interface SubmittedEvent {
   eventName: string
   happensAt: Date
   submittedAt: Date
-  /** From then on nothing more is to be sent: somebody left, or it was refused. */
+  /** Nothing may be sent after this: the customer left, or the event was refused. */
   endsAt: Date | null
-  /** Nothing of it may ever arrive. */
+  /** No copy may ever arrive. */
   isWithheld: boolean
-  /** In dollars; null for what is no real purchase. */
+  /** In dollars; null unless it is a purchase of the sample. */
   dollars: string | null
 }
 
@@ -52,7 +52,7 @@ interface SentForeignEvents {
   at: Date
 }
 
-/** One copy of an event that the platform kept. */
+/** One copy of an event that the platform stored. */
 export interface Arrival {
   datasetId: string
   eventId: string
@@ -60,16 +60,16 @@ export interface Arrival {
   at: Date
   eventTimeSeconds: number
   isTest: boolean
-  /** It had come before. */
+  /** An earlier copy had arrived. */
   isDuplicate: boolean
-  /** The sender heard of it. */
+  /** The sender received the response. */
   isAnswered: boolean
   actionSource: string
-  /** Of `user_data`, with any value. */
+  /** The members of `user_data`. */
   keys: readonly string[]
 }
 
-/** A moment at which the jobs were called. */
+/** A moment at which the jobs ran. */
 export interface JobCall {
   at: Date
   showsCounts: boolean
@@ -78,18 +78,18 @@ export interface JobCall {
 
 interface ReadReport {
   datasetId: string
-  /** The UTC day that it is of. */
+  /** The UTC day that it covers. */
   date: string
   // biome-ignore lint/suspicious/noExplicitAny: a report as the interface shows it
   report: any
 }
 
-/** A report as it was read right after it was made. */
+/** A report as it was read right after it was created. */
 export interface ReportEdition extends ReadReport {
   at: Date
 }
 
-/** An alert as it lies in its table. */
+/** A row of the alerts table. */
 export interface StoredAlert {
   datasetId: string
   kind: string
@@ -98,12 +98,7 @@ export interface StoredAlert {
   resolvedAt: Date | null
 }
 
-/** The UTC day of a moment, YYYY-MM-DD. */
-export function toUtcDay(at: Date): string {
-  return at.toISOString().slice(0, 10)
-}
-
-/** Where the month is played, and what was seen of it so far. */
+/** A running simulation and what it has recorded so far. */
 export interface MonthSimulation {
   service: TestService
   shops: readonly [SimulatedShop, SimulatedShop]
@@ -113,13 +108,13 @@ export interface MonthSimulation {
   jobs: JobCall[]
   editions: ReportEdition[]
   alertChanges: AlertTransition[]
-  /** Requests as they were made, to be made again. */
+  /** Request bodies, to be sent again. */
   bodies: Map<MonthEvent, Record<string, unknown>>
-  /** Customers of the first shop of whom nothing may be sent any more. */
+  /** Customers of the first shop about whom nothing may be sent any more. */
   erasedCustomers: Set<string>
 }
 
-/** Moves the clock on to a moment. */
+/** Advances the clock to a moment. */
 export function advanceClockTo({ service: { clock } }: MonthSimulation, at: Date): void {
   clock.advance((at.getTime() - clock.now().getTime()) / 1_000)
 }

@@ -1,33 +1,30 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SCORED_EVENT_NAME } from '../../../service/reports/match-quality.ts'
-import {
-  type Arrival,
-  type JobCall,
-  type MonthHistory,
-  type SimulatedShop,
-  type StoredAlert,
-  toUtcDay,
-} from './history.ts'
+import { DAY_MILLISECONDS, formatUtcDay } from '../../../service/util/calendar-day.ts'
+import type { Arrival, JobCall, MonthHistory, SimulatedShop, StoredAlert } from './history.ts'
 
-/** Where the match quality differs from what truly arrived, a line each. */
-export function findSnapshotErrors(story: MonthHistory): string[] {
-  return story.shops.flatMap(shop => {
-    const truths = computeExpectedQualities(story, shop)
-    return [...compareSnapshots(story, shop, truths), ...compareAlerts(story, shop, truths)]
+/** Differences between the match quality and what actually arrived, one line each. */
+export function findSnapshotErrors(history: MonthHistory): string[] {
+  return history.shops.flatMap(shop => {
+    const expectedQualities = computeExpectedQualities(history, shop)
+    return [
+      ...compareSnapshots(history, shop, expectedQualities),
+      ...compareAlerts(history, shop, expectedQualities),
+    ]
   })
 }
 
 function compareSnapshots(
   { snapshots }: MonthHistory,
   { datasetId }: SimulatedShop,
-  truths: readonly ExpectedQuality[],
+  expectedQualities: readonly ExpectedQuality[],
 ): string[] {
   // The interface shows the newest first.
   const shown = (snapshots.get(datasetId) ?? []).toReversed().map(readShownQuality)
-  const dates = new Set([...shown, ...truths].map(({ date }) => date))
+  const dates = new Set([...shown, ...expectedQualities].map(({ date }) => date))
   return [...dates].flatMap(date => {
     const kept = shown.filter(snapshot => snapshot.date === date)
-    const truth = truths.filter(snapshot => snapshot.date === date)
+    const truth = expectedQualities.filter(snapshot => snapshot.date === date)
     if (isDeepStrictEqual(kept, truth)) return []
     return [`quality of ${date}: ${JSON.stringify(kept)}, truly ${JSON.stringify(truth)}`]
   })
@@ -38,7 +35,7 @@ function readShownQuality(snapshot: any): ExpectedQuality {
   const { measured_at, score, week_over_week_change, alerted, platform_response } = snapshot
   const { keys } = platform_response.signalbox.coverage[0]
   return {
-    date: toUtcDay(new Date(measured_at)),
+    date: formatUtcDay(new Date(measured_at)),
     measuredAt: measured_at,
     score,
     change: week_over_week_change,
@@ -47,14 +44,14 @@ function readShownQuality(snapshot: any): ExpectedQuality {
   }
 }
 
-/** Raised at the first fall of a point within a week, resolved when no week falls so much. */
+/** Raised when the score first falls by a point within a week, resolved when it no longer does. */
 function compareAlerts(
   { alerts }: MonthHistory,
   { datasetId }: SimulatedShop,
-  truths: readonly ExpectedQuality[],
+  expectedQualities: readonly ExpectedQuality[],
 ): string[] {
   const expected: Pick<StoredAlert, 'kind' | 'raisedAt' | 'resolvedAt'>[] = []
-  for (const { change, measuredAt } of truths) {
+  for (const { change, measuredAt } of expectedQualities) {
     const open = expected.find(({ resolvedAt }) => resolvedAt === null)
     const at = new Date(measuredAt)
     const hasFallen = change !== null && change <= -1
@@ -68,7 +65,7 @@ function compareAlerts(
   return [`alerts of ${datasetId}: ${JSON.stringify(kept)}, truly ${JSON.stringify(expected)}`]
 }
 
-/** Which key to send more of, as the snapshot of a day says for purchases. */
+/** The keys that a day's snapshot advises to send more often with purchases. */
 export function readAdvisedKeys({ snapshots, shops }: MonthHistory, date: string): string[] {
   const ofShop = snapshots.get(shops[0]?.datasetId ?? '') ?? []
   const snapshot = ofShop.find(({ measured_at }) => measured_at.startsWith(date))
@@ -76,7 +73,7 @@ export function readAdvisedKeys({ snapshots, shops }: MonthHistory, date: string
   return advice.filter(({ event_name }) => event_name === SCORED_EVENT_NAME).map(({ key }) => key)
 }
 
-/** What the snapshot of one day should say. */
+/** The expected snapshot of one day. */
 interface ExpectedQuality {
   date: string
   measuredAt: string
@@ -87,7 +84,7 @@ interface ExpectedQuality {
   coverage: Record<string, number>
 }
 
-/** Hundredths of a point that each key is worth at the simulator (graph-simulator/README.md). */
+/** Hundredths of a point that the simulator gives each key (graph-simulator/README.md). */
 const HUNDREDTHS: Record<string, number> = {
   em: 250,
   ph: 150,
@@ -101,7 +98,6 @@ const HUNDREDTHS: Record<string, number> = {
   zp: 20,
 }
 const HOUR_MILLISECONDS = 3_600_000
-const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS
 const WINDOW_HOURS = 7 * 24
 const DUE_HOUR = 5
 const FALL_TENTHS = 10
@@ -112,21 +108,21 @@ interface Measured {
   tenths: number
 }
 
-/** The snapshots of a shop, oldest first, worked out from what the platform kept. */
+/** A shop's expected snapshots, oldest first, computed from what the platform stored. */
 function computeExpectedQualities(
   { arrivals, jobs }: MonthHistory,
   { datasetId }: SimulatedShop,
 ): ExpectedQuality[] {
   const ofShop = arrivals.filter(arrival => arrival.datasetId === datasetId)
   const measured: Measured[] = []
-  const truths: ExpectedQuality[] = []
+  const expectedQualities: ExpectedQuality[] = []
   for (const { at } of findMeasurementTimes(jobs, ofShop)) {
     const now = { at, tenths: computeScoreTenths(ofShop, at) }
     const before = findWeekBefore(measured, at)
     const change = before && now.tenths - before.tenths
     measured.push(now)
-    truths.push({
-      date: toUtcDay(at),
+    expectedQualities.push({
+      date: formatUtcDay(at),
       measuredAt: at.toISOString(),
       score: now.tenths / 10,
       change: change === null ? null : change / 10,
@@ -134,10 +130,10 @@ function computeExpectedQualities(
       coverage: computeCoverage(ofShop, at),
     })
   }
-  return truths
+  return expectedQualities
 }
 
-/** The first call of each day from five o'clock on at which the platform tells anything. */
+/** Each day's first job run from 05:00 UTC on at which the platform shows match quality. */
 function findMeasurementTimes(jobs: readonly JobCall[], arrivals: readonly Arrival[]): JobCall[] {
   const possible = jobs.filter(
     ({ at, showsQuality }) =>
@@ -145,11 +141,11 @@ function findMeasurementTimes(jobs: readonly JobCall[], arrivals: readonly Arriv
       at.getUTCHours() >= DUE_HOUR &&
       arrivals.some(arrival => isAccepted(arrival) && arrival.at <= at),
   )
-  const ofDays = Map.groupBy(possible, ({ at }) => toUtcDay(at))
+  const ofDays = Map.groupBy(possible, ({ at }) => formatUtcDay(at))
   return [...ofDays.values()].flatMap(([first]) => first ?? [])
 }
 
-/** In tenths of a point, by whole numbers: half a tenth goes up. */
+/** In tenths of a point, with integer arithmetic; half a tenth rounds up. */
 function computeScoreTenths(arrivals: readonly Arrival[], at: Date): number {
   const hourOf = (moment: Date) => Math.floor(moment.getTime() / HOUR_MILLISECONDS)
   const scored = arrivals.filter(
@@ -165,7 +161,7 @@ function computeScoreTenths(arrivals: readonly Arrival[], at: Date): number {
   return Math.floor((2 * hundredths + 10 * scored.length) / (20 * scored.length))
 }
 
-/** Of the days 6 to 8 before the one closest to 7, and of two as close the one by the clock. */
+/** Of the days 6 to 8 earlier, the one closest to 7; ties go to the closest time of day. */
 function findWeekBefore(measured: readonly Measured[], at: Date): Measured | null {
   const daysOf = (moment: Date) => Math.floor(moment.getTime() / DAY_MILLISECONDS)
   const daysApart = (earlier: Measured) => Math.abs(daysOf(at) - daysOf(earlier.at) - 7)
@@ -181,13 +177,13 @@ function isAccepted({ isAnswered, isTest }: Arrival): boolean {
 
 /** Rounded down to a tenth, so that 100 means all of them. */
 function computeCoverage(arrivals: readonly Arrival[], at: Date): Record<string, number> {
-  const firstDay = toUtcDay(new Date(at.getTime() - 6 * DAY_MILLISECONDS))
+  const firstDay = formatUtcDay(new Date(at.getTime() - 6 * DAY_MILLISECONDS))
   const counted = arrivals.filter(
     arrival =>
       isAccepted(arrival) &&
       arrival.eventName === 'Purchase' &&
       arrival.at <= at &&
-      toUtcDay(arrival.at) >= firstDay,
+      formatUtcDay(arrival.at) >= firstDay,
   )
   const keys = new Set(counted.flatMap(arrival => arrival.keys))
   const share = (key: string) => {

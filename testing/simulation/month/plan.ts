@@ -1,18 +1,18 @@
 import { type Purchase, purchaseEventId } from '@signalbox/example-cdnow/purchases.ts'
 import { createSeededRandom, type SeededRandom } from '../../fixtures/seeded-random.ts'
 import {
-  CALM_TRADE,
-  isTestTrade,
-  LOSSY_TRADE,
+  createMonthCalendar,
+  isTestHour,
+  LOSSY_HOUR,
   MONTH_DAYS,
   type MonthDay,
-  monthCalendar,
-  TRADE_HOURS,
+  RELIABLE_HOUR,
+  TRADING_HOURS,
   timeAt,
 } from './calendar.ts'
 import { assignShop, createMonthEvent, groupPurchasesByDay, type MonthEvent } from './events.ts'
 
-/** Events of a name that somebody else's server gives the platform, to the first shop's dataset. */
+/** Events of one name that another server sends to the first shop's dataset. */
 export interface ForeignEvents {
   eventName: string
   count: number
@@ -25,26 +25,26 @@ export interface TradingHour {
   at: Date
   isTest: boolean
   events: MonthEvent[]
-  /** Requests that were made before are made again. */
+  /** Requests that are sent again. */
   repeated: MonthEvent[]
   foreignEvents: ForeignEvents[]
-  /** Page views that only the Pixel tells of. */
+  /** Page views that only the Pixel reports. */
   pixelViews: number
   testPurchases: number
 }
 
 export interface MonthPlan {
   batchMax: number
-  /** The platform counts a second copy from a server too. */
+  /** The platform also counts a second copy from a server. */
   countsDuplicates: boolean
   countsAsText: boolean
   days: MonthDay[]
-  /** In the order of time. */
+  /** In chronological order. */
   tradingHours: TradingHour[]
 }
 
-const LAST_TRADE = TRADE_HOURS.length - 1
-const OTHERS_BEGIN = 3
+const LAST_HOUR = TRADING_HOURS.length - 1
+const FOREIGN_EVENTS_START_DAY = 3
 const LATE_SHARE = 0.08
 const LATE_DAYS_MAX = 5
 const REPEAT_SHARE = 0.1
@@ -52,53 +52,55 @@ const REFUSED_SHARE = 0.4
 const PIXEL_SHARE = 0.5
 
 /**
- * Everything that happens in the month with this seed, before any of it happens. Causes that a
- * report can only estimate never meet in one event name of one day, so that it can be right:
- * - others send under our name `Lead`, which always gets its answer;
- * - the Pixel tells of what is not lost on the way (`hasLostAnswers`).
+ * Plans everything that happens in the month with this seed. Causes that a report can only estimate
+ * never share an event name on one day, so that its estimate can be exact:
+ * - other servers send our name `Lead`, whose responses are never lost;
+ * - the Pixel reports only events whose responses are not lost (`hasLostResponses`).
  */
 export function createMonthPlan(seed: number): MonthPlan {
   const choices = createSeededRandom(seed)
-  const days = monthCalendar(choices)
-  const trades = days.flatMap(day => hoursOf(day).map(number => createTradingHour(day, number)))
+  const days = createMonthCalendar(choices)
+  const tradingHours = days.flatMap(day =>
+    listHours(day).map(number => createTradingHour(day, number)),
+  )
   const plan: MonthPlan = {
     batchMax: choices.pick([12, 40, 1_000]),
     countsDuplicates: seed % 2 === 0,
     countsAsText: choices.random() < 0.5,
     days,
-    tradingHours: trades,
+    tradingHours,
   }
   for (const [number, purchases] of groupPurchasesByDay().entries()) {
     for (const purchase of purchases) planPurchase(choices, plan, { number, purchase })
   }
-  for (const trade of trades) planTradingHour(choices, plan, trade)
+  for (const tradingHour of tradingHours) planTradingHour(choices, plan, tradingHour)
   return plan
 }
 
-/** After the month, when all has come to its end, two a day are enough. */
-function hoursOf({ number }: MonthDay): number[] {
-  return number > MONTH_DAYS ? [CALM_TRADE, LAST_TRADE] : [...TRADE_HOURS.keys()]
+/** After the month, when only pending work finishes, two trading hours a day are enough. */
+function listHours({ number }: MonthDay): number[] {
+  return number > MONTH_DAYS ? [RELIABLE_HOUR, LAST_HOUR] : [...TRADING_HOURS.keys()]
 }
 
 function createTradingHour(day: MonthDay, number: number): TradingHour {
-  const isTest = isTestTrade(day, number)
+  const isTest = isTestHour(day, number)
   return {
     number,
     day,
-    at: timeAt(day, TRADE_HOURS[number] ?? 0),
+    at: timeAt(day, TRADING_HOURS[number] ?? 0),
     isTest,
     events: [],
     repeated: [],
     foreignEvents: [],
     pixelViews: 0,
-    testPurchases: isTest && number === LOSSY_TRADE ? 2 : 0,
+    testPurchases: isTest && number === LOSSY_HOUR ? 2 : 0,
   }
 }
 
 export function platformStateOf({ day, number }: TradingHour) {
-  const weather = day.platformStates[number]
-  if (!weather) throw new RangeError(`there is no hour of trade ${number}`)
-  return weather
+  const states = day.platformStates[number]
+  if (!states) throw new RangeError(`there is no trading hour ${number}`)
+  return states
 }
 
 function planPurchase(
@@ -106,109 +108,114 @@ function planPurchase(
   plan: MonthPlan,
   { number, purchase }: { number: number; purchase: Purchase },
 ): void {
-  const { days, tradingHours: trades } = plan
+  const { days, tradingHours } = plan
   const shop = assignShop(purchase)
   const happensAt = timeAt({ number }, choices.integer(0, 86_399) / 3_600)
   const isLate = shop === 0 && choices.random() < LATE_SHARE
   const lateDay = number + choices.integer(1, LATE_DAYS_MAX)
-  const lateTrades = trades.filter(({ day }) => isLate && day.number === lateDay)
-  const soon = trades.find(({ at }) => at > happensAt)
-  const trade = lateTrades.length > 0 ? choices.pick(lateTrades) : soon
-  const tellsPixel = shop === 0 && !isLate && !hasLostAnswers(days, number)
-  findReliableHour(plan, trade, number)?.events.push(
+  const lateHours = tradingHours.filter(({ day }) => isLate && day.number === lateDay)
+  const soon = tradingHours.find(({ at }) => at > happensAt)
+  const tradingHour = lateHours.length > 0 ? choices.pick(lateHours) : soon
+  const isPixelCandidate = shop === 0 && !isLate && !hasLostResponses(days, number)
+  findReliableHour(plan, tradingHour, number)?.events.push(
     createMonthEvent({
       shop,
       eventId: purchaseEventId(purchase),
       eventName: 'Purchase',
       happensAt,
       purchase,
-      repeat: choices.random() < REPEAT_SHARE ? choices.pick(['at once', 'later']) : null,
-      pixel: tellsPixel ? choosePixel(choices) : null,
+      repeat: choices.random() < REPEAT_SHARE ? choices.pick(['immediately', 'later']) : null,
+      pixel: isPixelCandidate ? choosePixel(choices) : null,
     }),
   )
 }
 
-/** What the Pixel tells of too must not get lost, not even days later: then it goes at eight. */
+/** Moves an event that the Pixel may report out of hours whose responses are lost, even days later. */
 function findReliableHour(
-  { days, tradingHours: trades }: MonthPlan,
-  trade: TradingHour | undefined,
+  { days, tradingHours }: MonthPlan,
+  tradingHour: TradingHour | undefined,
   number: number,
 ): TradingHour | undefined {
   if (
-    !trade ||
-    platformStateOf(trade).availability !== 'unanswered' ||
-    hasLostAnswers(days, number)
+    !tradingHour ||
+    platformStateOf(tradingHour).availability !== 'unanswered' ||
+    hasLostResponses(days, number)
   )
-    return trade
-  return trades.find(({ day, number }) => day === trade.day && number === CALM_TRADE)
+    return tradingHour
+  return tradingHours.find(({ day, number }) => day === tradingHour.day && number === RELIABLE_HOUR)
 }
 
-/** Something that happened on the day may be sent at an hour whose answers get lost. */
-function hasLostAnswers(days: readonly MonthDay[], number: number): boolean {
-  const weather = [
+/** Whether events of the day may be sent at an hour whose responses are lost. */
+function hasLostResponses(days: readonly MonthDay[], number: number): boolean {
+  const states = [
     ...(days[number]?.platformStates ?? []),
     ...(days[number + 1]?.platformStates.slice(0, 1) ?? []),
   ]
-  return weather.some(({ availability: sky }) => sky === 'unanswered')
+  return states.some(({ availability }) => availability === 'unanswered')
 }
 
 function choosePixel(choices: SeededRandom): 'before' | 'after' | null {
   return choices.random() < PIXEL_SHARE ? choices.pick(['before', 'after']) : null
 }
 
-/** What is no real purchase, and what becomes of those that are. */
+/** Plans departures, repeats and every event that is not a purchase of the sample. */
 function planTradingHour(
   choices: SeededRandom,
-  { tradingHours: trades }: MonthPlan,
-  trade: TradingHour,
+  { tradingHours }: MonthPlan,
+  tradingHour: TradingHour,
 ): void {
-  const { number, day, events } = trade
-  if (platformStateOf(trade).availability === 'unanswered' && number === LOSSY_TRADE)
-    planDepartures(choices, trade)
-  const laterTrade = trades[trades.indexOf(trade) + choices.integer(1, 12)]
-  laterTrade?.repeated.push(...events.filter(({ repeat }) => repeat === 'later'))
-  planViews(choices, trade)
-  if (number === CALM_TRADE) planReliableHour(choices, trade)
-  if (number === LOSSY_TRADE && day.number >= OTHERS_BEGIN) {
-    trade.pixelViews = choices.integer(5, 50)
-    trade.foreignEvents = chooseForeignEvents(choices, day)
+  const { number, day, events } = tradingHour
+  if (platformStateOf(tradingHour).availability === 'unanswered' && number === LOSSY_HOUR)
+    planDepartures(choices, tradingHour)
+  const laterHour = tradingHours[tradingHours.indexOf(tradingHour) + choices.integer(1, 12)]
+  laterHour?.repeated.push(...events.filter(({ repeat }) => repeat === 'later'))
+  planViews(choices, tradingHour)
+  if (number === RELIABLE_HOUR) planReliableHour(choices, tradingHour)
+  if (number === LOSSY_HOUR && day.number >= FOREIGN_EVENTS_START_DAY) {
+    tradingHour.pixelViews = choices.integer(5, 50)
+    tradingHour.foreignEvents = chooseForeignEvents(choices, day)
   }
 }
 
-/** Where answers get lost, some leave before the events can be sent again. */
-function planDepartures(choices: SeededRandom, trade: TradingHour): void {
-  const purchases = trade.events.filter(({ shop }) => shop === 0)
-  for (const [index, leaving] of (['is forgotten', 'withdraws'] as const).entries()) {
+/** Where responses are lost, some customers leave before their events can be sent again. */
+function planDepartures(choices: SeededRandom, tradingHour: TradingHour): void {
+  const purchases = tradingHour.events.filter(({ shop }) => shop === 0)
+  for (const [index, departure] of (['is erased', 'withdraws'] as const).entries()) {
     const event = purchases[index]
-    if (event) Object.assign(event, { leaving, repeat: null })
+    if (event) Object.assign(event, { departure, repeat: null })
   }
-  // An hour may have no purchase; somebody is always at the checkout.
-  const leaving = 'withdraws'
-  trade.events.push(createNamedEvent(choices, trade, 'InitiateCheckout', { departure: leaving }))
+  // An hour may have no purchase, so one customer always starts a checkout.
+  tradingHour.events.push(
+    createNamedEvent(choices, tradingHour, 'InitiateCheckout', { departure: 'withdraws' }),
+  )
 }
 
-/** Not before there are orders, by which the match is measured. */
-function planViews(choices: SeededRandom, trade: TradingHour): void {
-  const views = trade.day.number > 0 ? choices.integer(0, 2) : 0
+/** Not before there are orders, because match quality is measured by orders. */
+function planViews(choices: SeededRandom, tradingHour: TradingHour): void {
+  const views = tradingHour.day.number > 0 ? choices.integer(0, 2) : 0
   for (let index = 0; index < views; index += 1) {
-    trade.events.push(createNamedEvent(choices, trade, 'PageView', { shop: index === 0 ? 0 : 1 }))
+    tradingHour.events.push(
+      createNamedEvent(choices, tradingHour, 'PageView', { shop: index === 0 ? 0 : 1 }),
+    )
   }
 }
 
-function planReliableHour(choices: SeededRandom, trade: TradingHour): void {
+function planReliableHour(choices: SeededRandom, tradingHour: TradingHour): void {
   for (let index = choices.integer(1, 3); index > 0; index -= 1) {
-    trade.events.push(createNamedEvent(choices, trade, 'Lead'))
+    tradingHour.events.push(createNamedEvent(choices, tradingHour, 'Lead'))
   }
   for (let index = choices.integer(1, 4); index > 0; index -= 1) {
-    trade.events.push(
-      createNamedEvent(choices, trade, 'AddToCart', { pixel: choosePixel(choices) }),
+    tradingHour.events.push(
+      createNamedEvent(choices, tradingHour, 'AddToCart', { pixel: choosePixel(choices) }),
     )
   }
   if (choices.random() < REFUSED_SHARE) {
-    trade.events.push(createNamedEvent(choices, trade, 'Lead', { isRefused: true }))
+    tradingHour.events.push(createNamedEvent(choices, tradingHour, 'Lead', { isRefused: true }))
   }
   if (choices.random() < REFUSED_SHARE) {
-    trade.events.push(createNamedEvent(choices, trade, 'Lead', { departure: 'withdraws at once' }))
+    tradingHour.events.push(
+      createNamedEvent(choices, tradingHour, 'Lead', { departure: 'withdraws immediately' }),
+    )
   }
 }
 
@@ -226,7 +233,7 @@ function createNamedEvent(
   return createMonthEvent({ shop: 0, eventId, eventName, happensAt, ...changes })
 }
 
-/** Names of their own on two days of three; our name on each of them. */
+/** Our name every day, and other names on two days of three. */
 function chooseForeignEvents(choices: SeededRandom, { number }: MonthDay): ForeignEvents[] {
   const names = number % 3 === 2 ? ['Lead'] : ['Lead', 'Search', 'AppInstall']
   return names.map(eventName => ({ eventName, count: choices.integer(1, 9) }))

@@ -4,34 +4,35 @@ import { findDestination } from '../../../service/delivery/destination-store.ts'
 import { findReports } from '../../../service/reports/reconciliation-store.ts'
 import { formatReportTable } from '../../../service/roles/report-table.ts'
 import type { TestService } from '../../fixtures/service.ts'
+import { listMonthDates } from './calendar.ts'
 import { computeExpectedDay, type ExpectedDay } from './expected-day.ts'
 import type { MonthHistory, ReportEdition } from './history.ts'
-import { listMonthDates } from './run-simulation.ts'
 
-/** After so many hours of a day its report is due: on the next morning, and on the third. */
+/** Hours after the start of a day at which its report is due: the next morning and the third. */
 const DUE_HOURS = [30, 78]
 
-/** Where the reports of the month differ from what truly happened, a line each. */
-export function findReportErrors(story: MonthHistory): string[] {
+/** Differences between the month's reports and the simulated facts, one line each. */
+export function findReportErrors(history: MonthHistory): string[] {
   return [
-    ...findTimingErrors(story),
-    ...story.editions.flatMap(edition => findEditionErrors(story, edition)),
-    ...findChangedReports(story),
+    ...findTimingErrors(history),
+    ...history.editions.flatMap(edition => findEditionErrors(history, edition)),
+    ...findChangedReports(history),
   ]
 }
 
-/** A report stays as it was last made; of the destination it shows what is now. */
+/** A report does not change after its last version, apart from the destination's current state. */
 function findChangedReports({ reports, editions }: MonthHistory): string[] {
-  const told = ({ destination, ...report }: ReportEdition['report'] = {}) => report
+  const withoutDestination = ({ destination, ...report }: ReportEdition['report'] = {}) => report
   return reports.flatMap(({ datasetId, date, report }) => {
     const last = editions.findLast(
       edition => edition.datasetId === datasetId && edition.date === date,
     )
-    return isDeepStrictEqual(told(report), told(last?.report)) ? [] : [`${date}: has changed`]
+    const isSame = isDeepStrictEqual(withoutDestination(report), withoutDestination(last?.report))
+    return isSame ? [] : [`${date}: has changed`]
   })
 }
 
-/** Of every day and shop two editions, each at the first call at which it was due and possible. */
+/** Each day and shop has two editions, each from the first job run at which it was due and possible. */
 function findTimingErrors({ shops, jobs, editions }: MonthHistory): string[] {
   return listMonthDates().flatMap(date =>
     shops.flatMap(({ datasetId }) => {
@@ -39,8 +40,8 @@ function findTimingErrors({ shops, jobs, editions }: MonthHistory): string[] {
         edition => edition.datasetId === datasetId && edition.date === date,
       )
       const expected = expectedTimes(jobs, date)
-      const told = made.map(({ at, report }) => `${at.toISOString()} ${formatReadState(report)}`)
-      return `${told}` === `${expected}` ? [] : [`${date}: made ${told}, not ${expected}`]
+      const actual = made.map(({ at, report }) => `${at.toISOString()} ${formatReadState(report)}`)
+      return `${actual}` === `${expected}` ? [] : [`${date}: made ${actual}, not ${expected}`]
     }),
   )
 }
@@ -49,7 +50,7 @@ function formatReadState({ status }: ReportEdition['report']): string {
   return status === 'unavailable' ? 'unread' : 'read'
 }
 
-/** Unread editions are shown only until there is one that was read. */
+/** Editions without platform counts are shown only until there is one with them. */
 function expectedTimes(jobs: MonthHistory['jobs'], date: string): string[] {
   const times: string[] = []
   for (const hours of DUE_HOURS) {
@@ -63,10 +64,10 @@ function expectedTimes(jobs: MonthHistory['jobs'], date: string): string[] {
 }
 
 function findEditionErrors(
-  story: MonthHistory,
+  history: MonthHistory,
   { datasetId, date, at, report }: ReportEdition,
 ): string[] {
-  const truth = computeExpectedDay(story, { datasetId, date, asOf: at })
+  const truth = computeExpectedDay(history, { datasetId, date, asOf: at })
   const expected =
     report.status === 'unavailable' ? expectUnavailableDay(truth) : expectComparedDay(truth)
   const shown = readShownDay(report)
@@ -78,39 +79,39 @@ function findEditionErrors(
     })
 }
 
-/** A report in figures with a name each, so that a difference can be told in a line. */
+/** A report as named figures, so that a difference fits one line. */
 type Figures = Record<string, unknown>
 
 function expectComparedDay({
   accepted,
   platform,
   buckets,
-  foreignEventsOfOwnNames: othersOfOurNames,
+  foreignEventsOfOwnNames,
   status,
 }: ExpectedDay): Figures {
   const isMeasured: Record<string, boolean> = {
     test_events: true,
     late_event_time: true,
     pending: buckets.pending === 0,
-    other_senders: othersOfOurNames === 0,
+    other_senders: foreignEventsOfOwnNames === 0,
   }
   return {
     ...toCountFigures(accepted, platform),
     ...Object.fromEntries(BUCKET_NAMES.map(name => [name, buckets[name]])),
     measured: BUCKET_NAMES.filter(name => isMeasured[name]).join(),
-    wordless: '',
+    unexplained: '',
     residual: 0,
     status,
   }
 }
 
-/** Nothing is compared, and our side is told all the same. */
+/** Nothing is compared, but our own counts are shown. */
 function expectUnavailableDay({ accepted }: ExpectedDay): Figures {
   return {
     ...toCountFigures(accepted, {}),
     ...Object.fromEntries(BUCKET_NAMES.map(name => [name, 0])),
     measured: BUCKET_NAMES.join(),
-    wordless: '',
+    unexplained: '',
     residual: total(accepted),
     status: 'unavailable',
   }
@@ -126,19 +127,19 @@ function readShownDay(report: ReportEdition['report']): Figures {
     gap: observed_gap,
     ...Object.fromEntries(BUCKET_NAMES.map(name => [name, buckets[name].count])),
     measured: BUCKET_NAMES.filter(name => buckets[name].basis === 'measured').join(),
-    wordless: BUCKET_NAMES.filter(name => !isExplained(name, buckets[name])).join(),
+    unexplained: BUCKET_NAMES.filter(name => !isExplained(name, buckets[name])).join(),
     residual: report.unexplained_residual,
     status: report.status,
   }
 }
 
-/** Each bucket has its sentence, and the sentence its number where it speaks of one alone. */
+/** Each bucket has a sentence, which contains the count unless it describes two effects. */
 function isExplained(
   name: (typeof BUCKET_NAMES)[number],
   { count, explanation }: { count: number; explanation: string },
 ): boolean {
-  const speaksOfMore = name === 'late_event_time' || name === 'other_senders' || count === 0
-  return explanation.endsWith('.') && (speaksOfMore || explanation.includes(`${Math.abs(count)} `))
+  const namesNoCount = name === 'late_event_time' || name === 'other_senders' || count === 0
+  return explanation.endsWith('.') && (namesNoCount || explanation.includes(`${Math.abs(count)} `))
 }
 
 function toCountFigures(
@@ -154,7 +155,7 @@ function toCountFigures(
   }
 }
 
-/** Our side also lists names of which nothing was accepted. */
+/** Our side also lists names without an accepted event. */
 function toNamedFigures(counts: Record<string, number>, side: string): Figures {
   const named = Object.entries(counts).filter(([, count]) => count !== 0)
   return Object.fromEntries(named.map(([name, count]) => [`${side} ${name}`, count]))
@@ -166,15 +167,15 @@ function total(counts: Record<string, number>): number {
 
 const COLUMNS_MAX = 80
 
-/** What the table in the terminal says otherwise than the report with the most causes. */
+/** Differences between the terminal's table and the report with the most causes. */
 export async function findTableErrors(
   { database }: TestService,
   { reports, shops }: MonthHistory,
 ): Promise<string[]> {
-  const [richest] = reports.toSorted((a, b) => countCauses(b) - countCauses(a))
-  if (!richest) return ['there is no report to show']
-  const { report, date } = richest
-  const shop = shops.find(({ datasetId }) => datasetId === richest.datasetId)
+  const [fullestReport] = reports.toSorted((a, b) => countCauses(b) - countCauses(a))
+  if (!fullestReport) return ['there is no report to show']
+  const { report, date } = fullestReport
+  const shop = shops.find(({ datasetId }) => datasetId === fullestReport.datasetId)
   const { trackerId = '', destinationId = '' } = shop ?? {}
   const destination = await findDestination(database, trackerId, destinationId)
   const [stored] = await findReports(database, trackerId, date)
@@ -183,7 +184,7 @@ export async function findTableErrors(
   const lines = text.split('\n').map(line => line.trim().split(/ {2,}/).join(' | '))
   const expected = [
     `Reconciliation of ${date} (UTC)`,
-    `Dataset | ${richest.datasetId}`,
+    `Target | ${fullestReport.datasetId}`,
     `Total | ${report.accepted_count} | ${report.meta_count} | ${formatSigned(report.observed_gap)}`,
     ...BUCKET_NAMES.map(name => {
       const { count, basis } = report.buckets[name]

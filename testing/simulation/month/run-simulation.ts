@@ -1,9 +1,10 @@
 import { type Address, assertDocumented } from '../../../contract/assert-documented.ts'
 import { makeDueReports } from '../../../service/reports/make-reports.ts'
 import { takeDueSnapshots } from '../../../service/reports/take-snapshots.ts'
+import { formatUtcDay } from '../../../service/util/calendar-day.ts'
 import type { Reply, TestService } from '../../fixtures/service.ts'
 import { configureCounting, findPlatformTarget, scriptFaults } from '../../fixtures/simulator.ts'
-import { MONTH_DAYS, type MonthDay, TRADE_HOURS, timeAt } from './calendar.ts'
+import { listMonthDates, type MonthDay, TRADING_HOURS, timeAt } from './calendar.ts'
 import {
   type Arrival,
   advanceClockTo,
@@ -11,19 +12,18 @@ import {
   type MonthSimulation,
   type SimulatedShop,
   type StoredAlert,
-  toUtcDay,
 } from './history.ts'
 import { type MonthPlan, platformStateOf } from './plan.ts'
 import { simulateTradingHour } from './trading.ts'
 
-/** So few rows that a day takes several pages. */
+/** Few rows, so that a day takes several pages. */
 const PAGE_ROWS = 5
 const ARRIVALS_MAX = 10_000
 
-/** Plays the month from its first moment to its last. */
+/** Runs the month from its first moment to its last. */
 export async function simulateMonth(service: TestService, plan: MonthPlan): Promise<MonthHistory> {
   const small = await service.newTracker()
-  const stage: MonthSimulation = {
+  const simulation: MonthSimulation = {
     service,
     shops: [await createShop(service, service.tracker), await createShop(service, small)],
     events: [],
@@ -41,21 +41,21 @@ export async function simulateMonth(service: TestService, plan: MonthPlan): Prom
     deduplicate_servers: !plan.countsDuplicates,
   })
   for (const day of plan.days) {
-    const ofDay = plan.tradingHours.filter(trade => trade.day === day)
-    const scenes = [
-      ...ofDay.map(trade => ({
-        hour: TRADE_HOURS[trade.number] ?? 0,
-        play: () => simulateTradingHour(stage, trade),
+    const ofDay = plan.tradingHours.filter(tradingHour => tradingHour.day === day)
+    const activities = [
+      ...ofDay.map(tradingHour => ({
+        hour: TRADING_HOURS[tradingHour.number] ?? 0,
+        run: () => simulateTradingHour(simulation, tradingHour),
       })),
-      ...day.jobHours.map(hour => ({ hour, play: () => callJobs(stage, day, hour) })),
+      ...day.jobHours.map(hour => ({ hour, run: () => callJobs(simulation, day, hour) })),
     ]
-    for (const { play } of scenes.sort((a, b) => a.hour - b.hour)) await play()
+    for (const { run } of activities.sort((a, b) => a.hour - b.hour)) await run()
   }
   return {
-    ...stage,
+    ...simulation,
     plan,
     arrivals: await readArrivals(service, plan),
-    ...(await readFinalState(stage)),
+    ...(await readFinalState(simulation)),
   }
 }
 
@@ -79,16 +79,20 @@ interface SimulatorArrival {
   received_at: string
 }
 
-/** Whether the sender heard of it is told by the weather of the hour at which it came. */
+/** The platform's state at the hour of arrival decides whether the sender received a response. */
 async function readArrivals(service: TestService, plan: MonthPlan): Promise<Arrival[]> {
-  const skies = new Map(
-    plan.tradingHours.map(trade => [trade.at.toISOString(), platformStateOf(trade).availability]),
+  const availabilityByTime = new Map(
+    plan.tradingHours.map(tradingHour => [
+      tradingHour.at.toISOString(),
+      platformStateOf(tradingHour).availability,
+    ]),
   )
   const { count, events } = await service.received(`limit=${ARRIVALS_MAX}`)
   if (count !== events.length) throw new Error(`only ${events.length} of ${count} were shown`)
   return (events as unknown as SimulatorArrival[]).map(event => {
-    const sky = skies.get(event.received_at)
-    if (sky === undefined || sky === 'down') throw new Error(`arrived in no fit hour: ${sky}`)
+    const availability = availabilityByTime.get(event.received_at)
+    if (availability === undefined || availability === 'down')
+      throw new Error(`arrived while the platform was ${availability}`)
     return {
       datasetId: event.dataset,
       eventId: event.event_id,
@@ -97,26 +101,26 @@ async function readArrivals(service: TestService, plan: MonthPlan): Promise<Arri
       eventTimeSeconds: event.event_time,
       isTest: event.test_event_code !== null,
       isDuplicate: event.deduplicated,
-      isAnswered: sky === 'fine',
+      isAnswered: availability === 'available',
       actionSource: event.other_members.action_source,
       keys: Object.keys(event.user_data),
     }
   })
 }
 
-/** Until then the platform shows nothing on the day of refusals. */
+/** Until these hours the platform denies access on the day of denied reporting. */
 const DENIED_HOURS = { quality: 8, counts: 20 }
 const PERMISSION_DENIED = { status: 400, code: 100, message: '(#100) Permission Denied' }
-/** How far back a report may be that is made now. */
+/** The age in days of the oldest report that can be made now. */
 const REPORT_DAYS_BACK = 6
 const REPEATS_MAX = 10
 const HOUR_SECONDS = 3_600
 
-/** Calls the jobs as the scheduler does, and reads the reports that were made. */
-async function callJobs(stage: MonthSimulation, day: MonthDay, hour: number): Promise<void> {
-  const { service, jobs, alertChanges: alertMoves } = stage
+/** Runs the jobs as the scheduler does, and reads the reports they made. */
+async function callJobs(simulation: MonthSimulation, day: MonthDay, hour: number): Promise<void> {
+  const { service, jobs, alertChanges } = simulation
   const at = timeAt(day, hour)
-  advanceClockTo(stage, at)
+  advanceClockTo(simulation, at)
   const showsCounts = !day.isReportingDenied || hour >= DENIED_HOURS.counts
   const showsQuality = !day.isReportingDenied || hour >= DENIED_HOURS.quality
   jobs.push({ at, showsCounts, showsQuality })
@@ -124,14 +128,14 @@ async function callJobs(stage: MonthSimulation, day: MonthDay, hour: number): Pr
     ...(showsCounts ? [] : [{ edge: 'stats', respond: PERMISSION_DENIED }]),
     ...(showsQuality ? [] : [{ edge: 'dataset_quality', respond: PERMISSION_DENIED }]),
   ])
-  const context = { ...service.delivery, onAlert: alertMoves.push.bind(alertMoves) }
+  const context = { ...service.delivery, onAlert: alertChanges.push.bind(alertChanges) }
   const reports = await repeatUntilDone(() => makeDueReports(context, { now: at }))
   await repeatUntilDone(() => takeDueSnapshots(context, { now: at }))
   await scriptFaults(service.simulatorUrl, [])
-  if (reports > 0) await readEditions(stage, at)
+  if (reports > 0) await readEditions(simulation, at)
 }
 
-/** Returns how many runs did something. */
+/** Returns how many runs changed anything. */
 async function repeatUntilDone(run: () => Promise<{ more: boolean }>): Promise<number> {
   let done = 0
   for (let repeat = 0; repeat < REPEATS_MAX; repeat += 1) {
@@ -139,50 +143,45 @@ async function repeatUntilDone(run: () => Promise<{ more: boolean }>): Promise<n
     if (Object.values(counts).some(count => Number(count) > 0)) done += 1
     if (!more) return done
   }
-  throw new Error('a job never came to its end')
+  throw new Error('a job never finished')
 }
 
-async function readEditions(stage: MonthSimulation, at: Date): Promise<void> {
+async function readEditions(simulation: MonthSimulation, at: Date): Promise<void> {
   for (let back = REPORT_DAYS_BACK; back > 0; back -= 1) {
-    const date = toUtcDay(new Date(at.getTime() - back * 24 * HOUR_SECONDS * 1_000))
-    for (const shop of stage.shops) {
-      const report = await readReport(stage, shop, date)
+    const date = formatUtcDay(new Date(at.getTime() - back * 24 * HOUR_SECONDS * 1_000))
+    for (const shop of simulation.shops) {
+      const report = await readReport(simulation, shop, date)
       if (report?.updated_at !== at.toISOString()) continue
-      stage.editions.push({ datasetId: shop.datasetId, date, at, report })
+      simulation.editions.push({ datasetId: shop.datasetId, date, at, report })
     }
   }
 }
 
-/** Every UTC day of the month. */
-export function listMonthDates(): string[] {
-  return Array.from({ length: MONTH_DAYS }, (_, number) => toUtcDay(timeAt({ number }, 0)))
-}
-
-/** What the interface shows, and the table of alerts holds, when the month is over. */
+/** Reads the API and the alerts table when the month is over. */
 async function readFinalState(
-  stage: MonthSimulation,
+  simulation: MonthSimulation,
 ): Promise<Pick<MonthHistory, 'reports' | 'snapshots' | 'alerts'>> {
   const reports: MonthHistory['reports'][number][] = []
   const snapshots = new Map<string, unknown[]>()
-  for (const shop of stage.shops) {
+  for (const shop of simulation.shops) {
     const { datasetId } = shop
     for (const date of listMonthDates()) {
-      reports.push({ datasetId, date, report: await readReport(stage, shop, date) })
+      reports.push({ datasetId, date, report: await readReport(simulation, shop, date) })
     }
-    const { body } = await requestDocumented(stage, shop, '/reports/emq')
+    const { body } = await requestDocumented(simulation, shop, '/reports/emq')
     snapshots.set(datasetId, body.snapshots)
   }
-  return { reports, snapshots, alerts: await readAlerts(stage) }
+  return { reports, snapshots, alerts: await readAlerts(simulation) }
 }
 
 /** The only report of a shop's day; undefined when there is none. */
 async function readReport(
-  stage: Pick<MonthSimulation, 'service'>,
+  simulation: Pick<MonthSimulation, 'service'>,
   shop: SimulatedShop,
   date: string,
 ): Promise<MonthHistory['reports'][number]['report']> {
   const { body, text } = await requestDocumented(
-    stage,
+    simulation,
     shop,
     '/reports/reconciliation',
     `?date=${date}`,

@@ -6,27 +6,27 @@ import { advanceClockTo, type MonthSimulation, requireStatus } from './history.t
 import { platformStateOf, type TradingHour } from './plan.ts'
 
 const REQUESTS_AT_ONCE = 16
-/** Much less than what a platform takes that is too slow, and enough for a request to arrive. */
+/** Much shorter than the slow platform's response time, and enough for a request to arrive. */
 const SHORT_TIMEOUT_MILLISECONDS = 400
 const REFUSED = { status: 400, code: 100, subcode: 2_804_048 }
 
-/** Plays one hour of trade: the shops sell, the service delivers, and some customers leave. */
+/** Runs one trading hour: the shops sell, the service delivers, and some customers leave. */
 export async function simulateTradingHour(
-  stage: MonthSimulation,
-  trade: TradingHour,
+  simulation: MonthSimulation,
+  tradingHour: TradingHour,
 ): Promise<void> {
-  const { events, repeated, day } = trade
-  advanceClockTo(stage, trade.at)
-  if (day.hasTests) await switchTestMode(stage, trade)
-  await sendPixelEvents(stage, events, 'before')
-  for (const event of events) stage.bodies.set(event, bodyOf(event, identifiersOn(day.number)))
-  await runInBatches(events, event => submit(stage, event))
-  await runInBatches(repeated, event => submitAgain(stage, event))
-  await processDepartures(stage, events, ['withdraws at once'])
-  await deliverWithFaults(stage, trade)
-  await sendPixelEvents(stage, events, 'after')
-  await sendForeignEvents(stage, trade)
-  await processDepartures(stage, events, ['withdraws', 'is forgotten'])
+  const { events, repeated, day } = tradingHour
+  advanceClockTo(simulation, tradingHour.at)
+  if (day.hasTests) await switchTestMode(simulation, tradingHour)
+  await sendPixelEvents(simulation, events, 'before')
+  for (const event of events) simulation.bodies.set(event, bodyOf(event, identifiersOn(day.number)))
+  await runInBatches(events, event => submit(simulation, event))
+  await runInBatches(repeated, event => submitAgain(simulation, event))
+  await processDepartures(simulation, events, ['withdraws immediately'])
+  await deliverWithFaults(simulation, tradingHour)
+  await sendPixelEvents(simulation, events, 'after')
+  await sendForeignEvents(simulation, tradingHour)
+  await processDepartures(simulation, events, ['withdraws', 'is erased'])
 }
 
 async function switchTestMode(
@@ -38,36 +38,27 @@ async function switchTestMode(
   requireStatus(await service.request('PATCH', path, { secret: shop.trackerSecret, body }), 200)
 }
 
-async function submit(stage: MonthSimulation, event: MonthEvent): Promise<void> {
-  const { service, shops, bodies, erasedCustomers: forgotten, events } = stage
-  const {
-    shop,
-    eventId,
-    eventName,
-    happensAt,
-    purchase,
-    repeat,
-    departure: leaving,
-    isRefused,
-  } = event
+async function submit(simulation: MonthSimulation, event: MonthEvent): Promise<void> {
+  const { service, shops, bodies, erasedCustomers, events } = simulation
+  const { shop, eventId, eventName, happensAt, purchase, repeat, departure, isRefused } = event
   const { trackerSecret: secret, datasetId } = shops[shop]
   const request = { secret, body: bodies.get(event) }
-  const expected = repeat === 'at once' ? [200, 202] : [202]
+  const expected = repeat === 'immediately' ? [200, 202] : [202]
   const replies = await Promise.all(
     expected.map(() => service.request('POST', '/api/v1/events', request)),
   )
   const statuses = replies.map(({ status }) => status).sort()
   if (`${statuses}` !== `${expected}`) throw new Error(`${statuses}: ${replies[0]?.text}`)
   const submittedAt = service.clock.now()
-  const isForgotten = shop === 0 && purchase !== null && forgotten.has(purchase.customer)
+  const isErased = shop === 0 && purchase !== null && erasedCustomers.has(purchase.customer)
   events.push({
     datasetId,
     eventId,
     eventName,
     happensAt,
     submittedAt,
-    endsAt: isRefused || isForgotten ? submittedAt : null,
-    isWithheld: isRefused || isForgotten || leaving === 'withdraws at once',
+    endsAt: isRefused || isErased ? submittedAt : null,
+    isWithheld: isRefused || isErased || departure === 'withdraws immediately',
     dollars: purchase?.dollars ?? null,
   })
 }
@@ -78,11 +69,14 @@ async function submitAgain({ service, shops, bodies }: MonthSimulation, event: M
   requireStatus(await service.request('POST', '/api/v1/events', { secret, body }), 200)
 }
 
-/** Sends what is due. A platform that is too slow is not waited for as long as a real one. */
-async function deliverWithFaults(stage: MonthSimulation, trade: TradingHour): Promise<void> {
-  const { simulatorUrl, delivery, deliver, clock } = stage.service
-  const { rules, isSlow } = platformStateOf(trade)
-  const refusals = trade.events
+/** Delivers what is due, with a short timeout while the platform is slow. */
+async function deliverWithFaults(
+  simulation: MonthSimulation,
+  tradingHour: TradingHour,
+): Promise<void> {
+  const { simulatorUrl, delivery, deliver, clock } = simulation.service
+  const { rules, isSlow } = platformStateOf(tradingHour)
+  const refusals = tradingHour.events
     .filter(({ isRefused }) => isRefused)
     .map(({ eventId }) => ({ match: { event_id: eventId }, respond: REFUSED }))
   await scriptFaults(simulatorUrl, [...refusals, ...rules])
@@ -96,12 +90,13 @@ async function deliverWithFaults(stage: MonthSimulation, trade: TradingHour): Pr
     })
   }
   await deliver()
-  for (let index = 0; index < trade.testPurchases; index += 1) await sendTestPurchase(stage)
+  for (let index = 0; index < tradingHour.testPurchases; index += 1)
+    await sendTestPurchase(simulation)
   delivery.platforms = platforms
   await scriptFaults(simulatorUrl, [])
 }
 
-/** Tried once: what the platform does not accept at this moment never goes out again. */
+/** A test purchase is attempted once and never retried. */
 async function sendTestPurchase({
   service,
   shops: [shop],
@@ -142,21 +137,21 @@ async function sendPixelEvents(
   for (const { eventId } of events) pixelAt.set(eventId, service.clock.now())
 }
 
-/** What nobody of us sent, and page views that only the Pixel saw. */
+/** Events of other senders, and page views that only the Pixel reports. */
 async function sendForeignEvents(
-  stage: MonthSimulation,
-  { foreignEvents: others, pixelViews, at }: TradingHour,
+  simulation: MonthSimulation,
+  { foreignEvents, pixelViews, at }: TradingHour,
 ): Promise<void> {
-  const { service, shops } = stage
+  const { service, shops } = simulation
   if (pixelViews > 0) {
     const events = [{ event_name: 'PageView', count: pixelViews }]
     await sendFromOtherSource(service, { source: 'browser', events })
   }
-  if (others.length === 0) return
-  const events = others.map(({ eventName, count }) => ({ event_name: eventName, count }))
+  if (foreignEvents.length === 0) return
+  const events = foreignEvents.map(({ eventName, count }) => ({ event_name: eventName, count }))
   await sendFromOtherSource(service, { source: 'server', events })
   const { datasetId } = shops[0]
-  stage.foreignEvents.push(...others.map(other => ({ ...other, datasetId, at })))
+  simulation.foreignEvents.push(...foreignEvents.map(other => ({ ...other, datasetId, at })))
 }
 
 async function runInBatches<Item>(
@@ -168,21 +163,21 @@ async function runInBatches<Item>(
   }
 }
 
-/** Customers of the first shop leave in one of these ways: nothing of theirs is sent any more. */
+/** Customers of the first shop leave in one of these ways; nothing about them is sent any more. */
 async function processDepartures(
-  stage: MonthSimulation,
+  simulation: MonthSimulation,
   events: readonly MonthEvent[],
   ways: readonly Departure[],
 ): Promise<void> {
   for (const event of events.filter(
-    ({ departure: leaving }) => leaving !== null && ways.includes(leaving),
+    ({ departure }) => departure !== null && ways.includes(departure),
   )) {
-    await (event.departure === 'is forgotten' ? eraseCustomer : withdraw)(stage, event)
+    await (event.departure === 'is erased' ? eraseCustomer : withdraw)(simulation, event)
   }
 }
 
-async function withdraw(stage: MonthSimulation, { eventId }: MonthEvent): Promise<void> {
-  const { service, shops } = stage
+async function withdraw(simulation: MonthSimulation, { eventId }: MonthEvent): Promise<void> {
+  const { service, shops } = simulation
   const body = {
     event_name: 'consent_withdrawal',
     visitor_id: `visitor-of-${eventId}`,
@@ -190,26 +185,26 @@ async function withdraw(stage: MonthSimulation, { eventId }: MonthEvent): Promis
   }
   const { trackerSecret: secret } = shops[0]
   requireStatus(await service.request('POST', '/api/v1/events', { secret, body }), 202)
-  markEventsEnded(stage, id => id === eventId)
+  markEventsEnded(simulation, id => id === eventId)
 }
 
-async function eraseCustomer(stage: MonthSimulation, { purchase }: MonthEvent): Promise<void> {
-  const { service, shops, bodies, erasedCustomers: forgotten } = stage
+async function eraseCustomer(simulation: MonthSimulation, { purchase }: MonthEvent): Promise<void> {
+  const { service, shops, bodies, erasedCustomers } = simulation
   const customer = purchase?.customer ?? ''
   const body = { identifier_hash: hash('sha256', customer), identifier_type: 'external_id' }
   const { trackerSecret: secret } = shops[0]
   requireStatus(await service.request('DELETE', '/api/v1/user-data', { secret, body }), 200)
-  forgotten.add(customer)
-  const theirs = [...bodies.keys()].filter(event => event.purchase?.customer === customer)
-  const ids = new Set(theirs.map(({ eventId }) => eventId))
-  markEventsEnded(stage, id => ids.has(id))
+  erasedCustomers.add(customer)
+  const ofCustomer = [...bodies.keys()].filter(event => event.purchase?.customer === customer)
+  const ids = new Set(ofCustomer.map(({ eventId }) => eventId))
+  markEventsEnded(simulation, id => ids.has(id))
 }
 
 function markEventsEnded(
   { events, service }: MonthSimulation,
-  isTheirs: (eventId: string) => boolean,
+  isOfCustomer: (eventId: string) => boolean,
 ): void {
-  for (const event of events.filter(({ eventId }) => isTheirs(eventId))) {
+  for (const event of events.filter(({ eventId }) => isOfCustomer(eventId))) {
     event.endsAt ??= service.clock.now()
   }
 }
