@@ -4,7 +4,6 @@ import pg from 'pg'
 import { openDatabase } from '../../service/db/database.ts'
 import { distributeTables } from '../../service/db/distribute-tables.ts'
 import { migrate } from '../../service/db/migrate.ts'
-import type { TestDatabase } from '../fixtures/database.ts'
 import type { CitusAddresses } from './cluster.ts'
 
 const TEMPLATE = 'signalbox_citus_template'
@@ -34,10 +33,7 @@ export async function prepareCitusTemplate(cluster: CitusAddresses): Promise<voi
 }
 
 /** A migrated, empty database of the test's own on every node; gone when the test ends. */
-export async function createCitusDatabase(
-  test: TestContext,
-  cluster: CitusAddresses,
-): Promise<TestDatabase> {
+export async function createCitusDatabase(test: TestContext, cluster: CitusAddresses) {
   const name = `test_${randomBytes(8).toString('hex')}`
   await Promise.all(cluster.ports.map(port => copyTemplate(cluster, port, name)))
   test.after(() => dropDatabases(cluster, name))

@@ -2,49 +2,49 @@ import type { SeededRandom } from '../fixtures/seeded-random.ts'
 
 interface WaitingTask {
   task: number
-  go: () => void
+  proceed: () => void
 }
 
 /**
- * Lets several players act at the same time and yet in an order that a seed decides: each waits
- * before every act until all the others wait too, and then one of them is chosen.
+ * Interleaves concurrent tasks in an order that a seed decides: each task waits before every
+ * operation until all other tasks wait too, and then one of them continues.
  */
 export class Interleaving {
-  readonly #choices: SeededRandom
+  readonly #random: SeededRandom
   #waiting: WaitingTask[] = []
-  #playing = 0
+  #running = 0
 
-  constructor(choices: SeededRandom) {
-    this.#choices = choices
+  constructor(random: SeededRandom) {
+    this.#random = random
   }
 
-  /** Each player gets the number by which it takes its turns. Resolves when all have finished. */
-  async runAll(players: readonly ((player: number) => Promise<void>)[]): Promise<void> {
-    this.#playing = players.length
+  /** Each task gets the number to pass to `waitForTurn`. Resolves when all have finished. */
+  async runAll(tasks: readonly ((task: number) => Promise<void>)[]): Promise<void> {
+    this.#running = tasks.length
     await Promise.all(
-      players.map((play, player) =>
-        play(player).finally(() => {
-          this.#playing -= 1
+      tasks.map((run, task) =>
+        run(task).finally(() => {
+          this.#running -= 1
           this.#next()
         }),
       ),
     )
   }
 
-  /** Resolves when it is the player's turn. It lasts until the player waits again or finishes. */
-  waitForTurn(player: number): Promise<void> {
-    return new Promise(go => {
-      this.#waiting.push({ task: player, go })
+  /** Resolves when it is the task's turn, which lasts until the task waits again or finishes. */
+  waitForTurn(task: number): Promise<void> {
+    return new Promise(proceed => {
+      this.#waiting.push({ task, proceed })
       this.#next()
     })
   }
 
   #next(): void {
-    if (this.#waiting.length === 0 || this.#waiting.length < this.#playing) return
-    // Who began to wait first is chance, and must not count.
+    if (this.#waiting.length === 0 || this.#waiting.length < this.#running) return
+    // The order of arrival is random and must not decide.
     const waiting = this.#waiting.toSorted((a, b) => a.task - b.task)
-    const chosen = this.#choices.pick(waiting)
+    const chosen = this.#random.pick(waiting)
     this.#waiting = waiting.filter(other => other !== chosen)
-    chosen.go()
+    chosen.proceed()
   }
 }

@@ -6,93 +6,95 @@ import type { TestDatabase } from '../fixtures/database.ts'
 import { eventually } from '../fixtures/program.ts'
 
 /**
- * Does all of it truly at once: rows of this table are held until every act has come to wait for
- * one, so that none that writes there is over before the last has begun. An act that finds nothing
- * to do any more, because another took it before the rows, ends without waiting.
+ * Runs all operations simultaneously: the rows of this table stay locked until every operation waits
+ * for one, so that none finishes before the last has started. An operation that finds nothing to do,
+ * because another was faster, ends without findWaitingWorkers.
  */
 export async function runSimultaneously<T>(
   { pool }: Pick<Database, 'pool'>,
   table: string,
-  acts: readonly (() => Promise<T>)[],
+  operations: readonly (() => Promise<T>)[],
 ): Promise<T[]> {
-  const holder = await pool.connect()
+  const client = await pool.connect()
   try {
-    await holder.query('begin')
-    await lockRows(holder, table)
-    let ended = 0
-    const results = Promise.all(acts.map(act => act().finally(() => (ended += 1))))
-    await eventually('all of them wait or have ended', async () => {
-      return (await countLockWaiters({ pool })) + ended >= acts.length
+    await client.query('begin')
+    await lockRows(client, table)
+    let finishedCount = 0
+    const results = Promise.all(
+      operations.map(operation => operation().finally(() => (finishedCount += 1))),
+    )
+    await eventually('all of them wait or have finishedCount', async () => {
+      return (await countLockWaiters({ pool })) + finishedCount >= operations.length
     })
-    await holder.query('commit')
+    await client.query('commit')
     return await results
   } finally {
-    holder.release(true)
+    client.release(true)
   }
 }
 
-/** Citus locks rows of one tracker at a time, and each with what it was told. */
-async function lockRows(holder: pg.PoolClient, table: string): Promise<void> {
+/** Citus locks the rows of one tracker at a time, by a bound parameter. */
+async function lockRows(client: pg.PoolClient, table: string): Promise<void> {
   if (!sharedCluster()) {
-    await holder.query(`select from ${table} for update`)
+    await client.query(`select from ${table} for update`)
     return
   }
-  const { rows } = await holder.query(`select distinct tracker_id from ${table}`)
+  const { rows } = await client.query(`select distinct tracker_id from ${table}`)
   for (const { tracker_id } of rows) {
-    await holder.query(`select 1 from ${table} where tracker_id = $1::uuid for update`, [
+    await client.query(`select 1 from ${table} where tracker_id = $1::uuid for update`, [
       tracker_id,
     ])
   }
 }
 
-/** Statements on this database that wait for a lock, on whichever node they do. */
+/** Statements on this database that wait for a lock, on any node. */
 export async function countLockWaiters({ pool }: Pick<Database, 'pool'>): Promise<number> {
   const activity = sharedCluster() ? 'citus_stat_activity' : 'pg_stat_activity'
   const { rows } = await pool.query(
-    `select count(*) as waiting from ${activity}
+    `select count(*) as findWaitingWorkers from ${activity}
      where datname = current_database() and wait_event_type = 'Lock'`,
   )
-  return rows[0].waiting
+  return rows[0].findWaitingWorkers
 }
 
-/** Keeps all workers from changing deliveries, so that several workers do it at the same moment. */
+/** Blocks all claims until it is released, so that several workers claim simultaneously. */
 interface ClaimBarrier {
-  /** The names of those who stand before it, in order. */
+  /** The names of the blocked workers, sorted. */
   findWaitingWorkers(): Promise<string[]>
   release(): Promise<void>
 }
 
 const LOCK = 7_001
 
-/** A gate that is closed from the start. Deliveries can still be made, but not claimed. */
+/** Creates a closed barrier. Deliveries can still be inserted, but not claimed. */
 export async function createClaimBarrier(
   test: TestContext,
   store: TestDatabase,
 ): Promise<ClaimBarrier> {
-  const keeper = new pg.Client({ connectionString: store.connectionString })
-  // The store of the test may be gone before it.
-  keeper.on('error', () => {})
-  await keeper.connect()
-  test.after(() => keeper.end())
-  await keeper.query(
-    `create function wait_at_gate() returns trigger language plpgsql as $$
+  const client = new pg.Client({ connectionString: store.connectionString })
+  // The test's database may be dropped first.
+  client.on('error', () => {})
+  await client.connect()
+  test.after(() => client.end())
+  await client.query(
+    `create function wait_at_barrier() returns trigger language plpgsql as $$
      begin
        perform pg_advisory_xact_lock_shared(${LOCK});
        return null;
      end $$`,
   )
-  await keeper.query(
-    `create trigger wait_at_gate before update on signalbox_store.delivery_queue
-     for each statement execute function wait_at_gate()`,
+  await client.query(
+    `create trigger wait_at_barrier before update on signalbox_store.delivery_queue
+     for each statement execute function wait_at_barrier()`,
   )
-  await keeper.query(`select pg_advisory_lock(${LOCK})`)
-  const waiting = async () => {
-    const { rows } = await keeper.query(
+  await client.query(`select pg_advisory_lock(${LOCK})`)
+  const findWaitingWorkers = async () => {
+    const { rows } = await client.query(
       `select distinct application_name as name from pg_stat_activity
        where datname = current_database() and wait_event = 'advisory' order by name`,
     )
     return rows.map(({ name }) => name)
   }
-  const open = async () => void (await keeper.query(`select pg_advisory_unlock(${LOCK})`))
-  return { findWaitingWorkers: waiting, release: open }
+  const release = async () => void (await client.query(`select pg_advisory_unlock(${LOCK})`))
+  return { findWaitingWorkers, release }
 }

@@ -2,72 +2,73 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import type { ProposalContext } from '../../service/agents/proposals/agents-context.ts'
 import { type Database, openDatabase } from '../../service/db/database.ts'
-import type { AgentFixture } from '../fixtures/agents.ts'
 
 /**
- * At which of its next statements or answers somebody dies. A statement at the moment of death is
- * not carried out, or it is and nobody hears of it.
+ * The statement or response at which a process crashes. A statement at the crash point is either not
+ * executed, or executed without its result being received.
  */
 export interface CrashPoint {
   at: 'before statement' | 'after statement' | 'answer'
   count: number
 }
 
-/** The acts of one worker, which can end on the way. What is dead stays so. */
+/** The operations of one process, which can crash. A crashed process never runs again. */
 export class CrashableProcess {
-  #death: CrashPoint | null = null
-  #turn: () => Promise<void> = async () => {}
+  #crashPoint: CrashPoint | null = null
+  #waitForTurn: () => Promise<void> = async () => {}
   #statements = 0
   #answers = 0
-  #isOver = false
+  #hasCrashed = false
 
-  /** `turn` is waited for before each act. A death of null takes back one that has not come. */
-  arm(death: CrashPoint | null, turn: () => Promise<void>): void {
-    this.#death = death
-    this.#turn = turn
+  /** Awaits `waitForTurn` before each operation. Null clears a crash point not yet reached. */
+  arm(crashPoint: CrashPoint | null, waitForTurn: () => Promise<void>): void {
+    this.#crashPoint = crashPoint
+    this.#waitForTurn = waitForTurn
     this.#statements = 0
     this.#answers = 0
   }
 
   hasCrashed(): boolean {
-    return this.#isOver
+    return this.#hasCrashed
   }
 
   async runStatement<Result>(execute: () => Promise<Result>): Promise<Result> {
-    await this.#act()
+    await this.#beginOperation()
     this.#statements += 1
-    if (this.#statements !== this.#death?.count || this.#death.at === 'answer') return execute()
-    this.#isOver = true
-    if (this.#death.at === 'after statement') await execute()
-    throw new Error('this worker dies')
+    const crashPoint = this.#crashPoint
+    if (this.#statements !== crashPoint?.count || crashPoint.at === 'answer') return execute()
+    this.#hasCrashed = true
+    if (crashPoint.at === 'after statement') await execute()
+    throw new Error('this worker crashes')
   }
 
   async sendRequest<Answer>(send: () => Promise<Answer>): Promise<Answer> {
-    await this.#act()
+    await this.#beginOperation()
     const answer = await send()
     this.#answers += 1
-    if (this.#answers !== this.#death?.count || this.#death.at !== 'answer') return answer
-    this.#isOver = true
-    throw new Error('this worker dies')
+    const crashPoint = this.#crashPoint
+    if (this.#answers !== crashPoint?.count || crashPoint.at !== 'answer') return answer
+    this.#hasCrashed = true
+    throw new Error('this worker crashes')
   }
 
-  async #act(): Promise<void> {
-    if (!this.#isOver) await this.#turn()
-    if (this.#isOver) throw new Error('this worker is dead')
+  async #beginOperation(): Promise<void> {
+    if (!this.#hasCrashed) await this.#waitForTurn()
+    if (this.#hasCrashed) throw new Error('this worker has crashed')
   }
 }
 
-/** The same store, as long as the life lasts. */
-export function createCrashableDatabase(database: Database, life: CrashableProcess): Database {
+/** The same database, until the process crashes. */
+export function createCrashableDatabase(database: Database, process: CrashableProcess): Database {
   const { pool } = database
   const mortalPool = {
     query: (...statement: unknown[]) =>
-      life.runStatement(() => pool.query(...(statement as [string]))),
+      process.runStatement(() => pool.query(...(statement as [string]))),
     connect: async () => {
       const client = await pool.connect()
       return {
         query: (...statement: unknown[]) =>
-          life.runStatement(() => client.query(...(statement as [string]))),
+          process.runStatement(() => client.query(...(statement as [string]))),
         release: () => client.release(),
       }
     },
@@ -86,28 +87,27 @@ interface CrashingOperation {
 }
 
 /**
- * Something done on a stage by a process of its own that ends on the way: nothing of it reaches the
- * store from then on, and its connections are gone. True when it has died; whatever a living one
- * throws is thrown.
+ * Runs an operation with its own connections until it crashes: nothing reaches the store afterward
+ * and its connections are closed. Returns whether it crashed; rethrows any other error.
  */
 export async function runUntilCrash(
-  { context }: AgentFixture,
-  { connectionString, crashPoint: death, operation: act }: CrashingOperation,
+  { context }: { context: ProposalContext },
+  { connectionString, crashPoint, operation }: CrashingOperation,
 ): Promise<boolean> {
   const own = openDatabase({
     connectionString,
     connectionsMax: 2,
-    applicationName: 'somebody mortal',
+    applicationName: 'signalbox crash test',
     onIdleError: () => {},
   })
-  const life = new CrashableProcess()
-  life.arm(death, async () => {})
+  const process = new CrashableProcess()
+  process.arm(crashPoint, async () => {})
   try {
-    await act({ ...context, database: createCrashableDatabase(own, life) })
+    await operation({ ...context, database: createCrashableDatabase(own, process) })
   } catch (error) {
-    if (!life.hasCrashed()) throw error
+    if (!process.hasCrashed()) throw error
   } finally {
     await own.close()
   }
-  return life.hasCrashed()
+  return process.hasCrashed()
 }

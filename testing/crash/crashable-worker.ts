@@ -16,21 +16,21 @@ import type { RecordedResponse } from '../simulation/delivery/invariants.ts'
 import { CrashableProcess, type CrashPoint, createCrashableDatabase } from './crash-injection.ts'
 
 /**
- * A delivery worker with a name and connections of its own. It can die as a process does that is
- * killed: from then on nothing of it reaches the store or the platform.
+ * A delivery worker with its own name and connections. It can crash like a killed process: nothing
+ * reaches the store or the platform afterward.
  */
 interface CrashableWorker {
   name: string
   hasCrashed(): boolean
-  /** Sends what is due, until nothing is or the worker dies. Waits for `turn` before each act. */
-  run(death: CrashPoint | null, turn?: () => Promise<void>): Promise<void>
-  /** Keeps it from hearing any answer until it is let go, as if its machine stood still. */
+  /** Delivers until nothing is due or the worker crashes. Awaits its turn before each operation. */
+  run(crashPoint: CrashPoint | null, waitForTurn?: () => Promise<void>): Promise<void>
+  /** Holds back every response until it is resumed, as if its machine were suspended. */
   freeze(): Freeze
   close(): Promise<void>
 }
 
 interface Freeze {
-  /** The platform has answered, and the worker does not know. */
+  /** The platform has responded, and the worker has not received the response. */
   isFrozen: Promise<void>
   resume(): void
 }
@@ -38,17 +38,17 @@ interface Freeze {
 interface CrashableWorkerOptions {
   name: string
   context: Partial<DeliveryContext>
-  /** The order in which it takes lanes, so that a run can be repeated. */
+  /** The order in which it claims queues, so that a run is reproducible. */
   trackerIds: readonly string[]
   onResponse: (answer: RecordedResponse) => void
 }
 
-/** A throttled lane can be due again at once for somebody who does not wait. */
+/** A throttled queue can be due again immediately for a worker that does not wait. */
 const ROUNDS_MAX = 12
 
 function createCrashableWorker(
   service: TestService,
-  { name, trackerIds, onResponse: onHeard, ...options }: CrashableWorkerOptions,
+  { name, trackerIds, onResponse, ...options }: CrashableWorkerOptions,
 ): CrashableWorker {
   const own = openDatabase({
     connectionString: service.connectionString,
@@ -56,58 +56,58 @@ function createCrashableWorker(
     applicationName: name,
     onIdleError: () => {},
   })
-  const life = new CrashableProcess()
-  let hold: { begin: () => void; isOver: Promise<void> } | null = null
+  const process = new CrashableProcess()
+  let freeze: { begin: () => void; end: Promise<void> } | null = null
   let isStopping = false
   const base = { ...service.delivery, ...options.context }
   const platforms = base.platforms.map(platform => {
-    const heard = recordPlatformResponses(platform, name, onHeard)
+    const recorded = recordPlatformResponses(platform, name, onResponse)
     const send: Platform['send'] = (connection, events) =>
-      life.sendRequest(async () => {
-        const answer = await heard.send(connection, events)
-        hold?.begin()
-        await hold?.isOver
+      process.sendRequest(async () => {
+        const answer = await recorded.send(connection, events)
+        freeze?.begin()
+        await freeze?.end
         return answer
       })
-    return { ...heard, send }
+    return { ...recorded, send }
   })
-  const database = createCrashableDatabase(own, life)
+  const database = createCrashableDatabase(own, process)
   const context = { ...base, database, platforms, isStopping: () => isStopping }
   return {
     name,
-    hasCrashed: () => life.hasCrashed(),
-    run: async (death, turn = async () => {}) => {
-      life.arm(death, turn)
+    hasCrashed: () => process.hasCrashed(),
+    run: async (crashPoint, waitForTurn = async () => {}) => {
+      process.arm(crashPoint, waitForTurn)
       await deliverAll(context, trackerIds).catch(error => {
-        if (!life.hasCrashed()) throw error
+        if (!process.hasCrashed()) throw error
       })
     },
     freeze: () => {
       const frozen = Promise.withResolvers<void>()
-      const free = Promise.withResolvers<void>()
-      hold = { begin: frozen.resolve, isOver: free.promise }
-      const letGo = () => {
-        // Its own clock tells it then that its lease is over: it begins no further request.
+      const resumed = Promise.withResolvers<void>()
+      freeze = { begin: frozen.resolve, end: resumed.promise }
+      const resume = () => {
+        // By its own clock its lease has expired: it begins no further request.
         isStopping = true
-        free.resolve()
+        resumed.resolve()
       }
-      return { isFrozen: frozen.promise, resume: letGo }
+      return { isFrozen: frozen.promise, resume }
     },
     close: own.close,
   }
 }
 
-/** The same platform, with somebody who listens to what it answers. */
+/** The same platform, reporting each response to `onResponse`. */
 export function recordPlatformResponses(
   platform: Platform,
   worker: string,
-  onHeard: (answer: RecordedResponse) => void,
+  onResponse: (answer: RecordedResponse) => void,
 ): Platform {
   const send: Platform['send'] = async (connection, events) => {
     const answer = await platform.send(connection, events)
     const { outcome, traceId } = answer
     const eventIds = events.map(({ eventId }) => eventId)
-    onHeard({ worker, datasetId: datasetOf(connection), eventIds, outcome, traceId })
+    onResponse({ worker, datasetId: datasetOf(connection), eventIds, outcome, traceId })
     return answer
   }
   return { ...platform, send }
@@ -117,10 +117,10 @@ async function deliverAll(context: DeliveryContext, trackerIds: readonly string[
   const orderOf = ({ trackerId }: DestinationQueue) => trackerIds.indexOf(trackerId)
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const due = { now: context.now(), queuesMax: 100, excludedDestinationIds: [] }
-    const lanes = await findDueQueues(context.database, due)
-    if (lanes.length === 0 || context.isStopping?.()) return
-    for (const lane of lanes.toSorted((a, b) => orderOf(a) - orderOf(b))) {
-      await deliverDueBatch(context, lane, () => {})
+    const queues = await findDueQueues(context.database, due)
+    if (queues.length === 0 || context.isStopping?.()) return
+    for (const queue of queues.toSorted((a, b) => orderOf(a) - orderOf(b))) {
+      await deliverDueBatch(context, queue, () => {})
     }
   }
 }
@@ -132,15 +132,15 @@ interface CrashableWorkerPoolOptions {
   onResponse: (answer: RecordedResponse) => void
 }
 
-/** The workers of one service: who dies is replaced by another when there is work. */
+/** The workers of one service; a crashed worker is replaced when there is work. */
 export class CrashableWorkerPool {
-  /** Dead, or frozen until the leases were over. None of them works again. */
+  /** Crashed, or frozen until their leases expired. None of them works again. */
   readonly lostWorkers = new Set<string>()
   readonly #service: TestService
   readonly #options: CrashableWorkerPoolOptions
   readonly #turns: Interleaving
-  #living: CrashableWorker[] = []
-  #hired = 0
+  #live: CrashableWorker[] = []
+  #startedCount = 0
 
   constructor(service: TestService, options: CrashableWorkerPoolOptions) {
     this.#service = service
@@ -148,56 +148,56 @@ export class CrashableWorkerPool {
     this.#turns = new Interleaving(createSeededRandom(options.seed))
   }
 
-  /** One worker for each entry, all at the same time; an entry that is not null is its death. */
-  async work(deaths: readonly (CrashPoint | null)[]): Promise<void> {
-    const workers = deaths.map((_, index) => this.#worker(index))
+  /** Runs one worker for each entry concurrently; a non-null entry is where it crashes. */
+  async work(crashPoints: readonly (CrashPoint | null)[]): Promise<void> {
+    const workers = crashPoints.map((_, index) => this.#worker(index))
     const turns = this.#turns
     await turns.runAll(
       workers.map(
-        (worker, index) => player =>
-          worker.run(deaths[index] ?? null, () => turns.waitForTurn(player)),
+        (worker, index) => task =>
+          worker.run(crashPoints[index] ?? null, () => turns.waitForTurn(task)),
       ),
     )
     for (const worker of workers) if (worker.hasCrashed()) await this.#lose(worker)
   }
 
-  /** What the frozen one says afterwards must not count: its rows belong to another by then. */
+  /** The frozen worker's result must not be stored: another worker owns its rows by then. */
   async freezeOne(): Promise<void> {
     const [frozen, other] = [this.#worker(0), this.#worker(1)]
-    const { isFrozen, resume: letGo } = frozen.freeze()
+    const { isFrozen, resume } = frozen.freeze()
     const run = frozen.run(null)
     await Promise.race([isFrozen, run])
     await expireLeases(this.#service.database)
     await other.run(null)
-    letGo()
+    resume()
     await run
     await this.#lose(frozen)
   }
 
   async close(): Promise<void> {
-    for (const worker of this.#living) await worker.close()
-    this.#living = []
+    for (const worker of this.#live) await worker.close()
+    this.#live = []
   }
 
   #worker(index: number): CrashableWorker {
-    const known = this.#living[index]
-    if (known) return known
-    this.#hired += 1
+    const existing = this.#live[index]
+    if (existing) return existing
+    this.#startedCount += 1
     const { seed, context, ...options } = this.#options
-    const chance = seededRandom(seed + this.#hired)
-    const name = `worker-${this.#hired}`
+    const random = seededRandom(seed + this.#startedCount)
+    const name = `worker-${this.#startedCount}`
     const worker = createCrashableWorker(this.#service, {
       ...options,
       name,
-      context: { ...context, random: chance },
+      context: { ...context, random },
     })
-    this.#living.push(worker)
+    this.#live.push(worker)
     return worker
   }
 
   async #lose(worker: CrashableWorker): Promise<void> {
     this.lostWorkers.add(worker.name)
-    this.#living = this.#living.filter(({ name }) => name !== worker.name)
+    this.#live = this.#live.filter(({ name }) => name !== worker.name)
     await worker.close()
   }
 }

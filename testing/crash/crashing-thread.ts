@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isMainThread, threadId } from 'node:worker_threads'
 
 /**
- * Preloaded into the real program (`NODE_OPTIONS=--import ...`): every answer names the thread that
- * gave it, and a request may ask its thread to die, as a bug or a leak would make it.
+ * Preloaded into the real program (`NODE_OPTIONS=--import ...`): every response names its thread,
+ * and a request can crash its thread as a bug or a memory leak would.
  */
 export const CRASHING_THREAD_ENVIRONMENT = { NODE_OPTIONS: `--import ${import.meta.url}` }
 
@@ -20,7 +20,7 @@ subscribe('http.server.request.start', message => {
 })
 
 function throwUncaught(): never {
-  throw new Error('a bug that nobody catches')
+  throw new Error('an uncaught bug')
 }
 
 function exhaustHeap(): void {

@@ -2,60 +2,60 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A way to PostgreSQL that can break where no test could break it otherwise. */
+/** A proxy to PostgreSQL that can drop connections and responses. */
 export interface DatabaseProxy {
   connectionString: string
-  /** Breaks every connection, and refuses new ones until it is mended. */
+  /** Closes every connection and refuses new ones until `reconnect`. */
   disconnect(): void
   reconnect(): void
   /**
-   * The next statement with this text in it is carried out and committed, and the connection breaks
-   * instead of the answer. Resolves when that has happened.
+   * Executes and commits the next statement that contains this text, then closes the connection
+   * instead of responding. Resolves when that has happened.
    */
   dropResponseTo(text: string): Promise<void>
 }
 
-/** What PostgreSQL ends every answer with: ready for the next statement, in no transaction. */
+/** The ReadyForQuery message that ends every response outside a transaction. */
 const READY = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
-/** Listens for the time of the test. */
+/** Listens until the test ends. */
 export async function startDatabaseProxy(
   test: TestContext,
   connectionString: string,
 ): Promise<DatabaseProxy> {
   const store = new URL(connectionString)
   const sockets = new Set<Socket>()
-  let isCut = false
-  let lost: { text: string; resolve: () => void } | null = null
+  let isDisconnected = false
+  let pendingDrop: { text: string; resolve: () => void } | null = null
 
   const server = createServer(client => {
-    if (isCut) return void client.destroy()
+    if (isDisconnected) return void client.destroy()
     const upstream = connect(Number(store.port || 5_432), store.hostname)
-    const breakBoth = () => {
+    const closeBoth = () => {
       client.destroy()
       upstream.destroy()
     }
-    let losing: (() => void) | null = null
+    let onResponseDropped: (() => void) | null = null
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.on('error', breakBoth)
+      socket.on('error', closeBoth)
       socket.on('close', () => {
         sockets.delete(socket)
-        breakBoth()
+        closeBoth()
       })
     }
     client.on('data', bytes => {
-      if (lost && bytes.includes(lost.text)) {
-        losing = lost.resolve
-        lost = null
+      if (pendingDrop && bytes.includes(pendingDrop.text)) {
+        onResponseDropped = pendingDrop.resolve
+        pendingDrop = null
       }
       upstream.write(bytes)
     })
     upstream.on('data', bytes => {
-      if (!losing) return void client.write(bytes)
+      if (!onResponseDropped) return void client.write(bytes)
       if (!bytes.subarray(-READY.length).equals(READY)) return
-      breakBoth()
-      losing()
+      closeBoth()
+      onResponseDropped()
     })
   })
   server.listen(0, '127.0.0.1')
@@ -70,15 +70,15 @@ export async function startDatabaseProxy(
   return {
     connectionString: own.href,
     disconnect: () => {
-      isCut = true
+      isDisconnected = true
       for (const socket of sockets) socket.destroy()
     },
     reconnect: () => {
-      isCut = false
+      isDisconnected = false
     },
     dropResponseTo: text =>
       new Promise(resolve => {
-        lost = { text, resolve }
+        pendingDrop = { text, resolve }
       }),
   }
 }

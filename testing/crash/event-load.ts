@@ -1,26 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { samplePurchase } from '../fixtures/sample-events.ts'
 
-/** Where the service is at this moment; it moves when it is started again. */
+/** The service's current address; it changes when the service restarts. */
 export interface LoadTarget {
   base_url: string
   tracker_secret: string
 }
 
 export interface EventLoad {
-  /** Ids that were answered 202 or 200. */
+  /** Event IDs that were answered 202 or 200. */
   acknowledged: ReadonlySet<string>
-  /** Answers that no client should ever see here, as `status event_id`. */
+  /** Responses that no client should receive here, as `status event_id`. */
   unexpectedResponses: readonly string[]
-  /** Submissions that had no answer, or a 503, and were sent again under the same id. */
+  /** Submissions without a response, or with a 503, that were sent again under the same ID. */
   retries(): number
-  /** Begins no further event, and resolves when every one that was begun is acknowledged. */
+  /** Starts no further event and resolves when every started one is acknowledged. */
   stop(): Promise<void>
 }
 
 export interface LoadOptions {
   connections: number
-  /** Between two events of a connection, so that the simulator can list all that it received. */
+  /** Between two events of a connection, so that the simulator can list all events it received. */
   pauseMilliseconds: number
   target: () => LoadTarget
 }
@@ -28,10 +28,10 @@ export interface LoadOptions {
 const ANSWER_MILLISECONDS_MAX = 5_000
 const RETRY_MILLISECONDS = 20
 
-/** Clients as they should be: a new id for each event, and the same id until it is acknowledged. */
+/** Correct clients: a new ID for each event, and the same ID until it is acknowledged. */
 export function startEventLoad({ connections, pauseMilliseconds, target }: LoadOptions): EventLoad {
   const acknowledged = new Set<string>()
-  const surprises: string[] = []
+  const unexpectedResponses: string[] = []
   let retries = 0
   let isStopped = false
 
@@ -44,7 +44,7 @@ export function startEventLoad({ connections, pauseMilliseconds, target }: LoadO
         retries += 1
         await delay(RETRY_MILLISECONDS)
       } else {
-        surprises.push(`${status} ${eventId}`)
+        unexpectedResponses.push(`${status} ${eventId}`)
         return
       }
     }
@@ -60,10 +60,10 @@ export function startEventLoad({ connections, pauseMilliseconds, target }: LoadO
     isStopped = true
     await Promise.all(clients)
   }
-  return { acknowledged, unexpectedResponses: surprises, retries: () => retries, stop }
+  return { acknowledged, unexpectedResponses, retries: () => retries, stop }
 }
 
-/** Null when no whole answer came. */
+/** Null without a complete response. */
 async function submit(
   { base_url, tracker_secret }: LoadTarget,
   event_id: string,

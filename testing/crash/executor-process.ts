@@ -7,9 +7,8 @@ import { FIXTURE_AUDIT_KEYS } from '../fixtures/agents.ts'
 import { CrashableProcess, createCrashableDatabase } from './crash-injection.ts'
 
 /**
- * A process of its own that finishes what was left halfway in a store, at a moment, and stops for
- * good before one of its statements; there a test ends it. It says `stopped` then, and `done` when
- * that statement does not come.
+ * A program that resumes unfinished executions at a given time and halts before one statement, where
+ * the test kills it. It prints `stopped` then, or `done` if it never reaches that statement.
  */
 const [connectionString = '', moment = '', stopBefore = ''] = process.argv.slice(2)
 
@@ -19,19 +18,20 @@ const database = openDatabase({
   applicationName: 'an executor that is killed',
   onIdleError: () => {},
 })
-const life = new CrashableProcess()
+const crashable = new CrashableProcess()
 let statements = 0
-life.arm(null, async () => {
+crashable.arm(null, async () => {
   statements += 1
   if (statements !== Number(stopBefore)) return
   process.stdout.write('stopped\n')
-  // Reading keeps the process alive; nobody writes.
+  // Waiting for input that never comes keeps the process alive.
   await once(process.stdin, 'end')
 })
 await resumeExecutions({
-  database: createCrashableDatabase(database, life),
+  database: createCrashableDatabase(database, crashable),
   now: () => new Date(moment),
-  ...{ audit: createAuditTrail(FIXTURE_AUDIT_KEYS), platform: simulatedPlatform },
+  audit: createAuditTrail(FIXTURE_AUDIT_KEYS),
+  platform: simulatedPlatform,
 })
 await database.close()
 process.stdout.write('done\n')

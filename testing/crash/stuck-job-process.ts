@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '../../service/db/database.ts'
 import { startJobWorker } from '../../service/jobs/worker.ts'
 
-/** A program whose one job, `look`, never ends: to be killed in the middle of it. */
+/** A program whose only job, `look`, never ends, so that a test can kill it during the job. */
 const [connectionString = ''] = process.argv.slice(2)
 
 startJobWorker({

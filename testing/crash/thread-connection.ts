@@ -2,12 +2,12 @@ import { Agent, request } from 'node:http'
 
 export interface ThreadResponse {
   status: number
-  /** The thread that answered, where `failing-thread.ts` is preloaded. */
+  /** The thread that responded, if `crashing-thread.ts` is preloaded. */
   thread: string
   body: string
 }
 
-/** One connection that stays, so that one thread of the program answers all of it. */
+/** A keep-alive connection, so that one thread of the program serves all its requests. */
 export class ThreadConnection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #origin: string
@@ -16,7 +16,7 @@ export class ThreadConnection {
     this.#origin = origin
   }
 
-  /** Rejects when the connection breaks before the answer. */
+  /** Rejects when the connection closes before the response. */
   send(path: string, { method = 'GET', headers = {}, body = '' } = {}): Promise<ThreadResponse> {
     const { promise, resolve, reject } = Promise.withResolvers<ThreadResponse>()
     const sent = request(`${this.#origin}${path}`, { method, headers, agent: this.#agent })
@@ -38,7 +38,7 @@ export class ThreadConnection {
 
 const CONNECTIONS_MAX = 200
 
-/** Connections to so many different threads; the system deals them out by chance. */
+/** Opens connections until they reach `count` different threads; the system assigns them at random. */
 export async function connectToThreads(origin: string, count: number): Promise<ThreadConnection[]> {
   const byThread = new Map<string, ThreadConnection>()
   for (let tries = 0; tries < CONNECTIONS_MAX && byThread.size < count; tries += 1) {

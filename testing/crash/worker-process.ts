@@ -3,7 +3,7 @@ import { createInstallation, type TestProgram } from '../fixtures/program.ts'
 import type { TestService } from '../fixtures/service.ts'
 import { expireWorkerLeases } from '../simulation/delivery/history.ts'
 
-/** A real process of the role `deliver`. The store knows it by its name. */
+/** A real process of the role `deliver`, identified in the store by its name. */
 export interface WorkerProcess extends TestProgram {
   name: string
 }
@@ -13,7 +13,7 @@ export interface WorkerProcessOptions {
   environment?: Record<string, string>
 }
 
-/** The least that the service allows; nobody waits for it, see `expireWorkerLeases`. */
+/** The minimum that the service allows; tests expire leases with `expireWorkerLeases`. */
 const LEASE_SECONDS = 15
 
 /** Starts a worker on the service's store and platform, and waits until it delivers. */
@@ -37,7 +37,7 @@ export async function startWorkerProcess(
   return { ...program, name }
 }
 
-/** What stands in the address wins over the name that the service gives its connections. */
+/** The URL's application name overrides the one that the service sets. */
 function addApplicationName(connectionString: string, name: string): string {
   const url = new URL(connectionString)
   url.searchParams.set('application_name', name)
@@ -49,7 +49,7 @@ export class WorkerProcesses {
   readonly killed = new Set<string>()
   readonly #test: TestContext
   readonly #service: TestService
-  readonly #living: WorkerProcess[] = []
+  readonly #live: WorkerProcess[] = []
   #started = 0
 
   constructor(test: TestContext, service: TestService) {
@@ -60,12 +60,12 @@ export class WorkerProcesses {
   async start(): Promise<void> {
     this.#started += 1
     const name = `worker-${this.#started}`
-    this.#living.push(await startWorkerProcess(this.#test, this.#service, { name }))
+    this.#live.push(await startWorkerProcess(this.#test, this.#service, { name }))
   }
 
-  /** As a machine does that loses its power: nothing is said and nothing is put away. */
+  /** Like a power failure: nothing is logged and nothing is cleaned up. */
   async kill(): Promise<void> {
-    const worker = this.#living.shift()
+    const worker = this.#live.shift()
     if (!worker) return
     this.killed.add(worker.name)
     await worker.kill('SIGKILL')
@@ -75,8 +75,8 @@ export class WorkerProcesses {
     return expireWorkerLeases(this.#service.database, [...this.killed])
   }
 
-  /** Lets the others settle what is under way. */
+  /** Lets the other workers settle deliveries in progress. */
   async stop(): Promise<void> {
-    for (const worker of this.#living.splice(0)) await worker.kill('SIGTERM')
+    for (const worker of this.#live.splice(0)) await worker.kill('SIGTERM')
   }
 }

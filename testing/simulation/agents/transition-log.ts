@@ -96,8 +96,8 @@ const CREATE_TRANSITION_TRIGGER = `
           'daily_budget_minor', daily_budget_minor)
         from ad_entities where ad_account_id = new.ad_account_id and type = new.target_type
           and id = new.target_id));
-    insert into recorded_transitions (transaction, workspace_id, action_id, status_before, status_after,
-      context)
+    insert into recorded_transitions (transaction, workspace_id, action_id, status_before,
+      status_after, context)
     values (pg_current_xact_id()::text, new.workspace_id, new.id,
       case when tg_op = 'UPDATE' then old.status end, new.status, context);
     return null;
@@ -107,7 +107,8 @@ const CREATE_CHANGE_TRIGGER = `
   create function record_entity_change() returns trigger language plpgsql as $$
   begin
     if new.version = old.version then return null; end if;
-    insert into recorded_changes (transaction, ad_account_id, type, id, version_before, version_after)
+    insert into recorded_changes (transaction, ad_account_id, type, id, version_before,
+      version_after)
     values (pg_current_xact_id()::text, new.ad_account_id, new.type, new.id, old.version,
       new.version);
     return null;

@@ -169,8 +169,8 @@ export async function recordDeliveryTransitions({ pool }: Database): Promise<voi
     `create function record_delivery_transition() returns trigger language plpgsql as $$
      begin
        if tg_op = 'INSERT' then
-         insert into recorded_transitions (tracker_id, event_id, id, worker, status_before, status_after,
-           is_claim, is_premature)
+         insert into recorded_transitions (tracker_id, event_id, id, worker, status_before,
+           status_after, is_claim, is_premature)
          values (new.tracker_id, new.event_id, new.id, current_setting('application_name'),
            (select status_after from recorded_transitions move
             where move.tracker_id = new.tracker_id and move.event_id = new.event_id
@@ -178,8 +178,8 @@ export async function recordDeliveryTransitions({ pool }: Database): Promise<voi
             order by position desc limit 1),
            new.status, false, false);
        elsif new.status <> old.status or new.attempt_count <> old.attempt_count then
-         insert into recorded_transitions (tracker_id, event_id, id, worker, status_before, status_after,
-           is_claim, is_premature)
+         insert into recorded_transitions (tracker_id, event_id, id, worker, status_before,
+           status_after, is_claim, is_premature)
          values (new.tracker_id, new.event_id, new.id, current_setting('application_name'),
            old.status, new.status, new.attempt_count > old.attempt_count,
            new.attempt_count > old.attempt_count

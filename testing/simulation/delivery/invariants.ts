@@ -39,9 +39,9 @@ interface DeliveryTimeline {
 const UNCOUNTED_OUTCOMES: SendOutcome[] = ['auth', 'config']
 
 /**
- * Returns one sentence for each invariant of delivery that a finished run violates. After any fault,
- * an event may be sent again only if its result was unknown: the request had no usable response, or
- * its worker was lost before storing the response.
+ * Returns one sentence for each violated invariant of a finished run. After any fault, an event may
+ * be sent again only if its result was unknown: the request had no usable response, or its worker
+ * was lost before storing the response.
  */
 export function findInvariantViolations(
   history: DeliveryHistory,

@@ -29,8 +29,8 @@ interface SimulationResult extends Observations {
 const RESPONSE_TIMEOUT_MILLISECONDS = 200
 
 /**
- * Runs a schedule with workers of this process, then clears all faults and delivers until nothing is
- * pending. Throws on an unexpected response or when deliveries never finish.
+ * Runs a schedule with workers of this process, then clears all faults and delivers until nothing
+ * is pending. Throws on an unexpected response or when deliveries never finish.
  */
 export async function simulateDelivery(
   service: TestService,

@@ -145,7 +145,8 @@ function setPlatformStates(choices: SeededRandom, day: MonthDay, next: MonthDay 
 
 /**
  * From the last trading hour until the next morning, when the jobs run: pending events have either
- * all arrived or all failed, because a report cannot distinguish the two. Responses are lost at noon.
+ * all arrived or all failed, because a report cannot distinguish the two. At noon, responses are
+ * lost too.
  */
 function setOvernightState(
   choices: SeededRandom,

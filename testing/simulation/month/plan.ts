@@ -130,7 +130,7 @@ function planPurchase(
   )
 }
 
-/** Moves an event that the Pixel may report out of hours whose responses are lost, even days later. */
+/** Moves events that the Pixel may report out of hours whose responses are lost. */
 function findReliableHour(
   { days, tradingHours }: MonthPlan,
   tradingHour: TradingHour | undefined,

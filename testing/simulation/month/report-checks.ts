@@ -32,7 +32,7 @@ function findChangedReports({ reports, editions }: MonthHistory): string[] {
   })
 }
 
-/** Each day and shop has two editions, each from the first job run at which it was due and possible. */
+/** Each day and shop has two editions, each from the first possible job run after it is due. */
 function findTimingErrors({ shops, jobs, editions }: MonthHistory): string[] {
   return listMonthDates().flatMap(date =>
     shops.flatMap(({ datasetId }) => {
