@@ -19,6 +19,7 @@ const GROUP_LINES_MAX = 1_500
 const CONCURRENCY = 3
 const SLOWEST_COUNT = 10
 const PROGRESS_TESTS = 200
+const FULL_RUN_ONLY = /^benchmarks\/|\.full\.test\.ts$/
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
 
 interface TestFile {
@@ -58,7 +59,7 @@ function testFiles(): TestFile[] {
     exclude: path => path.includes('node_modules'),
   })
   return paths
-    .filter(path => isFull || !path.endsWith('.full.test.ts'))
+    .filter(path => isFull || !FULL_RUN_ONLY.test(path))
     .sort()
     .map(path => {
       const source = readFileSync(join(ROOT, path), 'utf8')
@@ -97,7 +98,10 @@ function lineCount(files: readonly TestFile[]): number {
   return files.reduce((sum, { lines }) => sum + lines, 0)
 }
 
-/** Lets failures, skips and the summary through, counts the rest and names the slowest files. */
+/**
+ * Counts tests as they end and names failures at once, since the runner reports files in their
+ * order. Lets failures, skips and the summary through, and names the slowest files before it.
+ */
 function progress(): Transform {
   const startedAt = performance.now()
   let hasNamedSlowest = false
@@ -105,27 +109,36 @@ function progress(): Transform {
     objectMode: true,
     transform(event, _encoding, done) {
       const { type, data } = event
-      const isLeaf = (type === 'test:pass' || type === 'test:fail') && data.details?.type === 'test'
-      if (isLeaf && data.file) noteFile(data.file, data.details.duration_ms / 1_000)
-      if (isLeaf && testCount % PROGRESS_TESTS === 0) {
-        const elapsed = Math.round((performance.now() - startedAt) / 1_000)
-        process.stdout.write(`${testCount} tests, ${elapsed} s\n`)
+      if (type === 'test:complete' && data.details?.type === 'test' && data.file) {
+        noteTest(data, Math.round((performance.now() - startedAt) / 1_000))
       }
       const isSummary = type === 'test:diagnostic' && /^tests \d+$/.test(data.message)
       if (isSummary && !hasNamedSlowest) {
         hasNamedSlowest = true
         process.stdout.write(slowestFiles())
       }
-      const isQuiet = type === 'test:pass' && data.skip === undefined && data.todo === undefined
-      if (!isQuiet && type !== 'test:start') this.push(event)
+      if (isShown(type, data)) this.push(event)
       done()
     },
   })
 }
 
-function noteFile(file: string, duration: number): void {
+interface CompletedTest {
+  name: string
+  file: string
+  details: { passed: boolean; duration_ms: number }
+}
+
+function noteTest({ name, file, details }: CompletedTest, elapsed: number): void {
   testCount += 1
-  seconds.set(file, (seconds.get(file) ?? 0) + duration)
+  seconds.set(file, (seconds.get(file) ?? 0) + details.duration_ms / 1_000)
+  if (!details.passed) process.stdout.write(`failed: ${relative(ROOT, file)}: ${name}\n`)
+  if (testCount % PROGRESS_TESTS === 0) process.stdout.write(`${testCount} tests, ${elapsed} s\n`)
+}
+
+function isShown(type: string, data: { skip?: unknown; todo?: unknown }): boolean {
+  if (type === 'test:start' || type === 'test:complete') return false
+  return type !== 'test:pass' || data.skip !== undefined || data.todo !== undefined
 }
 
 function slowestFiles(): string {

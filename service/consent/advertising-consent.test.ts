@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readAdvertisingConsent } from './advertising-consent.ts'
-import { parseCapturedAt } from './captured-at.ts'
+import { parseCapturedAt } from './consent-signal.ts'
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 

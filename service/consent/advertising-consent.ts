@@ -2,15 +2,13 @@ import { isObject, type UntrustedObject } from '../util/is-object.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
-  isOlderThanDays,
-  parseCapturedAt,
-  toCredibleTime,
-} from './captured-at.ts'
-import {
   type ConsentSignal,
+  isOlderThanDays,
   normalizeMemberName,
   noSignal,
+  parseCapturedAt,
   parseConsentValue,
+  toCredibleTime,
 } from './consent-signal.ts'
 
 /**

@@ -5,7 +5,7 @@ import {
   type ConsentContext,
   parseCapturedAt,
   toCredibleTime,
-} from './captured-at.ts'
+} from './consent-signal.ts'
 
 const VALID: [text: string, utc: string][] = [
   ['2026-05-04T12:30:00Z', '2026-05-04T12:30:00.000Z'],

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { buildTcString } from '../../testing/fixtures/tc-string.ts'
-import type { ConsentContext } from './captured-at.ts'
 import { type ConsentInputs, combineConsentStates, decideConsent } from './consent-decision.ts'
-import type { ConsentState } from './consent-signal.ts'
+import type { ConsentContext, ConsentState } from './consent-signal.ts'
 import vectors from './vectors/consent-decision-table.json' with { type: 'json' }
 
 const MOMENT: ConsentContext = {

@@ -9,9 +9,10 @@ import {
   buildCaptureWarnings,
   type CapturedAt,
   type ConsentContext,
+  type ConsentSignal,
+  type ConsentState,
   parseCapturedAt,
-} from './captured-at.ts'
-import type { ConsentSignal, ConsentState } from './consent-signal.ts'
+} from './consent-signal.ts'
 import { readTcfConsent } from './tcf-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */

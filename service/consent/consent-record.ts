@@ -1,8 +1,7 @@
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
 import { classifyMember } from './advertising-consent.ts'
-import { parseCapturedAt } from './captured-at.ts'
 import type { ConsentInputs } from './consent-decision.ts'
-import { normalizeMemberName, parseConsentValue } from './consent-signal.ts'
+import { normalizeMemberName, parseCapturedAt, parseConsentValue } from './consent-signal.ts'
 import { TC_STRING_LENGTH_MAX } from './tc-string.ts'
 import { TC_STRING_MEMBERS } from './tcf-consent.ts'
 

@@ -2,11 +2,13 @@ import type { UntrustedObject } from '../util/is-object.ts'
 import {
   type CapturedAt,
   CONSENT_AGE_DAYS_MAX,
+  type ConsentSignal,
   isOlderThanDays,
+  noSignal,
   parseCapturedAt,
+  type SignalReason,
   toCredibleTime,
-} from './captured-at.ts'
-import { type ConsentSignal, noSignal, type SignalReason } from './consent-signal.ts'
+} from './consent-signal.ts'
 import { decodeTcString, type TcChoices } from './tc-string.ts'
 
 /**
