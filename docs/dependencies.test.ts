@@ -10,20 +10,20 @@ const rows = [
   ...read('docs/decisions/0002-dependencies.md').matchAll(/^\| `([^`]+)` +\|(.+)\|$/gm),
 ].map(([, name = '', rest = '']) => ({ name, cells: rest.split('|').map(cell => cell.trim()) }))
 
-it('decision 0002 has one row for every dependency, and none for anything else', () => {
+it('decision 0002 has exactly one row for every dependency', () => {
   const { dependencies, devDependencies } = JSON.parse(read('package.json'))
   const declared = [...Object.keys(dependencies), ...Object.keys(devDependencies)]
   assert.deepEqual(rows.map(({ name }) => name).sort(), declared.sort())
 })
 
-it('each row says what for, the alternatives, the health and the licence', () => {
+it('each row has a purpose, alternatives, health and a license', () => {
   for (const { name, cells } of rows) {
     assert.equal(cells.length, 4, name)
     for (const cell of cells) assert.ok(cell, name)
   }
 })
 
-it('the licence of each row is the one that the package names', () => {
+it('the license of each row is the license of the package', () => {
   for (const { name, cells } of rows) {
     const { license } = JSON.parse(read(`node_modules/${name}/package.json`))
     assert.equal(cells.at(-1), license, name)

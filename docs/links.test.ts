@@ -4,29 +4,29 @@ import { dirname, join } from 'node:path'
 import { it } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
-const isOurs = (path: string) => !/(^|\/)(node_modules|\.data|\.git)(\/|$)/.test(path)
+const isProjectFile = (path: string) => !/(^|\/)(node_modules|\.data|\.git)(\/|$)/.test(path)
 
-const pages = globSync('**/*.md', { cwd: root, exclude: path => !isOurs(path) })
-  .filter(isOurs)
+const pages = globSync('**/*.md', { cwd: root, exclude: path => !isProjectFile(path) })
+  .filter(isProjectFile)
   .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
-it('finds the pages that a reader begins with', () => {
+it('finds the entry pages', () => {
   const paths = pages.map(({ path }) => path)
   for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/filled-gaps.md']) {
     assert.ok(paths.includes(page), `${page} is missing`)
   }
 })
 
-it('every relative link leads to a file that is there, and to a heading in it', () => {
+it('every relative link leads to an existing file and heading', () => {
   const broken = pages.flatMap(page =>
     linksOf(page.text)
-      .filter(target => !leadsSomewhere(page, target))
+      .filter(target => !linkExists(page, target))
       .map(target => `${page.path}: ${target}`),
   )
   assert.deepEqual(broken, [])
 })
 
-it('every npm script that a page names is in package.json', () => {
+it('every npm script on a page is in package.json', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const named = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/\bnpm (?:run (?:--?s(?:ilent)? )?([\w:-]+)|(start|test)\b)/g)].map(
@@ -38,7 +38,7 @@ it('every npm script that a page names is in package.json', () => {
   assert.deepEqual(unknown, [])
 })
 
-it('every path of the repository in backticks is there', () => {
+it('every repository path in backticks exists', () => {
   const named = pages.flatMap(({ path, text }) =>
     repositoryPathsOf(text).map(name => ({ page: path, name })),
   )
@@ -62,7 +62,7 @@ function linksOf(text: string): string[] {
     .filter(target => !/^[a-z]+:/i.test(target))
 }
 
-function leadsSomewhere(page: Page, target: string): boolean {
+function linkExists(page: Page, target: string): boolean {
   const [file = '', heading] = target.split('#')
   const path = file === '' ? page.path : join(dirname(page.path), decodeURI(file))
   if (!existsSync(join(root, path))) return false
@@ -71,7 +71,7 @@ function leadsSomewhere(page: Page, target: string): boolean {
   return [...text.matchAll(/^#+ (.+)$/gm)].some(([, words = '']) => slugOf(words) === heading)
 }
 
-/** As the usual viewers make an anchor of a heading. */
+/** The anchor that code hosts generate for a heading. */
 function slugOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -80,16 +80,16 @@ function slugOf(heading: string): string {
     .replaceAll(/\s/g, '-')
 }
 
-/** Folders that a path in our pages may begin with; a room is named without `service/`. */
+/** The first folder of a path on a page. Modules of the service are named without `service/`. */
 const FOLDERS = ['', 'service'].flatMap(place =>
   readdirSync(join(root, place), { withFileTypes: true })
     .filter(entry => entry.isDirectory())
     .map(({ name }) => name)
-    .filter(isOurs),
+    .filter(isProjectFile),
 )
 const PATH = /^[\w.@-]+(?:\/[\w.@*{},-]+)*\/?$/
 
-/** What stands in backticks and looks like a path of the repository. */
+/** Texts in backticks that look like a path of the repository. */
 function repositoryPathsOf(text: string): string[] {
   return [...text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\s]+)`/g)]
     .map(([, name = '']) => name)

@@ -8,7 +8,7 @@ import { createInstallation, type TestInstallation } from '../testing/fixtures/p
 const page = readFileSync(join(import.meta.dirname, 'operations/metrics.md'), 'utf8')
 const alerts = readFileSync(join(import.meta.dirname, 'operations/alerts.yml'), 'utf8')
 
-/** A row of a table of the page: what is shown, and in which roles. */
+/** A row of a table on the page. */
 interface Row {
   name: string
   type: string
@@ -17,47 +17,49 @@ interface Row {
 }
 
 const ROLES = ['all', 'serve', 'deliver']
-const ours = rowsOf('## What Signalbox counts')
-const ofProcess = rowsOf('## The process itself')
+const serviceMetrics = rowsOf('## What Signalbox counts')
+const processMetrics = rowsOf('## The process itself')
 
-it('the page names each figure of each running role, with its type and labels', async test => {
+it('the page lists exactly the metrics of each running role, with type and labels', async test => {
   const place = createInstallation(test)
   const environment = {
     DATABASE_URL: await createDatabaseFromTemplate(test, TEMPLATE_DATABASE),
     SIGNALBOX_PLATFORM_URL: 'http://127.0.0.1:9',
   }
   for (const role of ROLES) {
-    const scraped = await scrapeOf(place, role, environment)
-    const expected = [...ours, ...ofProcess].filter(({ roles }) => roles.includes(role))
-    assert.deepEqual(scraped.map(figureText).sort(), expected.map(figureText).sort(), role)
+    const scraped = await scrapeRole(place, role, environment)
+    const expected = [...serviceMetrics, ...processMetrics].filter(({ roles }) =>
+      roles.includes(role),
+    )
+    assert.deepEqual(scraped.map(formatMetric).sort(), expected.map(formatMetric).sort(), role)
   }
 })
 
-it('each alert reads figures that are on the page', () => {
+it('each alert uses metrics that are on the page', () => {
   assert.equal(alerts.match(/^ +- alert: \w+$/gm)?.length, 18)
   const read = [...alerts.matchAll(/\b(signalbox|nodejs|process)_\w+/g)].map(([name]) => name)
   assert.ok(read.length >= 6)
-  const known = [...ours, ...ofProcess].map(({ name }) => name)
-  const unknown = read.filter(name => !known.includes(figureOf(name)))
+  const known = [...serviceMetrics, ...processMetrics].map(({ name }) => name)
+  const unknown = read.filter(name => !known.includes(metricOf(name)))
   assert.deepEqual(unknown, [])
 })
 
-it('each label that an alert reads is one of the figure it stands at', () => {
+it('each alert uses labels that its metric has', () => {
   const selectors = [...alerts.matchAll(/(signalbox_\w+)\{(\w+)/g)]
   assert.ok(selectors.length > 0)
   for (const [, name = '', label = ''] of selectors) {
-    const row = ours.find(row => row.name === figureOf(name))
+    const row = serviceMetrics.find(row => row.name === metricOf(name))
     assert.ok(row?.labels.includes(label), `${name}{${label}}`)
   }
 })
 
-/** A histogram is read by its parts. */
-function figureOf(series: string): string {
+/** The metric of a series; a histogram has several. */
+function metricOf(series: string): string {
   return series.replace(/_(bucket|sum|count)$/, '')
 }
 
-/** Starts the role, and gives what `/metrics` shows after one request to it. */
-async function scrapeOf(
+/** Starts the role and returns the content of `/metrics` after one request. */
+async function scrapeRole(
   place: TestInstallation,
   role: string,
   environment: Record<string, string>,
@@ -72,11 +74,11 @@ async function scrapeOf(
   assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const text = await response.text()
   assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
-  return figuresOf(text)
+  return parseMetrics(text)
 }
 
-/** Name, type and labels of each figure, without the bounds of a histogram's buckets. */
-function figuresOf(text: string) {
+/** Name, type and labels of each metric, without the bucket label of histograms. */
+function parseMetrics(text: string) {
   return [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => {
     const series = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'))
     const labels = [...series].flatMap(([, pairs = '']) =>
@@ -86,8 +88,8 @@ function figuresOf(text: string) {
   })
 }
 
-/** What the process itself shows comes and goes with what it does, so its labels do too. */
-function figureText({ name, type, labels }: Omit<Row, 'roles'>): string {
+/** Labels of process metrics are left out, because they depend on the activity of the process. */
+function formatMetric({ name, type, labels }: Omit<Row, 'roles'>): string {
   return name.startsWith('signalbox_') ? `${type} ${name} ${labels}` : `${type} ${name}`
 }
 
