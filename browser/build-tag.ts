@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
-/** What a page needs to load the tag and to know that it is this one (Subresource Integrity). */
+/** What a page needs to load and verify the tag (Subresource Integrity). */
 export interface Integrity {
   version: string
   file: string
-  /** The value of a script's `integrity` attribute, with its `sha384-`. */
+  /** The value of a script's `integrity` attribute, `sha384-` included. */
   sha384: string
 }
 
@@ -18,7 +18,7 @@ export interface BuiltTag {
 
 export const TAG_FILE = 'tag.generated.js'
 
-/** Bundles browser/tag.ts into one script for ES2018. The same source makes the same bytes. */
+/** Bundles browser/tag.ts into one ES2018 script. The build is deterministic. */
 export async function buildTag(): Promise<BuiltTag> {
   const version = readVersion()
   const { outputFiles } = await build({

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a same-origin forwarder can live, each with a file in browser/forwarders/. */
+/** The kinds of same-origin forwarder, each with a template in browser/forwarders/. */
 export const FORWARDER_KINDS = ['cloudflare-worker', 'nginx', 'next-route', 'express'] as const
 export type ForwarderKind = (typeof FORWARDER_KINDS)[number]
 
 export interface ForwarderOptions {
   /** The service's base URL, such as `https://signalbox.example/api/v1`. */
   baseUrl: string
-  /** The forwarder's path in the shop, such as `/sb`; events come to `{path}/events`. */
+  /** The forwarder's path in the shop, such as `/sb`; events arrive at `{path}/events`. */
   path: string
-  /** Where the service serves the tag, from its root; then `{path}/tag.js` passes it on. */
+  /** The path of the tag at the service; if set, the forwarder serves it at `{path}/tag.js`. */
   tagPath?: string | undefined
 }
 
 /**
- * The text of a forwarder of one kind, whole in one file, to be put into the shop. It holds no
- * secret. Throws a RangeError with a sentence about the argument that is wrong.
+ * The source of a forwarder as a single file to add to the shop. It contains no secret. Throws a
+ * RangeError that describes an invalid argument.
  */
-export function renderForwarder(kind: ForwarderKind, place: ForwarderOptions): string {
-  const { baseUrl, path, tagPath } = validateOptions(place)
+export function renderForwarder(kind: ForwarderKind, options: ForwarderOptions): string {
+  const { baseUrl, path, tagPath } = validateOptions(options)
   const tagUrl = tagPath === undefined ? '' : new URL(tagPath, baseUrl).href
   return readTemplate(kind, tagUrl !== '')
     .replaceAll('__BASE_URL__', baseUrl)
@@ -27,21 +27,21 @@ export function renderForwarder(kind: ForwarderKind, place: ForwarderOptions): s
     .replaceAll('__TAG_URL__', tagUrl)
 }
 
-/** Narrow, since these texts end up between quotes of a program and in a configuration. */
+/** Restrictive, because these values end up in string literals and in a configuration file. */
 const BASE_URL = /^https?:\/\/(\[[\da-f:]+\]|[\w.-]+)(:\d+)?(\/[\w.~-]+)*$/
 const PATH = /^(\/[\w.~-]+)+$/
 
-function validateOptions(place: ForwarderOptions): ForwarderOptions {
-  const baseUrl = place.baseUrl.replace(/\/$/, '')
-  const path = place.path.replace(/\/$/, '')
+function validateOptions(options: ForwarderOptions): ForwarderOptions {
+  const baseUrl = options.baseUrl.replace(/\/$/, '')
+  const path = options.path.replace(/\/$/, '')
   if (!BASE_URL.test(baseUrl)) {
     throw new RangeError('Give the base URL as https://signalbox.example/api/v1.')
   }
   if (!PATH.test(path)) throw new RangeError('Give the path in the shop as /sb.')
-  if (place.tagPath !== undefined && !PATH.test(place.tagPath)) {
+  if (options.tagPath !== undefined && !PATH.test(options.tagPath)) {
     throw new RangeError('Give the path of the tag at Signalbox as /tag.js.')
   }
-  return { baseUrl, path, tagPath: place.tagPath }
+  return { baseUrl, path, tagPath: options.tagPath }
 }
 
 function readTemplate(kind: ForwarderKind, withTag: boolean): string {
@@ -49,10 +49,10 @@ function readTemplate(kind: ForwarderKind, withTag: boolean): string {
     const text = read('nginx.conf')
     return withTag ? text : text.replace(/\n# begin tag[\s\S]*# end tag\n/, '')
   }
-  // One file to copy: what the templates have in common takes the place of its import.
+  // One file to copy: the shared code replaces its import.
   const own = read(`${kind}.ts`).replace("import { forward } from './forward.ts'\n", '')
-  const inCommon = read('forward.ts').replaceAll(/^export /gm, '')
-  return `${own.replace('\n\n\n', '\n\n')}\n${inCommon}`
+  const shared = read('forward.ts').replaceAll(/^export /gm, '')
+  return `${own.replace('\n\n\n', '\n\n')}\n${shared}`
 }
 
 function read(file: string): string {

@@ -10,8 +10,8 @@ try {
   })
   const kind = FORWARDER_KINDS.find(name => name === positionals[0])
   if (!kind) throw new RangeError(`Name one of: ${FORWARDER_KINDS.join(', ')}.`)
-  const place = { baseUrl: values['base-url'] ?? '', path: values.path ?? '/sb' }
-  process.stdout.write(renderForwarder(kind, { ...place, tagPath: values['tag-path'] }))
+  const endpoints = { baseUrl: values['base-url'] ?? '', path: values.path ?? '/sb' }
+  process.stdout.write(renderForwarder(kind, { ...endpoints, tagPath: values['tag-path'] }))
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)
   process.exitCode = 1

@@ -1,8 +1,8 @@
 import type { Page } from './tag/page.ts'
 import { createSignalboxCommand } from './tag/signalbox-command.ts'
 
-// The program that npm run browser:build makes browser/dist/tag.generated.js of. It takes the
-// place of the stub and runs what the page has called meanwhile, in the order of the calls.
+// The entry point of browser/dist/tag.generated.js (npm run browser:build). It replaces the stub
+// and runs the queued calls in order.
 const page = globalThis as unknown as Page
 const stub = page.signalbox
 if (!stub?.version) {

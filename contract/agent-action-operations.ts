@@ -28,7 +28,7 @@ const CONFIG = {
 /** The largest body of a proposal: 25 actions with a rationale of 2,000 characters each fit. */
 export const PROPOSAL_BYTES_MAX = 262_144
 
-const workspace = rowId('The workspace of the token. Any other is not there.')
+const workspace = rowId('The workspace of the token. Any other returns 404.')
 const WorkspacePath = Type.Object({ workspace })
 const ActionPath = Type.Object({ workspace, action: rowId('An action of the ad account.') })
 const BatchPath = Type.Object({ workspace, batch: rowId('A proposal for the ad account.') })
@@ -46,7 +46,7 @@ export const dryRunActions = {
   config: {
     ...CONFIG,
     operationId: 'dryRunActions',
-    summary: 'What would become of actions, without proposing them',
+    summary: 'Preview the outcome of actions without proposing them',
     description:
       'Reads the entities, applies the policy of the workspace and says what each action would ' +
       'change. Nothing is stored and nobody is asked. Limits of a day count earlier actions of ' +
@@ -109,7 +109,7 @@ export const getActionPolicy = {
   config: {
     ...CONFIG,
     operationId: 'getActionPolicy',
-    summary: 'Read the policy that proposals pass',
+    summary: 'Read the policy that applies to proposals',
     description: 'People change it in their dashboard; no token can.',
   },
   schema: { params: WorkspacePath, response: { 200: PolicyAnswer, ...FOUND_REFUSALS } },
@@ -168,7 +168,7 @@ const EVERYWHERE = {
   401:
     'The execution token is missing, expired or revoked, or of another kind (tokens of OAuth are ' +
     'for MCP); or its issuer, the workspace or the ad account is disabled.',
-  403: 'The token is valid and came from a browser (Origin header). Revoke it.',
+  403: 'The token is valid but came from a browser (Origin header). Revoke it.',
   404: 'The workspace is not that of the token.',
 }
 const PROPOSING = {
@@ -184,18 +184,16 @@ export const AGENT_ACTION_RESPONSE_DESCRIPTIONS: Record<
   AgentActionOperation['config']['operationId'],
   Record<number, string>
 > = {
-  dryRunActions: { ...PROPOSING, 200: 'What would become of each action, in the same order.' },
+  dryRunActions: { ...PROPOSING, 200: 'The outcome of each action, in the same order.' },
   proposeActions: {
     ...PROPOSING,
-    200: 'The proposal with this key is there already, with the same content.',
+    200: 'A proposal with this key and the same content already exists.',
     201: 'The proposal is stored. Actions that the policy allows are carried out.',
-    422:
-      'The request is readable and wrong: every wrong field is named. Or the key is that of ' +
-      'another proposal.',
+    422: 'The request is invalid: errors name every invalid field. Or another proposal has the key.',
   },
   listActions: {
     ...EVERYWHERE,
-    200: 'One page of them.',
+    200: 'One page of actions.',
     422: 'A parameter is wrong, or account_id is not the ad account of the token.',
   },
   getActionPolicy: { ...EVERYWHERE, 200: 'The policy as it is now.' },

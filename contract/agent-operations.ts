@@ -12,7 +12,7 @@ export const AgentContext = named(
       approved_at: timestamp('When a person approved it.'),
     }),
     client: Type.Object({
-      name: Type.String({ description: 'As the client registered itself; nobody verified it.' }),
+      name: Type.String({ description: 'As the client registered itself; not verified.' }),
     }),
     permissions: Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] }), {
       description: 'What was approved for this ad account.',
@@ -51,7 +51,7 @@ export const getAgentContext = {
   url: '/agent/context',
   config: {
     operationId: 'getAgentContext',
-    summary: 'What this connection was approved for',
+    summary: 'What this connection is approved for',
     description:
       'The connection, the one ad account and workspace that a person bound it to, and whether ' +
       'signals arrive. Read-only. It takes the OAuth management credential alone, a token of the ' +

@@ -10,7 +10,7 @@ export const check = compileDocument(document)
 /** An operation of the document. */
 export type Address = readonly [path: string, method: string]
 
-/** The answer has a documented status, and its headers and body are as the document says. */
+/** Fails unless the status, headers and body of the response match the document. */
 export function assertDocumented([path, method]: Address, reply: Reply, status: number): void {
   const where = `${status} of ${method} ${path}`
   assert.equal(reply.status, status, reply.text)

@@ -1,7 +1,6 @@
 /**
- * The one text of a JSON value, whatever the order and spacing of the text that it came from
- * (RFC 8785, JCS): members in the order of their UTF-16 code units, no spaces, numbers and strings
- * as ECMAScript writes them. Throws on what JSON cannot say, or not the same way everywhere.
+ * The canonical text of a JSON value (RFC 8785, JCS): members sorted by UTF-16 code units, no
+ * whitespace, numbers and strings as in ECMAScript. Throws on values without a portable JSON form.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${Array.from(value, item => canonicalJson(item)).join(',')}]`
@@ -15,11 +14,11 @@ export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return canonicalText(value)
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value)
-  throw new TypeError(`JSON cannot say ${typeof value === 'number' ? value : typeof value}`)
+  throw new TypeError(`JSON cannot represent ${typeof value === 'number' ? value : typeof value}`)
 }
 
-/** Half of a surrogate pair has no UTF-8, so no two programs need agree on it (RFC 7493, 2.1). */
+/** A lone surrogate has no UTF-8 encoding, so programs may disagree on it (RFC 7493, 2.1). */
 function canonicalText(text: string): string {
-  if (!text.isWellFormed()) throw new TypeError('half a character cannot be written in UTF-8')
+  if (!text.isWellFormed()) throw new TypeError('a lone surrogate has no UTF-8 encoding')
   return JSON.stringify(text)
 }

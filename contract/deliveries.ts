@@ -26,7 +26,7 @@ const deliveryMembers = {
   status: Type.Unsafe<DeliveryStatus>({ type: 'string', enum: [...DELIVERY_STATUSES] }),
   is_test: Type.Boolean(),
   attempt_count: Type.Integer({ minimum: 0 }),
-  last_error: nullable(freeForm('What the platform or the network said last.')),
+  last_error: nullable(freeForm('The last response of the platform or error of the network.')),
   platform_response: nullable(
     freeForm(
       "The platform's last answer, without secrets; `attempts` lists the requests that carried " +
@@ -34,9 +34,9 @@ const deliveryMembers = {
     ),
   ),
   platform_trace_id: nullable(Type.String({ description: 'For the platform support desk.' })),
-  next_attempt_at: nullable(timestamp('When it is tried next; null when nothing is due.')),
+  next_attempt_at: nullable(timestamp('The time of the next attempt; null when none is due.')),
   created_at: timestamp('When the delivery was planned.'),
-  updated_at: nullable(timestamp('When the status last moved.')),
+  updated_at: nullable(timestamp('When the status last changed.')),
 }
 
 export const Delivery = named('Delivery', Type.Object(deliveryMembers))

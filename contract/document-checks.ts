@@ -2,7 +2,7 @@ import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020.js'
 
 export type Json = Record<string, unknown>
 
-/** Checks a value against the schema at a JSON pointer of an OpenAPI document. */
+/** Validates a value against the schema at a JSON pointer of an OpenAPI document. */
 export type PointerCheck = (pointer: string, value: unknown) => ErrorObject[]
 
 /**
@@ -40,8 +40,8 @@ export function jsonPointer(...segments: string[]): string {
 }
 
 /**
- * The document with every object of a response closed: a member that it does not name is then a
- * fault. Clients may meet new members; our own answers may not have any that nobody declared.
+ * The document with every object schema closed, so that an undeclared member is an error. Clients
+ * must accept new members, but our own responses may not contain undeclared ones.
  */
 export function closeSchemas<Node>(node: Node): Node {
   if (Array.isArray(node)) return node.map(closeSchemas) as Node

@@ -1,14 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { named } from './scalars.ts'
 
-/** Every error but a validation error: one sentence that says what to do. */
+/** Every error except validation errors: one sentence that says what to do. */
 export const MessageError = named(
   'MessageError',
   Type.Object({ message: Type.String({ description: 'One sentence for a person.' }) }),
 )
 export type MessageError = Static<typeof MessageError>
 
-/** 422: every wrong field at once. Keys are dotted paths into the request. */
+/** 422: all invalid fields. Keys are dotted paths into the request. */
 export const ValidationError = named(
   'ValidationError',
   Type.Object({
@@ -22,7 +22,7 @@ export const ValidationError = named(
 )
 export type ValidationError = Static<typeof ValidationError>
 
-/** What any operation without a body may be refused with. */
+/** Errors of any operation without a body. */
 export const READ_ERRORS = {
   400: MessageError,
   401: MessageError,
@@ -32,7 +32,7 @@ export const READ_ERRORS = {
   503: MessageError,
 } as const
 
-/** What any operation that reads a body may be refused with. */
+/** Errors of any operation with a body. */
 export const WRITE_ERRORS = {
   400: MessageError,
   401: MessageError,

@@ -18,7 +18,7 @@ export function hoistNamedSchemas(schema: object, register: SchemaRegister): Jso
 export class SchemaRegister {
   readonly #schemas = new Map<string, Json>()
 
-  /** Throws when two different schemas bear one name: a $ref could then mean either of them. */
+  /** Throws when two different schemas have one name: a $ref would be ambiguous. */
   add(name: string, schema: Json): void {
     const known = this.#schemas.get(name)
     if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
@@ -47,7 +47,7 @@ interface Variant {
   properties: Record<string, { const?: unknown }>
 }
 
-/** Says which value of the discriminator stands for which variant (OpenAPI 3.1, Discriminator). */
+/** Maps each value of the discriminator to its variant (OpenAPI 3.1, Discriminator). */
 function withMapping(copy: Json, source: object): Json {
   const { discriminator, oneOf } = source as Partial<{
     discriminator: { propertyName: string }

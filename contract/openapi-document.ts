@@ -34,21 +34,21 @@ export function createOpenapiDocument(baseUrl?: string): Json {
 }
 
 const TAGS = [
-  { name: 'Events', description: 'Submit conversion events and see what became of them.' },
-  { name: 'Destinations', description: 'Try a destination out before it counts.' },
-  { name: 'Deliveries', description: 'Send again what failed.' },
-  { name: 'Reports', description: 'What the platform counted, and how well it matches.' },
-  { name: 'User data', description: 'Forget a person.' },
-  { name: 'Sandbox', description: 'Try events out: no account, nothing stored, nothing sent.' },
-  { name: 'Agents', description: 'What an approved agent may know of its ad account.' },
-  { name: 'Agent actions', description: 'Propose changes of ads and see what became of them.' },
+  { name: 'Events', description: 'Submit conversion events and track their deliveries.' },
+  { name: 'Destinations', description: 'Test a destination before live use.' },
+  { name: 'Deliveries', description: 'Replay failed deliveries.' },
+  { name: 'Reports', description: 'Platform counts and match quality.' },
+  { name: 'User data', description: 'Erase the data of a person.' },
+  { name: 'Sandbox', description: 'Try events without an account; nothing is stored or sent.' },
+  { name: 'Agents', description: 'Data of the ad account for an approved agent.' },
+  { name: 'Agent actions', description: 'Propose ad changes and track their outcome.' },
 ]
 
 const INFO = {
   title: 'Signalbox Conversion Events API',
   version: API_VERSION,
   description:
-    'Server-side conversion events: accepted once, decided by consent, delivered to an ' +
+    'Server-side conversion events: accepted once, checked for consent, delivered to an ' +
     'advertising platform, explained. Every body is JSON in UTF-8. Times are UTC, ISO 8601 with ' +
     'milliseconds. Members that may be null are always present.',
   license: { name: 'MIT', identifier: 'MIT' },
@@ -71,7 +71,7 @@ const TRACKER_SECRET = {
   scheme: 'bearer',
   bearerFormat: 'sbx_sk_ and 72 hexadecimal digits',
   description:
-    'The secret of one signal tracker. It opens the events of that tracker and nothing else. ' +
+    'The secret of one signal tracker. It gives access to the events of that tracker only. ' +
     'Keep it on a server: never in a browser, a URL, a log or a repository.',
 }
 
@@ -80,8 +80,8 @@ const SANDBOX_KEY = {
   scheme: 'bearer',
   bearerFormat: 'sbx_test_ and a signed text',
   description:
-    'A key of the sandbox: anybody may take one, it opens the validation of the sandbox for ' +
-    'fifteen minutes, and nothing of production.',
+    'A sandbox key. Anyone can get one. It gives access to sandbox validation for fifteen ' +
+    'minutes, and to nothing in production.',
 }
 
 const PUBLISHABLE_KEY = {
@@ -89,8 +89,8 @@ const PUBLISHABLE_KEY = {
   scheme: 'bearer',
   bearerFormat: 'sbx_pk_ and 72 hexadecimal digits',
   description:
-    'The key of one signal tracker for pages. It is public and opens createEvent alone; a page ' +
-    'must be of an origin that is registered with it.',
+    'The key of one signal tracker for pages. It is public and works for createEvent only, from ' +
+    'an origin that is registered with it.',
 }
 
 const PUBLISHABLE_KEY_IN_QUERY = {
@@ -106,7 +106,7 @@ const OAUTH_MANAGEMENT = {
   bearerFormat: 'an opaque OAuth 2.1 access token',
   description:
     'An access token of the resource {base_url}/agent, with the scope ad-account.read. A person ' +
-    'approves it for one ad account; how, says /auth.md of the service.',
+    'approves it for one ad account, as /auth.md of the service describes.',
 }
 
 const EXECUTION_TOKEN = {
@@ -114,8 +114,8 @@ const EXECUTION_TOKEN = {
   scheme: 'bearer',
   bearerFormat: 'sbx_wet_ and 72 hexadecimal digits',
   description:
-    'A token that an owner issues for one ad account, for programs without a person. It opens ' +
-    'the agent actions and the MCP server, and nothing of the Conversion API.',
+    'A token that an owner issues for one ad account, for unattended programs. It works for the ' +
+    'agent actions and the MCP server, and not for the Conversion API.',
 }
 
 const SECURITY_SCHEMES = {

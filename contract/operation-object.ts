@@ -96,7 +96,7 @@ function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Jso
   return { requestBody: { required, content: { ...json, ...text } } }
 }
 
-/** The same JSON under the name that beacons can send: with a publishable key alone. */
+/** The same JSON as text/plain, which beacons can send; publishable keys only. */
 function textContent(schema: Json): Json {
   const value = JSON.stringify({ event_name: 'ViewContent', consent_basis: 'consent' })
   const examples = { beacon: { summary: 'JSON as text, sent by a beacon', value } }

@@ -79,9 +79,9 @@ export const verifySignalIngestion = {
   url: '/verification-events',
   config: {
     operationId: 'verifySignalIngestion',
-    summary: 'Prove that the tracker can write to the event ledger',
+    summary: 'Verify that the tracker can write to the event ledger',
     description:
-      'Records one event without identity, once a tracker. It is delivered nowhere and is no ' +
+      'Records one event without identity, once per tracker. It is never delivered and is no ' +
       'evidence that real events arrive.',
     tag: 'Events',
     credential: 'tracker',
@@ -158,7 +158,7 @@ export const sendTestPurchase = {
   url: '/destinations/:destination/test-purchase',
   config: {
     operationId: 'sendTestPurchase',
-    summary: 'Send one controlled test purchase and hear what the platform says',
+    summary: 'Send one controlled test purchase and return the platform response',
     description:
       'Only while test mode is on. The purchase names no person, is kept in the ledger with ' +
       'class `test`, and counts in no report. It is tried once.',
@@ -186,7 +186,7 @@ export const replayDeliveries = {
   url: '/deliveries/replay',
   config: {
     operationId: 'replayDeliveries',
-    summary: 'Send failed deliveries again',
+    summary: 'Replay failed deliveries',
     description:
       'Looks at failed deliveries, the newest events first, and queues those that the platform ' +
       'may still take. Without a filter it looks at all of them, up to the limit. A delivery ' +

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { createOpenapiDocument } from './openapi-document.ts'
 
 /**
- * `npm run contract:print`: writes the document beside this file. A test keeps it fresh. It is
- * unsigned: the key of a release is not in the repository.
+ * `npm run contract:print` writes the document beside this file; a test keeps it up to date. It is
+ * unsigned: the release key is not in the repository.
  */
 export function printOpenapi(): string {
   return formatDocument(createOpenapiDocument())
 }
 
-/** The form in which a document is kept and served, so that two of them can be compared. */
+/** The form in which documents are stored and served, so that two can be compared. */
 export function formatDocument(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }

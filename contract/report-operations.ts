@@ -76,7 +76,7 @@ export const deleteUserData = {
   url: '/user-data',
   config: {
     operationId: 'deleteUserData',
-    summary: 'Forget a person, named by the digest of one identifier',
+    summary: 'Erase a person, identified by the digest of one identifier',
     description:
       'Removes the identity of every event and session with that digest, and stops what waits ' +
       'to be delivered. Repeating it gives the same request id, and forgets what came since.',

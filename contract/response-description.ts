@@ -5,18 +5,18 @@ import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
 
 /** 400 of an operation without a body. */
 const AMBIGUOUS_REQUEST =
-  'The head of the request is ambiguous (a header stands twice, or the Host is none), or its ' +
-  'path is not validly percent-encoded.'
+  'The request is ambiguous (a header is repeated, or the Host is invalid), or its path is not ' +
+  'validly percent-encoded.'
 
 type OperationId = DocumentedOperation['config']['operationId']
 
-/** What an answer means for the caller, where an operation has something of its own to say. */
+/** Descriptions of responses that are specific to an operation. */
 const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
   ...SANDBOX_RESPONSE_DESCRIPTIONS,
   ...AGENT_RESPONSE_DESCRIPTIONS,
   ...AGENT_ACTION_RESPONSE_DESCRIPTIONS,
   createEvent: {
-    200: 'The tracker has an event with this id already. The first body is kept.',
+    200: 'The tracker already has an event with this ID. The first body is kept.',
     202: 'The event is stored durably; its deliveries follow.',
     401: 'The credential is missing, mistyped, unknown or revoked, or a signature is wrong.',
     403:
@@ -25,57 +25,57 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
     415: 'The body is not application/json, nor text/plain with a publishable key.',
   },
   verifySignalIngestion: {
-    200: 'The verification event was there already.',
-    202: 'The verification event is stored durably. It is delivered nowhere.',
+    200: 'The verification event already exists.',
+    202: 'The verification event is stored durably. It is never delivered.',
   },
   getEvent: {
-    200: 'The event, its parent and children, and what became of each delivery.',
-    404: 'This tracker has no such event, whoever else may have it.',
+    200: 'The event, its parent and children, and the status of each delivery.',
+    404: 'This tracker has no such event.',
   },
   listEvents: {
     200: 'The page, and the metrics of the last seven days.',
-    422: 'The page or per_page is no positive integer.',
+    422: 'The page or per_page is not a positive integer.',
   },
   getReconciliationReport: {
-    200: 'The reports of the day; empty before they are made.',
-    422: 'The date is missing or no calendar day.',
+    200: 'The reports of the day; empty until they exist.',
+    422: 'The date is missing or is not a calendar day.',
   },
   getEmqReport: {
-    200: 'The snapshots, the newest first; empty before the first is made.',
+    200: 'The snapshots, newest first; empty before the first one.',
   },
   deleteUserData: {
-    200: 'Nothing that was stored names the person any more.',
-    503: 'Not everything is erased yet, or the store is unavailable. Send the same request again.',
+    200: 'No stored data identifies the person.',
+    503: 'The erasure is incomplete, or the store is unavailable. Retry the request.',
   },
   setDestinationTestMode: {
-    200: 'The destination as it is now, and whether its test mode is on.',
-    404: 'This tracker has no such destination, whoever else may have it.',
+    200: 'The current destination, and whether its test mode is on.',
+    404: 'This tracker has no such destination.',
   },
   sendTestPurchase: {
     200: 'The platform accepted the test purchase.',
-    404: 'This tracker has no such destination, whoever else may have it.',
-    422: 'Test mode is off (a message alone), or the body is wrong (every wrong field is named).',
-    502: 'The platform did not accept the test purchase; the event tells why.',
-    503: 'The store is unavailable, or this process knows no platform. Nothing was sent.',
+    404: 'This tracker has no such destination.',
+    422: 'Test mode is off (message only), or the body is invalid (errors name every invalid field).',
+    502: 'The platform did not accept the test purchase. The event has the reason.',
+    503: 'The store is unavailable, or this process has no platform. Nothing was sent.',
   },
   replayDeliveries: {
-    200: 'How many deliveries are sent again, and how many cannot be.',
+    200: 'How many deliveries are replayed, and how many cannot be.',
   },
 }
 
 const STATUS_DESCRIPTIONS: Record<number, string> = {
-  400: 'The body is not UTF-8, not JSON, nested deeper than 32 levels, or names a member twice.',
+  400: 'The body is not UTF-8, not JSON, nested deeper than 32 levels, or repeats a member.',
   401: 'The tracker secret is missing, mistyped, unknown or revoked.',
-  403: 'The secret is valid and came from a browser (Origin header). Revoke it.',
+  403: 'The secret is valid but came from a browser (Origin header). Revoke it.',
   413: 'The body is larger than 64 KiB.',
   415: 'The body is not sent as application/json.',
-  422: 'The request is readable and wrong. Every wrong field is named.',
-  429: 'Requests come faster than they may. Send the same request again after Retry-After.',
-  500: 'A fault of the service; the Request-Id helps to find it.',
-  503: 'The service is overloaded, or the store is unavailable. Send the same request again.',
+  422: 'The request is invalid. Errors name every invalid field.',
+  429: 'Too many requests. Retry after Retry-After.',
+  500: 'An internal error. Quote the Request-Id when you report it.',
+  503: 'The service is overloaded, or the store is unavailable. Retry after Retry-After.',
 }
 
-/** One sentence for an answer. Throws when nobody wrote one: no status goes undescribed. */
+/** The description of a response. Throws when it is missing, so every status has one. */
 export function describeResponse(
   { method, config: { operationId } }: DocumentedOperation,
   status: number,
@@ -83,5 +83,5 @@ export function describeResponse(
   if (status === 400 && method === 'GET') return AMBIGUOUS_REQUEST
   const description = OPERATION_DESCRIPTIONS[operationId][status] ?? STATUS_DESCRIPTIONS[status]
   if (description) return description
-  throw new Error(`the answer ${status} of ${operationId} has no description`)
+  throw new Error(`the response ${status} of ${operationId} has no description`)
 }

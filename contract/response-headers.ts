@@ -1,33 +1,33 @@
-/** The headers that the document names; each is present on every answer that lists it. */
+/** The documented headers; every response that lists a header contains it. */
 export const RESPONSE_HEADERS = {
   'Request-Id': {
-    description: 'Names this request; quote it when you ask for help.',
+    description: 'Identifies this request. Quote it when you contact support.',
     required: true,
     schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
   },
   Location: {
-    description: 'Absolute URL of the event; read it to see what became of its deliveries.',
+    description: 'Absolute URL of the event. Read it to see the status of its deliveries.',
     required: true,
     schema: { type: 'string', format: 'uri' },
   },
   'Idempotency-Key': {
-    description: 'The id of the event, wherever it came from.',
+    description: 'The ID of the event.',
     required: true,
     schema: { type: 'string', minLength: 1 },
   },
   'WWW-Authenticate': {
     description:
-      'The scheme that is asked for. For agents with resource_metadata, where to begin (RFC 9728).',
+      'The required scheme. For agents with resource_metadata, where to start (RFC 9728).',
     required: true,
     schema: { type: 'string', pattern: '^Bearer( resource_metadata="[^"]+")?$' },
   },
   'Access-Control-Allow-Origin': {
-    description: 'A page of any origin may read the answer.',
+    description: 'A page of any origin may read the response.',
     required: true,
     schema: { type: 'string', const: '*' },
   },
   'Retry-After': {
-    description: 'Seconds to wait before the same request is sent again.',
+    description: 'Seconds to wait before you retry the request.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
@@ -48,7 +48,7 @@ export const RESPONSE_HEADERS = {
     example: '"tracker";r=1999;t=2',
   },
   'X-Should-Retry': {
-    description: 'The same request would get the same answer: do not send it again.',
+    description: 'Do not retry: the same request would get the same response.',
     required: true,
     schema: { type: 'string', const: 'false' },
   },
@@ -56,7 +56,7 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
-/** The headers of one answer: those of every answer, of its status, and of its operation. */
+/** The headers of one response: those of every response, of its status, and of its operation. */
 export function responseHeaderNames(
   status: number,
   operation: { responseHeaders: readonly ResponseHeader[]; isOpenToBrowsers?: boolean },
@@ -71,14 +71,14 @@ export function responseHeaderNames(
   return names
 }
 
-/** The same request would get the same answer. */
+/** The same request would get the same response. */
 function isNonRetryable(status: number): boolean {
   return (status >= 400 && status < 500 && status !== 429) || status === 502
 }
 
 const RATE_LIMITED_ERRORS = [404, 413, 415, 422, 429, 502]
 
-/** What is always answered after the request was counted; a 400 may be answered before. */
+/** Statuses returned only after the request was counted; a 400 may come before. */
 function isRateLimited(status: number): boolean {
   return status < 300 || RATE_LIMITED_ERRORS.includes(status)
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
-/** A command cannot do what it was told; the message is one sentence for a person. */
+/** An error of a command; the message is one sentence for the user. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
 
-/** Runs a command of this folder. Standard output is what it returns, or stays empty. */
+/** Runs a command of this folder and prints its result. Errors go to standard error. */
 export async function runCommand(
   command: (argumentList: readonly string[]) => Promise<string>,
 ): Promise<void> {
@@ -19,7 +19,7 @@ export async function runCommand(
   }
 }
 
-/** Options that each take a value. Throws a CommandError with the usage at any other. */
+/** Parses options that each take a value. Throws a CommandError with the usage otherwise. */
 export function readOptions<Name extends string>(
   argumentList: readonly string[],
   names: readonly Name[],

@@ -129,8 +129,8 @@ export const SANDBOX_RESPONSE_DESCRIPTIONS: Record<
   readSandboxKey: { 200: 'A new key.' },
   createSandboxKey: { 201: 'A new key.' },
   validateSandboxEvent: {
-    200: 'POST /events would take the event; `message` says what would become of it.',
-    401: 'The sandbox key is missing, changed or expired. Get another one.',
-    422: 'POST /events would refuse the event. Every wrong field is named.',
+    200: 'POST /events would accept the event; `message` describes its outcome.',
+    401: 'The sandbox key is missing, altered or expired. Get a new one.',
+    422: 'POST /events would reject the event. Errors name every invalid field.',
   },
 }

@@ -11,7 +11,7 @@ export const SandboxKey = named(
   'SandboxKey',
   Type.Object(
     {
-      api_key: Type.String({ pattern: '^sbx_test_', description: 'Good until `expires_at`.' }),
+      api_key: Type.String({ pattern: '^sbx_test_', description: 'Valid until `expires_at`.' }),
       token_type: Type.Literal('Bearer'),
       expires_in: Type.Integer({ minimum: 1, description: 'Seconds.' }),
       expires_at: timestamp('When the key stops working.'),
@@ -19,11 +19,11 @@ export const SandboxKey = named(
       production_access: Type.Literal(false),
       use: Type.Object({
         method: Type.Literal('POST'),
-        url: url('What the key opens.'),
+        url: url('What the key gives access to.'),
         authorization: Type.String({ description: 'The Authorization header, ready to be sent.' }),
       }),
     },
-    { description: 'A short-lived key that nobody has to ask for and no store remembers.' },
+    { description: 'A short-lived key that needs no approval and is not stored.' },
   ),
 )
 export type SandboxKey = Static<typeof SandboxKey>
@@ -42,7 +42,7 @@ export const SandboxDiscovery = named(
     description: Type.String(),
     self_serve_key: Type.Object({
       method: Type.Literal('POST'),
-      url: url('Where another key comes from.'),
+      url: url('Where to get another key.'),
       authentication_required: Type.Literal(false),
       description: Type.String(),
       issued_key: SandboxKey,

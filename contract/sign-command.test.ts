@@ -22,7 +22,7 @@ it('signs a release that verifies with its published key set', async test => {
   assert.deepEqual(content, JSON.parse(printOpenapi()))
   assert.equal(
     await verifyCommand(['--document', document, '--jwks', jwks]),
-    `${document} is whole, and signed with the key ${kid}.`,
+    `${document} is valid and signed with the key ${kid}.`,
   )
 })
 

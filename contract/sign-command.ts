@@ -7,7 +7,7 @@ import { publicKeySet, readSigningKey, signOpenapi } from './signing-key.ts'
 const USAGE =
   'Usage: npm run contract:sign -- --key-from FILE --out FILE [--jwks-out FILE] [--base-url URL]'
 
-/** `npm run contract:sign`: a signed document without a running service, for a release. */
+/** `npm run contract:sign` signs a document for a release, without a running service. */
 export async function signCommand(argumentList: readonly string[]): Promise<string> {
   const options = readOptions(argumentList, ['key-from', 'out', 'jwks-out', 'base-url'], USAGE)
   const { 'key-from': keyPath, out, 'jwks-out': keysPath, 'base-url': baseUrl } = options

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { CompactSign, calculateJwkThumbprint } from 'jose'
 import { canonicalJson } from './canonical-json.ts'
 
-/** A key of a JWK set (RFC 7517) that the contract's signature is checked with. */
+/** A key of a JWK set (RFC 7517) that verifies the contract's signature. */
 export interface PublicSigningKey {
   kty: 'OKP'
   crv: 'Ed25519'
@@ -11,7 +11,7 @@ export interface PublicSigningKey {
   kid: string
   alg: 'EdDSA'
   use: 'sig'
-  /** Made on the first start of an installation: nobody vouches for it. */
+  /** Generated on the first start of an installation: not trusted by others. */
   'x-signing-key'?: 'development'
 }
 
@@ -20,7 +20,7 @@ export interface SigningKey {
   publicKey: PublicSigningKey
 }
 
-/** What the contract is signed with, and the keys that signed it before or will after. */
+/** The key that signs the contract, and the previous or next keys. */
 export interface ContractKeys {
   current: SigningKey
   others: PublicSigningKey[]
@@ -30,7 +30,7 @@ interface PublicKeySet {
   keys: PublicSigningKey[]
 }
 
-/** Whether somebody vouches for a key, or an installation made it for itself. */
+/** A key of a release, or one that an installation generated. */
 type KeyOrigin = 'release' | 'development'
 
 /** Reads an Ed25519 private key, as a JWK or as PKCS#8 in PEM. Null when the text holds none. */
@@ -41,7 +41,7 @@ export async function readSigningKey(text: string, origin: KeyOrigin): Promise<S
   return { privateKey, publicKey: await publicSigningKey(x, origin) }
 }
 
-/** A new private key, as the text of a JWK. */
+/** A new private key as JWK text. */
 export function generateSigningKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   return JSON.stringify(privateKey.export({ format: 'jwk' }))
@@ -79,7 +79,7 @@ function parsePrivateKey(text: string): KeyObject | null {
 /** 32 bytes in base64url. */
 const X_COORDINATE = /^[\w-]{43}$/
 
-/** A private key is none: what is published must not be a slip away from the secret. */
+/** A JWK with a private part is not a public key, so that no secret is published by mistake. */
 export function isPublicKey(value: unknown): value is PublicSigningKey {
   if (typeof value !== 'object' || value === null) return false
   const { kty, crv, x = '', ...more } = value as Partial<PublicSigningKey>
@@ -99,8 +99,8 @@ type Json = Record<string, unknown>
 
 /**
  * The document with `x-signed: true` and, in `x-signature`, a detached JWS (RFC 7515, appendix F:
- * Ed25519, the payload left out) over the RFC 8785 text of everything else in it. A document that
- * is signed with a development key says so, under the signature.
+ * Ed25519, without the payload) over the RFC 8785 text of everything else in it. A document signed
+ * with a development key is marked as such, under the signature.
  */
 export async function signOpenapi(document: Json, key: SigningKey): Promise<Json> {
   const { kid, 'x-signing-key': origin } = key.publicKey

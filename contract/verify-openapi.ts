@@ -5,23 +5,23 @@ import { isPublicKey, type PublicSigningKey } from './signing-key.ts'
 type Json = Record<string, unknown>
 
 export interface VerifiedDocument {
-  /** What was signed. Work with this and not with the text that it was read from. */
+  /** The signed document. Use this and not the text that it was parsed from. */
   document: Json
   /** The `kid` of the key that signed it. */
   keyId: string
-  /** An installation made this key for itself: trust it as far as you trust that installation. */
+  /** An installation generated this key: trust it only as far as that installation. */
   isDevelopmentKey: boolean
 }
 
-/** The document may not be used; the message is one sentence that says why. */
+/** The document must not be used; the message is one sentence with the reason. */
 export class SignatureError extends Error {
   override name = 'SignatureError'
 }
 
 /**
- * Reads a signed OpenAPI document, for whoever makes clients from it: unsigned, changed, or signed
- * in any way but ours, it is refused. `jwksText` is a JWK set (RFC 7517) that is trusted. Throws a
- * SignatureError.
+ * Verifies a signed OpenAPI document before clients are generated from it. `jwksText` is a trusted
+ * JWK set (RFC 7517). Throws a SignatureError when the document is unsigned, changed, or signed in
+ * any other way.
  */
 export async function verifySignedDocument(
   text: string,
@@ -29,7 +29,7 @@ export async function verifySignedDocument(
 ): Promise<VerifiedDocument> {
   const document = jsonObject(text, 'The document')
   if (hasRepeatedMember(text, document)) {
-    throw new SignatureError('The document names a member twice: readers may disagree about it.')
+    throw new SignatureError('The document repeats a member, which parsers may read differently.')
   }
   const { 'x-signature': jws, ...signed } = document
   if (signed['x-signed'] !== true || typeof jws !== 'string') {
@@ -46,8 +46,8 @@ export async function verifySignedDocument(
 const DETACHED = /^(?<header>[\w-]+)\.\.(?<signature>[\w-]{86})$/
 
 /**
- * Only what `signOpenapi` writes. A header that brings its own key, leaves the encoding of the
- * payload out (`b64`, RFC 7797) or names another algorithm is not looked at any further.
+ * Accepts only what `signOpenapi` writes, and no header with its own key, an unencoded payload
+ * (`b64`, RFC 7797) or another algorithm.
  */
 function parseDetachedJws(jws: string) {
   const { header = '', signature = '' } = DETACHED.exec(jws)?.groups ?? {}
@@ -67,7 +67,7 @@ function headerMembers(header: string): Json {
   }
 }
 
-/** Null when this is not how base64url writes the bytes: one signature has one text. */
+/** Null unless the text is canonical base64url: each signature has exactly one text. */
 function decodeBase64url(encoded: string): string | null {
   const bytes = Buffer.from(encoded, 'base64url')
   return bytes.toString('base64url') === encoded ? bytes.toString() : null
@@ -78,7 +78,7 @@ function findPublicKey(set: Json, keyId: string): PublicSigningKey {
   const [key, ...more] = keys.filter(isPublicKey).filter(({ kid }) => kid === keyId)
   if (key && more.length === 0) return key
   throw new SignatureError(
-    `The key set does not hold the key ${keyId} that signed the document, as Ed25519 and once.`,
+    `The key set does not contain the Ed25519 key ${keyId} of the document exactly once.`,
   )
 }
 
@@ -86,7 +86,9 @@ function signedPayload(signed: Json): string {
   try {
     return base64url.encode(canonicalJson(signed))
   } catch (cause) {
-    throw new SignatureError('The document holds half a character, which nothing signs.', { cause })
+    throw new SignatureError('The document contains a lone surrogate, which cannot be signed.', {
+      cause,
+    })
   }
 }
 
@@ -108,7 +110,7 @@ function jsonObject(text: string, what: string): Json {
   throw new SignatureError(`${what} is not a JSON object.`)
 }
 
-/** Outside of strings, JSON has one colon for each member. */
+/** Outside strings, JSON has one colon per member. */
 function hasRepeatedMember(text: string, value: Json): boolean {
   const colons = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1
   return colons !== countMembers(value)

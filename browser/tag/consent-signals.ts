@@ -1,18 +1,18 @@
 import { type Page, runSafely, type TcData } from './page.ts'
 
-/** What one source of consent says; without a state it is not there or has said nothing. */
+/** The state of one consent source; without a state it is absent or has not reported yet. */
 export interface ConsentSignal {
   state?: 'granted' | 'denied' | 'waiting'
-  /** The members that prove it, as they go into the event. */
+  /** The event members that prove it. */
   evidence?: object
 }
 
 type ConsentBasis = NonNullable<ConsentSignal['state']>
 
 /**
- * Reduces all sources to one basis. One denial denies, and so does Global Privacy Control. Else
- * the first source that speaks decides: the page's own word, then TCF, then Consent Mode, whose
- * defaults are no person's choice and must not overtake a banner that is still open.
+ * Reduces all sources to one basis. Any denial denies, Global Privacy Control included. Otherwise
+ * the first source with a state decides: the page, then TCF, then Consent Mode, whose defaults are
+ * not the visitor's choice and must not override a banner that is still open.
  */
 export function resolveConsentBasis(signals: ConsentSignal[], isOptedOut: boolean): ConsentBasis {
   const states = signals.map(({ state }) => state)
@@ -24,22 +24,22 @@ const ADVERTISING_PURPOSES = ['ad_storage', 'ad_user_data', 'ad_personalization'
 
 type Values = Record<string, unknown>
 
-/** An `arguments` object, which is no array. */
+/** An `arguments` object, which is not an array. */
 type GtagCall = { 0?: string; 1?: string; 2?: Values }
 
 /**
- * Hears gtag('consent', 'default' | 'update', ...) in the page's dataLayer, what was said before
- * and what is said later, and gives the state at any moment (domain reference, section E).
+ * Watches gtag('consent', 'default' | 'update', ...) calls in the page's dataLayer, earlier and
+ * later ones, and returns a function that reads the current state.
  *
- * A default that denies is the state before the question: it waits for an update. A default that
- * grants counts, unless it is for a region (the tag does not know where the visitor is), announces
- * an update, or stands beside one that denies.
+ * A denying default is the state before the visitor's choice: it waits for an update. A granting
+ * default counts unless it is for a region (the tag does not know the visitor's location),
+ * announces an update, or comes with a denying one.
  */
 export function watchConsentMode(page: Page, onChange: () => void): () => ConsentSignal {
   const defaults: Values = {}
   const updates: Values = {}
 
-  function hear(entry: unknown): void {
+  function readCall(entry: unknown): void {
     const { 0: command, 1: kind, 2: values = {} } = (entry || {}) as GtagCall
     if (command !== 'consent') return
     for (const name of ADVERTISING_PURPOSES) {
@@ -47,21 +47,21 @@ export function watchConsentMode(page: Page, onChange: () => void): () => Consen
       if (!value) continue
       if (kind === 'update') updates[name] = value
       if (kind !== 'default') continue
-      const isFirm = !(values.region || values.wait_for_update || defaults[name])
-      if (isFirm || value === 'denied') defaults[name] = value
+      const isFinal = !(values.region || values.wait_for_update || defaults[name])
+      if (isFinal || value === 'denied') defaults[name] = value
     }
   }
 
   page.dataLayer = page.dataLayer || []
   const layer = page.dataLayer
-  const hearAll = (entries: unknown[]) => {
-    for (const entry of entries) runSafely(() => hear(entry))
+  const readCalls = (entries: unknown[]) => {
+    for (const entry of entries) runSafely(() => readCall(entry))
   }
-  hearAll(layer)
+  readCalls(layer)
   const push = layer.push
   layer.push = (...entries) => {
     const length = push.apply(layer, entries)
-    hearAll(entries)
+    readCalls(entries)
     runSafely(onChange)
     return length
   }
@@ -70,26 +70,26 @@ export function watchConsentMode(page: Page, onChange: () => void): () => Consen
     toConsentSignal({ ...defaults, ...updates }, Object.values(updates).includes('denied'))
 }
 
-function toConsentSignal(values: Values, isRefused: boolean): ConsentSignal {
-  const spoken = Object.values(values)
-  if (isRefused) return { state: 'denied' }
+function toConsentSignal(values: Values, isDenied: boolean): ConsentSignal {
+  const states = Object.values(values)
+  if (isDenied) return { state: 'denied' }
   const isGranted = values.ad_storage === 'granted' && values.ad_user_data === 'granted'
-  if (isGranted && !spoken.includes('denied')) {
+  if (isGranted && !states.includes('denied')) {
     return { state: 'granted', evidence: { consent_mode: values } }
   }
-  return spoken[0] ? { state: 'waiting' } : {}
+  return states[0] ? { state: 'waiting' } : {}
 }
 
 /**
- * Listens to the page's TCF consent platform, if there is one, and gives its state at any moment.
- * It grants when purposes 1, 3, 4 and 7 are consented (1 where it was asked), or when the platform
- * says that the GDPR does not apply. While its window is open the last state stands.
+ * Watches the page's TCF consent platform, if any, and returns a function that reads its state.
+ * Granted: consent to purposes 1 (where required), 3, 4 and 7, or gdprApplies is false. While the
+ * dialog is open, the last state remains.
  */
 export function watchTcf(page: Page, onChange: () => void): () => ConsentSignal {
   let signal: ConsentSignal = {}
   let isListening = false
 
-  function hear(data: TcData, isSuccess: boolean): void {
+  function onTcfEvent(data: TcData, isSuccess: boolean): void {
     if (!isSuccess) return
     const { eventStatus } = data
     if (data.gdprApplies === false) signal = { state: 'granted' }
@@ -99,11 +99,11 @@ export function watchTcf(page: Page, onChange: () => void): () => ConsentSignal 
   }
 
   return () => {
-    // The platform may come after the tag, so that it is looked for each time.
+    // The platform may load after the tag, so every read looks for it.
     if (!isListening && page.__tcfapi) {
       isListening = true
       signal = { state: 'waiting' }
-      page.__tcfapi('addEventListener', 2, hear)
+      page.__tcfapi('addEventListener', 2, onTcfEvent)
     }
     return signal
   }
@@ -119,7 +119,7 @@ function readTcData({
   const mayStore = consents[1] || purposeOneTreatment
   if (!(mayStore && consents[3] && consents[4] && consents[7])) return { state: 'denied' }
   const tcf: Record<string, unknown> = { string: tcString }
-  // A string that was loaded says itself on which day it was made.
+  // A loaded string contains its own creation day.
   if (eventStatus === 'useractioncomplete') tcf.captured_at = new Date().toISOString()
   return { state: 'granted', evidence: { tcf } }
 }

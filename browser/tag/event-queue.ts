@@ -4,10 +4,10 @@ import type { Callback, EventParameters, TagState, WaitingEvent } from './tag-st
 import type { Report } from './transport.ts'
 import { randomId, readCookie } from './visitor-cookie.ts'
 
-/** Kept in memory while nobody knows the basis; beyond it the oldest are dropped. */
+/** Events in memory while the basis is unknown; beyond the limit the oldest are dropped. */
 const WAITING_EVENTS_MAX = 50
 
-/** Lets an event wait as it is now, with its id and URL; only the consent may come later. */
+/** Queues a snapshot of an event with its ID and URL, until consent is known. */
 export function queueEvent(
   { page, waiting }: TagState,
   parameters: EventParameters & { event_name: string },
@@ -21,22 +21,22 @@ export function queueEvent(
   if (oldest) createReporter(oldest.members.event_id, oldest.callback)('dropped')
 }
 
-/** Address and user agent are the trusted edge's to give (specification: rule 4 on consent). */
+/** Only the trusted edge may report the address and user agent. */
 function omitClientFields(name: string, value: unknown): unknown {
   return name === 'client_ip_address' || name === 'client_user_agent' ? undefined : value
 }
 
 /**
- * Sends or drops what waits, once the basis is known. It is called after whatever may have changed
- * the basis. A page that is rendered ahead of a visit that may never come does nothing.
+ * Sends or drops the waiting events once the basis is known. Called after anything that may change
+ * the basis. Does nothing on a prerendered page, which may never be visited.
  */
 export function flushEvents(tag: TagState): void {
-  const { page, config: set } = tag
-  if (!set || page.document.prerendering) return
+  const { page, config } = tag
+  if (!config || page.document.prerendering) return
   const signals = [tag.pageConsent, tag.tcf(), tag.consentMode()]
   const basis = resolveConsentBasis(signals, !!page.navigator.globalPrivacyControl)
   if (basis === 'waiting') return
-  if (basis === 'denied') set.visitor.forget()
+  if (basis === 'denied') config.visitor.remove()
   for (const event of tag.waiting.splice(0)) {
     if (basis === 'denied') createReporter(event.members.event_id, event.callback)('dropped')
     else runSafely(() => send(tag, event, signals))
@@ -44,23 +44,23 @@ export function flushEvents(tag: TagState): void {
 }
 
 function send(tag: TagState, { members, callback }: WaitingEvent, signals: ConsentSignal[]): void {
-  const { page, config: set } = tag
-  if (!set) return
-  const body = buildConsentedEvent(tag, members, set.visitor.id())
+  const { page, config } = tag
+  if (!config) return
+  const body = buildConsentedEvent(tag, members, config.visitor.id())
   for (const { evidence } of signals) Object.assign(body, evidence)
-  set.send(JSON.stringify(body), createReporter(members.event_id, callback))
-  if (set.pixel) trackWithPixel(page, members)
+  config.send(JSON.stringify(body), createReporter(members.event_id, callback))
+  if (config.pixel) trackWithPixel(page, members)
 }
 
-/** The Pixel and the service report one event twice; the platform knows it by the id. */
+/** The Pixel and the service both report the event; the platform deduplicates by its ID. */
 function trackWithPixel({ fbq }: Page, members: WaitingEvent['members']): void {
   const { event_id, event_name, value_data } = members
   if (fbq) fbq('track', event_name, value_data || {}, { eventID: event_id })
 }
 
 /**
- * An event on the basis of consent, still without its evidence (contract: ConsentEvent). Only
- * here are the Pixel's cookies read; an fbp or fbc is taken over, never invented.
+ * An event on the basis of consent, without its evidence (contract: ConsentEvent). The Pixel's
+ * cookies are read only here; fbp and fbc are copied, never generated.
  */
 function buildConsentedEvent(
   { page, landingUrl }: { page: Page; landingUrl: string },
@@ -85,16 +85,15 @@ function readFbclid(url: string): string | undefined {
 }
 
 /**
- * Ends consent: drops what waits, removes the cookie, and tells the service which visitor
- * withdrew, on legitimate interest and without anything else. Where no visitor is known there is
- * nothing to withdraw from.
+ * Withdraws consent: drops waiting events, removes the cookie, and reports the visitor's withdrawal
+ * to the service on legitimate interest, without other data. Sends nothing without a visitor.
  */
 export function withdrawConsent(tag: TagState, callback: Callback | undefined): void {
   if (!tag.config) throw Error('init comes first')
   tag.pageConsent = { state: 'denied' }
   flushEvents(tag)
   const event_id = randomId()
-  const visitor_id = tag.config.visitor.forget()
+  const visitor_id = tag.config.visitor.remove()
   const report = createReporter(event_id, callback)
   if (!visitor_id) report('dropped')
   else {
@@ -104,7 +103,7 @@ export function withdrawConsent(tag: TagState, callback: Callback | undefined): 
   }
 }
 
-/** Tells the page's callback, and the console when the service said no. */
+/** Calls the page's callback, and warns on the console about a rejected event. */
 function createReporter(event_id: string, callback: Callback | undefined): Report {
   return (outcome, status) => {
     if (outcome === 'refused') console.warn('signalbox', event_id, outcome, status)

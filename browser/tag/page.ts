@@ -1,6 +1,6 @@
 /**
- * What the tag touches of a browser's window, and nothing else. The repository is checked without
- * the DOM's types, so that a service file cannot speak of `document` by mistake.
+ * The parts of the browser's window that the tag uses. The repository compiles without the DOM
+ * types, so that no service file can use `document` by mistake.
  */
 export interface Page {
   document: {
@@ -15,19 +15,19 @@ export interface Page {
     globalPrivacyControl?: boolean
     sendBeacon(url: string, body: Blob): boolean
   }
-  /** The event whose listeners run at this moment. */
+  /** The event whose listeners are running. */
   event?: { type: string }
   addEventListener(type: string, listener: Listener): void
   signalbox?: SignalboxCommand
-  /** Where gtag puts its calls, each as an `arguments` object. */
+  /** The queue of gtag calls, each an `arguments` object. */
   dataLayer?: unknown[]
-  /** The consent platform of TCF v2. */
+  /** The consent management platform of TCF v2. */
   __tcfapi?(command: 'addEventListener', version: 2, callback: TcfCallback): void
   /** The Meta Pixel. */
   fbq?(action: 'track', name: string, parameters: object, options: { eventID: string }): void
 }
 
-/** `window.signalbox`: the name of a command, then its arguments. The stub keeps them in `q`. */
+/** `window.signalbox(command, ...arguments)`. The stub queues calls in `q`. */
 export interface SignalboxCommand {
   (...call: unknown[]): void
   q?: unknown[][]
@@ -38,7 +38,7 @@ type Listener = () => void
 
 type TcfCallback = (data: TcData, isSuccess: boolean) => void
 
-/** What a consent platform says with each event (TCF v2, TCData). */
+/** The data of each TCF event (TCF v2, TCData). */
 export interface TcData {
   tcString?: string
   eventStatus?: 'tcloaded' | 'cmpuishown' | 'useractioncomplete'
@@ -47,7 +47,7 @@ export interface TcData {
   purpose?: { consents?: Record<number, boolean> }
 }
 
-/** Runs it; what it throws is a warning on the console. The tag never breaks the page. */
+/** Runs a function and logs its exception as a console warning. The tag never breaks the page. */
 export function runSafely(run: () => void): void {
   try {
     run()

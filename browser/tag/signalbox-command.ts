@@ -5,35 +5,35 @@ import type { Callback, EventParameters, InitOptions, TagState } from './tag-sta
 import { createTransport } from './transport.ts'
 import { createVisitorCookie } from './visitor-cookie.ts'
 
-/** Put in by browser/build-tag.ts. */
+/** Set by browser/build-tag.ts. */
 declare const VERSION: string
 
-/** What the page itself knows of the visitor's choice; `consent` goes into each event as it is. */
+/** The visitor's choice as the page reports it; `consent` is sent unchanged with each event. */
 export interface PageConsent {
   basis: 'consent' | 'none'
   consent?: object
 }
 
-/** Makes the function that pages call. It sends nothing and keeps nothing before consent. */
+/** Creates the function that pages call. It sends and stores nothing before consent. */
 export function createSignalboxCommand(page: Page): SignalboxCommand {
-  const settle = () => flushEvents(tag)
+  const flush = () => flushEvents(tag)
   const tag: TagState = {
     page,
     landingUrl: page.location.href,
     waiting: [],
     pageConsent: {},
-    tcf: watchTcf(page, settle),
-    consentMode: watchConsentMode(page, settle),
+    tcf: watchTcf(page, flush),
+    consentMode: watchConsentMode(page, flush),
   }
-  // A consent platform may come with the rest of the page.
-  page.addEventListener('load', settle)
-  page.document.addEventListener('prerenderingchange', settle)
+  // A consent platform may load with the rest of the page.
+  page.addEventListener('load', flush)
+  page.document.addEventListener('prerenderingchange', flush)
 
   const commands: Record<string, (...parameters: never[]) => void> = {
     init: (options: InitOptions) => init(tag, options),
     event: (name: string, parameters?: EventParameters, callback?: Callback) =>
       queueEvent(tag, { ...parameters, event_name: name }, callback),
-    consent: (word: PageConsent) => setPageConsent(tag, word),
+    consent: (consent: PageConsent) => setPageConsent(tag, consent),
     withdraw: (callback?: Callback) => withdrawConsent(tag, callback),
   }
   const command: SignalboxCommand = (name, ...parameters) =>
@@ -41,7 +41,7 @@ export function createSignalboxCommand(page: Page): SignalboxCommand {
       const run = commands[name as string]
       if (!run) throw Error(`no command ${name}`)
       run(...(parameters as never[]))
-      settle()
+      flush()
     })
   command.version = VERSION
   return command
@@ -49,7 +49,7 @@ export function createSignalboxCommand(page: Page): SignalboxCommand {
 
 function init(tag: TagState, options: InitOptions): void {
   const { key, endpoint, pixel, cookieDomain } = options
-  // A secret key that stands in a page is public from then on; it must not seem to work.
+  // A secret key in a page is public: it must not appear to work.
   if (!/^sbx_pk_/.test(key)) throw Error('init needs the publishable key')
   tag.config = {
     send: createTransport(tag.page, endpoint.replace(/\/$/, ''), key),

@@ -3,18 +3,18 @@ import type { Page } from './page.ts'
 import type { Outcome, Send } from './transport.ts'
 import type { VisitorCookie } from './visitor-cookie.ts'
 
-/** What the tag knows on one page. It is kept in memory alone. */
+/** The state of the tag on one page, in memory only. */
 export interface TagState {
   page: Page
-  /** The URL on which the tag was loaded; a later one may have lost the click id. */
+  /** The URL at load time: a later URL may have lost the click ID. */
   landingUrl: string
-  /** Events for which the basis is not known yet, the oldest first. */
+  /** Events that wait for a consent basis, oldest first. */
   waiting: WaitingEvent[]
-  /** What the page itself said with signalbox('consent'). */
+  /** The consent set with signalbox('consent'). */
   pageConsent: ConsentSignal
   tcf: () => ConsentSignal
   consentMode: () => ConsentSignal
-  /** Missing before signalbox('init'). */
+  /** Undefined before signalbox('init'). */
   config?: { send: Send; visitor: VisitorCookie; pixel: boolean | undefined }
 }
 
@@ -23,13 +23,13 @@ export interface InitOptions {
   key: string
   /** The forwarder's path, or the service's base URL: events go to `{endpoint}/events`. */
   endpoint: string
-  /** Also tell the Meta Pixel of each event, under the same id. */
+  /** Also tracks each event with the Meta Pixel, under the same ID. */
   pixel?: boolean
-  /** The domain of the visitor's cookie; without it the cookie is this host's alone. */
+  /** The domain of the visitor cookie. Default: this host only. */
   cookieDomain?: string
 }
 
-/** The members of an event that a page may give; others go along (contract: EventSubmission). */
+/** Members of an event set by the page; others are sent too (contract: EventSubmission). */
 export interface EventParameters {
   event_id?: string
   event_source?: string
@@ -48,6 +48,6 @@ export type Callback = (result: EventResult) => void
 export interface EventResult {
   event_id: string
   outcome: Outcome
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was a response. */
   status: number | undefined
 }

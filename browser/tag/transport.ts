@@ -1,13 +1,13 @@
 import type { Page } from './page.ts'
 
 /**
- * What became of an event: `sent`, the service took it (2xx); `refused`, it answered otherwise;
- * `unconfirmed`, it left together with the page, so that no answer could be heard; `failed`, it
- * did not leave; `dropped`, there is no consent, or too many were waiting.
+ * The outcome of an event. `sent`: the service accepted it (2xx). `refused`: any other response.
+ * `unconfirmed`: sent as a beacon while the page was left, so the response is unknown. `failed`:
+ * not sent. `dropped`: no consent, or too many waiting events.
  */
 export type Outcome = 'sent' | 'refused' | 'unconfirmed' | 'failed' | 'dropped'
 
-/** Takes the outcome and, where there was an answer, its HTTP status. */
+/** Receives the outcome and the HTTP status, if there was a response. */
 export type Report = (outcome: Outcome, status?: number) => void
 
 export type Send = (body: string, report: Report) => void
@@ -18,27 +18,27 @@ interface Channel {
   page: Page
   url: string
   key: string
-  /** Brings each attempt that waits forward to now. */
+  /** Each function starts a pending retry immediately. */
   retries: Set<() => void>
 }
 
 /**
- * Sends events to the endpoint with the publishable key. A lost answer, 429 and 5xx are followed
- * by one more attempt, after Retry-After or else one to two seconds. While the page goes away, and
- * in browsers whose fetch would die with it, a beacon is sent instead.
+ * Sends events to the endpoint with the publishable key. After a network error, 429 or 5xx it
+ * retries once, after Retry-After or else one to two seconds. While the page is left, and in
+ * browsers without fetch keepalive, it sends a beacon instead.
  */
 export function createTransport(page: Page, endpoint: string, key: string): Send {
   const channel: Channel = { page, url: `${endpoint}/events`, key, retries: new Set() }
-  function hurry(): void {
+  function retryNow(): void {
     if (isLeaving(page)) for (const retry of channel.retries) retry()
   }
-  // Older Safari leaves a page without visibilitychange, other browsers hide it without pagehide.
-  page.addEventListener('pagehide', hurry)
-  page.document.addEventListener('visibilitychange', hurry)
+  // Older Safari does not fire visibilitychange, and other browsers do not always fire pagehide.
+  page.addEventListener('pagehide', retryNow)
+  page.document.addEventListener('visibilitychange', retryNow)
   return (body, report) => attempt(channel, { body, report, isLast: false })
 }
 
-/** The page's own listeners may run before ours, so the event that is under way is asked. */
+/** The page's listeners may run before ours, so this also checks the current event. */
 function isLeaving({ document, event }: Page): boolean {
   return document.visibilityState === 'hidden' || /pagehide|unload/.test(event?.type || '')
 }
@@ -58,8 +58,8 @@ function attempt(channel: Channel, event: Attempt): void {
   post(channel, body).then(
     ({ ok, status, headers }) => {
       const seconds = Number(headers.get('Retry-After'))
-      const mayPass = status === 429 || status > 499
-      if (isLast || !mayPass || seconds > RETRY_AFTER_SECONDS_MAX)
+      const isRetryable = status === 429 || status > 499
+      if (isLast || !isRetryable || seconds > RETRY_AFTER_SECONDS_MAX)
         report(ok ? 'sent' : 'refused', status)
       else retryAfter(seconds, channel, event)
     },
@@ -90,7 +90,7 @@ function post({ url, key }: Channel, body: string): Promise<Response> {
   })
 }
 
-/** A beacon carries no headers, so the key, which is public, stands in the URL. */
+/** A beacon has no headers, so the URL contains the key, which is public. */
 function sendBeacon({ page, url, key }: Channel, body: string): boolean {
   const blob = new Blob([body], { type: 'text/plain;charset=UTF-8' })
   return page.navigator.sendBeacon(`${url}?key=${key}`, blob)

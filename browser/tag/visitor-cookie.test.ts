@@ -14,14 +14,14 @@ it('is removed on its own domain', () => {
   const jar = cookieJar('http:', 'a=b; _sbx=known; c=d')
   const visitor = createVisitorCookie(jar.page, 'shop.example')
   assert.equal(visitor.id(), 'known')
-  assert.equal(visitor.forget(), 'known')
+  assert.equal(visitor.remove(), 'known')
   const scope = 'Path=/;SameSite=Lax;Max-Age=0;Domain=shop.example'
   assert.deepEqual(jar.written, [`_sbx=;${scope}`])
 })
 
 it('writes nothing without a cookie to remove', () => {
   const jar = cookieJar('https:', 'my_sbx=other; _sbxx=other')
-  assert.equal(createVisitorCookie(jar.page, undefined).forget(), undefined)
+  assert.equal(createVisitorCookie(jar.page, undefined).remove(), undefined)
   assert.deepEqual(jar.written, [])
 })
 

@@ -1,20 +1,20 @@
 import { type Page, runSafely } from './page.ts'
 
-/** 13 months, counted from the first event with consent and never prolonged. */
+/** 13 months from the first event with consent, never extended. */
 const MAX_AGE_SECONDS = 395 * 86_400
 const NAME = '_sbx'
 
 export interface VisitorCookie {
-  /** The visitor's pseudonymous id; makes and keeps one when there is none. Needs consent. */
+  /** The visitor's pseudonymous ID; creates one if missing. Requires consent. */
   id(): string
-  /** Removes the cookie, and says which id the visitor had, if any. */
-  forget(): string | undefined
+  /** Removes the cookie and returns the visitor's ID, if any. */
+  remove(): string | undefined
 }
 
 export function createVisitorCookie(page: Page, domain: string | undefined): VisitorCookie {
-  // Also kept here: where cookies are blocked, the events of one page still belong together.
+  // Where cookies are blocked, the events of one page still share an ID.
   let current: string | undefined
-  let forgotten: string | undefined
+  let removed: string | undefined
 
   function write(value: string, ageSeconds: number): void {
     const scope = domain ? `;Domain=${domain}` : ''
@@ -34,17 +34,17 @@ export function createVisitorCookie(page: Page, domain: string | undefined): Vis
       }
       return current
     },
-    forget() {
-      const kept = readCookie(page, NAME)
-      if (kept) write('', 0)
-      forgotten = kept || current || forgotten
+    remove() {
+      const stored = readCookie(page, NAME)
+      if (stored) write('', 0)
+      removed = stored || current || removed
       current = undefined
-      return forgotten
+      return removed
     },
   }
 }
 
-/** The value of a cookie as it stands there. A page that may not have cookies has none. */
+/** The raw value of a cookie; undefined on a page that forbids cookies. */
 export function readCookie(page: Page, name: string): string | undefined {
   try {
     return (RegExp(`(?:^|; )${name}=([^;]+)`).exec(page.document.cookie) || [])[1]
@@ -53,7 +53,7 @@ export function readCookie(page: Page, name: string): string | undefined {
   }
 }
 
-/** A random UUID; on plain HTTP, where browsers have no randomUUID, as many random digits. */
+/** A random UUID; on plain HTTP, where browsers lack randomUUID, 32 random hex digits. */
 export function randomId(): string {
   if (crypto.randomUUID) return crypto.randomUUID()
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -17,16 +17,16 @@ import { type Browser, chromium, type LaunchOptions, type Page } from 'playwrigh
 
 /** A real headless Chromium for one test file. */
 export interface ChromiumUnderTest {
-  /** A page with cookies and storage of its own, closed with the test. */
+  /** A page with its own cookies and storage, closed with the test. */
   newPage(test: TestContext): Promise<Page>
   close(): Promise<void>
 }
 
-/** Names that no resolver knows, so that a page can be on a host that is not loopback. */
+/** A host name that does not resolve, for pages on a host that is not loopback. */
 export const SHOP_HOST = 'shop.example'
 
 const FLAGS = [
-  // Chromium refuses to run as root with its sandbox; the pages are our own.
+  // Chromium does not run as root with its sandbox. All pages are ours.
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -37,7 +37,7 @@ const FLAGS = [
   `--host-resolver-rules=MAP ${SHOP_HOST} 127.0.0.1`,
 ]
 
-/** Starts the Chromium of the npm package; on other systems the one in SIGNALBOX_TEST_CHROMIUM. */
+/** Starts the Chromium of SIGNALBOX_TEST_CHROMIUM if set, else that of the npm package. */
 export async function startChromium(): Promise<ChromiumUnderTest> {
   const installed = process.env.SIGNALBOX_TEST_CHROMIUM
   const browser = await chromium.launch(
@@ -60,26 +60,26 @@ async function newPage(browser: Browser, test: TestContext): Promise<Page> {
 }
 
 /**
- * Unpacks the package's archives once, below node_modules/.cache. Its own way unpacks into the
- * system's temporary folder, leaves that behind, and lets two processes trip over each other.
+ * Unpacks the package's archives once, below node_modules/.cache. The package itself would unpack
+ * into the temporary folder, leave the files there, and race with other processes.
  */
 async function unpackedChromium(): Promise<string> {
   const build = dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium')))
   const archives = join(build, '..', 'bin')
   const folder = join(build, '../../../.cache/signalbox-chromium-153.0.0')
   if (existsSync(folder)) return folder
-  const aside = `${folder}.${process.pid}`
-  mkdirSync(aside, { recursive: true })
-  await unbrotli(join(archives, 'chromium.br'), join(aside, 'chromium'))
-  // NSS and Expat, which a small container does not have.
-  await unbrotli(join(archives, 'al2023.tar.br'), join(aside, 'libraries.tar'))
-  execFileSync('tar', ['-xf', join(aside, 'libraries.tar'), '-C', aside])
-  rmSync(join(aside, 'libraries.tar'))
+  const staging = `${folder}.${process.pid}`
+  mkdirSync(staging, { recursive: true })
+  await unbrotli(join(archives, 'chromium.br'), join(staging, 'chromium'))
+  // NSS and Expat, which a small container lacks.
+  await unbrotli(join(archives, 'al2023.tar.br'), join(staging, 'libraries.tar'))
+  execFileSync('tar', ['-xf', join(staging, 'libraries.tar'), '-C', staging])
+  rmSync(join(staging, 'libraries.tar'))
   try {
-    renameSync(aside, folder)
+    renameSync(staging, folder)
   } catch {
-    // Another process was faster; its folder is as good.
-    rmSync(aside, { recursive: true })
+    // Another process was faster; use its folder.
+    rmSync(staging, { recursive: true })
   }
   return folder
 }
@@ -98,14 +98,14 @@ interface Violation {
 }
 
 /**
- * What axe-core finds on the page that keeps people from using it, in light and in dark: the rules
- * of WCAG 2.2 A and AA and the good habits, from "serious" upwards. One line each.
+ * The axe-core violations of the page in light and dark mode, one line each: the rules of WCAG 2.2 A
+ * and AA and best practices, with impact "serious" or "critical".
  */
 export async function findAccessibilityViolations(page: Page): Promise<string[]> {
   const findings: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // Not by a script tag, which the page's policy refuses, and rightly.
+    // The page's content security policy refuses a script tag.
     await page.evaluate(AXE)
     const violations = (await page.evaluate(
       `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`,

@@ -11,28 +11,28 @@ import { type ForwarderKind, renderForwarder } from '../forwarder-template.ts'
 
 export const SECRET = 'sbx_fwd_example-of-the-documents'
 
-/** A generated forwarder that runs as its kind does, before an upstream of the test. */
+/** A generated forwarder in its runtime, in front of the test's upstream. */
 export interface ForwarderUnderTest {
-  /** Sends a request from the browser's side; the path begins with the forwarder's, `/sb`. */
+  /** Sends a request as the browser; the path starts with the forwarder's, `/sb`. */
   send(path: string, init?: RequestInit): Promise<Response>
 }
 
 export interface Upstream {
-  /** With its path; events go to `{baseUrl}/events`. */
+  /** Base URL with its path; events go to `{baseUrl}/events`. */
   baseUrl: string
   tagPath?: string
   secret?: string | undefined
-  /** The browser's address, where the kind is told it by a header. */
+  /** The browser's address, for kinds that read it from a header. */
   clientIp?: string
-  /** Where the shop is that the Worker stands before. */
+  /** The shop behind the Worker. */
   shopUrl?: string
-  /** Instead of five seconds. */
+  /** Default: five seconds. */
   timeoutMilliseconds?: number
 }
 
 export type StartForwarder = (test: TestContext, upstream: Upstream) => Promise<ForwarderUnderTest>
 
-/** The Worker runs under Node, which has the same Request and Response. */
+/** Runs the Worker under Node, which has the same Request and Response. */
 export const startWorker: StartForwarder = async (test, upstream) => {
   const { default: worker } = await imported(test, 'cloudflare-worker', upstream)
   const environment = { SIGNALBOX_FORWARDING_SECRET: secretOf(upstream) }
@@ -53,14 +53,14 @@ export const startNext: StartForwarder = async (test, upstream) => {
     send: async (path, init) => {
       const request = new Request(`https://shop.example${path}`, init)
       if (upstream.clientIp) request.headers.set('x-real-ip', upstream.clientIp)
-      // As Next.js does with a method that the file does not export.
+      // Like Next.js for a method that the file does not export.
       const handler = route[request.method]
       return handler ? handler(request) : new Response(null, { status: 405 })
     },
   }
 }
 
-/** A real Express on a free port; with a client address it stands behind a proxy on loopback. */
+/** A real Express on a free port, behind a proxy on loopback if there is a client address. */
 export const startExpress: StartForwarder = async (test, upstream) => {
   const app = express()
   app.set('trust proxy', 'loopback')
@@ -75,7 +75,7 @@ export const startExpress: StartForwarder = async (test, upstream) => {
   }
 }
 
-// Its types are a package of their own, which nothing else here needs.
+// Avoids a dependency on the types package of Express.
 export const express = createRequire(import.meta.url)('express')
 
 export async function expressForwarder(test: TestContext, upstream: Upstream) {
@@ -84,7 +84,7 @@ export async function expressForwarder(test: TestContext, upstream: Upstream) {
   return signalboxForwarder({ secret: secretOf(upstream), clientIp })
 }
 
-/** Starts the server on a free port, to be closed with the test. */
+/** Starts the server on a free port and closes it with the test. */
 export async function listening(test: TestContext, server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -101,7 +101,7 @@ export function temporaryFolder(test: TestContext): string {
   return folder
 }
 
-/** The generated text, with its timeout shortened where the test has to wait for it. */
+/** The generated source, with a shorter timeout where the test waits for it. */
 export function generated(kind: ForwarderKind, upstream: Upstream): string {
   const { baseUrl, tagPath, timeoutMilliseconds = 5_000 } = upstream
   return renderForwarder(kind, { baseUrl, path: '/sb', tagPath })
@@ -109,7 +109,7 @@ export function generated(kind: ForwarderKind, upstream: Upstream): string {
     .replaceAll('timeout 5s', `timeout ${timeoutMilliseconds}ms`)
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each kind exports something else
+// biome-ignore lint/suspicious/noExplicitAny: each kind has different exports
 async function imported(test: TestContext, kind: ForwarderKind, upstream: Upstream): Promise<any> {
   const file = join(temporaryFolder(test), `${kind}.mts`)
   writeFileSync(file, generated(kind, upstream))

@@ -11,11 +11,11 @@ import {
 } from './forwarder-under-test.ts'
 import { freePort } from './free-port.ts'
 
-/** Why there is no nginx to be tested, for the runner's notice; false when there is one. */
+/** Skip message of the test runner when nginx is not installed; false when it is. */
 export const nginxMissing =
   spawnSync('nginx', ['-v']).error === undefined
     ? false
-    : 'nginx is not on this machine: its forwarder was not tested'
+    : 'nginx is not installed: its forwarder is not tested'
 
 /** A real nginx with the generated configuration on a free port. */
 export const startNginx: StartForwarder = async (test, upstream) => {
@@ -23,7 +23,7 @@ export const startNginx: StartForwarder = async (test, upstream) => {
   return { send: (path, init) => fetch(`${url}${path}`, init) }
 }
 
-/** The same, before a shop whose other pages come from `shopUrl`. Returns where it listens. */
+/** nginx in front of a shop whose other pages come from `shopUrl`. Returns its URL. */
 export async function startShop(
   test: TestContext,
   upstream: Upstream,
@@ -41,7 +41,7 @@ export async function startShop(
     nginx.kill('SIGTERM')
     await ended
   })
-  // Its first notice comes when it listens already.
+  // Its first log line appears once it listens.
   await Promise.race([once(nginx.stderr, 'data'), ended])
   nginx.stderr.resume()
   return `http://127.0.0.1:${port}`

@@ -5,16 +5,16 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'no
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** Stands where the service would: it records every POST and answers what the test wants. */
+/** Replaces the service: it records every POST and returns the responses that the test sets. */
 export interface RecordingEndpoint {
-  /** Without a path; events belong at `{url}/events`. */
+  /** Without a path; events go to `{url}/events`. */
   url: string
   requests: RecordedRequest[]
-  /** What comes next is answered so, in this order; then 202 again. */
+  /** Sets the next responses, in this order; then it returns 202 again. */
   answerNext(...answers: Answer[]): void
-  /** Waits until so many requests have come, and gives them. */
+  /** Waits for this number of requests and returns them. */
   received(count: number): Promise<RecordedRequest[]>
-  /** Serves a page or a script as well. */
+  /** Also serves a page or a script. */
   serve(path: string, file: ServedFile): void
 }
 
@@ -32,7 +32,7 @@ interface Answer {
   status: number
   headers?: Record<string, string>
   body?: string
-  /** Keeps the request open and never answers. */
+  /** Keeps the request open without a response. */
   isSilent?: boolean
 }
 
@@ -42,7 +42,7 @@ interface ServedFile {
 }
 
 const WAIT_SECONDS_MAX = 10
-/** As the service answers browsers of other origins: anyone may ask, without credentials. */
+/** The service's CORS headers: any origin, without credentials. */
 const CORS = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'authorization, content-type',
@@ -82,7 +82,7 @@ export async function recordingEndpoint(test: TestContext): Promise<RecordingEnd
       const signal = AbortSignal.timeout(WAIT_SECONDS_MAX * 1_000)
       while (requests.length < count) {
         await once(arrivals, 'arrival', { signal }).catch(() =>
-          assert.fail(`Only ${requests.length} of ${count} requests came.`),
+          assert.fail(`Only ${requests.length} of ${count} requests arrived.`),
         )
       }
       return requests
@@ -105,7 +105,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** As createEvent answers a new event. */
+/** The response of createEvent to a new event. */
 function accepted({ event }: RecordedRequest): Answer {
   const event_id = event?.event_id ?? 'none'
   const location = `https://signalbox.example/api/v1/events/${event_id}`
@@ -117,15 +117,15 @@ function accepted({ event }: RecordedRequest): Answer {
 }
 
 /**
- * The forwarding signature as the service computes it: HMAC-SHA256, with the SHA-256 of the
- * secret as its key, over time, address, user agent and the exact body.
+ * The forwarding signature as the service computes it: HMAC-SHA256 over time, address, user agent
+ * and the exact body, with the SHA-256 of the secret as its key.
  */
 export function forwardingSignature(secret: string, text: string, body: Uint8Array): string {
   const key = createHash('sha256').update(secret).digest()
   return createHmac('sha256', key).update(text).update(body).digest('hex')
 }
 
-/** Fails unless the request carries a signature that fits everything it says. */
+/** Fails unless the signature matches the request. */
 export function assertSigned({ headers, bytes }: RecordedRequest, secret: string): void {
   const at = headers['x-signalbox-forwarded-at']
   const ip = headers['x-signalbox-client-ip'] ?? ''

@@ -9,11 +9,11 @@ import { type RecordingEndpoint, recordingEndpoint } from './recording-endpoint.
 const DIST = join(import.meta.dirname, '..', 'dist')
 const read = (file: string) => readFileSync(join(DIST, file), 'utf8')
 
-/** The committed tag: what users load is what is tested. */
+/** The committed tag, so that the tests run what users load. */
 export const TAG = read('tag.generated.js')
 export const INTEGRITY: Integrity = JSON.parse(read('integrity.json'))
 
-/** The stub of the README, which keeps calls until the tag is there. */
+/** The stub of the README, which queues calls until the tag loads. */
 export const STUB =
   'window.signalbox=window.signalbox||function(){(signalbox.q=signalbox.q||[]).push(arguments)};'
 
@@ -21,33 +21,33 @@ export const KEY = 'sbx_pk_example-of-the-documents'
 export const INIT = `signalbox('init', { key: '${KEY}', endpoint: '/sb' });`
 export const CONSENT = `signalbox('consent', { basis: 'consent' });`
 
-/** A page of a shop, with the tag, in Chromium; the endpoint of its events is the same server. */
+/** A shop page with the tag in Chromium. The same server is the endpoint of its events. */
 export interface ShopUnderTest extends RecordingEndpoint {
   page: Page
-  /** Every POST that Chromium has begun, whether it arrives or not. */
+  /** Every POST that Chromium has started, whether it arrives or not. */
   startedRequests: string[]
-  /** Errors and warnings on the console, and what nobody caught. */
+  /** Console errors and warnings, and uncaught exceptions. */
   consoleMessages: string[]
   /** Runs the script on the page. */
   run(script: string): Promise<unknown>
-  /** Waits until `begun` holds everything that the page's scripts have sent so far. */
+  /** Waits until `startedRequests` contains everything that the page has sent so far. */
   settled(): Promise<void>
   cookies(): Promise<string[]>
 }
 
 export interface ShopOptions {
-  /** Runs before the tag; the stub and init stand before it. */
+  /** Runs before the tag, after the stub and init. */
   script?: string
-  /** Instead of a page with all of these. */
+  /** Replaces the whole page. */
   html?: string
-  /** Instead of the stub with init. */
+  /** Replaces the stub and init. */
   initialScript?: string
-  /** Runs before anything else of the page. */
+  /** Runs before any script of the page. */
   browserScript?: string
   query?: string
-  /** A name for 127.0.0.1 that browsers do not take for this machine. */
+  /** A name for 127.0.0.1 that browsers do not treat as loopback. */
   host?: string
-  /** Starts what stands between Chromium and these pages, and says where that is. */
+  /** Starts a proxy between Chromium and these pages, and returns its URL. */
   front?: (pagesUrl: string) => Promise<string>
   headers?: Record<string, string>
   tag?: string
@@ -63,24 +63,24 @@ export async function shopUnderTest(
   servePages(endpoint, options)
   const url = await front(endpoint.url)
   const page = await chromium.newPage(test)
-  const begun: string[] = []
-  const said: string[] = []
+  const startedRequests: string[] = []
+  const consoleMessages: string[] = []
   page.on('request', request => {
-    if (request.method() === 'POST') begun.push(new URL(request.url()).pathname)
+    if (request.method() === 'POST') startedRequests.push(new URL(request.url()).pathname)
   })
-  page.on('pageerror', error => said.push(error.message))
+  page.on('pageerror', error => consoleMessages.push(error.message))
   page.on('console', message => {
-    if (['error', 'warning'].includes(message.type())) said.push(message.text())
+    if (['error', 'warning'].includes(message.type())) consoleMessages.push(message.text())
   })
   if (options.browserScript) await page.addInitScript(options.browserScript)
   await page.goto(`${url.replace('127.0.0.1', host)}/${query}`)
   return {
     ...endpoint,
     page,
-    startedRequests: begun,
-    consoleMessages: said,
+    startedRequests,
+    consoleMessages,
     run: text => page.evaluate(text),
-    // Chromium tells of requests in their order, so that those before this one are known.
+    // Chromium reports requests in order, so this one comes after all earlier ones.
     settled: async () => {
       await page.evaluate(`fetch('/marker', { method: 'HEAD' }).then(() => 0)`)
     },
@@ -89,17 +89,11 @@ export async function shopUnderTest(
 }
 
 function servePages(endpoint: RecordingEndpoint, options: ShopOptions): void {
-  const {
-    script = '',
-    initialScript: beginning = STUB + INIT,
-    html = HTML,
-    headers,
-    tag = TAG,
-  } = options
+  const { script = '', initialScript = STUB + INIT, html = HTML, headers, tag = TAG } = options
   const javascript = { 'content-type': 'text/javascript; charset=utf-8' }
   endpoint.serve('/', { body: html, headers: { 'content-type': 'text/html', ...headers } })
   endpoint.serve('/other', { body: '<p>Elsewhere', headers: { 'content-type': 'text/html' } })
-  endpoint.serve('/shop.js', { body: beginning + script, headers: javascript })
+  endpoint.serve('/shop.js', { body: initialScript + script, headers: javascript })
   endpoint.serve('/tag.js', { body: tag, headers: javascript })
 }
 

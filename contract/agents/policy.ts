@@ -31,7 +31,7 @@ export const PolicyLimits = named(
       allowed_types: Type.Array(Type.Enum([...ACTION_TYPES]), {
         maxItems: ACTION_TYPES.length,
         uniqueItems: true,
-        description: 'Every other type is blocked, whatever the mode.',
+        description: 'Every other type is blocked in any mode.',
       }),
       quiet_hours: nullable(
         Type.Object(
@@ -54,7 +54,7 @@ export const ActionPolicy = named(
   Type.Object({
     version: Type.Integer({
       minimum: 0,
-      description: 'Grows with every change; 0: never changed.',
+      description: 'Increases with every change; 0: never changed.',
     }),
     execution_mode: Type.Enum([...EXECUTION_MODES], {
       description:
@@ -78,7 +78,7 @@ export const PolicySubmission = named(
     {
       version: Type.Integer({
         minimum: 0,
-        description: 'The one that was shown; 409 when somebody changed it since.',
+        description: 'The version that was shown; 409 when it has changed since.',
       }),
       execution_mode: Type.Enum([...EXECUTION_MODES]),
       limits: PolicyLimits,

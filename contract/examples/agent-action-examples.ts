@@ -18,7 +18,7 @@ const { 500: fault, 503: unavailable } = ERROR_EXAMPLES
 
 const tooFast = {
   too_fast: {
-    summary: 'Faster than the rate',
+    summary: 'Rate limit exceeded',
     value: {
       message: 'Too many agent requests from this address; wait, then send the same request again.',
     },

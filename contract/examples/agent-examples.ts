@@ -40,7 +40,7 @@ export const AGENT_EXAMPLES: Record<AgentOperation['config']['operationId'], Ope
       },
       429: {
         too_fast: {
-          summary: 'Faster than the rate',
+          summary: 'Rate limit exceeded',
           value: {
             message: 'Too many requests from this address; wait, then send the same request again.',
           },

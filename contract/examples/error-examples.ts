@@ -10,15 +10,15 @@ export interface OperationExamples {
   responses: Record<number, MediaExamples>
 }
 
-/** What a request without a body can have wrong with it. */
+/** Errors of a request without a body. */
 export const AMBIGUOUS_REQUEST_EXAMPLES: MediaExamples = {
   repeated_header: {
-    summary: 'A header that may be read in two ways',
+    summary: 'An ambiguous header',
     value: { message: 'The origin header must appear only once.' },
   },
 }
 
-/** Answers that are the same for every operation, as the service writes them. */
+/** Error responses shared by all operations, as the service returns them. */
 export const ERROR_EXAMPLES = {
   400: {
     not_json: { summary: 'Not JSON', value: { message: 'The body is not valid JSON.' } },
@@ -47,7 +47,7 @@ export const ERROR_EXAMPLES = {
   },
   429: {
     too_fast: {
-      summary: 'Faster than the rate',
+      summary: 'Rate limit exceeded',
       value: {
         message: 'Too many requests for this tracker; wait, then send the same request again.',
       },
@@ -55,13 +55,13 @@ export const ERROR_EXAMPLES = {
   },
   500: {
     fault: {
-      summary: 'A fault of the service',
+      summary: 'Internal error',
       value: { message: 'Something went wrong on our side; the request id helps us find it.' },
     },
   },
   503: {
     store_away: {
-      summary: 'No store',
+      summary: 'Store unavailable',
       value: { message: 'The store is unavailable; try again.' },
     },
   },

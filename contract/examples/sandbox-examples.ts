@@ -71,7 +71,7 @@ const { 400: unreadable, 401: noKey, 413: tooLarge, 415: wrongType, 500: fault }
 const REFUSALS = {
   429: {
     too_fast: {
-      summary: 'Faster than the rate',
+      summary: 'Rate limit exceeded',
       value: {
         message:
           'Too many requests to the sandbox from this address; wait, then send the same request ' +
