@@ -9,12 +9,12 @@ const TOLD = `\
 client 2, auto, MCP 2026-07-28, 11 tools: a cent more a day for a campaign: approved, carried out and verified
 client 2, default, MCP 2025-11-25, 11 tools: another status for an ad: approved, carried out and verified
 sdk 1, MCP 2025-11-25, 11 tools: a cent more a day for a campaign: rejected, and nothing changed
-Every agent was let in, heard and sent away as the person decided.
+Every agent was connected, decided on and disconnected.
 `
 
 const REFUSED_REFRESH = /^\[mcp-sdk\] OAuth "invalid_grant" /
 
-it('every official client gets in by one address and a person, and does what that person allows', async test => {
+it('every official client connects with one URL and an approval, and does what the person allows', async test => {
   const place = createInstallation(test)
   await place.startReady()
   const credentials = join(place.dataFolder, 'credentials.json')

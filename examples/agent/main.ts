@@ -27,7 +27,7 @@ try {
   process.exitCode = 1
 }
 
-/** Every official client asks a person for access, proposes something and reads the end of it. */
+/** Every official client asks for access, proposes a change and reads the result. */
 async function run(credentials: Credentials): Promise<void> {
   const mcpUrl = `${new URL(credentials.base_url).origin}/mcp`
   const person = new AccountOwner(credentials)
@@ -45,7 +45,7 @@ async function run(credentials: Credentials): Promise<void> {
     process.stdout.write(`${name}, MCP ${agent.revision}, ${TOOLS.length} tools: ${told}\n`)
   }
   expectEqual('the audit log is intact', await person.isLogIntact(), true)
-  process.stdout.write('Every agent was let in, heard and sent away as the person decided.\n')
+  process.stdout.write('Every agent was connected, decided on and disconnected.\n')
 }
 
 function readArguments(argumentList: string[]): string {
